@@ -46,10 +46,9 @@ test-gpu:  ## Run the tests of what a GPU computes, with the packages of PYTHON;
 lint: $(VENV)/installed-dev  ## Look for mistakes (ruff)
 	$(PY) -m ruff check .
 
-format: $(VENV)/installed-dev  ## Format the code, mend what ruff can, write down what help says of fields and renew tables on pages
+format: $(VENV)/installed-dev  ## Format the code, fix what ruff can, and renew tables on pages
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
-	$(PY) -m unbraid.cli.flag_tables
 	$(PY) -m docs.hooks.included
 
 format-check: $(VENV)/installed-dev  ## Fail if a file is not formatted
@@ -66,12 +65,15 @@ docs: export TUTORIALS ?= run
 docs: export OMP_NUM_THREADS ?= 1
 docs: export OMP_WAIT_POLICY ?= PASSIVE
 docs: $(VENV)/installed-dev  ## Build the site into site/; a broken link fails
+	$(PY) -m reproductions page
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 
 docs-serve: $(VENV)/installed-dev  ## Show the site at http://localhost:8000 while you write
+	$(PY) -m reproductions page
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs serve
 
 build: $(VENV)/installed-dev  ## Make the wheel and the source archive in dist/
+	$(PY) -c 'from unbraid.cli.flags import known_flags; known_flags("train")'
 	$(PY) -m build
 
 release-check:  ## Check what is released, in environments of its own: a quarter of an hour, and the network

@@ -18,10 +18,10 @@ from contextlib import contextmanager
 
 import torch
 
-from unbraid.allocator import keep_freed_memory
-from unbraid.starting_points import starting_point
-from unbraid.threads import is_waiting_chosen, wait_asleep
+from unbraid._internal.allocator import keep_freed_memory
+from unbraid._internal.threads import is_waiting_chosen, wait_asleep
 from unbraid.training import Fleet, Member
+from unbraid.training.presets import preset
 
 POLICIES = ("OpenMP's default", "asleep")
 NUM_SEEDS, NUM_REPEATS = 4, 3
@@ -39,7 +39,7 @@ def environment(policy: str, given: dict[str, str]) -> dict[str, str]:
 def steps_per_second(seconds: float) -> float:
     """Of eight such models in this process, over so many seconds after the first steps."""
     keep_freed_memory()
-    specs = [starting_point(f"{objective}-sprites") for objective in ("vae", "beta-tcvae")]
+    specs = [preset(f"{objective}-sprites") for objective in ("vae", "beta-tcvae")]
     fleet = Fleet([Member(spec, seed) for spec in specs for seed in range(NUM_SEEDS)], specs[0].training_data.load())
     for _ in range(2):
         fleet.advance()

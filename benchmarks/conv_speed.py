@@ -6,7 +6,7 @@ torch's.
 
 Our layers are products of matrices there; the step is traced, compiled and replayed as a CUDA graph, as a fleet's is.
 torch's layers are mapped over members as they are, without and with a CUDA graph. Printed are the medians over turns,
-in milliseconds a member, and the seconds until the first step was done. There are no latents, no optimiser and no data
+in milliseconds a member, and the seconds until the first step was done. There are no latents, no optimizer and no data
 set here: the codes are the encoder's first numbers. On a CPU nothing is compiled, and our layers are torch's.
 """
 
@@ -23,9 +23,9 @@ from torch.func import functional_call, grad, vmap
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from unbraid.distributions import GaussianLatents
+from unbraid._internal.precision import Precision, matrix_units, nets_run_in
 from unbraid.models import Conv
-from unbraid.precision import Precision, matrix_units, nets_run_in
+from unbraid.models.distributions import GaussianLatents
 
 IMAGE_SHAPE, NUM_LATENTS = (1, 64, 64), 10
 PRECISIONS: tuple[Precision, ...] = ("bf16", "tf32")

@@ -5,9 +5,9 @@
     python -m benchmarks.conv_table --small         a few small models, to see that it runs
 
 FactorVAE with gamma 10, 20, 50, 100 and beta-VAE with beta 1, 4, 10, 20, 50, four seeds each: the sweep of Do & Tran,
-arXiv:1908.09961v4, section 4. Nets (table 4), batch size and the model's optimiser are their code's for dSprites,
+arXiv:1908.09961v4, section 4. Nets (table 4), batch size and the model's optimizer are their code's for dSprites,
 and so are the initial weights of encoder and decoder and the bins of both scores: 100, filled with the density at their
-centres. The critic is our default: its Adam has a beta2 of 0.9 where their code has 0.99, and its initial weights are
+centers. The critic is our default: its Adam has a beta2 of 0.9 where their code has 0.99, and its initial weights are
 torch's. The two families are two fleets, trained for as many steps each; how many fit is found by timing fleets that
 are thrown away.
 """
@@ -21,21 +21,20 @@ from pathlib import Path
 from typing import final, get_args
 
 from benchmarks.evidence import SMALL_SPRITES, flags, now
+from benchmarks.sheet import Sheet, circumstances_of, table
 from unbraid import Autoencoder, BetaVAE, Conv, DSprites, RunSpec
-from unbraid.data.dataset import FactorImages
+from unbraid._internal.precision import Precision
+from unbraid.datasets.dataset import FactorImages
 from unbraid.metrics import JEMMIG, RMIG, Metric
-from unbraid.metrics.estimators import Quantised
+from unbraid.metrics.estimators import Quantized
 from unbraid.models.layers.initial_weights import InitialWeights
 from unbraid.objectives import FactorVAE, Objective
-from unbraid.optimisers import Adam
-from unbraid.precision import Precision
-from unbraid.runs.run import Run
-from unbraid.studies.circumstances import Circumstances
-from unbraid.studies.sheet import Sheet, table
 from unbraid.training import Fleet, Member, train
+from unbraid.training.optimizers import Adam
+from unbraid.training.runs.run import Run
 
 FACTORS = ("shape", "scale", "orientation", "position_x", "position_y")
-METRICS: tuple[Metric, ...] = (RMIG(Quantised(masses="rectangle")), JEMMIG(Quantised(masses="rectangle")))
+METRICS: tuple[Metric, ...] = (RMIG(Quantized(masses="rectangle")), JEMMIG(Quantized(masses="rectangle")))
 PRINTED: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "RMIG": {"FactorVAE": (0.2412, 0.7139, 0.0523, 0.7198, 0.7256), "β-VAE": (0.0481, 0.1533, 0.0000, 0.4127, 0.4193)},
     "JEMMIG": {
@@ -43,7 +42,7 @@ PRINTED: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "β-VAE": (0.8642, 0.8087, 0.9199, 0.5629, 0.5576),
     },
 }
-"""Tables 8 and 9 of arXiv:1908.09961v4, normalised scores by factor, of one model each; which gamma and which beta they
+"""Tables 8 and 9 of arXiv:1908.09961v4, normalized scores by factor, of one model each; which gamma and which beta they
 had is not said there.
 """
 TABLES = {"RMIG": "table 8", "JEMMIG": "table 9"}
@@ -71,7 +70,7 @@ def base_spec(precision: Precision, learning_rate: float, init: InitialWeights, 
     """All but the objective and the number of steps."""
     dataset = SMALL_SPRITES if small else DSprites()
     net = Conv(channels=(4, 4), hidden=8, init=init) if small else Conv(init=init)
-    return RunSpec(dataset, Autoencoder(net), optimiser=Adam(learning_rate, betas=(0.9, 0.99)), precision=precision)
+    return RunSpec(dataset, Autoencoder(net), optimizer=Adam(learning_rate, betas=(0.9, 0.99)), precision=precision)
 
 
 def seconds_a_step(family: Family, spec: RunSpec, seeds: Sequence[int], images: FactorImages, num_steps: int) -> float:
@@ -164,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     sheet = Sheet(
         "FactorVAE and β-VAE beside Do & Tran's tables 8 and 9",
-        Circumstances.of(__spec__.name, arguments, given.device, given.commit),
+        circumstances_of(__spec__.name, arguments, given.device, given.commit),
         given.out,
     )
     seeds = range(given.seeds)

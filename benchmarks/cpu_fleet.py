@@ -15,8 +15,9 @@ import time
 
 import torch
 
-from unbraid import MLP, VAE, Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec, draws
-from unbraid.allocator import keep_freed_memory
+from unbraid import MLP, VAE, Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
+from unbraid._internal import draws
+from unbraid._internal.allocator import keep_freed_memory
 from unbraid.models import Architecture
 from unbraid.objectives import Step
 from unbraid.training import Fleet, Member
@@ -49,10 +50,10 @@ def textbook_step(net: str):
     images = DATASET.load()
     specs = [spec_of(net, seed) for seed in range(NUM_MEMBERS)]
     models = [spec.model.build(images.image_shape, seed) for seed, spec in enumerate(specs)]
-    optimisers = [torch.optim.Adam(model.parameters(), lr=1e-3) for model in models]
+    optimizers = [torch.optim.Adam(model.parameters(), lr=1e-3) for model in models]
 
     def step() -> None:
-        for seed, (spec, model, optimiser) in enumerate(zip(specs, models, optimisers, strict=True)):
+        for seed, (spec, model, optimizer) in enumerate(zip(specs, models, optimizers, strict=True)):
             x = images.batch(draws.permutation(torch.tensor([seed]), "batch", 0, len(images))[0, : spec.batch_size])
             posterior = model.encode(x)
             z = posterior.rsample(
@@ -70,9 +71,9 @@ def textbook_step(net: str):
                     is_logged=False,
                 )
             )
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss.total.backward()
-            optimiser.step()
+            optimizer.step()
 
     return step
 

@@ -2,9 +2,9 @@
 
     python -m benchmarks.data_speed [--device cuda] [--members 64] [--images 200000]
 
-The first table has drawing dSprites and opening it, and opening a converted set of colour images of the size of
+The first table has drawing dSprites and opening it, and opening a converted set of color images of the size of
 CelebA's; medians of five openings, each by a process of its own. The second has a training step of the conv net (batch
-64) on those colour images: with one batch that stays (nothing is fed), with batches from the device's memory, and
+64) on those color images: with one batch that stays (nothing is fed), with batches from the device's memory, and
 streamed from the disk, right after the file's pages were dropped from the system's cache and once they are back. Ways
 take turns, and medians are compared: the share is what a step takes longer than with nothing fed.
 """
@@ -26,8 +26,8 @@ import torch
 from torch import Tensor
 
 from unbraid import Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
-from unbraid.data.dataset import Factor, FactorDataset, FactorImages
-from unbraid.data.image_store import ImageStore, Plan
+from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
+from unbraid.datasets.image_store import ImageStore, Plan
 from unbraid.training import Fleet, Member
 from unbraid.training.feed import Feed
 
@@ -38,7 +38,7 @@ IMAGE_SHAPE = (3, 64, 64)
 @final
 @dataclass(frozen=True)
 class Patches(FactorDataset):
-    """Colour images of nothing, in a store as converted sets have it."""
+    """Color images of nothing, in a store as converted sets have it."""
 
     folder: str
     count: int

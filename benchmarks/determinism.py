@@ -19,12 +19,11 @@ import torch
 from torch import Tensor
 
 from benchmarks.evidence import SMALL_SPRITES, flags
+from benchmarks.sheet import Sheet, circumstances_of
 from unbraid import Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
-from unbraid.data.dataset import FactorImages
+from unbraid._internal.precision import Precision
+from unbraid.datasets.dataset import FactorImages
 from unbraid.objectives import FactorVAE, Objective
-from unbraid.precision import Precision
-from unbraid.studies.circumstances import Circumstances
-from unbraid.studies.sheet import Sheet
 from unbraid.training import Fleet, Member
 from unbraid.training.program import Programs
 
@@ -165,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--steps", nargs="+", type=int, default=[], help="100 and 1000 unless given")
     given = parser.parse_args(arguments)
     title = "One member in several fleets"
-    sheet = Sheet(title, Circumstances.of(__spec__.name, arguments, given.device, given.commit), given.out)
+    sheet = Sheet(title, circumstances_of(__spec__.name, arguments, given.device, given.commit), given.out)
     numbers = given.steps or ([4] if given.small else [100, 1000])
     images = spec_of("beta-TCVAE", "float32", 1, small=given.small).training_data.load(given.device)
     sheet.begin_table(COLUMNS)

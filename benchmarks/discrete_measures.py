@@ -30,18 +30,17 @@ from torch import Tensor
 
 from benchmarks.evidence import SMALL_SPRITES, flags
 from benchmarks.learning_scores import label_accuracy
-from unbraid.data import MNIST
-from unbraid.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
-from unbraid.distributions.posteriors.concrete import Measure
+from benchmarks.sheet import Sheet, circumstances_of, table
+from unbraid.config.schedule import Cosine
+from unbraid.datasets import MNIST
 from unbraid.models import Autoencoder, EsmaeiliMNIST
+from unbraid.models.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
+from unbraid.models.distributions.posteriors.concrete import Measure
 from unbraid.models.trained.elbo import hard_elbo
 from unbraid.objectives import HFVAE
-from unbraid.runs.run import Run
-from unbraid.runs.spec import RunSpec
-from unbraid.schedule import Cosine
-from unbraid.studies.circumstances import Circumstances
-from unbraid.studies.sheet import Sheet, table
-from unbraid.training import train
+from unbraid.training import TrainingOptions, train
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.spec import RunSpec
 
 Alpha = Literal["constant", "falling"]
 OUT = Path(__file__).parent / "results" / "discrete_measures"
@@ -105,7 +104,14 @@ def settings() -> list[Setting]:
 def train_fleet(specs: Sequence[RunSpec], num_seeds: int, folder: Path, device: str) -> float:
     """Train specs that share a fleet, in a process of their own. Returns the seconds that it took."""
     began = time.perf_counter()
-    train(specs, range(num_seeds), folder=folder, device=device, resume=True, checkpoint_every=10**9)
+    train(
+        specs,
+        range(num_seeds),
+        folder=folder,
+        device=device,
+        resume=True,
+        options=TrainingOptions(checkpoint_every=10**9),
+    )
     return time.perf_counter() - began
 
 
@@ -162,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.data is not None:
         os.environ["UNBRAID_DATA"] = str(given.data.resolve())
     num_steps, num_seeds = given.steps or (3 if given.small else 10_000), given.seeds or (2 if given.small else 8)
-    circumstances = Circumstances.of("benchmarks.discrete_measures", arguments, given.device, given.commit)
+    circumstances = circumstances_of("benchmarks.discrete_measures", arguments, given.device, given.commit)
     title = f"Measures of a discrete latent: HFVAE, {num_steps:,} steps, {num_seeds} seeds"
     sheet = Sheet(title, circumstances, given.out or (None if given.small else OUT))
     specs = {setting: setting.spec(num_steps, small=given.small) for setting in settings()}

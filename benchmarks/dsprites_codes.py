@@ -2,7 +2,7 @@
 
 import torch
 
-from unbraid import draws
+from unbraid._internal import draws
 from unbraid.codes import Codes, Labels
 
 SIZES = {"shape": 3, "scale": 6, "orientation": 40, "x": 32, "y": 32}

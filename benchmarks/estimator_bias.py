@@ -13,13 +13,13 @@ import math
 import torch
 from torch import Tensor
 
-from unbraid import draws
-from unbraid.distributions import DiagonalGaussian, StandardNormal
+from unbraid._internal import draws
 from unbraid.information import Draws, Estimator, Posteriors, decompose, log_densities, log_weights
+from unbraid.models.distributions import DiagonalGaussian, StandardNormal
 
 NUM_IMAGES, NUM_LATENTS, NUM_TRUE_DRAWS, NUM_SEEN = 4096, 6, 20_000, 20_480
 BATCH_SIZES = (64, 256, 1024, 4096)
-ESTIMATORS: tuple[Estimator, ...] = ("naive", "mws", "mss", "eq13")
+ESTIMATORS: tuple[Estimator, ...] = ("naive", "mws", "mss", "stratified_pairs")
 PARTS = ("mutual information", "total correlation", "dimension-wise KL")
 
 

@@ -1,4 +1,4 @@
-"""What benchmarks share beside their sheets (`unbraid.studies.sheet`): flags, small data, clocks."""
+"""What benchmarks share beside their sheets (`benchmarks.sheet`): flags, small data, clocks."""
 
 import argparse
 import contextlib

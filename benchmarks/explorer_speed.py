@@ -21,11 +21,11 @@ import numpy as np
 
 from tests.browser import running_chromium
 from unbraid import runs_in, train
-from unbraid.cli.first_runs import recipe
-from unbraid.explorer import write_explorer
+from unbraid.cli.first_runs import config
 from unbraid.models import MLP, Architecture, Autoencoder, Conv, SpatialBroadcast
 from unbraid.objectives import VAE, BetaTCVAE
-from unbraid.runs import Run
+from unbraid.show.explorer import write_explorer
+from unbraid.training.runs import Run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -93,7 +93,7 @@ def page_of(net: Architecture, path: Path) -> Path:
 def quickstart_runs(folder: Path, given: Path | None) -> list[Run]:
     if given is not None:
         return runs_in(given)
-    specs = [recipe(objective, 2) for objective in (VAE(), BetaTCVAE(beta=4.0))]
+    specs = [config(objective, 2) for objective in (VAE(), BetaTCVAE(beta=4.0))]
     return train(specs, [0, 1, 2, 3], folder=folder / "runs", progress=False)
 
 

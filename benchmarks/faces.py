@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from unbraid import draws
-from unbraid.data import FactorImages, ShadedFaces
+from unbraid._internal import draws
+from unbraid.datasets import FactorImages, ShadedFaces
 
 HELD_OUT = 0.1
 BATCH_SIZE = 256
@@ -58,9 +58,9 @@ def train(images: FactorImages, rows: Tensor, num_epochs: float) -> nn.Module:
         torch.manual_seed(0)
         net = net_for(sizes)
         net(pixels(images, rows[:1]))
-    optimiser = torch.optim.Adam(net.parameters(), lr=2e-3)
+    optimizer = torch.optim.Adam(net.parameters(), lr=2e-3)
     num_steps = max(1, round(num_epochs * len(rows) / BATCH_SIZE))
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=4e-3, total_steps=num_steps)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=4e-3, total_steps=num_steps)
     for step in range(num_steps):
         epoch, place = divmod(step * BATCH_SIZE, len(rows))
         if place < BATCH_SIZE:
@@ -68,9 +68,9 @@ def train(images: FactorImages, rows: Tensor, num_epochs: float) -> nn.Module:
         batch = rows[order[place : place + BATCH_SIZE]]
         logits = net(pixels(images, batch)).split(sizes, dim=1)
         loss = sum(functional.cross_entropy(of_factor, images.values[batch, k]) for k, of_factor in enumerate(logits))
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
         schedule.step()
     return net
 

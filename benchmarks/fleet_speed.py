@@ -26,9 +26,11 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.evidence import SMALL_SPRITES, flags, now
+from benchmarks.sheet import Sheet, circumstances_of
 from benchmarks.textbook import textbook_step
 from unbraid import MLP, VAE, Autoencoder, BetaTCVAE, Conv, DSprites, FromArrays, RunSpec
-from unbraid.data.dataset import FactorDataset, FactorImages
+from unbraid._internal.precision import Precision
+from unbraid.datasets.dataset import FactorDataset, FactorImages
 from unbraid.models import (
     Architecture,
     ChenConv,
@@ -43,9 +45,6 @@ from unbraid.models import (
     SplitConv,
 )
 from unbraid.objectives import FactorVAE
-from unbraid.precision import Precision
-from unbraid.studies.circumstances import Circumstances
-from unbraid.studies.sheet import Sheet
 from unbraid.training import Fleet, Member
 
 PRECISIONS: tuple[Precision, ...] = ("bf16", "tf32", "float32")
@@ -134,24 +133,24 @@ def every_row(*, small: bool = False) -> list[Row]:
 
 def rows_of_nets(*, small: bool) -> list[Row]:
     """Every net of the library, as large as it comes, with the batch and the images of its paper."""
-    grey, colour = (
+    gray, color = (
         random_images(100 if small else 4096, *shape)
         for shape in (((32, 32), (32, 32, 3)) if small else ((64, 64), (64, 64, 3)))
     )
     digits = random_digits(1000 if small else 60_000)
     nets: list[tuple[Architecture, FactorDataset, int, int]] = [
-        (MLP(), grey, 2048, 16),
-        (Conv(), grey, 64, 64),
-        (ChenConv(), grey, 2048, 16),
-        (DisentanglementLibConv(), grey, 64, 64),
-        (DoTranCelebA(), colour, 64, 64),
+        (MLP(), gray, 2048, 16),
+        (Conv(), gray, 64, 64),
+        (ChenConv(), gray, 2048, 16),
+        (DisentanglementLibConv(), gray, 64, 64),
+        (DoTranCelebA(), color, 64, 64),
         (EsmaeiliMNIST(), digits, 512, 64),
-        (EsmaeiliDSprites(), grey, 1024, 16),
-        (EsmaeiliCelebA(), colour, 512, 16),
+        (EsmaeiliDSprites(), gray, 1024, 16),
+        (EsmaeiliCelebA(), color, 512, 16),
         (InfoGANConv(), digits, 128, 16),
-        (SplitConv(), grey, 64, 32),
-        (SharingConv(), grey, 64, 64),
-        (SpatialBroadcast(), colour, 16, 16),
+        (SplitConv(), gray, 64, 32),
+        (SharingConv(), gray, 64, 64),
+        (SpatialBroadcast(), color, 16, 16),
     ]
     return [
         Row(
@@ -177,7 +176,7 @@ def random_digits(count: int) -> FactorDataset:
 @functools.cache
 def random_images(count: int, *shape: int) -> FactorDataset:
     """Bytes in the shape of images."""
-    return FromArrays.of(np.random.default_rng(0).integers(0, 256, (count, *shape), dtype=np.uint8))
+    return FromArrays.from_arrays(np.random.default_rng(0).integers(0, 256, (count, *shape), dtype=np.uint8))
 
 
 @final
@@ -261,7 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if row.title.startswith(tuple(given.rows)) and row.num_members in (given.members or [row.num_members])
     ]
     sheet = Sheet(
-        "A training step in a fleet", Circumstances.of(__spec__.name, arguments, given.device, given.commit), given.out
+        "A training step in a fleet", circumstances_of(__spec__.name, arguments, given.device, given.commit), given.out
     )
     images = {row.spec.dataset: row.spec.training_data.load(given.device) for row in rows}
     loops = {row.title: measure_loop(row, images[row.spec.dataset], length) for row in rows}

@@ -31,8 +31,8 @@ from tests.golden import (
     sampled,
 )
 from tests.golden.values import Arrays, Values
-from unbraid.distributions import BernoulliLikelihood, DiagonalGaussian, StandardNormal
 from unbraid.errors import CodesError
+from unbraid.models.distributions import BernoulliLikelihood, DiagonalGaussian, StandardNormal
 
 
 def golden(arrays: Arrays) -> Values:

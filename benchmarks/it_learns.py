@@ -22,15 +22,15 @@ from typing import final
 import torch
 
 from benchmarks import learning_settings
-from benchmarks.learning_scores import Learned, k_means_accuracy, learned, quantised_conditional_entropy
+from benchmarks.learning_scores import Learned, k_means_accuracy, learned, quantized_conditional_entropy
 from benchmarks.learning_settings import Settings
-from unbraid.allocator import keep_freed_memory
-from unbraid.data import MNIST, FashionMNIST
-from unbraid.data.dataset import FactorDataset, FactorImages
-from unbraid.runs.run import Run
-from unbraid.runs.spec import RunSpec
-from unbraid.studies.sheet import Check
-from unbraid.training import train
+from benchmarks.sheet import Check
+from unbraid._internal.allocator import keep_freed_memory
+from unbraid.datasets import MNIST, FashionMNIST
+from unbraid.datasets.dataset import FactorDataset, FactorImages
+from unbraid.training import TrainingOptions, train
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.spec import RunSpec
 
 COLUMNS = {
     "ELBO": "elbo",
@@ -88,7 +88,7 @@ def sprites(options: Options) -> list[Check]:
     results = scored(runs, options, has_factors=True)
     show(f"Sprites: one heart, 6 sizes, 16 x 16 places, 32 pixels; {steps:,} steps of 32 images", results)
     entropy = max(
-        quantised_conditional_entropy(run.codes())
+        quantized_conditional_entropy(run.codes())
         for name in runs
         if name.endswith("deterministic")
         for run in runs[name]
@@ -107,7 +107,7 @@ def sprites(options: Options) -> list[Check]:
         *_lower_tc(results, "sprites"),
         Check(
             entropy == 0,
-            f"the deterministic AAE has a quantised H(z|x) of {entropy:g} nats (the greatest of all latents, seeds "
+            f"the deterministic AAE has a quantized H(z|x) of {entropy:g} nats (the greatest of all latents, seeds "
             "and weights); expected 0.",
         ),
     ]
@@ -186,7 +186,14 @@ def trained(settings: Settings, options: Options) -> dict[str, list[Run]]:
     """The runs of each setting, one a seed. A spec that has two names is trained once."""
     specs = list(dict.fromkeys(settings.values()))
     seeds = range(options.seeds)
-    runs = train(specs, seeds, folder=options.folder, device=options.device, resume=True, checkpoint_every=10**9)
+    runs = train(
+        specs,
+        seeds,
+        folder=options.folder,
+        device=options.device,
+        resume=True,
+        options=TrainingOptions(checkpoint_every=10**9),
+    )
     return {
         name: [run for run in runs if run.spec == spec and run.status == "finished"] for name, spec in settings.items()
     }

@@ -1,4 +1,4 @@
-"""How many faces a second are read from JPEGs in the form of CelebA's (178 x 218, colour), cut to 128 x 128 and made 64
+"""How many faces a second are read from JPEGs in the form of CelebA's (178 x 218, color), cut to 128 x 128 and made 64
 x 64.
 
     python -m benchmarks.jpeg_decoding                 the table
@@ -25,9 +25,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from unbraid.data.formats.archives import Container, Folder, Zip
-from unbraid.data.image_store import ImageStore, Plan
-from unbraid.data.pictures.pictures import Framing, decode_many, num_cores
+from unbraid._internal.cores import usable_cores
+from unbraid.datasets.formats.archives import Container, Folder, Zip
+from unbraid.datasets.image_store import ImageStore, Plan
+from unbraid.datasets.pictures.pictures import Framing, decode_many
 
 FRAMING = Framing((3, 64, 64), crop=(128, 128), picture_size=(218, 178), formats=("JPEG",), follow_exif=False, shrink=2)
 NUM_DISTINCT = 1000
@@ -115,7 +116,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         kilobytes = write_faces(folder, given.images)
-        print(f"{given.images:,} JPEGs of {kilobytes:.1f} kB on average; {num_cores()} cores\n")
+        print(f"{given.images:,} JPEGs of {kilobytes:.1f} kB on average; {usable_cores()} cores\n")
         print(
             "| from | threads | images a second | minutes for CelebA | processor µs an image | others "
             "|\n|---|---|---|---|---|---|"

@@ -15,13 +15,13 @@ from sklearn.cluster import KMeans
 from torch import Tensor
 
 from unbraid.codes import Codes
-from unbraid.data.dataset import FactorImages
+from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG, ELBODecomposition, Informativeness
-from unbraid.metrics.estimators import Quantised, Sampled
+from unbraid.metrics.estimators import Quantized, Sampled
 from unbraid.metrics.metric import Score
-from unbraid.model_scores import Distortion, ImportanceWeightedBound, ModelScore
-from unbraid.model_scores.measure import Trained, measure
+from unbraid.metrics.model import Distortion, ImportanceWeightedBound, ModelScore
+from unbraid.metrics.model.measure import Trained, measure
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.encode import encode
 
@@ -107,9 +107,9 @@ def k_means_accuracy(images: FactorImages, num_clusters: int, num_starts: int = 
     return label_accuracy(torch.from_numpy(found), images.values[:, 0].cpu())
 
 
-def quantised_conditional_entropy(codes: Codes) -> float:
+def quantized_conditional_entropy(codes: Codes) -> float:
     """The greatest H(z_j | x) of any latent in 100 bins, in nats."""
-    return float(Informativeness(Quantised())(codes).tables["latent_entropy_given_image"].max())
+    return float(Informativeness(Quantized())(codes).tables["latent_entropy_given_image"].max())
 
 
 def _rate(codes: Codes, num_samples: int) -> tuple[float, dict[str, float]]:
@@ -130,7 +130,7 @@ def _mig(codes: Codes) -> float:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*never vary", category=UserWarning)
         has_density = codes.marginal_std is not None and bool((codes.marginal_std > 0).all())
-        return (MIG() if has_density else MIG(Quantised()))(codes).value
+        return (MIG() if has_density else MIG(Quantized()))(codes).value
 
 
 def _accuracy_of(model: AutoencoderModule, images: FactorImages) -> float:

@@ -2,7 +2,7 @@
 
     python -m benchmarks.metric_audit                         about twenty minutes on two cores
     python -m benchmarks.metric_audit --runs runs/audit       with runs that have snapshots
-    python -m benchmarks.metric_audit --read audit.json       of what `unbraid audit --save audit.json` measured
+    python -m benchmarks.metric_audit --read audit.json       of what benchmarks.audit --save audit.json measured
 
 It writes results/metric_audit.json, from which everything else is computed, and results/metric_audit.md;
 `python -m docs.hooks.included` copies its tables to docs/which-metric.md.
@@ -11,11 +11,11 @@ It writes results/metric_audit.json, from which everything else is computed, and
 import argparse
 from pathlib import Path
 
-from unbraid import files
-from unbraid.audit import Audit, audit, rows_of
-from unbraid.audit.markdown import answer_table, number_table, question_table, refusals, verdict_table
-from unbraid.audit.sizes import size_words
-from unbraid.runs.runs_in import runs_in
+from benchmarks.audit import Audit, audit, rows_of
+from benchmarks.audit.markdown import answer_table, number_table, question_table, refusals, verdict_table
+from benchmarks.audit.sizes import size_words
+from unbraid._internal import files
+from unbraid.training.runs.runs_in import runs_in
 
 OUT = Path(__file__).parent / "results" / "metric_audit"
 

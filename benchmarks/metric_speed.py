@@ -2,7 +2,7 @@
 plain way to compute it.
 
     python -m benchmarks.metric_speed                 the table, on the GPU if there is one
-    python -m benchmarks.metric_speed --rows exact quantised
+    python -m benchmarks.metric_speed --rows exact quantized
     python -m benchmarks.metric_speed --rows scorecard by_metric   the scorecard, and what takes the time in it
     python -m benchmarks.metric_speed --images 50000  a smaller one, to see that it runs
 
@@ -28,15 +28,15 @@ import torch
 from benchmarks.dsprites_codes import NUM_IMAGES, dsprites_codes
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
-from unbraid.evaluation import evaluate
-from unbraid.evaluation.selection import select
 from unbraid.information.exact import exact_information
-from unbraid.information.quantised import Bins
+from unbraid.information.quantized import Bins
 from unbraid.metrics import DCI, INDIN, JEMMIG, MIG, MISJED, RMIG, SEPIN, ELBODecomposition, Informativeness, Metric
-from unbraid.metrics.estimators import Exact, Quantised, Sampled
+from unbraid.metrics.estimators import Exact, Quantized, Sampled
+from unbraid.metrics.evaluate import evaluate
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.selection import select
 
-QUANTISED: tuple[Metric, ...] = (RMIG(), JEMMIG(), Informativeness(Quantised()))
+QUANTIZED: tuple[Metric, ...] = (RMIG(), JEMMIG(), Informativeness(Quantized()))
 SAMPLED: tuple[Metric, ...] = (SEPIN(), INDIN(), MISJED(), ELBODecomposition())
 
 
@@ -61,7 +61,7 @@ def scorecard(codes: Codes) -> None:
 ROWS: dict[str, tuple[str, Callable[[Codes], None]]] = {
     "exact": ("exact mutual information, 10 latents by 5 factors", exact),
     "mig": ("MIG, exact, with its interval", scores((MIG(),))),
-    "quantised": ("RMIG + JEMMIG + informativeness, 100 bins", scores(QUANTISED)),
+    "quantized": ("RMIG + JEMMIG + informativeness, 100 bins", scores(QUANTIZED)),
     "sampled": ("SEPIN + INDIN + MISJED + ELBO decomposition, 10,000 draws", scores(SAMPLED)),
     "scorecard": ("the whole scorecard", scorecard),
     "boosted_trees": (
@@ -91,7 +91,7 @@ def plain_exact(codes: Codes) -> float:
     return (_now(codes) - began) / 20 * 10_000
 
 
-def plain_quantised(codes: Codes) -> float:
+def plain_quantized(codes: Codes) -> float:
     """Seconds for erf at every edge, a table for each value: a hundredth of the images is timed."""
     part = len(codes) // 100
     mean, std, edges = codes.mean[:part].double(), codes.std[:part].double(), Bins().edges(codes.mean.device)
@@ -119,7 +119,7 @@ def plain_sampled(codes: Codes) -> float:
 PLAIN: dict[str, Callable[[Codes], float]] = {
     "exact": plain_exact,
     "mig": plain_exact,
-    "quantised": plain_quantised,
+    "quantized": plain_quantized,
     "sampled": plain_sampled,
 }
 
@@ -139,10 +139,10 @@ def exponents(codes_of: Callable[[int, int], Codes], num_images: int) -> dict[st
     return {
         "exact, images": slope([seconds(exact, codes_of(n, 10)) for n in sizes]),
         "exact, latents": slope([seconds(exact, codes_of(num_images // 4, d)) for d in (5, 20)]),
-        "quantised, images": slope([seconds(scores(QUANTISED), codes_of(n, 10)) for n in sizes]),
-        "quantised, latents": slope([seconds(scores(QUANTISED), codes_of(num_images // 8, d)) for d in (5, 20)]),
-        "quantised, bins": slope(
-            [seconds(scores((RMIG(Quantised(num_bins=b)),)), codes_of(num_images // 8, 10)) for b in (50, 200)]
+        "quantized, images": slope([seconds(scores(QUANTIZED), codes_of(n, 10)) for n in sizes]),
+        "quantized, latents": slope([seconds(scores(QUANTIZED), codes_of(num_images // 8, d)) for d in (5, 20)]),
+        "quantized, bins": slope(
+            [seconds(scores((RMIG(Quantized(num_bins=b)),)), codes_of(num_images // 8, 10)) for b in (50, 200)]
         ),
         "sampled, images": slope([seconds(scores(few), codes_of(n, 10)) for n in sizes]),
         "sampled, latents": slope([seconds(scores(few), codes_of(num_images // 4, d)) for d in (5, 20)]),

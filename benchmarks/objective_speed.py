@@ -20,8 +20,8 @@ from typing import final
 import torch
 
 from unbraid import MLP, VAE, Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec, objectives
-from unbraid.data.dataset import FactorDataset, FactorImages
-from unbraid.distributions import (
+from unbraid.datasets.dataset import FactorDataset, FactorImages
+from unbraid.models.distributions import (
     DeterministicLatents,
     FlowPrior,
     GaussianLatents,
@@ -30,9 +30,8 @@ from unbraid.distributions import (
     LearnedGaussianPrior,
     UniformPrior,
 )
-from unbraid.models import Critic
 from unbraid.objectives import AAE, DIPVAE, HFVAE, BetaSVAE, Composite, FactorVAE, InfoGAN, InfoVAE, Objective
-from unbraid.training import Fleet, Member
+from unbraid.training import Critic, Fleet, Member
 
 LIMIT, LIMIT_WITH_CRITIC = 1.5, 2.5
 

@@ -23,9 +23,9 @@ from torch import Tensor
 from torch.func import grad, vmap
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from unbraid.distributions import DiagonalGaussian
 from unbraid.information.aggregate import log_aggregate, log_weights
 from unbraid.information.gaussian_mixture import gaussian_log_aggregate
+from unbraid.models.distributions import DiagonalGaussian
 
 Aggregate = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 Run = Callable[..., tuple[tuple[Tensor, ...], tuple[Tensor, Tensor]]]
@@ -69,7 +69,7 @@ def a_fleet(size: Size, device: str) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     loc, noise = (torch.randn(shape, generator=generator) for _ in range(2))
     log_var = -4 * torch.rand(shape, generator=generator)
     z = loc + (0.5 * log_var).exp() * noise
-    weights = log_weights("eq13", size.batch_size, 737_280, dtype=torch.float32)
+    weights = log_weights("stratified_pairs", size.batch_size, 737_280, dtype=torch.float32)
     return z.to(device), loc.to(device), log_var.to(device), weights.to(device)
 
 

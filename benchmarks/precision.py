@@ -21,11 +21,10 @@ from typing import final
 from scipy.stats import wilcoxon
 
 from benchmarks.evidence import SMALL_SPRITES, flags
+from benchmarks.sheet import Sheet, circumstances_of, table
 from unbraid import MLP, Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
+from unbraid._internal.precision import Precision
 from unbraid.metrics import MIG
-from unbraid.precision import Precision
-from unbraid.studies.circumstances import Circumstances
-from unbraid.studies.sheet import Sheet, table
 from unbraid.training import train
 
 PRECISIONS: tuple[Precision, ...] = ("float32", "tf32", "bf16")
@@ -138,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     given = parser.parse_args(arguments)
     title = "ELBO and MIG at each precision"
-    sheet = Sheet(title, Circumstances.of(__spec__.name, arguments, given.device, given.commit), given.out)
+    sheet = Sheet(title, circumstances_of(__spec__.name, arguments, given.device, given.commit), given.out)
     nets: Mapping[str, RunSpec] = specs(given.steps, given.epochs, small=given.small)
     lengths = "; ".join(f"{net}: {nets[net].num_steps:,} steps of {nets[net].batch_size} images" for net in given.nets)
     sheet.add(f"beta-TCVAE, {given.seeds} seeds. {lengths}.")

@@ -9,16 +9,15 @@ back, tasks go silent, memory runs out. The driver is the one that drives Ray. W
 
 import heapq
 import itertools
-import json
 import logging
 import random
 import time
 from collections import deque
 
 from benchmarks.evidence import flags
-from unbraid.studies.circumstances import Circumstances
-from unbraid.studies.cluster.driver import Driver, Ended, FleetTask, Patience
-from unbraid.studies.sheet import Sheet
+from benchmarks.sheet import Sheet, circumstances_of
+from unbraid._internal.worker_pool import Ended
+from unbraid.studies.cluster.driver import Driver, FleetTask, Patience
 
 HOUR = 3600.0
 
@@ -42,14 +41,14 @@ class SimulatedNodes:
     def clock(self):
         return self.now
 
-    def submit(self, ticket, order, num_parcels, avoid):
-        self._waiting.append((ticket, json.loads(order), set(avoid)))
+    def submit(self, ticket, order, avoid):
+        self._waiting.append((ticket, order, set(avoid)))
 
     def cancel(self, ticket):
         self._waiting = deque(each for each in self._waiting if each[0] != ticket)
         self._leave(ticket)
 
-    def signs(self):
+    def seconds_silent(self):
         return {ticket: self.now - began for ticket, (_, began, is_silent) in self._running.items() if is_silent}
 
     def wait(self, seconds):
@@ -94,18 +93,18 @@ class SimulatedNodes:
     def _answers(self, ticket):
         if ticket not in self._running:
             return []
-        return [Ended(ticket, "answered", json.dumps({"runs": {}, "is_home": True}), node=self._leave(ticket))]
+        return [Ended(ticket, "answered", {"runs": {}, "is_home": True}, node=self._leave(ticket))]
 
     def _runs_short(self, ticket):
         self.num_short += ticket in self._running
-        return [Ended(ticket, "out of memory", "", node=self._leave(ticket))] if ticket in self._running else []
+        return [Ended(ticket, "out of memory", node=self._leave(ticket))] if ticket in self._running else []
 
     def _dies(self, node):
         self.num_deaths += 1
         self._dead.add(node)
         lost = [ticket for ticket, (place, _, _) in self._running.items() if place == node]
         self._at(self.now + 600, "comes_back", node)
-        return [Ended(ticket, "lost", "its node died", node=self._leave(ticket)) for ticket in lost]
+        return [Ended(ticket, "lost", reason="its node died", node=self._leave(ticket)) for ticket in lost]
 
     def _comes_back(self, node):
         self._dead.discard(node)
@@ -133,7 +132,7 @@ def main():
     num_fleets, num_nodes = (500, 8) if arguments.small else (10_000, 64)
     sheet = Sheet(
         f"{num_fleets:,} fleets over {num_nodes} nodes that die",
-        Circumstances.of("benchmarks.study_driver", None, "cpu", arguments.commit),
+        circumstances_of("benchmarks.study_driver", None, "cpu", arguments.commit),
         arguments.out,
     )
     logging.disable(logging.WARNING)  # hundreds of fleets are lost, and told

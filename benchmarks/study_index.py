@@ -9,6 +9,7 @@ one. Beside the time that passed stands what it took of a core, which is less wh
 and the largest memory.
 """
 
+import hashlib
 import json
 import os
 import subprocess
@@ -18,13 +19,13 @@ import time
 from pathlib import Path
 
 from benchmarks.evidence import SMALL_SPRITES, flags
-from unbraid import MIG, MLP, Autoencoder, BetaVAE, RunSpec, files
-from unbraid.distributions import GaussianLatents
+from benchmarks.sheet import Sheet, circumstances_of
+from unbraid import MIG, MLP, Autoencoder, BetaVAE, RunSpec
+from unbraid._internal import files
 from unbraid.metrics import JEMMIG, SAP
-from unbraid.runs import Run, grid
+from unbraid.models.distributions import GaussianLatents
 from unbraid.studies import Setting, Study
-from unbraid.studies.circumstances import Circumstances
-from unbraid.studies.sheet import Sheet
+from unbraid.training.runs import Run, grid
 
 SPEC = RunSpec(SMALL_SPRITES, Autoencoder(MLP((8,), (8,)), latents=GaussianLatents(4)), BetaVAE(), num_steps=100)
 METRICS = ("mig", "jemmig", "sap")
@@ -42,7 +43,7 @@ def simulate(study: Study, folder: Path) -> None:
     first = study.settings[0]
     model = Run.place(folder / "model", first.spec, 0)
     from unbraid.models.trained.encode import encode
-    from unbraid.runs.run_writer import RunWriter
+    from unbraid.training.runs.run_writer import RunWriter
 
     writer = RunWriter(model)
     writer.begin()
@@ -50,23 +51,22 @@ def simulate(study: Study, folder: Path) -> None:
     writer.keep(net, encode(net, first.spec.training_data.load()), 1.0, [model.name])
     writer.conclude()
     model.score([MIG(), JEMMIG(), SAP()], device="cpu", progress=False)
-    names = ("finished.json", "scores.json", "spec.json")
-    contents = {name: (model.folder / name).read_bytes() for name in names}
-    scores = json.loads(contents["scores.json"])
-
-    def write(name: str, number: int) -> None:
-        place = folder / name
-        place.mkdir()
-        for score in scores["scores"]:
-            score["value"] = (number * 0.6180339) % 1
-        text = json.dumps({**scores, "sha256": files.seal(scores)})
-        (place / "scores.json").write_text(text)
-        for other in ("finished.json", "spec.json"):
-            (place / other).write_bytes(contents[other])
+    end, scores, spec = (
+        json.loads((model.folder / f"{name}.json").read_bytes()) for name in ("finished", "scores", "spec")
+    )
 
     folder.mkdir(parents=True, exist_ok=True)
     for number, each in enumerate(study.runs(folder)):
-        write(each.run.name, number)
+        place = folder / each.name
+        place.mkdir()
+        for score in scores["scores"]:
+            score["value"] = (number * 0.6180339) % 1
+        (place / "scores.json").write_text(json.dumps({**scores, "sha256": files.seal(scores)}))
+        spec |= {"digest": each.setting.spec.digest, "seed": each.seed}
+        text = json.dumps({**spec, "sha256": files.seal(spec)})
+        (place / "spec.json").write_text(text)
+        end["sha256"]["spec.json"] = hashlib.sha256(text.encode()).hexdigest()
+        (place / "finished.json").write_text(json.dumps(end))
 
 
 def timed(what: str, file: Path, folder: Path) -> tuple[float, float, float]:
@@ -88,7 +88,7 @@ def main() -> None:
     num_settings, num_seeds = (30, 20) if arguments.small else (1000, 100)
     sheet = Sheet(
         f"A study of {num_settings * num_seeds:,} finished runs",
-        Circumstances.of("benchmarks.study_index", None, "cpu", arguments.commit),
+        circumstances_of("benchmarks.study_index", None, "cpu", arguments.commit),
         arguments.out,
     )
     with tempfile.TemporaryDirectory() as temporary:

@@ -23,13 +23,13 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from benchmarks.evidence import complain, flags, now
-from unbraid.papers.do2020.runs import AAE_50, BETA_VAES, FACTOR_VAES, beta, sprite_setting
-from unbraid.papers.item import Scale
-from unbraid.studies.circumstances import Circumstances
-from unbraid.studies.sheet import Sheet
+from benchmarks.sheet import Sheet, circumstances_of
+from reproductions.do2020 import AAE_50, BETA_VAES, FACTOR_VAES
+from reproductions.do2020 import asked as settings_of
+from reproductions.item import Scale
 from unbraid.training import Fleet, Member
 
-SHARED = {"FactorVAE": FACTOR_VAES, "beta-VAE": (*BETA_VAES, beta(30)), "AAE": (AAE_50,)}
+SHARED = {"FactorVAE": FACTOR_VAES, "beta-VAE": (*BETA_VAES, "beta-VAE 30"), "AAE": (AAE_50,)}
 """The settings of the sweep by the fleet that they share."""
 COLUMNS = ("fleet", "models", "alone, ms per model and step", "all at once, in turns", "all at once, shared GPU")
 
@@ -50,7 +50,7 @@ class Turn:
 
 def fleet_here(labels: Sequence[str], device: str, scale: Scale) -> None:
     """Makes a fleet in this process, and lets it train for as many seconds as each line of the input says."""
-    members = [Member(s.spec, seed) for s in (sprite_setting(scale, label) for label in labels) for seed in s.seeds]
+    members = [Member(s.spec, seed) for s in settings_of(labels)("dsprites", scale).settings for seed in s.seeds]
     fleet = Fleet(members, members[0].spec.training_data.load(device))
     seconds = fleet.prepare()
     for _ in range(20):
@@ -158,14 +158,14 @@ def examples(scale: Scale) -> dict[tuple[str, int], str]:
     found: dict[tuple[str, int], str] = {}
     for family, labels in SHARED.items():
         for label in labels:
-            found.setdefault((family, len(sprite_setting(scale, label).seeds)), label)
+            found.setdefault((family, len(settings_of((label,))("dsprites", scale).settings[0].seeds)), label)
     return found
 
 
 def seconds_of_sweep(steps: Mapping[str, float], num_steps: int, scale: Scale) -> tuple[float, float]:
     """Returns the seconds of the whole sweep with a fleet per setting, and with shared fleets, one after another."""
     like = examples(scale)
-    settings = [sprite_setting(scale, label) for labels in SHARED.values() for label in labels]
+    settings = [setting for labels in SHARED.values() for setting in settings_of(labels)("dsprites", scale).settings]
     single = sum(steps[like[setting.family, len(setting.seeds)]] for setting in settings)
     return single * num_steps / 1000, sum(steps[name] for name in SHARED) * num_steps / 1000
 
@@ -196,13 +196,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     for process in processes.values():
                         process.num_models()
                     shared = at_once(processes, seconds, num_turns)
-    circumstances = Circumstances.of(__spec__.name, arguments, given.device, given.commit)
+    circumstances = circumstances_of(__spec__.name, arguments, given.device, given.commit)
     sheet = Sheet("The sweep of Do & Tran in fleets", circumstances, given.out)
     sheet.begin_table(COLUMNS)
     for name in groups:
         rest = [f"{found[name] / num_models[name]:.3f}" if name in found else "" for found in (in_turns, shared)]
         sheet.add_row(name, str(num_models[name]), f"{steps[name] / num_models[name]:.3f}", *rest)
-    num_steps = sprite_setting(scale, AAE_50).spec.num_steps
+    num_steps = settings_of((AAE_50,))("dsprites", scale).settings[0].spec.num_steps
     single, together = seconds_of_sweep(steps, num_steps, scale)
     lines = [
         f"{num_steps:,} steps of all models take {single:.0f} s with a fleet per setting.",

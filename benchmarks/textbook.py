@@ -12,11 +12,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from unbraid import VAE, BetaTCVAE
-from unbraid.data.dataset import FactorImages
+from unbraid.datasets.dataset import FactorImages
 from unbraid.models.layers.seeded import seeded
 from unbraid.objectives import FactorVAE
-from unbraid.optimisers import Adam
-from unbraid.runs.spec import RunSpec
+from unbraid.training.optimizers import Adam
+from unbraid.training.runs.spec import RunSpec
 
 Step = Callable[[], None]
 
@@ -24,22 +24,22 @@ Step = Callable[[], None]
 def textbook_step(spec: RunSpec, images: FactorImages, seed: int = 0) -> Step:
     """A function that takes one training step. For Gaussian latents and Bernoulli pixels."""
     net = with_torchs_own_layers(spec.model.build(images.image_shape, seed)).to(images.device)
-    assert isinstance(spec.optimiser, Adam)
-    beta1, beta2 = spec.optimiser.betas
-    rate = float(spec.optimiser.learning_rate)
-    optimiser = torch.optim.Adam(net.parameters(), lr=rate, betas=(beta1, beta2))
+    assert isinstance(spec.optimizer, Adam)
+    beta1, beta2 = spec.optimizer.betas
+    rate = float(spec.optimizer.learning_rate)
+    optimizer = torch.optim.Adam(net.parameters(), lr=rate, betas=(beta1, beta2))
 
     def batch() -> Tensor:
         return images.batch(torch.randint(len(images), (spec.batch_size,), device=images.device))
 
     match spec.objective:
         case VAE():
-            return _plain(net, optimiser, batch, _vae_loss)
+            return _plain(net, optimizer, batch, _vae_loss)
         case BetaTCVAE(beta=float(beta)):
-            return _plain(net, optimiser, batch, lambda *of: _beta_tcvae_loss(*of, beta=beta, dataset_size=len(images)))
+            return _plain(net, optimizer, batch, lambda *of: _beta_tcvae_loss(*of, beta=beta, dataset_size=len(images)))
         case FactorVAE(gamma=float(gamma)):
             critic = seeded(spec.make_critic, seed, "critic").to(images.device)
-            return _factor_vae(net, critic, optimiser, batch, gamma)
+            return _factor_vae(net, critic, optimizer, batch, gamma)
         case other:
             raise ValueError(f"There is no textbook for {other}.")
 
@@ -55,13 +55,13 @@ def with_torchs_own_layers(net: nn.Module) -> nn.Module:
 
 
 def _plain(
-    net: nn.Module, optimiser: torch.optim.Optimizer, batch: Callable[[], Tensor], loss: Callable[..., Tensor]
+    net: nn.Module, optimizer: torch.optim.Optimizer, batch: Callable[[], Tensor], loss: Callable[..., Tensor]
 ) -> Step:
     def step() -> None:
         x = batch()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss(x, *_forward(net, x)).backward()
-        optimiser.step()
+        optimizer.step()
 
     return step
 
@@ -94,7 +94,7 @@ def _beta_tcvae_loss(
 
 
 def _factor_vae(
-    net: nn.Module, critic: nn.Module, optimiser: torch.optim.Optimizer, batch: Callable[[], Tensor], gamma: float
+    net: nn.Module, critic: nn.Module, optimizer: torch.optim.Optimizer, batch: Callable[[], Tensor], gamma: float
 ) -> Step:
     """Kim & Mnih, arXiv:1802.05983v3, algorithm 2."""
     of_critic = torch.optim.Adam(critic.parameters(), lr=1e-4, betas=(0.5, 0.9))
@@ -103,7 +103,7 @@ def _factor_vae(
         x, other = batch(), batch()
         logits, mean, log_var, z = _forward(net, x)
         judged = critic(z)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         (_distortion(x, logits) + _rate(mean, log_var) + gamma * (judged[:, 0] - judged[:, 1]).mean()).backward()
         with torch.no_grad():
             codes = _forward(net, other)[3]
@@ -117,7 +117,7 @@ def _factor_vae(
         )
         of_critic.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
         of_critic.step()
 
     return step

@@ -19,21 +19,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final, get_args
 
-from benchmarks.box_plot import box_plot
 from benchmarks.evidence import SMALL_SPRITES, complain, flags, now
-from unbraid import MLP, VAE, Autoencoder, BetaTCVAE, BetaVAE, DSprites, RunSpec, files
-from unbraid.data.dataset import FactorImages
+from benchmarks.sheet import Check, Sheet, checks_text, circumstances_of, table
+from unbraid import MLP, VAE, Autoencoder, BetaTCVAE, BetaVAE, DSprites, RunSpec, figures
+from unbraid._internal.precision import Precision
+from unbraid._internal.progress import Event, listening
+from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import TrainingError, TrainingInterrupted
-from unbraid.events import Event, listening
 from unbraid.metrics import MIG
 from unbraid.models.trained.encode import encode_all
 from unbraid.objectives import Objective
-from unbraid.optimisers import Adam
-from unbraid.precision import Precision
-from unbraid.runs.run import Run
-from unbraid.studies.circumstances import Circumstances
-from unbraid.studies.sheet import Check, Sheet, checks_text, table
-from unbraid.training import TrainingOptions, train_runs
+from unbraid.training import train_runs
+from unbraid.training.optimizers import Adam
+from unbraid.training.runs.run import Run
 
 NUM_EPOCHS = 50
 MOST_SECONDS, MOST_ENCODING_SECONDS, LEAST_BEST_MIG = 360, 2, 0.45
@@ -80,7 +78,7 @@ def specs(precision: Precision, *, small: bool = False, num_epochs: int = NUM_EP
             objective,
             num_steps=num_epochs * (dataset.num_images // batch_size),
             batch_size=batch_size,
-            optimiser=Adam(1e-3),
+            optimizer=Adam(1e-3),
             precision=precision,
         )
         for name, (objective, _) in GROUPS.items()
@@ -92,7 +90,7 @@ def trained(runs: Mapping[str, Sequence[Run]], stages: Stages) -> dict[str, list
     watch = _Watch(stages)
     try:
         with listening(watch):
-            train_runs([run for group in runs.values() for run in group], TrainingOptions(stages.device, resume=True))
+            train_runs([run for group in runs.values() for run in group], device=stages.device, resume=True)
     except (TrainingError, TrainingInterrupted) as error:  # stopped, or all have failed: what is finished is scored
         complain(str(error))
     watch.turn("")
@@ -179,15 +177,15 @@ def score_table(scores: Mapping[str, Mapping[int, float]]) -> str:
     )
 
 
-def picture(scores: Mapping[str, Mapping[int, float]], seconds: float | None, machine: str, num_images: int) -> str:
-    num_models = sum(map(len, scores.values()))
-    return box_plot(
-        {name: list(of.values()) for name, of in scores.items()},
-        title=f"{num_models} models of dSprites in {_shown(seconds)} on one {machine}",
-        subtitle=f"trained, encoded and scored; every dot is a model, its MIG over all {num_images:,} images",
-        label="mutual information gap (MIG) over all factors",
-        highest=0.6,
-    )
+def save_picture(
+    path: Path, scores: Mapping[str, Mapping[int, float]], seconds: float | None, machine: str, num_images: int
+) -> None:
+    """Draws the MIG of each model over the box of its group."""
+    groups = {name: list(of.values()) for name, of in scores.items() if of}
+    axes = figures.box_plot(groups, label=f"mutual information gap (MIG) over all {num_images:,} images")
+    figures.strip_plot(groups, axes=axes)
+    axes.set_title(f"{sum(map(len, groups.values()))} models of dSprites in {_shown(seconds)} on one {machine}")
+    figures.save(axes, path, overwrite=True)
 
 
 def _shown(seconds: float | None) -> str:
@@ -204,7 +202,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     of = specs(given.precision, small=given.small, num_epochs=given.epochs)
     num_seeds = {name: 2 if given.small else count for name, (_, count) in GROUPS.items()}
-    circumstances = Circumstances.of(__spec__.name, arguments, given.device, given.commit)
+    circumstances = circumstances_of(__spec__.name, arguments, given.device, given.commit)
     sheet, stages = Sheet("Twenty models of dSprites", circumstances, given.out), Stages(given.device)
     spec = next(iter(of.values()))
     spec.training_data.open()  # drawn, if they never were, before the clock starts
@@ -238,9 +236,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ]
     sheet.add(checks_text(found))
     sheet.keep(encoding_alone=alone, claims={claim.sentence: claim.holds for claim in found})
-    if given.out is not None:
-        drawing = picture(scores, seconds, circumstances.machine, spec.dataset.num_images)
-        files.write_text(given.out.with_name(f"{given.out.name}.svg"), drawing)
+    if given.out is not None and any(scores.values()):
+        path = given.out.with_name(f"{given.out.name}.svg")
+        save_picture(path, scores, seconds, circumstances.machine, spec.dataset.num_images)
 
 
 if __name__ == "__main__":

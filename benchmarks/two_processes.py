@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import Any, final
 
 from benchmarks.evidence import SMALL_SPRITES, flags, now, one_at_a_time
+from benchmarks.sheet import Sheet, circumstances_of
 from unbraid import MLP, Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
 from unbraid.objectives import FactorVAE
-from unbraid.studies.circumstances import Circumstances
-from unbraid.studies.sheet import Sheet
 from unbraid.training import Fleet, Member
 from unbraid.training.compiler import Inductor
 from unbraid.training.program import Programs
@@ -128,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         options = {"num_steps": num_steps, "device": given.device, "small": given.small}
         print(json.dumps(train_here(kind, deterministic=given.deterministic, **options)))
         return
-    circumstances = Circumstances.of(__spec__.name, arguments, given.device, given.commit)
+    circumstances = circumstances_of(__spec__.name, arguments, given.device, given.commit)
     sheet = Sheet("The same fleet in two processes", circumstances, given.out)
     sheet.begin_table(COLUMNS)
     options = ["--device", given.device, "--steps", str(num_steps), *(["--small"] if given.small else [])]

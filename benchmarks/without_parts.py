@@ -26,12 +26,11 @@ from torch import Tensor
 
 from benchmarks.evidence import flags, one_at_a_time
 from benchmarks.fleet_speed import Length, every_row, milliseconds_per_step
-from unbraid.distributions import DiagonalGaussian
+from benchmarks.sheet import Sheet, circumstances_of
 from unbraid.information.aggregate import log_aggregate
+from unbraid.models.distributions import DiagonalGaussian
 from unbraid.models.layers import matrix_products
 from unbraid.objectives import decomposed_elbo
-from unbraid.studies.circumstances import Circumstances
-from unbraid.studies.sheet import Sheet
 from unbraid.training import Fleet, Member
 
 COLUMNS = (
@@ -120,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     sheet = Sheet(
         "A fleet's step with and without parts written by hand",
-        Circumstances.of(__spec__.name, arguments, given.device, given.commit),
+        circumstances_of(__spec__.name, arguments, given.device, given.commit),
         given.out,
     )
     options = ["--device", given.device, *(["--small"] if given.small else [])]

@@ -11,7 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from unbraid import figures, files
+from unbraid import figures
+from unbraid._internal import files
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "figures.md"

@@ -21,7 +21,7 @@ import nbformat
 import torch
 from nbformat import v4
 
-from unbraid import files
+from unbraid._internal import files
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted((ROOT / "examples" / "tutorials").glob("*.py"))

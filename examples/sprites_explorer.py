@@ -2,7 +2,7 @@
 
     python -m examples.sprites_explorer [FOLDER]
 
-It trains one model of the starting point beta-tcvae-sprites, which is the quickstart's with more and larger
+It trains one model of the preset beta-tcvae-sprites, which is the quickstart's with more and larger
 batches, for a minute; or takes the run in the folder.
 """
 
@@ -12,9 +12,9 @@ import tempfile
 from pathlib import Path
 
 from unbraid import runs_in, train
-from unbraid.explorer.explorer import page_content
-from unbraid.runs import Run
-from unbraid.starting_points import starting_point
+from unbraid.show.explorer.explorer import page_content
+from unbraid.training.presets import preset
+from unbraid.training.runs import Run
 
 CONTENT = Path(__file__).parents[1] / "docs" / "live" / "sprites.json"
 TITLE = "A heart, taken apart"
@@ -28,7 +28,7 @@ def write(runs: list[Run]) -> None:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         given = sys.argv[1:]
-        spec = starting_point("beta-tcvae-sprites")
+        spec = preset("beta-tcvae-sprites")
         write(runs_in(given[0]) if given else train([spec], [SEED], folder=folder))
     print(f"{CONTENT} is written.")
 

@@ -16,11 +16,11 @@ from PIL import Image
 
 from examples.sprites_explorer import CONTENT
 from tests.browser import running_chromium
-from unbraid.explorer.explorer import render
+from unbraid.show.explorer.explorer import render_explorer
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "traversal.png"
-# One colour for each latent, as of the strands of the logo, legible on light and on dark.
-COLOURS = ((224, 122, 31), (18, 150, 137), (190, 75, 140))
+# One color for each latent, as of the strands of the logo, legible on light and on dark.
+COLORS = ((224, 122, 31), (18, 150, 137), (190, 75, 140))
 VALUES = np.linspace(-1.5, 1.5, 9)
 TILE, GAP = 96, 8
 
@@ -29,20 +29,20 @@ def main() -> None:
     content = json.loads(CONTENT.read_text(encoding="utf-8"))
     (model,) = content["models"]
     latents = model["latents"]
-    best = sorted(range(len(latents)), key=lambda index: latents[index]["place"])[: len(COLOURS)]
+    best = sorted(range(len(latents)), key=lambda index: latents[index]["place"])[: len(COLORS)]
     with tempfile.TemporaryDirectory() as folder, running_chromium() as browser:
         file = Path(folder, "page.html")
-        file.write_text(render(content), encoding="utf-8")
+        file.write_text(render_explorer(content), encoding="utf-8")
         rows = [
-            np.hstack([tile(browser, file, len(latents), latent, value, colour) for value in VALUES])
-            for latent, colour in zip(best, COLOURS, strict=True)
+            np.hstack([tile(browser, file, len(latents), latent, value, color) for value in VALUES])
+            for latent, color in zip(best, COLORS, strict=True)
         ]
     Image.fromarray(np.vstack(rows)[GAP:, GAP:]).save(PICTURE, optimize=True)
     print(f"{PICTURE} is written.")
 
 
-def tile(browser: Any, file: Path, num_latents: int, latent: int, value: float, colour: tuple[int, ...]) -> np.ndarray:
-    """Returns a frame in a colour, transparent where it is black, with a gap above and to the left of it."""
+def tile(browser: Any, file: Path, num_latents: int, latent: int, value: float, color: tuple[int, ...]) -> np.ndarray:
+    """Returns a frame in a color, transparent where it is black, with a gap above and to the left of it."""
     code = ["0"] * num_latents
     code[latent] = f"{value:.2f}"
     page = browser.new_page(viewport={"width": 1280, "height": 900})
@@ -52,7 +52,7 @@ def tile(browser: Any, file: Path, num_latents: int, latent: int, value: float, 
     page.close()
     ink = np.asarray(shown.resize((32, 32)).resize((TILE, TILE), Image.Resampling.BICUBIC))
     framed = np.zeros((TILE + GAP, TILE + GAP, 4), np.uint8)
-    framed[GAP:, GAP:, :3] = colour
+    framed[GAP:, GAP:, :3] = color
     framed[GAP:, GAP:, 3] = np.maximum(ink, 28)  # the frame itself is a faint square
     return framed
 

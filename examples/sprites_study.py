@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from unbraid import VAE, Autoencoder, BetaTCVAE, BetaVAE, Conv, DSprites, RunSpec
-from unbraid.distributions import GaussianLatents
+from unbraid.models.distributions import GaussianLatents
 from unbraid.objectives import DIPVAE, HFVAE, FactorVAE
 from unbraid.objectives.objective import Objective
-from unbraid.optimisers import Adam
-from unbraid.studies import Correlated, Growing, Higher, Setting, Study
+from unbraid.studies import Claim, Setting, Study, correlation, difference, trend
+from unbraid.training.optimizers import Adam
 
 FILE = Path(__file__).with_suffix(".json")
 SEEDS = tuple(range(8))
@@ -23,7 +23,7 @@ SPEC = RunSpec(
     objective=VAE(),
     num_steps=4000,
     batch_size=32,
-    optimiser=Adam(2e-3),
+    optimizer=Adam(2e-3),
 )
 HALVES = ((0, 1, 2, 3, 4), (5, 6, 7, 8, 9))
 
@@ -54,15 +54,30 @@ def study() -> Study:
         metrics=("all", "model"),
         members_per_fleet=104,
         claims=(
-            Higher("beta-TCVAE 4 has a higher MIG than a VAE.", "mig", "beta-TCVAE 4", "VAE"),
-            Higher("FactorVAE 10 has a higher MIG than a VAE.", "mig", "FactorVAE 10", "VAE"),
-            Higher("beta-TCVAE 4 has a higher MIG than beta-VAE 4.", "mig", "beta-TCVAE 4", "beta-VAE 4"),
-            Higher("HFVAE 4 with two groups has a higher MIG than beta-TCVAE 4.", "mig", "HFVAE 4", "beta-TCVAE 4"),
-            Growing("The ELBO falls as beta grows.", "elbo", tuple(f"beta-TCVAE {b}" for b in (2, 4, 8)), "falls"),
-            Correlated(
-                "JEMMIG, for which lower is better, falls where MIG rises.", "mig", "jemmig", labels, "negative"
+            Claim(
+                "beta-TCVAE 4 has a higher MIG than a VAE.",
+                difference("mig", "beta-TCVAE 4", "VAE"),
+                above=0,
+                central=True,
             ),
-            Correlated("WSEPIN, which needs no labels, rises with MIG.", "sepin", "mig", labels),
+            Claim("FactorVAE 10 has a higher MIG than a VAE.", difference("mig", "FactorVAE 10", "VAE"), above=0),
+            Claim(
+                "beta-TCVAE 4 has a higher MIG than beta-VAE 4.",
+                difference("mig", "beta-TCVAE 4", "beta-VAE 4"),
+                above=0,
+            ),
+            Claim(
+                "HFVAE 4 with two groups has a higher MIG than beta-TCVAE 4.",
+                difference("mig", "HFVAE 4", "beta-TCVAE 4"),
+                above=0,
+            ),
+            Claim("The ELBO falls as beta grows.", trend("elbo", tuple(f"beta-TCVAE {b}" for b in (2, 4, 8))), below=0),
+            Claim(
+                "JEMMIG, for which lower is better, falls where MIG rises.",
+                correlation("mig", "jemmig", labels),
+                below=0,
+            ),
+            Claim("WSEPIN, which needs no labels, rises with MIG.", correlation("sepin", "mig", labels), above=0),
         ),
     )
 

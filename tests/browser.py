@@ -94,10 +94,10 @@ def _is_own(address: str, own: str) -> bool:
 
 CONTRAST = """() => {
   // The contrast of every text with what is behind it (WCAG 2.2, 1.4.3); texts over pictures are not seen.
-  const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const channels = (color) => color.match(/[\\d.]+/g).map(Number);
   const over = (top, below) => { const a = top[3] ?? 1; return [0, 1, 2].map((i) => a * top[i] + (1 - a) * below[i]); };
-  const luminance = (colour) => {
-    const [r, g, b] = colour.map((c) => c / 255).map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  const luminance = (color) => {
+    const [r, g, b] = color.map((c) => c / 255).map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const behind = (element) => {

@@ -91,7 +91,7 @@ def _as_users_run_it() -> Iterator[None]:
 def _on_the_cpu_unless_named() -> Iterator[None]:
     """Where there is a GPU, "auto" is the CPU all the same: results are compared to the bit. Tests of a GPU name it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unbraid.device.automatic_device", lambda: torch.device("cpu"))
+        patch.setattr("unbraid._internal.device.automatic_device", lambda: torch.device("cpu"))
         yield
 
 

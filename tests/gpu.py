@@ -19,8 +19,8 @@ OPTIONAL = {
     "triton": "fleets cannot be compiled",
 }
 TESTS = (
-    *("tests/training", "tests/information", "tests/objectives", "tests/models", "tests/distributions"),
-    *("tests/metrics/test_on_the_gpu.py", "tests/diagnosis/test_on_the_gpu.py", "tests/data/test_selected.py"),
+    *("tests/training", "tests/information", "tests/objectives", "tests/models", "tests/models/distributions"),
+    *("tests/metrics/test_on_the_gpu.py", "tests/diagnose/test_on_the_gpu.py", "tests/datasets/test_selected.py"),
 )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 
 def slow_but(fast: list[Any], values: Iterable[Any]) -> list[Any]:
-    """The values to parametrise with: those that are not in `fast` are marked slow."""
+    """The values to parametrize with: those that are not in `fast` are marked slow."""
     return [
         value
         if value in fast

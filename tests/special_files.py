@@ -15,37 +15,37 @@ from typing import Any, TextIO
 import numpy as np
 import torch
 
-from tests.runs.finished_runs import finish
 from tests.told import warned
+from tests.training.runs.finished_runs import finish
 from tests.training.squares import MLP_SPEC, PACKAGES
-from unbraid import files
+from unbraid._internal import files
+from unbraid._internal.npz import Npz
 from unbraid.cli.image_files import read_pictures
 from unbraid.codes import Codes
 from unbraid.codes.csv_file import read_csv
 from unbraid.codes.safetensors_file import read_safetensors
-from unbraid.data.conversion.celeb_a_lists import _lines
-from unbraid.data.conversion.idx_dataset import read_idx
-from unbraid.data.dataset import Factor
-from unbraid.data.drawn.background_dsprites import BackgroundDSprites
-from unbraid.data.drawn.dsprites import DSprites
-from unbraid.data.formats.archives import ArchiveMember, Folder, Tar, Zip
-from unbraid.data.formats.label_csv import read_label_csv
-from unbraid.data.formats.norb import Matrix
-from unbraid.data.formats.pth import read_tensor
-from unbraid.data.image_store import ImageStore, Plan
-from unbraid.data.own.from_arrays import FromArrays
-from unbraid.data.provenance import check_file
-from unbraid.data.publication import PublishedFile
-from unbraid.data.published.chairs3d import _content
-from unbraid.data.published.shapes3d import _blocks
+from unbraid.datasets.conversion.celeb_a_lists import _lines
+from unbraid.datasets.conversion.idx_dataset import read_idx
+from unbraid.datasets.dataset import Factor
+from unbraid.datasets.formats.archives import ArchiveMember, Folder, Tar, Zip
+from unbraid.datasets.formats.label_csv import read_label_csv
+from unbraid.datasets.formats.norb import Matrix
+from unbraid.datasets.formats.pth import read_tensor
+from unbraid.datasets.image_store import ImageStore, Plan
+from unbraid.datasets.provenance import check_file
+from unbraid.datasets.publication import PublishedFile
+from unbraid.datasets.published.chairs3d import _content
+from unbraid.datasets.published.shapes3d import _blocks
+from unbraid.datasets.subsets.listed_rows import Rows
+from unbraid.datasets.synthetic.background_dsprites import BackgroundDSprites
+from unbraid.datasets.synthetic.dsprites import DSprites
+from unbraid.datasets.user.from_arrays import FromArrays
 from unbraid.errors import UnbraidError
-from unbraid.evaluation.scorecard import Scorecard
-from unbraid.export.onnx_encoder import OnnxEncoder
-from unbraid.npz import Npz
-from unbraid.runs import History, Run
-from unbraid.runs.run_writer import RunWriter
-from unbraid.sampling.listed_rows import Rows
+from unbraid.integrations.export.onnx_encoder import OnnxEncoder
+from unbraid.metrics.scorecard import Scorecard
 from unbraid.training.checkpoint import save_checkpoint, usable_checkpoints
+from unbraid.training.runs import History, Run
+from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.state import Carried, MemberState, Net
 
 _SECONDS_A_READER = 60

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from unbraid import files
+from unbraid._internal import files
 from unbraid.errors import SpecError
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests import shared_state
-from unbraid import files
+from unbraid._internal import files
 
 
 def test_the_network_is_out_of_reach():

@@ -1,6 +1,8 @@
 """Errors: how they are told."""
 
-from unbraid.errors import CodesError, UnbraidError
+import pickle
+
+from unbraid.errors import CodesError, UnbraidError, UntrustedError
 
 
 def test_a_message_is_told_as_it_is():
@@ -14,3 +16,9 @@ def test_a_message_that_quotes_a_whole_file_is_cut_in_the_middle():
     assert message.startswith("The factor xxx")
     assert message.endswith("xxx is constant. Drop it.")
     assert "(296,033 characters left out)" in message
+
+
+def test_an_error_of_an_untrusted_class_survives_pickling():
+    # As it does on its way from a worker of a process pool.
+    error = pickle.loads(pickle.dumps(UntrustedError("Not imported.", "mine")))
+    assert (str(error), error.package) == ("Not imported.", "mine")

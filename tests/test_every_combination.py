@@ -15,22 +15,23 @@ import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
 from tests.discovery import concrete_subclasses
-from tests.distributions.families import FAMILIES, WITHOUT_DENSITY
+from tests.models.distributions.families import FAMILIES, WITHOUT_DENSITY
 from tests.models.nets import SMALL
 from tests.pairwise import pairs_of, pairwise_cover
 from tests.training.squares import PACKAGES, Squares
-from unbraid.distributions import GaussianLatents, Latents, Likelihood, UniformPrior
-from unbraid.distributions.priors.categorical_priors import CategoricalPriorRecipe
-from unbraid.distributions.priors.prior_recipes import PriorRecipe
+from unbraid.config import from_json
+from unbraid.config.schedule import Cosine, Cyclic, Linear
 from unbraid.errors import SpecError
-from unbraid.models import Architecture, Autoencoder, Critic
+from unbraid.models import Architecture, Autoencoder
+from unbraid.models.distributions import GaussianLatents, Latents, Likelihood, UniformPrior
+from unbraid.models.distributions.priors.categorical_priors import CategoricalPriorConfig
+from unbraid.models.distributions.priors.prior_configs import PriorConfig
 from unbraid.objectives import DIPVAE, HFVAE, VAE, AnnealedVAE, BetaTCVAE, Composite, FactorVAE, InfoVAE, Objective
-from unbraid.optimisers import Adam
-from unbraid.recipes import from_json
-from unbraid.runs import History, Run, RunSpec
-from unbraid.schedule import Cosine, Cyclic, Linear
+from unbraid.training import Critic
 from unbraid.training.checkpoint import load_checkpoint, save_checkpoint, usable_checkpoints
 from unbraid.training.fleet import Fleet
+from unbraid.training.optimizers import Adam
+from unbraid.training.runs import History, Run, RunSpec
 from unbraid.training.state import Member, layout
 from unbraid.training.trees import named_leaves
 
@@ -113,12 +114,12 @@ def spec_of(values):
         dataset=values.get("dataset", Squares(32)),
         model=model_of({"encoder": SMALL[0], **values}),
         objective=objective,
-        critic=Critic(hidden=(8, 8), channels=(3,), optimiser=Adam(1e-3, betas=(0.5, 0.9)))
+        critic=Critic(hidden=(8, 8), channels=(3,), optimizer=Adam(1e-3, betas=(0.5, 0.9)))
         if objective.critic_reads
         else None,
         num_steps=NUM_STEPS,
         batch_size=6,
-        optimiser=Adam(Linear(1e-3, 1e-4)),
+        optimizer=Adam(Linear(1e-3, 1e-4)),
         precision="float64",
     )
 
@@ -209,17 +210,17 @@ def test_every_class_of_this_kind_trains_in_some_row(kind):
     trained = {type(choice(axis, place)) for row in ROWS for axis, place in row.items()}
     missing = set(concrete_subclasses(kind)) - trained
     assert not missing, (
-        f"add {missing} to tests/distributions/families.py or tests/models/nets.py, where rows take theirs from"
+        f"add {missing} to tests/models/distributions/families.py or tests/models/nets.py, where rows take theirs from"
     )
 
 
-@pytest.mark.parametrize("kind", [PriorRecipe, CategoricalPriorRecipe], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [PriorConfig, CategoricalPriorConfig], ids=lambda kind: kind.__name__)
 def test_every_prior_trains_in_some_row(kind):
     trained = {
-        type(each) for row in ROWS for each in _recipes_in(choice("latents", row["latents"])) if isinstance(each, kind)
+        type(each) for row in ROWS for each in _configs_in(choice("latents", row["latents"])) if isinstance(each, kind)
     }
     assert trained == set(concrete_subclasses(kind)), (
-        "add a family with the new prior to tests/distributions/families.py"
+        "add a family with the new prior to tests/models/distributions/families.py"
     )
 
 
@@ -234,13 +235,13 @@ def test_every_setting_that_rows_take_turns_with_trains_in_some_row():
     assert all(setting in trained for settings in VARIANTS.values() for setting in settings)
 
 
-def _recipes_in(recipe):
-    for field in dataclasses.fields(recipe):
-        value = getattr(recipe, field.name)
+def _configs_in(config):
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
         for each in value if isinstance(value, tuple) else (value,):
             if dataclasses.is_dataclass(each):
                 yield each
-                yield from _recipes_in(each)
+                yield from _configs_in(each)
 
 
 # ---- what is refused
@@ -273,7 +274,7 @@ def idle_weights(net):
     """The names of the parameters that no gradient has ever reached: Adam's average of its square is still 0
     everywhere.
     """
-    return {name for name, tensor in net.memory["second_moment"].items() if not bool(tensor.any())}
+    return {name for name, tensor in net.optimizer_state["second_moment"].items() if not bool(tensor.any())}
 
 
 def trained_in_company(spec, images):

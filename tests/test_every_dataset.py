@@ -3,7 +3,7 @@
 import pytest
 
 from tests.discovery import check_conforms, concrete_subclasses
-from unbraid.data.dataset import FactorDataset
+from unbraid.datasets.dataset import FactorDataset
 
 EVERY = concrete_subclasses(FactorDataset)
 

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from tests.discovery import ROOT, concrete_subclasses
-from unbraid import model_scores
-from unbraid.model_scores import ModelScore
-from unbraid.names import kebab_case
+from unbraid._internal.names import kebab_case
+from unbraid.metrics import model as model_scores
+from unbraid.metrics.model import ModelScore
 
 EVERY = concrete_subclasses(ModelScore)
 
@@ -26,6 +26,6 @@ def test_it_conforms(cls):
     assert not inspect.getdoc(cls).startswith(f"{cls.__name__}(")
     name = kebab_case(cls)
     assert cls.__module__.rpartition(".")[2] == name.replace("-", "_")
-    assert (ROOT / "tests/model_scores" / f"test_{name.replace('-', '_')}.py").is_file()
+    assert (ROOT / "tests/metrics/model" / f"test_{name.replace('-', '_')}.py").is_file()
     heading = rf"^## {name.replace('-', '[- ]')}$"
     assert re.search(heading, (ROOT / "docs/model-scores.md").read_text(), re.MULTILINE | re.IGNORECASE)

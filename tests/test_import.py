@@ -24,7 +24,7 @@ unbraid.Codes, unbraid.evaluate, unbraid.MIG, unbraid.VAE, unbraid.Conv, unbraid
 assert unbraid.metrics.MIG is unbraid.MIG, "modules are found without being imported by name"
 assert not hasattr(unbraid, "nonsense")
 assert not asked_for, asked_for
-import unbraid.codes, unbraid.data, unbraid.information, unbraid.metrics
+import unbraid.codes, unbraid.datasets, unbraid.information, unbraid.metrics
 """
 
 

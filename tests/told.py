@@ -4,7 +4,7 @@ import contextlib
 import logging
 import re
 
-from unbraid.events import listening
+from unbraid._internal.progress import listening
 
 
 def told_to(seen):

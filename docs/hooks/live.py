@@ -10,22 +10,22 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
-from unbraid.audit import Audit, Row, rows_of
-from unbraid.audit.markdown import number_table, verdict_table
-from unbraid.audit.page import render as render_audit
-from unbraid.explorer.explorer import render
+from benchmarks.audit import Audit, Row, rows_of
+from benchmarks.audit.markdown import number_table, verdict_table
+from benchmarks.audit.page import render as render_audit
+from unbraid.show.explorer.explorer import render_explorer
 
 _KEPT = Path(__file__).parents[2] / "benchmarks" / "results" / "metric_audit.json"
 _AUDIT = "live/audit.html"
-_WRITTEN = "the page that `unbraid audit` writes"
+_WRITTEN = "the page that `python -m benchmarks.audit` writes"
 
 
 def on_files(files: Files, config: Any, **_: Any) -> Files:
     """Called by mkdocs with all files of the site."""
     for content in sorted(Path(config["docs_dir"]).glob("live/*.json")):
-        page = render(json.loads(content.read_text()))
+        page = render_explorer(json.loads(content.read_text()))
         files.append(File.generated(config, f"live/{content.stem}.html", content=page))
-    files.append(File.generated(config, _AUDIT, content=render_audit(_kept(), "unbraid audit")))
+    files.append(File.generated(config, _AUDIT, content=render_audit(_kept(), "python -m benchmarks.audit")))
     return files
 
 

@@ -16,30 +16,32 @@ from mkdocs.structure.files import File, Files
 _ROOT = Path(__file__).parents[2]
 _SOURCE = _ROOT / "src"
 # What the command line and the pages are made of; no code of a user's own calls it.
-_INTERNAL = ("unbraid.cli", "unbraid.display", "unbraid.pages", "unbraid.source")
+_INTERNAL = ("unbraid.cli", "unbraid._internal.progress_bar", "unbraid._internal.source", "unbraid.show.pages")
 # Modules that are public as they are: what they define without an underscore.
 _MODULES = (
-    "unbraid.device",
+    "unbraid._internal.device",
     "unbraid.errors",
-    "unbraid.evaluation.published",
+    "unbraid.metrics.evaluate",
+    "unbraid.metrics.published",
+    "unbraid.metrics.score_table",
+    "unbraid.metrics.scorecard",
+    "unbraid.metrics.scoring",
+    "unbraid.metrics.top_latents",
     "unbraid.metrics.reductions.statistics",
-    "unbraid.precision",
-    "unbraid.schedule",
-    "unbraid.starting_points",
-    "unbraid.studies.sheet",
-    "unbraid.table",
+    "unbraid._internal.precision",
+    "unbraid._internal.progress",
+    "unbraid.config.schedule",
+    "unbraid.training.presets",
+    "unbraid._internal.table",
 )
 # The groups of the navigation, by how the name of a module begins; the last takes what no other does.
 _GROUPS = {
     "First of all": ("unbraid",),
-    "Learn": (
-        *("data", "distributions", "models", "objectives", "optimisers", "precision", "sampling", "schedule"),
-        *("starting_points", "training"),
-    ),
-    "Measure": ("audit", "codes", "diagnosis", "evaluation", "information", "metrics", "model_scores"),
-    "Show": ("explorer", "figures", "report"),
-    "Study": ("papers", "runs", "studies"),
-    "Extend": ("events", "interop", "recipes", "table"),
+    "Learn": ("datasets", "models", "objectives", "training"),
+    "Measure": ("codes", "diagnose", "information", "metrics"),
+    "Show": ("figures", "show"),
+    "Study": ("studies",),
+    "Extend": ("config", "integrations", "_internal"),
     "Everything else": ("",),
 }
 

@@ -14,13 +14,14 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from unbraid import MLP, Autoencoder, BetaVAE, DSprites, RunSpec, figures, train
-from unbraid.distributions import GaussianLatents
-from unbraid.evaluation import score_table
-from unbraid.figures.labelled_sheet import LabelledSheet
-from unbraid.optimisers import Adam
-from unbraid.sampling import Correlated, HeldOutCombinations, UniformJoint
-from unbraid.table import Table
+from unbraid import MLP, Autoencoder, BetaVAE, DSprites, RunSpec, Scoring, figures, train
+from unbraid._internal.table import Table
+from unbraid.datasets.subsets import HeldOutCombinations
+from unbraid.datasets.weights import Correlated, UniformJoint
+from unbraid.figures.labeled_sheet import LabeledSheet
+from unbraid.metrics.score_table import score_table
+from unbraid.models.distributions import GaussianLatents
+from unbraid.training.optimizers import Adam
 
 # %% [markdown]
 # ## Three kinds of data
@@ -36,7 +37,7 @@ full = RunSpec(
     objective=BetaVAE(1.0),
     num_steps=250,
     batch_size=32,
-    optimiser=Adam(5e-3),
+    optimizer=Adam(5e-3),
 )
 specs = {
     "all": full,
@@ -70,7 +71,7 @@ runs = dict(zip(specs, train(list(specs.values())), strict=True))
 
 # %%
 run = runs["a corner held out"]
-score_table({part: run.score("reconstruction-error,elbo", part=part) for part in ("train", "test")})
+score_table({part: run.score("reconstruction-error,elbo", Scoring(part=part)) for part in ("train", "test")})
 
 # %% [markdown]
 # The model pays for places that it has never seen. How it fails can be looked at: each held-out image beside what
@@ -80,7 +81,7 @@ score_table({part: run.score("reconstruction-error,elbo", part=part) for part in
 held_out = replace(run.spec.training_data, subset=replace(run.spec.subset, part="test")).open()
 images = held_out.batch(slice(32, 48, 2))
 seen_as = run.model().reconstruct(images)
-LabelledSheet(torch.stack([images, seen_as]), ("held out", "reconstructed")).image()
+LabeledSheet(torch.stack([images, seen_as]), ("held out", "reconstructed")).image()
 
 # %% [markdown]
 # ## What a bias does to a score
@@ -94,9 +95,9 @@ rows = [
     {"trained on": label, "scored over": over, "MIG": card["mig"].value}
     for label in ("all", "near the diagonal")
     for over, sampling in {"what it saw": None, "all places alike": UniformJoint(pair)}.items()
-    for card in [runs[label].score("mig", factors=pair, sampling=sampling)]
+    for card in [runs[label].score("mig", Scoring(factors=tuple(pair), sampling=sampling))]
 ]
-Table.of(rows)
+Table.from_records(rows)
 
 # %% [markdown]
 # Say which of the two a number is when you quote it: `card.scoring` keeps it, and so do the files.

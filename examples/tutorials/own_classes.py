@@ -15,14 +15,14 @@ from typing import ClassVar, final
 from torch import nn
 
 from unbraid import Autoencoder, DSprites, RunSpec, figures, train
-from unbraid.distributions import GaussianLatents, Latents
-from unbraid.evaluation import score_table
 from unbraid.metrics import Metric, Score
 from unbraid.metrics.metric import Feature, Interval
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.score_table import score_table
 from unbraid.models import Architecture
+from unbraid.models.distributions import GaussianLatents, Latents
 from unbraid.objectives import Loss, Objective, Step
-from unbraid.optimisers import Adam
+from unbraid.training.optimizers import Adam
 
 # %% [markdown]
 # ## A net
@@ -111,7 +111,7 @@ sprites = DSprites(resolution=16, shapes=("heart",), num_scales=3, num_orientati
 model = Autoencoder(SmoothNet(), latents=GaussianLatents(6))
 targets = (1.0, 3.0, 6.0)
 specs = [
-    RunSpec(sprites, model, RateTarget(target), num_steps=300, batch_size=64, optimiser=Adam(4e-3))
+    RunSpec(sprites, model, RateTarget(target), num_steps=300, batch_size=64, optimizer=Adam(4e-3))
     for target in targets
 ]
 runs = train(specs)
@@ -148,5 +148,5 @@ print(runs[0].name)
 print(sorted(path.name for path in (runs[0].folder / "source").iterdir()))
 
 # %% [markdown]
-# Next: data sets, latents, estimators and optimisers of your own, and what a fleet forbids, are in [Classes of
+# Next: data sets, latents, estimators and optimizers of your own, and what a fleet forbids, are in [Classes of
 # your own](../extending.md).

@@ -16,7 +16,7 @@ from sklearn.decomposition import PCA, FastICA
 from torch import nn
 
 from unbraid import Codes, DSprites, evaluate, figures
-from unbraid.evaluation import score_table
+from unbraid.metrics.score_table import score_table
 
 sprites = DSprites(resolution=16, shapes=("heart",), num_scales=4, num_orientations=1, num_positions=8)
 images = sprites.load()
@@ -30,7 +30,7 @@ print(f"{len(pixels)} images of {pixels.shape[1]} pixels; factors: {', '.join(fa
 # ## Codes without a spread
 #
 # PCA and ICA give a number for each latent and image. Metrics that read means alone, such as DCI and SAP, take
-# them as they are. MIG asks how much a latent *tells*, for which a code needs a width; `mig:neighbours` estimates
+# them as they are. MIG asks how much a latent *tells*, for which a code needs a width; `mig:neighbors` estimates
 # that from the distances between codes instead.
 
 # %%
@@ -38,7 +38,7 @@ linear = {
     "PCA": PCA(3).fit_transform(pixels),
     "ICA": FastICA(3, whiten="unit-variance", random_state=0, max_iter=1000).fit_transform(pixels),
 }
-metrics = ["mig:neighbours", "dci", "sap"]
+metrics = ["mig:neighbors", "dci", "sap"]
 cards = {name: evaluate(Codes.from_arrays(mean, factors=factors), metrics) for name, mean in linear.items()}
 score_table(cards)
 
@@ -54,15 +54,15 @@ generator = torch.Generator().manual_seed(0)
 torch.manual_seed(0)
 encoder = nn.Sequential(nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 6))
 decoder = nn.Sequential(nn.Linear(3, 128), nn.ReLU(), nn.Linear(128, 256))
-optimiser = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=3e-3)
+optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=3e-3)
 for _ in range(400):
     mean, log_var = encoder(pixels).chunk(2, dim=1)
     z = mean + (log_var / 2).exp() * torch.randn(mean.shape, generator=generator)
     distortion = nn.functional.binary_cross_entropy_with_logits(decoder(z), pixels, reduction="sum")
     rate = 0.5 * (mean.square() + log_var.exp() - log_var - 1).sum()
-    optimiser.zero_grad()
+    optimizer.zero_grad()
     ((distortion + rate) / len(pixels)).backward()
-    optimiser.step()
+    optimizer.step()
 
 codes = Codes.from_arrays(mean, log_var=log_var, factors=factors)
 card = cards["plain torch"] = evaluate(codes, ["mig", *metrics, "sepin", "gaussian-total-correlation"])

@@ -12,11 +12,11 @@
 from dataclasses import replace
 
 from unbraid import MLP, Autoencoder, BetaVAE, DSprites, RunSpec, figures
-from unbraid.distributions import GaussianLatents
-from unbraid.optimisers import Adam
-from unbraid.studies import Growing, Higher, Setting, Study, StudyOptions, collect, decide_all, run_study
+from unbraid._internal.table import Table
+from unbraid.models.distributions import GaussianLatents
+from unbraid.studies import Claim, Setting, Study, StudyOptions, collect, difference, judge, run_study
 from unbraid.studies.figures import run_table
-from unbraid.table import Table
+from unbraid.training.optimizers import Adam
 
 # %% [markdown]
 # ## The question
@@ -31,7 +31,7 @@ spec = RunSpec(
     model=Autoencoder(MLP(hidden=(64,), decoder_hidden=(64,)), latents=GaussianLatents(5)),
     num_steps=250,
     batch_size=32,
-    optimiser=Adam(5e-3),
+    optimizer=Adam(5e-3),
 )
 
 
@@ -47,8 +47,8 @@ study = Study(
     settings=(setting(1.0), setting(3.0)),
     metrics=("sepin", "elbo", "rate"),
     claims=(
-        Growing("The ELBO falls as beta grows.", "elbo", ("beta 1", "beta 3"), "falls"),
-        Higher("Beta 3 has a higher WSEPIN than beta 1.", "sepin", "beta 3", "beta 1"),
+        Claim("Beta 3 has a lower ELBO than beta 1.", difference("elbo", "beta 3", "beta 1"), below=0, central=True),
+        Claim("Beta 3 has a higher WSEPIN than beta 1.", difference("sepin", "beta 3", "beta 1"), above=0),
     ),
 )
 file = study.save("study.json")  # `unbraid study run study.json` runs it from a shell, or on a cluster
@@ -67,14 +67,14 @@ figures.strip_plot(run_table(scores), "elbo", label="ELBO (nats)")
 # %% [markdown]
 # ## The verdict
 #
-# Each claim has its test: exact ones over seeds, adjusted for being several. "Undecided" is a verdict too, and
-# comes with the number of seeds that would tell.
+# Each claim is tested over seeds, with p-values adjusted for the number of claims. It is supported, contradicted or
+# undecided.
 
 # %%
-decisions = decide_all(study.claims, scores)
-Table.of(
-    {"claim": claim.sentence, "verdict": decision.verdict, "reason": decision.reason}
-    for claim, decision in zip(study.claims, decisions, strict=True)
+judgment = judge(study.claims, scores)
+print(judgment.text)
+Table.from_records(
+    {"claim": each.claim.sentence, "verdict": each.verdict, "reason": each.reason} for each in judgment.claims
 )
 
 # %% [markdown]
@@ -85,5 +85,5 @@ Table.of(
 figures.scatter_plot(run_table(scores), "rate", "sepin")
 
 # %% [markdown]
-# Next: `unbraid study report study.json` makes a page of it; [all kinds of claims](../studies.md#claims), the
+# Next: `unbraid study report study.json` makes a page of it; [claims](../claims.md), the
 # [statistics](../statistics.md) behind them, and studies on [many GPUs](../cluster.md).

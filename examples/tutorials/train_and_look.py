@@ -1,22 +1,23 @@
 # %% [markdown]
 # # Train and look
 #
-# From a recipe to trained models, their scores, and pictures of what each latent does.
+# From a config to trained models, their scores, and pictures of what each latent does.
 #
 # Runs in about half a minute on one core, because everything is small: 16 x 16 pixels, two seeds, 400 steps. A
 # real run is longer, not different: [the quickstart](../quickstart.md) takes 1400 steps on 32 x 32 pixels (under
 # a minute on two quiet cores), and dSprites in full 50 epochs (four minutes for twenty models on one H200).
 
 # %%
-from unbraid import Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec, figures, train, write_report
-from unbraid.distributions import GaussianLatents
-from unbraid.evaluation import score_table
-from unbraid.explorer import write_explorer
-from unbraid.optimisers import Adam
-from unbraid.schedule import Linear
+from unbraid import Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec, Scoring, figures, train, write_report
+from unbraid.config.schedule import Linear
+from unbraid.metrics.score_table import score_table
+from unbraid.models.distributions import GaussianLatents
+from unbraid.show.explorer import write_explorer
+from unbraid.training import TrainingOptions
+from unbraid.training.optimizers import Adam
 
 # %% [markdown]
-# ## The recipe
+# ## The config
 #
 # A `RunSpec` says all that decides a run: images, net, latents, objective, how long. The images are hearts in
 # four sizes at 8 x 8 places, drawn on the spot. The weights of the objective grow from nothing over training: a
@@ -29,7 +30,7 @@ spec = RunSpec(
     objective=BetaTCVAE(alpha=Linear(0, 1), beta=Linear(0, 3), gamma=Linear(0, 1)),
     num_steps=400,
     batch_size=64,
-    optimiser=Adam(4e-3),
+    optimizer=Adam(4e-3),
 )
 
 # %% [markdown]
@@ -39,7 +40,7 @@ spec = RunSpec(
 # alone. Runs lie in a folder and are named by what they are, so running this cell again finds them.
 
 # %%
-runs = train(spec, seeds=range(2), latent_information_every=20)
+runs = train(spec, seeds=range(2), options=TrainingOptions(latent_information_every=20))
 print(runs[0].name)
 
 # %% [markdown]
@@ -49,7 +50,7 @@ print(runs[0].name)
 
 # %%
 names = ["scale", "position_x", "position_y"]
-cards = {f"seed {run.seed}": run.score("mig,dci,sap", factors=names) for run in runs}
+cards = {f"seed {run.seed}": run.score("mig,dci,sap", Scoring(factors=tuple(names))) for run in runs}
 score_table(cards)
 
 # %%

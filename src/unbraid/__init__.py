@@ -5,15 +5,19 @@ import importlib.util
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
-from unbraid.version import __version__ as __version__
+from unbraid._internal.threads import choose_waiting
+from unbraid._internal.version import __version__ as __version__
+
+choose_waiting()
 
 if TYPE_CHECKING:
     from unbraid.codes import Codes as Codes
-    from unbraid.data import DSprites as DSprites
-    from unbraid.data import FromArrays as FromArrays
-    from unbraid.evaluation.evaluate import evaluate as evaluate
-    from unbraid.evaluation.scorecard import Scorecard as Scorecard
+    from unbraid.datasets import DSprites as DSprites
+    from unbraid.datasets import FromArrays as FromArrays
     from unbraid.metrics import MIG as MIG
+    from unbraid.metrics.evaluate import evaluate as evaluate
+    from unbraid.metrics.scorecard import Scorecard as Scorecard
+    from unbraid.metrics.scoring import Scoring as Scoring
     from unbraid.models import MLP as MLP
     from unbraid.models import Autoencoder as Autoencoder
     from unbraid.models import Conv as Conv
@@ -21,22 +25,23 @@ if TYPE_CHECKING:
     from unbraid.objectives import VAE as VAE
     from unbraid.objectives import BetaTCVAE as BetaTCVAE
     from unbraid.objectives import BetaVAE as BetaVAE
-    from unbraid.report import write_report as write_report
-    from unbraid.runs import Run as Run
-    from unbraid.runs import RunSpec as RunSpec
-    from unbraid.runs.grid import grid as grid
-    from unbraid.runs.grid import zipped as zipped
-    from unbraid.runs.runs_in import runs_in as runs_in
+    from unbraid.show.report import write_report as write_report
+    from unbraid.training.runs import Run as Run
+    from unbraid.training.runs import RunSpec as RunSpec
+    from unbraid.training.runs.grid import grid as grid
+    from unbraid.training.runs.grid import zipped as zipped
+    from unbraid.training.runs.runs_in import runs_in as runs_in
     from unbraid.training.train import train as train
 
-# Loaded at first use: the command line says how threads wait before torch is loaded, and some need more than the core.
+# Loaded at first use: importing the package is quick, and some need more than the core.
 _HOMES = {
     "Codes": "unbraid.codes",
-    "DSprites": "unbraid.data",
-    "FromArrays": "unbraid.data",
+    "DSprites": "unbraid.datasets",
+    "FromArrays": "unbraid.datasets",
     "MIG": "unbraid.metrics",
-    "evaluate": "unbraid.evaluation.evaluate",
-    "Scorecard": "unbraid.evaluation.scorecard",
+    "evaluate": "unbraid.metrics.evaluate",
+    "Scorecard": "unbraid.metrics.scorecard",
+    "Scoring": "unbraid.metrics.scoring",
     "MLP": "unbraid.models",
     "Autoencoder": "unbraid.models",
     "Conv": "unbraid.models",
@@ -44,12 +49,12 @@ _HOMES = {
     "VAE": "unbraid.objectives",
     "BetaTCVAE": "unbraid.objectives",
     "BetaVAE": "unbraid.objectives",
-    "write_report": "unbraid.report",
-    "Run": "unbraid.runs",
-    "RunSpec": "unbraid.runs",
-    "grid": "unbraid.runs.grid",
-    "zipped": "unbraid.runs.grid",
-    "runs_in": "unbraid.runs.runs_in",
+    "write_report": "unbraid.show.report",
+    "Run": "unbraid.training.runs",
+    "RunSpec": "unbraid.training.runs",
+    "grid": "unbraid.training.runs.grid",
+    "zipped": "unbraid.training.runs.grid",
+    "runs_in": "unbraid.training.runs.runs_in",
     "train": "unbraid.training",
 }
 __all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 (names, all of them)
@@ -62,7 +67,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"unbraid.{name}")
     if name.startswith("_"):
         raise AttributeError(f"module 'unbraid' has no attribute {name!r}")
-    from unbraid.names import suggestion
+    from unbraid._internal.names import suggestion
 
     raise AttributeError(f"module 'unbraid' has no attribute {name!r}. {suggestion(name, __dir__())}")
 

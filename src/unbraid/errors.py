@@ -1,4 +1,4 @@
-"""What can go wrong, by whose hand. Every message says what was given, what was expected and how to fix it."""
+"""Exception hierarchy. Every message states what was given, what was expected and how to fix it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ def shortened(message: str) -> str:
 
 
 class UnbraidError(Exception):
-    """Is the root of all errors raised on purpose. The command line prints it without a traceback and exits with
+    """Base of all errors raised on purpose. The command line prints it without a traceback and exits with
     `exit_code`.
     """
 
@@ -27,37 +27,41 @@ class UnbraidError(Exception):
 
 
 class SpecError(UnbraidError):
-    """Is raised for a recipe (dataset, model, objective, run) that cannot be built as given."""
+    """Raised for a config (dataset, model, objective, run) that cannot be built as given."""
 
 
 class UntrustedError(SpecError):
-    """Is raised for a class of a package that was not named as one to trust, so that it is not imported."""
+    """Raised for a class of a package that was not named as one to trust, so that it is not imported."""
 
     def __init__(self, message: str, package: str) -> None:
         super().__init__(message)
         self.package = package
 
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        """Returns how another process, such as a worker of a pool, makes the same error."""
+        return type(self), (str(self), self.package)
+
 
 class DataError(UnbraidError):
-    """Is raised for images or factors that are missing, malformed or not what their checksum says."""
+    """Raised for images or factors that are missing, malformed or not what their checksum says."""
 
 
 class CodesError(UnbraidError):
-    """Is raised for codes that a metric cannot score."""
+    """Raised for codes that a metric cannot score."""
 
 
 class RunError(UnbraidError):
-    """Is raised for a run folder that is missing, in use, or not what it claims to be."""
+    """Raised for a run folder that is missing, in use, or not what it claims to be."""
 
 
 class TrainingError(UnbraidError):
-    """Is raised when training started from a good spec and failed all the same."""
+    """Raised when training started from a good spec and failed all the same."""
 
     exit_code = 1
 
 
 class TrainingInterrupted(KeyboardInterrupt):
-    """Is raised when training was stopped: by Ctrl-C, or because the system sent SIGTERM or SIGHUP.
+    """Raised when training was stopped: by Ctrl-C, or because the system sent SIGTERM or SIGHUP.
 
     `runs` are those that can be resumed. `at_once` says that it ended in the middle of a step, so what came after their
     last checkpoints is lost. It is no Exception, so that a loop over many trainings that catches those stops as well.
@@ -68,7 +72,7 @@ class TrainingInterrupted(KeyboardInterrupt):
         super().__init__(message + _resumable(self.runs))
 
     def _render_traceback_(self) -> list[str]:
-        """Returns what a notebook shows in place of a traceback."""
+        """Returns what a notebook shows instead of a traceback."""
         return [str(self)]
 
 

@@ -34,7 +34,7 @@ def test_the_truth_adds_up_to_the_kl_divergence():
     assert 0 < found[0] <= math.log(NUM_IMAGES)
 
 
-@pytest.mark.parametrize("estimator", ["naive", "eq13"])
+@pytest.mark.parametrize("estimator", ["naive", "stratified_pairs"])
 def test_with_all_images_in_the_batch_there_is_no_bias(estimator):
     posterior = posteriors()
     mean, error = estimates(posterior, estimator, NUM_IMAGES)

@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional
 
 from benchmarks.faces import accuracies, main, pixels, ridge, split, train
-from unbraid.data import ShadedFaces
+from unbraid.datasets import ShadedFaces
 
 
 @pytest.fixture(autouse=True)

@@ -15,11 +15,11 @@ from benchmarks.learning_scores import (
     of_model,
 )
 from tests.discovery import concrete_subclasses
-from unbraid.data import DSprites
-from unbraid.data.dataset import Factor, FactorImages
-from unbraid.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
-from unbraid.model_scores import Distortion
+from unbraid.datasets import DSprites
+from unbraid.datasets.dataset import Factor, FactorImages
+from unbraid.metrics.model import Distortion
 from unbraid.models import MLP, Autoencoder
+from unbraid.models.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
 from unbraid.models.trained.encode import encode
 from unbraid.objectives import VAE, Objective
 
@@ -28,7 +28,7 @@ LATENTS = GroupedLatents((GaussianLatents(2), ConcreteLatents(3)))
 
 def images(num_images: int = 40) -> FactorImages:
     pixels = (torch.arange(num_images * 16) * 37 % 256).to(torch.uint8).reshape(num_images, 1, 4, 4)
-    return FactorImages.of_table(pixels, torch.arange(num_images)[:, None] % 3, (Factor("label", 3, ordered=False),))
+    return FactorImages.from_table(pixels, torch.arange(num_images)[:, None] % 3, (Factor("label", 3, ordered=False),))
 
 
 def model():
@@ -45,7 +45,9 @@ def test_labels_are_matched_one_to_one():
 def test_k_means_finds_clusters_that_are_there():
     labels = torch.arange(30) % 3
     pixels = (labels[:, None, None, None] * 100).expand(30, 1, 2, 2).to(torch.uint8)
-    assert k_means_accuracy(FactorImages.of_table(pixels, labels[:, None], (Factor("label", 3),)), 3, num_starts=2) == 1
+    assert (
+        k_means_accuracy(FactorImages.from_table(pixels, labels[:, None], (Factor("label", 3),)), 3, num_starts=2) == 1
+    )
 
 
 def test_the_elbo_of_the_codes_is_that_of_the_draws():

@@ -2,10 +2,10 @@
 
 import pytest
 
+from benchmarks.audit import Audit, rows_of
+from benchmarks.audit.experiments import EXPERIMENTS
 from benchmarks.metric_audit import OUT, text_of
-from unbraid.audit import Audit, rows_of
-from unbraid.audit.experiments import EXPERIMENTS
-from unbraid.evaluation.selection import registry
+from unbraid.metrics.selection import registry
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import pytest
 from benchmarks import metric_speed
 from benchmarks.dsprites_codes import SIZES, dsprites_codes
 from benchmarks.metric_speed import EXTRAS, PLAIN, ROWS, errors, exponents, measure, scores, seconds_by_metric
-from unbraid.evaluation import evaluate
 from unbraid.metrics import RMIG, SEPIN
 from unbraid.metrics.estimators import Sampled
+from unbraid.metrics.evaluate import evaluate
 
 NUM_IMAGES = 2_000
 
@@ -31,7 +31,7 @@ def test_the_codes_have_the_factors_of_dsprites():
     assert {labels.name: int(labels.values.max()) + 1 for labels in codes.factors} == SIZES
 
 
-@pytest.mark.parametrize("row", ["mig", "quantised", "sampled"])
+@pytest.mark.parametrize("row", ["mig", "quantized", "sampled"])
 @pytest.mark.slow
 def test_a_row_has_a_time_a_size_and_the_plain_way(row):
     found = measure(row, 500)
@@ -62,7 +62,7 @@ def test_exponents_are_slopes_of_time_over_size(monkeypatch):
     """Work that takes a second for each mean has slope 1 in images and in latents, and 0 in what it knows nothing
     of.
     """
-    monkeypatch.setattr(metric_speed, "QUANTISED", (RMIG(),))
+    monkeypatch.setattr(metric_speed, "QUANTIZED", (RMIG(),))
     monkeypatch.setattr(metric_speed, "_seconds", lambda work, codes: float(codes.mean.numel()))
     found = exponents(dsprites_codes, 64)
     assert found == pytest.approx({name: 0.0 if name.endswith(("bins", "draws")) else 1.0 for name in found})

@@ -6,8 +6,8 @@ import torch
 from benchmarks.evidence import SMALL_SPRITES
 from benchmarks.textbook import _beta_tcvae_loss, _forward, _vae_loss, textbook_step
 from unbraid import MLP, VAE, Autoencoder, BetaTCVAE, RunSpec
-from unbraid.models import Critic
 from unbraid.objectives import AAE, FactorVAE, Step
+from unbraid.training import Critic
 
 MODEL = Autoencoder(MLP((8,), (8,)))
 

@@ -12,6 +12,7 @@ from tests.cli.scored_arrays import FACTORS
 from tests.words import words
 from unbraid import metrics
 from unbraid.cli import main
+from unbraid.cli.flags import known_flags
 from unbraid.metrics import MIG
 
 TINY = words(
@@ -29,6 +30,12 @@ class Outcome:
 
 
 Unbraid = Callable[..., Outcome]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _made_flags() -> None:
+    """Makes the flags before a test adds classes or imports nothing."""
+    known_flags("train")
 
 
 @pytest.fixture
@@ -85,9 +92,9 @@ def arrays() -> dict[str, np.ndarray]:
 
 @pytest.fixture
 def _few_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every metric has tests of its own: here "all" is MIG, and its quantised variant."""
+    """Every metric has tests of its own: here "all" is MIG, and its quantized variant."""
     for name, cls in list(vars(metrics).items()):
         if isinstance(cls, type) and issubclass(cls, metrics.Metric) and cls not in (metrics.Metric, MIG):
             monkeypatch.delattr(metrics, name)
-    monkeypatch.setattr("unbraid.evaluation.selection.VARIANTS", ("mig:quantised",))
-    monkeypatch.setattr("unbraid.evaluation.selection.LEFT_OUT", {"mig:sampled": "is slow; ask for it by name."})
+    monkeypatch.setattr("unbraid.metrics.selection.VARIANTS", ("mig:quantized",))
+    monkeypatch.setattr("unbraid.metrics.selection.LEFT_OUT", {"mig:sampled": "is slow; ask for it by name."})

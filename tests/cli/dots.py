@@ -6,10 +6,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from unbraid.data.conversion.converted import ConvertedDataset
-from unbraid.data.dataset import Factor
-from unbraid.data.image_store import Plan
-from unbraid.data.publication import Publication, PublishedFile
+from unbraid.datasets.conversion.converted import ConvertedDataset
+from unbraid.datasets.dataset import Factor
+from unbraid.datasets.image_store import Plan
+from unbraid.datasets.publication import Publication, PublishedFile
 
 # Twelve images of 2 by 2: every combination of three rows of brightness and four places.
 CONTENT = bytes(60 + 40 * (image // 4) if pixel == image % 4 else 0 for image in range(12) for pixel in range(4))
@@ -26,7 +26,7 @@ class Dots(ConvertedDataset):
         "CC0",
         (PublishedFile("dots.bin", "https://example.org/dots.bin", len(CONTENT)),),
         ("dots", "Dots/raw"),
-        licence_note="Dots are free.",
+        license_note="Dots are free.",
     )
 
     @property

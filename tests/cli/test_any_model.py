@@ -9,7 +9,7 @@ import pytest
 
 from tests.slow import slow_but
 from tests.words import words
-from unbraid.runs import Run
+from unbraid.training.runs import Run
 
 SMALL = (
     *words("--dataset dsprites --dataset.resolution 8 --dataset.shapes heart,square --dataset.num-scales 2"),
@@ -55,7 +55,7 @@ every_model = pytest.mark.parametrize("trained", slow_but(FAST, MODELS), indirec
 @every_model
 def test_it_is_scored(unbraid, trained):
     outcome = unbraid(
-        "score", trained, "--device", "cpu", "--metrics", "mig:quantised,informativeness:quantised,misjed,sap"
+        "score", trained, "--device", "cpu", "--metrics", "mig:quantized,informativeness:quantized,misjed,sap"
     )
     assert outcome.code == 0, outcome.err
     assert "Traceback" not in outcome.err
@@ -81,7 +81,7 @@ def test_a_score_that_needs_densities_says_what_to_do_without(unbraid, trained):
     outcome = unbraid("score", trained, "--device", "cpu", "--metrics", "mig")
     assert outcome.code == 2
     assert outcome.err.count("\n") == 1
-    assert "Use the quantised estimator, which takes a std of 0" in outcome.err
+    assert "Use the quantized estimator, which takes a std of 0" in outcome.err
 
 
 @every_model
@@ -91,7 +91,7 @@ def test_new_images_are_encoded_into_codes_that_can_be_scored(unbraid, trained, 
     np.savez(tmp_path / "images.npz", images=images, factors=np.arange(12)[:, None] % 3, factor_names=["hue"])
     outcome = unbraid("encode", run.folder, tmp_path / "images.npz", "--out", tmp_path / "codes.npz", "--device", "cpu")
     assert outcome.code == 0, outcome.err
-    outcome = unbraid("score", tmp_path / "codes.npz", "--metric", "mig", "--metric.estimator", "quantised")
+    outcome = unbraid("score", tmp_path / "codes.npz", "--metric", "mig", "--metric.estimator", "quantized")
     assert outcome.code == 0, outcome.err
     with np.load(tmp_path / "codes.npz") as arrays:
         tables = [name for name in arrays if name.startswith("probabilities_")]

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import unbraid.cli.app as app_module
+from unbraid._internal.version import __version__
 from unbraid.cli.commands import below
 from unbraid.cli.flags import known_flags
 from unbraid.errors import SpecError, TrainingError
-from unbraid.version import __version__
 
 COMMANDS = list(below())
 
@@ -61,11 +61,11 @@ def test_the_help_of_train_lists_the_fields_of_what_is_named_or_taken_by_default
 def test_no_name_is_broken_in_two_by_the_help(unbraid):
     out = unbraid("train", "--help").out
     for flag in ("dataset", "objective", "model.encoder", "model.likelihood", "subset"):
-        assert all(name in out for name in known_flags("train")[flag].recipes)
+        assert all(name in out for name in known_flags("train")[flag].configs)
     assert max(len(line) for line in out.partition("Options:")[2].splitlines()) <= 80
 
 
-def test_of_several_recipes_the_help_says_which_has_a_field(unbraid):
+def test_of_several_configs_the_help_says_which_has_a_field(unbraid):
     several = unbraid("train", "--objective", "vae", "--objective", "beta-vae", "--objective", "beta-tcvae", "--help")
     assert {"--objective.beta", "--objective.analytic-kl"} <= flags_in(several)
     said = " ".join(several.out.split())
@@ -79,7 +79,7 @@ def test_the_help_of_score_is_narrowed_by_the_metric_and_its_estimator(unbraid):
     by_default = flags_in(unbraid("score", "--help"))
     assert "--metric.estimator.quadrature" in by_default
     assert "--metric.estimator.num-bins" not in by_default
-    named = flags_in(unbraid("score", "runs", "--metric", "mig", "--metric.estimator", "quantised", "--help"))
+    named = flags_in(unbraid("score", "runs", "--metric", "mig", "--metric.estimator", "quantized", "--help"))
     assert "--metric.estimator.num-bins" in named
     assert "--metric.estimator.quadrature" not in named
 

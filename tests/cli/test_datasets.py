@@ -5,18 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-import unbraid.data
+import unbraid.datasets
 from tests.cli.dots import CONTENT, Dots
-from unbraid.data import Factor, FactorDataset
-from unbraid.data.publication import PublishedFile
-from unbraid.recipes.registry import choices
+from unbraid.config.registry import choices
+from unbraid.datasets import Factor, FactorDataset
+from unbraid.datasets.publication import PublishedFile
 
 
 @pytest.fixture(autouse=True)
 def _folders(tmp_path, monkeypatch):
     monkeypatch.setenv("UNBRAID_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("UNBRAID_DATA", raising=False)
-    monkeypatch.setattr(unbraid.data, "Dots", Dots, raising=False)
+    monkeypatch.setattr(unbraid.datasets, "Dots", Dots, raising=False)
 
 
 def rows(out):
@@ -34,16 +34,16 @@ def test_every_data_set_is_listed(unbraid):
     assert list(rows(outcome.out)) == list(choices(FactorDataset))
 
 
-def test_a_drawn_set_is_told_with_its_factors_and_licence(unbraid):
+def test_a_drawn_set_is_told_with_its_factors_and_license(unbraid):
     assert rows(unbraid("datasets").out)["dsprites"] == [
-        "dsprites 737,280 images, 64 x 64, grey drawn here",
+        "dsprites 737,280 images, 64 x 64, gray drawn here",
         "shape (3), scale (6), orientation (40), position_x (32), position_y (32) Apache-2.0",
     ]
 
 
 def test_a_stand_in_is_named_as_one(unbraid):
     assert "drawn here, a stand-in for basel-faces" in " ".join(
-        line.removeprefix("shaded-faces 127,050 images, 64 x 64, grey ").removeprefix(
+        line.removeprefix("shaded-faces 127,050 images, 64 x 64, gray ").removeprefix(
             "identity (50), azimuth (21), elevation (11), lighting (11) "
         )
         for line in rows(unbraid("datasets").out)["shaded-faces"]
@@ -57,7 +57,7 @@ def test_images_of_ones_own_may_be_anything(unbraid):
 def where(unbraid):
     first, second = rows(unbraid("datasets").out)["dots"]
     assert second == "brightness (3), place (4) CC0"
-    return first.removeprefix("dots 12 images, 2 x 2, grey ")
+    return first.removeprefix("dots 12 images, 2 x 2, gray ")
 
 
 def test_a_published_set_is_first_to_be_fetched_then_found_then_cached(unbraid, tmp_path, monkeypatch):
@@ -100,7 +100,7 @@ def test_the_table_fits_and_breaks_no_factor_in_two(unbraid, monkeypatch, width)
     out = run("datasets").out
     assert max(map(len, out.splitlines())) <= width
     assert all(line.count("(") == line.count(")") for line in out.splitlines())
-    assert "737,280 images, 64 x 64, grey" in out
+    assert "737,280 images, 64 x 64, gray" in out
 
 
 def test_of_many_factors_the_first_are_named(unbraid, monkeypatch):
@@ -129,7 +129,7 @@ def test_the_help_lists_the_commands(unbraid):
     out = unbraid("datasets", "--help").out
     assert [line.strip() for line in out.partition("Commands:")[2].splitlines() if line] == [
         "list   List the data sets.",
-        "show   Write a picture of a data set.",
+        "show   Write a page about a data set.",
         "fetch  Download the files of a data set.",
     ]
 

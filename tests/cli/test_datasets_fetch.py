@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-import unbraid.data
+import unbraid.datasets
 from tests.cli.dots import CONTENT, Dots
-from tests.data.flaky_server import Answer, FlakyServer
-from unbraid.data.publication import PublishedFile
+from tests.datasets.flaky_server import Answer, FlakyServer
+from unbraid.datasets.publication import PublishedFile
 
 MD5 = f"md5:{hashlib.md5(CONTENT).hexdigest()}"
 
@@ -17,7 +17,7 @@ MD5 = f"md5:{hashlib.md5(CONTENT).hexdigest()}"
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("UNBRAID_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("UNBRAID_DATA", raising=False)
-    monkeypatch.setattr(unbraid.data, "Dots", Dots, raising=False)
+    monkeypatch.setattr(unbraid.datasets, "Dots", Dots, raising=False)
     return tmp_path / "cache"
 
 
@@ -31,7 +31,7 @@ def publish(monkeypatch):
     return give_out
 
 
-def test_the_licence_comes_first_then_the_file_how_it_was_verified_and_what_to_do_next(unbraid, publish, cache):
+def test_the_license_comes_first_then_the_file_how_it_was_verified_and_what_to_do_next(unbraid, publish, cache):
     with FlakyServer(CONTENT) as server:
         publish(PublishedFile("dots.bin", server.url, len(CONTENT), MD5, "their owner"))
         outcome = unbraid("datasets", "fetch", "dots")
@@ -40,7 +40,7 @@ def test_the_licence_comes_first_then_the_file_how_it_was_verified_and_what_to_d
     assert outcome.out.splitlines() == [
         "A dozen dots",
         "From: https://example.org/dots",
-        "Licence: CC0. Dots are free.",
+        "License: CC0. Dots are free.",
         "To download: 1 file, 48 bytes.",
         f"Fetching dots.bin from {server.url} into {folder}.",
         f"Fetched {folder / 'dots.bin'}: md5 as published by their owner.",
@@ -56,7 +56,7 @@ def test_what_was_fetched_can_be_shown(unbraid, publish, tmp_path, monkeypatch):
         publish(PublishedFile("dots.bin", server.url, checksum=MD5))
         assert unbraid("datasets", "fetch", "dots").code == 0
     assert unbraid("datasets", "show", "dots").code == 0
-    assert (tmp_path / "dots.png").is_file()
+    assert (tmp_path / "dots.html").is_file()
 
 
 def test_a_second_fetch_only_verifies(unbraid, publish, cache):
@@ -103,7 +103,7 @@ def test_without_a_direct_download_one_learns_which_file_to_put_where(unbraid, p
     assert outcome.out.splitlines() == [
         "A dozen dots",
         "From: https://example.org/dots",
-        "Licence: CC0. Dots are free.",
+        "License: CC0. Dots are free.",
     ]
     assert (
         outcome.err
@@ -141,7 +141,7 @@ def test_the_files_go_into_a_subfolder_of_a_data_folder(unbraid, publish, tmp_pa
         f"Look at the images with: unbraid datasets show dots --dataset.root {tmp_path / 'data'}\n"
     )
     assert (
-        unbraid("datasets", "show", "dots", "--dataset.root", tmp_path / "data", "--out", tmp_path / "dots.png").code
+        unbraid("datasets", "show", "dots", "--dataset.root", tmp_path / "data", "--out", tmp_path / "dots.html").code
         == 0
     )
 
@@ -172,7 +172,7 @@ def test_a_misspelt_name_gets_a_suggestion(unbraid):
 def test_the_help_shows_an_example_that_can_be_copied(unbraid):
     out = unbraid("datasets", "fetch", "--help").out
     assert "\n    unbraid datasets fetch mnist\n" in out
-    assert "licence" in out
+    assert "license" in out
 
 
 def test_of_several_files_one_can_be_chosen(unbraid, publish, cache):

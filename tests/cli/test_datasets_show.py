@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import unbraid.cli.datasets_show as show_module
-import unbraid.data
+import unbraid.datasets
 from tests.cli.dots import CONTENT, Dots
 from tests.words import words
-from unbraid.report.dataset_sheet import draw_dataset_sheet
-from unbraid.sampling import ChenDesign
+from unbraid.datasets.weights import ChenDesign
 
 TINY = [*words("--resolution 8 --shapes heart,square --num-scales 2 --num-orientations 1 --num-positions 4")]
 
@@ -17,7 +15,7 @@ TINY = [*words("--resolution 8 --shapes heart,square --num-scales 2 --num-orient
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     """A folder to work in."""
-    monkeypatch.setattr(unbraid.data, "Dots", Dots, raising=False)
+    monkeypatch.setattr(unbraid.datasets, "Dots", Dots, raising=False)
     monkeypatch.delenv("UNBRAID_DATA", raising=False)
     folder = tmp_path / "here"
     folder.mkdir()
@@ -33,26 +31,25 @@ def drawn(monkeypatch):
     def remember(path, images, title, notes, maps, seed):
         asked.append((path, images, title, notes, maps, seed))
 
-    monkeypatch.setattr("unbraid.report.dataset_sheet.write_dataset_sheet", remember)
+    monkeypatch.setattr("unbraid.show.datasets.write_dataset_page", remember)
     return asked
 
 
 def test_a_picture_is_written_and_said_where(unbraid, here):
     outcome = unbraid("datasets", "show", "dsprites", *TINY)
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.endswith(f"The picture is in {(here / 'dsprites.png').as_uri()}\n")
-    with Image.open(here / "dsprites.png") as picture:
-        assert picture.format == "PNG"
+    assert outcome.out.endswith(f"The page is in {(here / 'dsprites.html').as_uri()}\n")
+    assert "<h1>dsprites</h1>" in (here / "dsprites.html").read_text()
 
 
 def test_a_picture_that_exists_is_kept_unless_forced(unbraid, here):
-    (here / "dsprites.png").write_bytes(b"mine")
+    (here / "dsprites.html").write_bytes(b"mine")
     outcome = unbraid("datasets", "show", "dsprites", *TINY)
     assert outcome.code == 2
-    assert outcome.err == "Error: dsprites.png exists. Name another file with --out, or replace it with --force.\n"
-    assert (here / "dsprites.png").read_bytes() == b"mine"
+    assert outcome.err == "Error: dsprites.html exists. Name another file with --out, or replace it with --force.\n"
+    assert (here / "dsprites.html").read_bytes() == b"mine"
     assert unbraid("datasets", "show", "dsprites", *TINY, "--force").code == 0
-    assert (here / "dsprites.png").read_bytes().startswith(b"\x89PNG")
+    assert (here / "dsprites.html").read_bytes().startswith(b"<!doctype html>")
 
 
 def test_the_fields_of_the_data_set_may_be_named_as_in_train(unbraid, drawn):
@@ -63,7 +60,7 @@ def test_the_fields_of_the_data_set_may_be_named_as_in_train(unbraid, drawn):
     assert drawn[0][3][0].startswith("The 737,280 images of dSprites")
     assert drawn[0][3][1:] == [
         (
-            "64 images, 8 x 8, grey, resolution 8, shapes heart, square, number of scales 2, number of orientations 1, "
+            "64 images, 8 x 8, gray, resolution 8, shapes heart, square, number of scales 2, number of orientations 1, "
             "number of positions 4"
         )
     ]
@@ -77,7 +74,7 @@ def test_a_subset_and_a_sampling_are_shown_as_training_would_have_them(unbraid, 
     )
     assert (outcome.code, outcome.err) == (0, "")
     ((path, images, title, notes, maps, seed),) = drawn
-    assert (str(path), title, seed) == ("dsprites.png", "dsprites", 3)
+    assert (str(path), title, seed) == ("dsprites.html", "dsprites", 3)
     assert len(images) == 32
     assert images.values[:, 0].unique().tolist() == [1]
     assert float(images.weights.sum()) == pytest.approx(1)
@@ -100,7 +97,6 @@ def test_several_designs_are_shown_side_by_side(unbraid, drawn):
     for design, each in zip("ABCD", maps, strict=True):
         expected = ChenDesign(design, ("position_x", "position_y")).table((4, 4))
         np.testing.assert_allclose(each.table, expected)
-    assert draw_dataset_sheet(images, "", (), maps).width > draw_dataset_sheet(images, "", (), maps[:3]).width
 
 
 def test_files_are_converted_first(unbraid, tmp_path, monkeypatch, here):
@@ -114,15 +110,15 @@ def test_images_of_ones_own_need_their_file(unbraid, here):
     assert "--dataset.path is missing" in unbraid("datasets", "show", "from-arrays").err
     np.savez(here / "own.npz", images=np.zeros((5, 6, 7), dtype=np.uint8), factors=np.arange(5.0)[:, None])
     assert unbraid("datasets", "show", "from-arrays", "--path", "own.npz").code == 0
-    assert (here / "from-arrays.png").is_file()
+    assert (here / "from-arrays.html").is_file()
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         (["dsprits"], "There is no data set 'dsprits'. Did you mean 'dsprites'?"),
-        (["dsprites", "--out", "x.jpg"], "the picture is a PNG, so name a .png file"),
-        (["dsprites", "--out", "."], "name a .png file"),
+        (["dsprites", "--out", "x.jpg"], "name an .html file"),
+        (["dsprites", "--out", "."], "name an .html file"),
         (["dsprites", "--resolution", "7"], "resolution is 7"),
         (["mnist", "--num-scales", "2"], "and --dataset is mnist. Leave it out"),
         (["mnist"], "Run `unbraid datasets fetch mnist`"),
@@ -132,7 +128,7 @@ def test_images_of_ones_own_need_their_file(unbraid, here):
         (["dsprites", "--sampling", "correlated"], "--sampling.factors is missing"),
         (["dsprites", "--sampling", "uniform", "--sampling.factors", "hue"], "there is no factor 'hue'"),
         (["dsprites", "--subset", "row-range", "--subset.start", "1000000"], "Give a start below 737280"),
-        (words("dsprites --resolution 8,16"), "a picture shows one"),
+        (words("dsprites --resolution 8,16"), "a page shows one"),
         (["dsprites", "--seed", "-1"], "--seed"),
         ([], "NAME"),
     ],

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from tests.runs.finished_runs import fail
-from unbraid.runs import Run
+from tests.training.runs.finished_runs import fail
+from unbraid.training.runs import Run
 
 
 def test_findings_are_said_and_kept(unbraid, trained, tmp_path):

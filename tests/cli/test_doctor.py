@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from unbraid import files
+import unbraid
 from unbraid.cli import checkup
 
 LOOKS = ["unbraid", "packages", "extras", "device", "threads", "cache", "disk", "memory", "test run"]
@@ -14,7 +14,7 @@ LOOKS = ["unbraid", "packages", "extras", "device", "threads", "cache", "disk", 
 
 @pytest.fixture
 def _no_test_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkup, "make_test_run", lambda folder, device: checkup.Finding("test run", "made"))
+    monkeypatch.setattr(checkup, "make_test_run", lambda folder, device: checkup.CheckupResult("test run", "made"))
 
 
 def test_a_sound_machine_is_looked_over_and_a_model_trained_scored_and_shown(unbraid, tmp_path):
@@ -43,7 +43,7 @@ def test_what_a_test_run_raises_is_what_is_wrong(unbraid, tmp_path, monkeypatch)
 
 @pytest.mark.usefixtures("_no_test_run")
 def test_a_look_that_fails_does_not_hide_the_others(tmp_path, monkeypatch):
-    monkeypatch.setitem(checkup.sys.modules, "unbraid.memory", None)  # importing it fails
+    monkeypatch.setitem(checkup.sys.modules, "unbraid._internal.memory", None)  # importing it fails
     found = {finding.about: finding for finding in checkup.check_up(tmp_path, "cpu")}
     assert list(found) == LOOKS
     assert "ModuleNotFoundError" in found["memory"].wrong
@@ -75,20 +75,16 @@ def test_a_gpu_that_torch_cannot_use_is_told(tmp_path, monkeypatch):
     assert checkup.look_at_device("cpu").wrong.startswith("There is an NVIDIA GPU, and torch")
 
 
-def test_more_threads_than_cores_are_told(monkeypatch, tmp_path):
-    monkeypatch.setattr(checkup, "_CPU_LIMIT", tmp_path / "cpu.max")
+def test_more_threads_than_cores_are_told(monkeypatch):
+    monkeypatch.setattr("unbraid._internal.cores.usable_cores", lambda: 3)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1000)
-    assert checkup.look_at_threads().wrong.endswith(f"export OMP_NUM_THREADS={checkup.usable_cores()}")
-    (tmp_path / "cpu.max").write_text("100000 100000\n")
-    assert checkup.usable_cores() == 1
-    (tmp_path / "cpu.max").write_text("max 100000\n")
-    assert checkup.usable_cores() >= 1
+    assert checkup.look_at_threads().wrong.endswith("export OMP_NUM_THREADS=3")
 
 
 def test_little_disk_and_little_memory_are_told(monkeypatch, tmp_path):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(checkup.shutil, "disk_usage", lambda place: usage(2, 1, 10**6))
-    monkeypatch.setattr("unbraid.memory.free_memory", lambda device: 10**6)
+    monkeypatch.setattr("unbraid._internal.memory.free_memory", lambda device: 10**6)
     assert checkup.look_at_disk(tmp_path).wrong == "Only 1.0 MB are free. Name another folder with --out."
     assert checkup.look_at_cache().wrong == "Only 1.0 MB are free. Set UNBRAID_CACHE to a folder on another disk."
     assert checkup.look_at_memory().wrong.startswith("Only 1.0 MB are free.")
@@ -104,4 +100,4 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
 def test_windows_is_told(monkeypatch):
     monkeypatch.setattr(checkup.sys, "platform", "win32")
     assert "docs/versions.md" in checkup.look_at_unbraid().wrong
-    assert str(Path(files.__file__).parent) in checkup.look_at_unbraid().found
+    assert str(Path(unbraid.__file__).parent) in checkup.look_at_unbraid().found

@@ -8,11 +8,11 @@ import pytest
 from PIL import Image
 
 from unbraid.codes import Codes
-from unbraid.data import FromArrays
-from unbraid.distributions import GaussianLatents, GroupedLatents
+from unbraid.datasets import FromArrays
 from unbraid.models import encode
-from unbraid.runs import Run
-from unbraid.runs.run_writer import RunWriter
+from unbraid.models.distributions import GaussianLatents, GroupedLatents
+from unbraid.training.runs import Run
+from unbraid.training.runs.run_writer import RunWriter
 
 
 @pytest.fixture
@@ -125,14 +125,14 @@ def test_the_images_themselves_are_never_replaced(unbraid, run, images, tmp_path
     assert "one of the images" in outcome.err
 
 
-def test_colour_is_turned_grey_for_a_run_on_grey_images(unbraid, run, tmp_path):
-    colour = np.zeros((1, 8, 8, 3), dtype=np.uint8)
-    colour[..., 1] = 200
-    np.savez(tmp_path / "images.npz", images=colour)
+def test_color_is_turned_gray_for_a_run_on_gray_images(unbraid, run, tmp_path):
+    color = np.zeros((1, 8, 8, 3), dtype=np.uint8)
+    color[..., 1] = 200
+    np.savez(tmp_path / "images.npz", images=color)
     assert unbraid("encode", run.folder, tmp_path / "images.npz", "--out", tmp_path / "codes.npz").code == 0
-    grey = np.full((1, 8, 8), round(0.587 * 200), dtype=np.uint8)
+    gray = np.full((1, 8, 8), round(0.587 * 200), dtype=np.uint8)
     with np.load(tmp_path / "codes.npz", allow_pickle=False) as codes:
-        np.testing.assert_allclose(codes["mean"], run.encoder()(grey).mean.numpy(), rtol=1e-5)
+        np.testing.assert_allclose(codes["mean"], run.encoder()(gray).mean.numpy(), rtol=1e-5)
 
 
 @pytest.mark.parametrize(

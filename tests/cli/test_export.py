@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 
-from tests.export.quick import quick_exports
+from tests.integrations.export.quick import quick_exports
 from tests.words import words
 from unbraid.codes import Codes
-from unbraid.runs import Run
+from unbraid.training.runs import Run
 
 pytestmark = pytest.mark.usefixtures("_few_metrics")
 

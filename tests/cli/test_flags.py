@@ -1,22 +1,26 @@
 """Flags are the fields of dataclasses."""
 
+import json
+
 import pytest
 
+from unbraid.cli import flags as flags_module
 from unbraid.cli.build import build, build_kind
-from unbraid.cli.flag_tables import tables_text
-from unbraid.cli.flags import TABLES, known_flags, relevant
-from unbraid.cli.recipe_flags import flags_of, flags_of_kind
-from unbraid.data import DSprites
-from unbraid.distributions import ConcreteLatents, FlowPrior, GaussianLatents, GroupedLatents, LearnedCategories
+from unbraid.cli.config_flags import flags_of, flags_of_kind
+from unbraid.cli.flag_tables import flag_tables
+from unbraid.cli.flags import known_flags, relevant
+from unbraid.config.schedule import Cosine, Linear
+from unbraid.datasets import DSprites
 from unbraid.errors import SpecError
 from unbraid.metrics import MIG, Metric
-from unbraid.metrics.estimators import Exact, Quantised
-from unbraid.model_scores import ModelScore
-from unbraid.models import MLP, Autoencoder, Conv, Critic
+from unbraid.metrics.estimators import Exact, Quantized
+from unbraid.metrics.model import ModelScore
+from unbraid.models import MLP, Autoencoder, Conv
+from unbraid.models.distributions import ConcreteLatents, FlowPrior, GaussianLatents, GroupedLatents, LearnedCategories
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
-from unbraid.optimisers import Adagrad, Adam
-from unbraid.runs import RunSpec
-from unbraid.schedule import Cosine, Linear
+from unbraid.training import Critic
+from unbraid.training.optimizers import Adagrad, Adam
+from unbraid.training.runs import RunSpec
 
 FLAGS = flags_of(RunSpec)
 METRIC = flags_of_kind(Metric, "metric", MIG())
@@ -28,7 +32,7 @@ def specs(**given: str | list[str]) -> list[RunSpec]:
     return build(RunSpec, typed, FLAGS)
 
 
-def test_without_flags_below_it_a_recipe_is_its_default():
+def test_without_flags_below_it_a_config_is_its_default():
     assert specs(dataset="dsprites") == [RunSpec(DSprites())]
 
 
@@ -44,8 +48,8 @@ def test_every_field_can_be_reached():
         objective__beta="4",
         objective__analytic_kl="true",
         num_steps="5",
-        optimiser__learning_rate="1e-4",
-        optimiser__betas="0.5,0.99",
+        optimizer__learning_rate="1e-4",
+        optimizer__betas="0.5,0.99",
         max_gradient_norm="1",
         precision="float64",
     )
@@ -55,14 +59,14 @@ def test_every_field_can_be_reached():
             Autoencoder(Conv(channels=(8, 8)), latents=GaussianLatents(6)),
             BetaTCVAE(beta=4.0, analytic_kl=True),
             num_steps=5,
-            optimiser=Adam(1e-4, betas=(0.5, 0.99)),
+            optimizer=Adam(1e-4, betas=(0.5, 0.99)),
             max_gradient_norm=1.0,
             precision="float64",
         )
     ]
 
 
-def test_a_field_of_a_recipe_that_was_not_named_changes_the_default_one():
+def test_a_field_of_a_config_that_was_not_named_changes_the_default_one():
     assert specs(dataset="dsprites", objective__beta="2")[0].objective == BetaTCVAE(beta=2.0)
     assert specs(dataset="dsprites", model__encoder__hidden="9,9")[0].model == Autoencoder(MLP(hidden=(9, 9)))
 
@@ -78,9 +82,9 @@ def test_settings_may_follow_a_name_after_colons():
 
 def test_a_repeated_name_and_several_values_give_every_combination():
     built = specs(
-        dataset="dsprites", objective=["vae", "beta-vae"], objective__beta="1,4", optimiser__learning_rate="0.1,0.2"
+        dataset="dsprites", objective=["vae", "beta-vae"], objective__beta="1,4", optimizer__learning_rate="0.1,0.2"
     )
-    assert [(spec.objective, spec.optimiser.learning_rate) for spec in built] == [
+    assert [(spec.objective, spec.optimizer.learning_rate) for spec in built] == [
         (objective, rate) for objective in (VAE(), BetaVAE(1.0), BetaVAE(4.0)) for rate in (0.1, 0.2)
     ]
 
@@ -158,8 +162,8 @@ def test_a_flag_applies_to_those_that_have_the_field():
 
 
 def test_a_flag_says_its_default_and_who_has_another():
-    assert "beta-svae: Weight of the KL. Default 4. " in FLAGS["objective.beta"].help
-    assert FLAGS["optimiser.learning_rate"].help.endswith("Default 0.01 for adagrad, 0.001 for adam.")
+    assert "beta-svae, beta-vae: Weight of the KL; 1 is the VAE. Default 4. " in FLAGS["objective.beta"].help
+    assert FLAGS["optimizer.learning_rate"].help.endswith("Default 0.01 for adagrad, 0.001 for adam.")
     assert FLAGS["dataset.path"].help.endswith("Required.")
     assert "efault" not in FLAGS["dataset.sha256"].help
     assert FLAGS["num_steps"].help.endswith("Default 10000.")
@@ -188,9 +192,11 @@ def test_what_several_families_share_is_named_once():
         specs(dataset="dsprites", model__latents__prior="laplace-prior", model__latents__prior__num_steps="4")
 
 
-def test_the_flags_that_are_shipped_are_those_of_the_classes():
-    """Else: python -m unbraid.cli.flag_tables"""
-    assert TABLES.read_text() == tables_text()
+def test_the_kept_flags_are_those_of_the_classes(tmp_path, monkeypatch):
+    monkeypatch.setattr(flags_module, "TABLES", tmp_path / "flags.json")
+    made = flags_module._tables()
+    assert json.loads((tmp_path / "flags.json").read_text()) == made == flag_tables()
+    assert flags_module._tables() == made
     assert known_flags("train") == FLAGS
     assert known_flags("score") == METRIC
     assert known_flags("model_scores") == flags_of_kind(ModelScore, "score")
@@ -206,20 +212,20 @@ def test_a_flag_says_what_to_type():
 
 def test_a_metric_is_built_as_a_spec_is():
     assert build_kind(Metric, "metric", {}, METRIC, MIG()) == [MIG()]
-    typed = {"metric": ["mig"], "metric.estimator": ["quantised"], "metric.estimator.num_bins": ["50"]}
-    assert build_kind(Metric, "metric", typed, METRIC, MIG()) == [MIG(Quantised(num_bins=50))]
+    typed = {"metric": ["mig"], "metric.estimator": ["quantized"], "metric.estimator.num_bins": ["50"]}
+    assert build_kind(Metric, "metric", typed, METRIC, MIG()) == [MIG(Quantized(num_bins=50))]
     assert build_kind(Metric, "metric", {"metric.estimator.quadrature": ["direct"]}, METRIC, MIG()) == [
         MIG(Exact("direct"))
     ]
 
 
-@pytest.mark.parametrize("named", [{}, {"critic__optimiser": "adam"}])
+@pytest.mark.parametrize("named", [{}, {"critic__optimizer": "adam"}])
 def test_the_default_of_a_field_keeps_its_numbers_when_it_is_named(named):
-    [spec] = specs(dataset="dsprites", objective="factor-vae", critic__optimiser__learning_rate="1e-3", **named)
-    assert spec.critic.optimiser == Adam(1e-3, betas=(0.5, 0.9))
-    assert FLAGS["critic.optimiser.betas"].help.endswith("Default 0.5,0.9.")
-    [spec] = specs(dataset="dsprites", objective="factor-vae", critic__optimiser="adagrad")
-    assert spec.critic == Critic(optimiser=Adagrad())
+    [spec] = specs(dataset="dsprites", objective="factor-vae", critic__optimizer__learning_rate="1e-3", **named)
+    assert spec.critic.optimizer == Adam(1e-3, betas=(0.5, 0.9))
+    assert FLAGS["critic.optimizer.betas"].help.endswith("Default 0.5,0.9.")
+    [spec] = specs(dataset="dsprites", objective="factor-vae", critic__optimizer="adagrad")
+    assert spec.critic == Critic(optimizer=Adagrad())
 
 
 def test_a_number_may_follow_a_schedule():
@@ -227,10 +233,10 @@ def test_a_number_may_follow_a_schedule():
         dataset="dsprites",
         objective="beta-vae",
         objective__beta="linear:0:4:0:0.1,1",
-        optimiser__learning_rate="cosine:0.001:0",
+        optimizer__learning_rate="cosine:0.001:0",
     )
     assert [spec.objective for spec in built] == [BetaVAE(Linear(0.0, 4.0, 0.0, 0.1)), BetaVAE(1.0)]
-    assert built[0].optimiser.learning_rate == Cosine(0.001, 0.0)
+    assert built[0].optimizer.learning_rate == Cosine(0.001, 0.0)
 
 
 def test_families_and_priors_of_latents_are_chosen_by_name():
@@ -258,8 +264,8 @@ def test_a_prior_is_one_of_those_of_its_family():
     def named(**given):
         return relevant(FLAGS, {path.replace("__", "."): [text] for path, text in given.items()})
 
-    assert "learned-categories" not in named()["model.latents.prior"].recipes
-    assert "flow-prior" not in named(model__latents="concrete")["model.latents.prior"].recipes
+    assert "learned-categories" not in named()["model.latents.prior"].configs
+    assert "flow-prior" not in named(model__latents="concrete")["model.latents.prior"].configs
     assert "model.latents.prior.num_steps" not in named()
     assert "model.latents.prior.num_steps" in named(model__latents__prior="flow-prior")
     assert "model.decoder.hidden" not in named()

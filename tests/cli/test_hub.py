@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.hub.stand_in import hub, quiet_client  # noqa: F401 - fixture
-from unbraid.runs import Run
+from tests.integrations.hub.stand_in import hub, quiet_client  # noqa: F401 - fixture
 from unbraid.studies import Setting, Study
+from unbraid.training.runs import Run
 
 pytestmark = [pytest.mark.usefixtures("_few_metrics"), quiet_client]
 
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.usefixtures("_few_metrics"), quiet_client]
 def test_a_run_is_pushed_and_pulled(unbraid, trained, hub, tmp_path):  # noqa: F811
     run = Run.open(min(trained.iterdir()))
     run.score("mig", progress=False)
-    outcome = unbraid("push", run.folder, "me/tiny", "--licence", "apache-2.0")
+    outcome = unbraid("push", run.folder, "me/tiny", "--license", "apache-2.0")
     assert outcome.code == 0, outcome.err
     assert f"It is at {hub.url}/me/tiny/commit/" in outcome.out
     outcome = unbraid("pull", "me/tiny", "--out", tmp_path / "elsewhere")
@@ -33,7 +33,7 @@ def test_a_study_becomes_a_zoo_with_one_command(unbraid, trained, hub, tmp_path)
     assert len(repository.messages) == 2
     content = repository.commits[repository.branches["main"]]
     assert sum(path.endswith("model.safetensors") for path in content) == 4
-    assert "Licence of the data: Apache-2.0" in content["README.md"].decode()
+    assert "License of the data: Apache-2.0" in content["README.md"].decode()
 
     outcome = unbraid("pull", "me/zoo", "--out", tmp_path / "pulled")
     assert outcome.code == 0, outcome.err

@@ -7,10 +7,10 @@ import math
 import pytest
 from rich.console import Console
 
+from unbraid._internal.progress import Event, emit, showing
 from unbraid.cli.console import log_as_notes
 from unbraid.cli.progress import LiveDisplay, PlainDisplay, medians, training_display
 from unbraid.cli.run_folders import open_runs
-from unbraid.events import Event, showing, tell
 
 
 def progress(runs, step: int, num_steps: int = 100, speed: float = 2.0, text: str = "") -> Event:
@@ -136,15 +136,15 @@ def test_a_screen_shows_how_far_the_images_are_and_no_bar_beside_it(runs):
     display = LiveDisplay(console, runs)
     with showing(outside.append):
         with display:
-            tell(Event("converting CelebA", 12_000, 202_599, "images"))
+            emit(Event("converting CelebA", 12_000, 202_599, "images"))
             console.print(display._render())
             assert "Converting CelebA: 12,000 of 202,599 images ..." in console.file.getvalue()
-            tell(Event("converting CelebA", 202_599, 202_599, "images"))
+            emit(Event("converting CelebA", 202_599, 202_599, "images"))
             after = Console(file=io.StringIO(), width=100)
             after.print(display._render())
             assert after.file.getvalue() == "Drawing or reading the images ...\n"
         assert outside == []
-        tell(Event("converting CelebA", 1, 2, "images"))
+        emit(Event("converting CelebA", 1, 2, "images"))
     assert outside == [Event("converting CelebA", 1, 2, "images")]
 
 
@@ -161,7 +161,7 @@ def test_a_failed_member_does_not_count_in_the_median(runs):
 def test_a_log_is_told_of_work_on_data_too(runs, capsys, monkeypatch):
     monkeypatch.setattr("unbraid.cli.progress_lines.SECONDS_BEFORE_A_LINE", -1.0)
     with PlainDisplay(runs):
-        tell(Event("converting CelebA", 12_000, 202_599, "images"))
+        emit(Event("converting CelebA", 12_000, 202_599, "images"))
     assert capsys.readouterr().err == "Converting CelebA: 12,000 of 202,599 images.\n"
 
 

@@ -1,5 +1,6 @@
 """How far work is: a bar on a screen, a line now and then elsewhere."""
 
+import contextvars
 import io
 import re
 import sys
@@ -8,10 +9,10 @@ import threading
 import pytest
 from rich.console import Console
 
+from unbraid._internal.progress import Event, emit, showing
+from unbraid._internal.progress_bar import Bar
 from unbraid.cli.console import stage
 from unbraid.cli.progress_lines import Lines, progress_of_commands
-from unbraid.display.bar import Bar
-from unbraid.events import Event, for_thread, showing, tell
 
 
 def screen(width=100):
@@ -55,7 +56,7 @@ def test_work_that_is_soon_over_leaves_no_trace_in_a_log():
 
 def test_a_screen_shows_what_is_done_how_much_of_it_and_then_nothing():
     console = screen()
-    bar = Bar(console, clock=ticking(0.0, 0.0, 1.0, 2.0, 3.0))
+    bar = Bar(console, clock=ticking(0.0, 1.0, 2.0))
     bar(Event("converting CelebA", 1, 202_599, "images"))
     assert shown(console) == ""  # it may be over in a moment
     bar(Event("converting CelebA", 12_000, 202_599, "images"))
@@ -63,12 +64,12 @@ def test_a_screen_shows_what_is_done_how_much_of_it_and_then_nothing():
     assert "12,000 of 202,599 images" in shown(console)
     bar(Event("converting CelebA", 202_599, 202_599, "images"))
     assert console.file.getvalue().endswith("\x1b[2K")  # the line is wiped
-    assert bar._bar is None
+    assert bar._live is None
 
 
 def test_work_that_is_soon_over_does_not_flicker():
     console = screen()
-    bar = Bar(console, clock=ticking(0.0, 0.0, 0.3))
+    bar = Bar(console, clock=ticking(0.0, 0.2, 0.3))
     for done in (1, 2, 3):
         bar(Event("drawing", done, 3, "images"))
     assert shown(console) == ""
@@ -83,7 +84,7 @@ def test_other_work_gets_another_bar_and_work_without_an_end_is_closed():
     bar.close()
     assert "5.0 MB" in shown(console).partition("Downloading b")[2]
     assert "Downloading a" not in shown(console).partition("Downloading b")[2]
-    assert bar._bar is None
+    assert bar._live is None
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -100,23 +101,23 @@ def test_a_bar_takes_one_line(width):
 def test_a_failure_takes_the_bar_away(monkeypatch):
     console = screen()
     monkeypatch.setattr("unbraid.cli.progress_lines.errors", lambda: console)
-    monkeypatch.setattr("unbraid.display.bar.SECONDS_BEFORE_A_BAR", -1.0)
+    monkeypatch.setattr("unbraid._internal.progress_bar.SECONDS_BEFORE_A_BAR", -1.0)
     with pytest.raises(ZeroDivisionError), progress_of_commands():  # noqa: PT012 - what happens before the error matters
-        tell(Event("converting", 1, 9, "images"))
+        emit(Event("converting", 1, 9, "images"))
         assert "1 of 9 images" in shown(console)
         raise ZeroDivisionError
     assert console.file.getvalue().endswith("\x1b[2K")
-    tell(Event("converting", 2, 9, "images"))
+    emit(Event("converting", 2, 9, "images"))
     assert "2 of 9 images" not in shown(console)
 
 
 def test_threads_that_work_together_share_a_bar(monkeypatch):
     console = screen()
     monkeypatch.setattr("unbraid.cli.progress_lines.errors", lambda: console)
-    monkeypatch.setattr("unbraid.display.bar.SECONDS_BEFORE_A_BAR", -1.0)
+    monkeypatch.setattr("unbraid._internal.progress_bar.SECONDS_BEFORE_A_BAR", -1.0)
     with progress_of_commands():
-        work = for_thread(lambda: tell(Event("decoding", 1, 9, "images")))
-        threads = [threading.Thread(target=work) for _ in range(4)]
+        event = Event("decoding", 1, 9, "images")
+        threads = [threading.Thread(target=contextvars.copy_context().run, args=(emit, event)) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -127,7 +128,7 @@ def test_threads_that_work_together_share_a_bar(monkeypatch):
 def test_every_command_is_watched(monkeypatch, unbraid):
     def find(*arguments):
         monkeypatch.setattr("unbraid.cli.progress_lines.SECONDS_BEFORE_A_LINE", -1.0)
-        tell(Event("converting CelebA", 12_000, 202_599, "images"))
+        emit(Event("converting CelebA", 12_000, 202_599, "images"))
         sys.exit(0)
 
     monkeypatch.setattr("unbraid.cli.run_folders.open_runs", find)
@@ -139,7 +140,7 @@ def test_a_spinner_tells_itself_how_far_the_work_is(monkeypatch):
     console, outside = screen(), []
     monkeypatch.setattr("unbraid.cli.console.output", lambda: console)
     with showing(outside.append), stage("Reading the images"):
-        tell(Event("converting CelebA", 12_000, 202_599, "images"))
+        emit(Event("converting CelebA", 12_000, 202_599, "images"))
     assert "Reading the images: converting CelebA, 12,000 of 202,599 images ..." in shown(console)
     assert outside == []
 
@@ -147,6 +148,6 @@ def test_a_spinner_tells_itself_how_far_the_work_is(monkeypatch):
 def test_off_screen_a_stage_leaves_it_to_whoever_watches(capsys):
     outside = []
     with showing(outside.append), stage("Reading the images"):
-        tell(Event("converting CelebA", 1, 2, "images"))
+        emit(Event("converting CelebA", 1, 2, "images"))
     assert outside == [Event("converting CelebA", 1, 2, "images")]
     assert capsys.readouterr().out == "Reading the images ...\n"

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from unbraid.cli.first_runs import recipe
-from unbraid.data import DSprites
-from unbraid.distributions import GaussianLatents
+from unbraid.cli.first_runs import config
+from unbraid.datasets import DSprites
 from unbraid.models import MLP, Autoencoder
+from unbraid.models.distributions import GaussianLatents
 from unbraid.objectives import VAE
 
 
@@ -19,16 +19,16 @@ def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     def small(objective, num_steps):
         dataset = DSprites(resolution=8, shapes=("heart",), num_scales=2, num_orientations=1, num_positions=6)
         return replace(
-            recipe(objective, num_steps),
+            config(objective, num_steps),
             dataset=dataset,
             model=Autoencoder(MLP((8,), (8,)), latents=GaussianLatents(2)),
         )
 
-    monkeypatch.setattr(importlib.import_module("unbraid.cli.first_runs"), "recipe", small)
+    monkeypatch.setattr(importlib.import_module("unbraid.cli.first_runs"), "config", small)
 
 
-def test_the_recipe_is_small_and_has_factors_to_find():
-    spec = recipe(VAE(), num_steps=5)
+def test_the_config_is_small_and_has_factors_to_find():
+    spec = config(VAE(), num_steps=5)
     assert spec.dataset.num_images < 10_000
     assert sum(factor.size > 1 for factor in spec.dataset.factors) >= 2
 

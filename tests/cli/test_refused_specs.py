@@ -9,8 +9,11 @@ import pytest
 from torch import nn
 
 from tests.training.squares import Squares
-from unbraid.data import DSprites
-from unbraid.distributions import (
+from unbraid.config.schedule import Linear
+from unbraid.datasets import DSprites
+from unbraid.errors import SpecError
+from unbraid.models import MLP, Architecture, Autoencoder, Conv, SharingConv, SplitConv
+from unbraid.models.distributions import (
     BernoulliLatents,
     ConcreteLatents,
     CorrelatedGaussianLatents,
@@ -19,11 +22,9 @@ from unbraid.distributions import (
     GroupedLatents,
     LearnedCategories,
 )
-from unbraid.errors import SpecError
-from unbraid.models import MLP, Architecture, Autoencoder, Conv, Critic, SharingConv, SplitConv
 from unbraid.objectives import HFVAE, VAE, DecomposedELBO, FactorVAE
-from unbraid.runs import RunSpec
-from unbraid.schedule import Linear
+from unbraid.training import Critic
+from unbraid.training.runs import RunSpec
 
 DATA = ("--dataset", "dsprites", "--dataset.resolution", "32")
 IMAGES = DSprites(resolution=32)
@@ -167,7 +168,7 @@ class TooFew(Architecture):
 
 def test_an_encoder_of_ones_own_whose_output_does_not_fit_the_posterior_is_refused():
     with pytest.raises(
-        SpecError, match=r"TooFew puts out 3 numbers.*GaussianLatents need 6.*Make it end in latents.num_parameters"
+        SpecError, match=r"TooFew outputs 3 numbers.*GaussianLatents need 6.*Make it end in latents.num_parameters"
     ):
         RunSpec(Squares(), Autoencoder(TooFew(), latents=GaussianLatents(3)), VAE(), batch_size=8)
     RunSpec(Squares(), Autoencoder(MLP(), TooFew(), latents=GaussianLatents(3)), VAE(), batch_size=8)

@@ -6,17 +6,17 @@ from dataclasses import replace
 import pytest
 
 from unbraid.cli.run_folders import finished_among, open_runs, with_models
-from unbraid.data import MNIST, DSprites, FromFolder
+from unbraid.datasets import MNIST, DSprites, FromFolder
 from unbraid.errors import DataError, RunError, UnbraidError
 from unbraid.objectives import VAE, BetaVAE
-from unbraid.runs import Run, RunSpec
-from unbraid.runs.run_writer import RunWriter
+from unbraid.training.runs import Run, RunSpec
+from unbraid.training.runs.run_writer import RunWriter
 
 
 def test_runs_are_found_at_any_depth_but_not_where_they_were_put_aside(trained, tmp_path):
     first, *others = sorted(trained.iterdir())
     shutil.move(first, trained / "deep" / "deeper" / first.name)
-    shutil.move(others[0], trained / ".aside" / others[0].name)
+    shutil.move(others[0], trained / ".archived" / others[0].name)
     assert {run.name for run in open_runs([tmp_path])} == {first.name, others[1].name, others[2].name}
 
 
@@ -103,7 +103,7 @@ def test_a_file_where_a_folder_was_expected_is_called_a_file(tmp_path, monkeypat
 
 def test_runs_whose_weights_were_let_go_are_left_out_with_a_note(trained, capsys):
     runs = open_runs([trained])
-    RunWriter(runs[0]).let_go()
+    RunWriter(runs[0]).remove_arrays()
     assert with_models(runs, "explore") == runs[1:]
     assert f"1 of 4 finished runs are left out, because their study keeps scores alone: {runs[0].name}." in (
         capsys.readouterr().err
@@ -113,17 +113,17 @@ def test_runs_whose_weights_were_let_go_are_left_out_with_a_note(trained, capsys
 def test_runs_of_which_scores_alone_are_left_are_refused_with_a_way_out(trained):
     runs = open_runs([trained])
     for run in runs:
-        RunWriter(run).let_go()
-    with pytest.raises(RunError, match="nothing to explore: weights and codes of all 4 runs were let go .* --force"):
+        RunWriter(run).remove_arrays()
+    with pytest.raises(RunError, match="nothing to explore: weights and codes of all 4 runs were deleted .* --force"):
         with_models(runs, "explore")
-    with pytest.raises(RunError, match=f"weights and codes of {runs[0].name} were let go"):
+    with pytest.raises(RunError, match=f"weights and codes of {runs[0].name} were deleted"):
         with_models(runs[:1], "explore")
 
 
 @pytest.mark.parametrize("command", ["score", "report", "explore", "diagnose"])
 def test_one_run_without_weights_does_not_stop_a_folder(unbraid, trained, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
-    RunWriter(open_runs([trained])[0]).let_go()
+    RunWriter(open_runs([trained])[0]).remove_arrays()
     outcome = unbraid(command, trained, *(["--metric", "mig"] if command == "score" else []))
     assert outcome.code == 0, outcome.err
     assert "1 of 4 finished runs are left out" in outcome.err

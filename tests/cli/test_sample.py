@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from tests.training.short_runs import SPEC, stopped
-from unbraid.runs import Run
+from unbraid.training.runs import Run
 
 
 @pytest.fixture

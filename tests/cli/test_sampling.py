@@ -4,20 +4,11 @@ import pytest
 
 from tests.words import words
 from unbraid.cli.build import build
-from unbraid.cli.recipe_flags import flags_of
+from unbraid.cli.config_flags import flags_of
+from unbraid.datasets.subsets import ChosenValues, HeldOutCombinations, RandomSplit, RowRange, Threshold
+from unbraid.datasets.weights import ChenDesign, Correlated, JointTable, Product
 from unbraid.errors import SpecError
-from unbraid.runs import Run, RunSpec
-from unbraid.sampling import (
-    ChenDesign,
-    ChosenValues,
-    Correlated,
-    HeldOutCombinations,
-    Product,
-    RandomSplit,
-    RowRange,
-    Table,
-    Threshold,
-)
+from unbraid.training.runs import Run, RunSpec
 
 FLAGS = flags_of(RunSpec)
 
@@ -39,8 +30,8 @@ def specs(**given: str) -> list[RunSpec]:
             ChenDesign("C", ("position_x", "scale")),
         ),
         (
-            {"sampling": "table", "sampling__factors": "shape", "sampling__probabilities": "1,2,1"},
-            Table(("shape",), (1.0, 2.0, 1.0)),
+            {"sampling": "joint-table", "sampling__factors": "shape", "sampling__probabilities": "1,2,1"},
+            JointTable(("shape",), (1.0, 2.0, 1.0)),
         ),
         (
             {

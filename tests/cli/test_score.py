@@ -12,8 +12,8 @@ from tests.words import words
 from unbraid import Scorecard
 from unbraid.codes import Codes
 from unbraid.metrics import MIG
-from unbraid.metrics.estimators import Quantised
-from unbraid.runs import Run
+from unbraid.metrics.estimators import Quantized
+from unbraid.training.runs import Run
 
 pytestmark = pytest.mark.usefixtures("_few_metrics")
 
@@ -24,7 +24,7 @@ CONSTANT = " (constant in these codes): undefined, and left out of every average
 
 
 def test_the_scores_of_runs_are_kept_and_some_shown(unbraid, trained, monkeypatch):
-    monkeypatch.setattr("unbraid.cli.score_cards.IN_SHORT", ("mig", "mig:quantised", "sap"))
+    monkeypatch.setattr("unbraid.cli.score_cards.IN_SHORT", ("mig", "mig:quantized", "sap"))
     outcome = unbraid("score", trained)
     assert outcome.code == 0, outcome.err
     lines = outcome.out.splitlines()
@@ -32,7 +32,7 @@ def test_the_scores_of_runs_are_kept_and_some_shown(unbraid, trained, monkeypatc
     assert lines[1].startswith("MIG over shape, scale, position_x, position_y (")
     assert "estimator exact" in lines[1]
     factors = ["shape", "scale", "position_x", "position_y"]
-    columns = [*words("objective seed MIG 95 % interval MIG, quantised unused latents")]
+    columns = [*words("objective seed MIG 95 % interval MIG, quantized unused latents")]
     columns += [*factors, "distortion", "rate"]
     assert lines[2].split() == columns
     names = ["beta-tcvae,"] * 2 + ["vae"] * 2 + ["beta-tcvae,", "vae"]
@@ -42,7 +42,7 @@ def test_the_scores_of_runs_are_kept_and_some_shown(unbraid, trained, monkeypatc
     assert sum("2 of 2 runs collapsed" in line for line in lines) == 2
     assert outcome.out.count("2 of 2 latents unused: these scores describe noise.") == 4
     for folder in trained.iterdir():
-        assert [score.settings["estimator"] for score in Run.open(folder).scores()] == ["exact", "quantised"]
+        assert [score.settings["estimator"] for score in Run.open(folder).scores()] == ["exact", "quantized"]
 
 
 def test_a_factor_that_never_varies_is_noted_once(unbraid, trained):
@@ -61,7 +61,7 @@ def test_one_run_gets_its_card_and_keeps_all_of_it(unbraid, trained):
     assert shown[2] == ["metric", "value", "95", "%", "interval", "better", "settled"]
     assert [row[0] for row in shown[3:5]] == ["MIG", "MIG,"]
     assert "left out: mig:sampled: is slow; ask for it by name." in outcome.out
-    assert [score.settings["estimator"] for score in Run.open(one).scores()] == ["exact", "quantised"]
+    assert [score.settings["estimator"] for score in Run.open(one).scores()] == ["exact", "quantized"]
 
 
 def test_several_runs_are_compared_by_every_metric_if_asked(unbraid, trained):
@@ -69,7 +69,7 @@ def test_several_runs_are_compared_by_every_metric_if_asked(unbraid, trained):
     assert outcome.code == 0, outcome.err
     table = [line for line in outcome.out.splitlines() if line.startswith(("metric", "MIG"))]
     assert "vae (median and range of 2, 2 collapsed)" in table[0]
-    assert [line.partition("↑")[0].strip() for line in table[1:]] == ["MIG", "MIG, quantised (mig:quantised)"]
+    assert [line.partition("↑")[0].strip() for line in table[1:]] == ["MIG", "MIG, quantized (mig:quantized)"]
     number = r"-?[0-9.e-]+"
     spread = rf"{number} \({number} to {number}\)"
     assert all(re.fullmatch(rf".*↑ +{spread} +{spread}", line) for line in table[1:])
@@ -90,7 +90,7 @@ def test_what_is_to_know_of_some_runs_names_them(unbraid, arrays, tmp_path, monk
 def test_the_settings_of_a_metric_are_flags(unbraid, trained):
     one = min(trained.iterdir())
     outcome = unbraid(
-        "score", one, "--metric", "mig", "--metric.estimator", "quantised", "--metric.estimator.num-bins", "50"
+        "score", one, "--metric", "mig", "--metric.estimator", "quantized", "--metric.estimator.num-bins", "50"
     )
     assert outcome.code == 0, outcome.err
     assert "num_bins 50" in outcome.out
@@ -117,7 +117,7 @@ def test_codes_from_elsewhere_are_scored(unbraid, arrays, tmp_path):
     assert outcome.code == 0, outcome.err
     codes = Codes.from_arrays(arrays["mean"], arrays["std"], factors=arrays["factors"])
     assert "60 images, 2 latents, 2 factors (hue, size)." in outcome.out
-    [mig] = [row for row in rows(outcome) if row[:1] == ["MIG"] and row[1] != "quantised" and len(row) > 5]
+    [mig] = [row for row in rows(outcome) if row[:1] == ["MIG"] and row[1] != "quantized" and len(row) > 5]
     assert float(mig[1]) == pytest.approx(MIG()(codes).value, abs=5e-4)
 
 
@@ -159,10 +159,10 @@ def test_the_seed_and_the_settings_of_published_code_can_be_chosen(unbraid, arra
         ).code
         == 0
     )
-    assert Scorecard.load(save)[0].settings["seed"] == 3
+    assert Scorecard.load(save).scores[0].settings["seed"] == 3
     outcome = unbraid("score", tmp_path / "codes.npz", "--like", "chen", "--save", save, "--force")
     assert outcome.code == 0, outcome.err
-    assert Scorecard.load(save)[0].settings["value_weights"] == "uniform"
+    assert Scorecard.load(save).scores[0].settings["value_weights"] == "uniform"
 
 
 # ---- saved
@@ -175,7 +175,7 @@ def test_the_card_is_saved_as_the_suffix_says(unbraid, arrays, tmp_path):
         assert outcome.code == 0, outcome.err
         assert outcome.out.endswith(f"The scores are in {tmp_path / 'scores'}.{suffix}.\n")
     card = Scorecard.load(tmp_path / "scores.json")
-    assert card.names == ("mig", "mig:quantised")
+    assert card.names == ("mig", "mig:quantized")
     assert (tmp_path / "scores.csv").read_text() == card.to_csv()
     assert (tmp_path / "scores.md").read_text() == card.to_markdown()
 
@@ -238,7 +238,7 @@ def test_a_bad_target_is_told_before_anything_is_computed(unbraid, tmp_path, mon
     ("change", "complaint"),
     [
         ({"mean": None}, "no array 'mean'"),
-        ({"factors": None}, "mig, mig:quantised: needs factors, and these codes have none"),
+        ({"factors": None}, "mig, mig:quantized: needs factors, and these codes have none"),
         ({"factors": np.zeros((60, 2), dtype=int)}, "None of the 2 factors (factor_0, factor_1) varies"),
         ({"factors": FACTORS + 0.5}, "MIG does not take continuous factors"),
         ({"factors": FACTORS[:50]}, "50"),
@@ -267,7 +267,7 @@ def test_a_metric_that_is_not_defined_is_told_beside_those_that_are(unbraid, arr
     outcome = unbraid("score", "means.npz", "--metrics", "mig,mig:means_histogram")
     assert outcome.code == 0, outcome.err
     assert "not defined: mig: " in outcome.out
-    outcome = unbraid("score", "means.npz", "--metrics", "mig,mig:quantised", "--save", "scores.json")
+    outcome = unbraid("score", "means.npz", "--metrics", "mig,mig:quantized", "--save", "scores.json")
     assert (outcome.code, (tmp_path / "scores.json").exists()) == (2, False)
     assert outcome.err.startswith("Error: means.npz: MIG does not take means without std.")
     assert outcome.err.count("Give std or log_var") == 1
@@ -277,21 +277,21 @@ def test_a_bug_in_one_metric_is_shown_and_the_other_scores_are_kept(unbraid, arr
     measure = MIG.measure
 
     def broken(self, statistics):
-        if self.estimator == Quantised():
+        if self.estimator == Quantized():
             raise ZeroDivisionError("by nothing")
         return measure(self, statistics)
 
     monkeypatch.setattr(MIG, "measure", broken)
     monkeypatch.chdir(tmp_path)
     np.savez("codes.npz", **arrays)
-    outcome = unbraid("score", "codes.npz", "--metrics", "mig,mig:quantised", "--save", "scores.json")
+    outcome = unbraid("score", "codes.npz", "--metrics", "mig,mig:quantized", "--save", "scores.json")
     assert outcome.code == 1
-    assert "failed: mig:quantised: ZeroDivisionError: by nothing" in outcome.out
+    assert "failed: mig:quantized: ZeroDivisionError: by nothing" in outcome.out
     assert "Traceback (most recent call last)" in outcome.err
-    assert "Error: There is no score for mig:quantised of codes.npz; the others stand." in outcome.err
+    assert "Error: There is no score for mig:quantized of codes.npz; the others stand." in outcome.err
     card = Scorecard.load("scores.json")
     assert card.names == ("mig",)
-    assert "in broken" in card.failed["mig:quantised"]
+    assert "in broken" in card.failed["mig:quantized"]
 
 
 @pytest.mark.parametrize("damage", [{"std": np.full((60, 2), -1.0)}, {"factors": np.zeros((60, 2), dtype=int)}])
@@ -316,11 +316,11 @@ def test_of_several_files_the_one_at_fault_is_named(unbraid, arrays, tmp_path, d
         ([".", "--metric", "migg"], "Did you mean 'mig'?"),
         ([".", "--metrics", "mig,saap"], "There is no metric 'saap'"),
         ([".", "--metrics", "migg"], "Did you mean 'mig'?"),
-        ([".", "--metric", "mig", "--metrics", "all"], "--metric and --metrics both say what to compute"),
+        ([".", "--metric", "mig", "--metrics", "all"], "--metric and --metrics both choose what to compute"),
         ([".", "--like", "chenn"], "Did you mean 'chen'?"),
         ([".", "--device", "tpu"], "expected 'auto', 'cpu' or 'cuda'"),
-        ([".", "--metric.estimator", "quantized"], "Did you mean 'quantised'?"),
-        ([".", "--metric.estimator", "quantised", "--metric.estimator.num-bins", "x"], "expected a whole number"),
+        ([".", "--metric.estimator", "quantised"], "Did you mean 'quantized'?"),
+        ([".", "--metric.estimator", "quantized", "--metric.estimator.num-bins", "x"], "expected a whole number"),
     ],
 )
 def test_a_mistake_is_told_in_a_line(unbraid, tmp_path, monkeypatch, arguments, complaint):

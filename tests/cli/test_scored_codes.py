@@ -5,8 +5,8 @@ import pytest
 
 from tests.cli.conftest import TINY
 from unbraid.cli import main
-from unbraid.evaluation import Scoring
-from unbraid.runs import Run
+from unbraid.metrics.scoring import Scoring
+from unbraid.training.runs import Run
 
 pytestmark = pytest.mark.usefixtures("_few_metrics")
 
@@ -62,7 +62,7 @@ def test_other_weights_and_a_fraction_are_said_in_the_title(unbraid, trained):
         (["--fraction", "half"], "--fraction is 'half'; expected a number."),
         (["--fraction", "2"], "at most 1"),
         (["--discrete", "hidden"], "--discrete is 'hidden'. Valid: columns, left_out."),
-        (["--sampling", "correlate"], "expected one of chen-design, correlated, product"),
+        (["--sampling", "correlate"], "expected one of chen-design, correlated, joint-table, product"),
         (["--factors", "scales"], "no factor 'scales' to score. Did you mean 'scale'?"),
     ],
 )

@@ -13,9 +13,9 @@ from unbraid import VAE, BetaVAE
 from unbraid.cli.study_figure import Kind
 from unbraid.cli.study_files import parse_seconds
 from unbraid.errors import SpecError
-from unbraid.runs import grid
-from unbraid.studies import Setting, Study
+from unbraid.studies import Claim, Setting, Study, difference
 from unbraid.studies.figures import KINDS
+from unbraid.training.runs import grid
 
 SPEC = replace(MLP_SPEC, objective=BetaVAE(), num_steps=4, precision="float32")
 STUDY = Study(
@@ -164,7 +164,7 @@ def test_a_criterion_that_no_run_meets_is_told(done):
     outcome = done("select", "--by", "agreement", "--top", 2)
     assert outcome.code == 0
     assert outcome.out.splitlines()[1].split() == ["run", "setting", "seed", "agreement", "mig", "jemmig"]
-    assert "cannot be told: The first score is 0 for every model" in outcome.err
+    assert "agrees with mig" in outcome.err
 
 
 def test_what_a_criterion_needs_is_told(done):
@@ -200,14 +200,30 @@ def test_a_failed_run_is_told_with_exit_code_1_and_can_be_retried(unbraid, tmp_p
     assert "max_loss" in outcome.err
     assert "study retry" in outcome.err
     assert "failed: its loss was above max_loss" in unbraid("study", "status", *options).err
-    assert "1 failed runs are put aside" in unbraid("study", "retry", *options).out
+    assert "1 failed runs are archived" in unbraid("study", "retry", *options).out
     assert "No run of the study has failed" in unbraid("study", "retry", *options).out
 
 
-def test_a_file_of_classes_that_are_not_trusted_is_refused(unbraid, place):
-    outcome = unbraid("study", "plan", place[0])
+def test_a_file_of_classes_that_are_not_trusted_is_refused(unbraid, place, tmp_path):
+    (tmp_path / "study.json").write_text(place[0].read_text().replace('"tests.', '"elsewhere.'))
+    outcome = unbraid("study", "plan", tmp_path / "study.json")
     assert outcome.code != 0
-    assert "--packages tests" in outcome.err
+    assert "--packages elsewhere" in outcome.err
+
+
+def test_a_plan_warns_of_claims_that_no_scores_can_support_and_a_table_shows_verdicts(unbraid, place, done, tmp_path):
+    labels = [setting.label for setting in STUDY.settings]
+    claim = Claim("A larger beta helps.", difference("mig", labels[1], labels[0]), above=0)
+    file = replace(STUDY, claims=(claim,)).save(tmp_path / "claims.json")
+    options = ("--out", place[1], "--packages", "tests")
+    outcome = unbraid("study", "plan", file, *options)
+    assert outcome.code == 0
+    assert "'A larger beta helps.'" in outcome.err
+    assert "4 seeds" in outcome.err  # 1 / 70 is below 0.05
+    table = unbraid("study", "table", file, *options)
+    assert "undecided: 0 supported, 0 contradicted, 1 undecided" in table.out
+    assert unbraid("study", "table", file, *options, "--to", tmp_path / "table.md").code == 0
+    assert "| undecided | A larger beta helps. |" in (tmp_path / "table.md").read_text()
 
 
 def test_a_folder_or_a_damaged_file_is_refused(unbraid, tmp_path):

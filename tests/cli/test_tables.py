@@ -6,7 +6,7 @@ import math
 
 from rich.console import Console
 
-from unbraid import files
+from unbraid._internal import files
 from unbraid.cli.tables import (
     Scored,
     card_table,
@@ -18,9 +18,9 @@ from unbraid.cli.tables import (
     score_table,
     titled,
 )
-from unbraid.evaluation.scorecard import Scorecard
 from unbraid.metrics import Score
-from unbraid.runs import Run
+from unbraid.metrics.scorecard import Scorecard
+from unbraid.training.runs import Run
 
 
 def printed(table) -> list[list[str]]:

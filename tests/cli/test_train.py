@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 
 from tests.words import words
+from unbraid._internal.progress import Event
 from unbraid.cli import training_runs
 from unbraid.cli.progress import PlainDisplay
-from unbraid.events import Event
 from unbraid.objectives import BetaVAE
-from unbraid.runs import Run
-from unbraid.starting_points import starting_point
+from unbraid.training.presets import preset
+from unbraid.training.runs import Run
 
 
 def names(folder) -> list[str]:
@@ -57,9 +57,9 @@ def test_force_says_so_and_keeps_the_old_folder(unbraid, tiny, tmp_path):
     [name] = names(tmp_path)
     outcome = unbraid("train", *tiny, "--out", tmp_path, "--force")
     assert outcome.code == 0
-    assert f"--force: 1 runs are trained afresh. Their old folders are kept in {tmp_path / '.aside'}." in outcome.out
+    assert f"--force: 1 runs are trained afresh. Their old folders are kept in {tmp_path / '.archived'}." in outcome.out
     assert Run.open(tmp_path / name).status == "finished"
-    assert Run.open(tmp_path / ".aside" / f"{name}-1").status == "finished"
+    assert Run.open(tmp_path / ".archived" / f"{name}-1").status == "finished"
 
 
 def test_weights_on_the_way_and_the_last_state_are_kept_if_asked_for(unbraid, tiny, tmp_path):
@@ -87,7 +87,7 @@ def test_a_spec_that_a_run_wrote_is_trained_from_other_seeds(unbraid, tiny, tmp_
     assert {Run.open(tmp_path / name).spec for name in names(tmp_path)} == {first.spec}
     refused = unbraid(*asked, "--objective.beta", "5")
     assert refused.code == 2
-    assert "says what to train, and --objective.beta 5 says otherwise. Leave out one of them." in refused.err
+    assert "sets what to train, and --objective.beta 5 differs. Leave out one of them." in refused.err
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_spec_that_a_run_wrote_is_trained_from_other_seeds(unbraid, tiny, tmp_
         ("{", "cannot be read"),
         ("3", "spec.json: spec is 3; expected a RunSpec."),
         ('{"spec": {"type": "unbraid.objectives.VAE"}}', "is not a RunSpec"),
-        ('{"spec": {"type": "os.path.join"}}', "is not from unbraid, so it is not imported"),
+        ('{"spec": {"type": "os.path.join"}}', "'os.path.join' is not a RunSpec"),
     ],
 )
 def test_a_file_that_is_no_spec_is_refused(unbraid, tmp_path, content, complaint):
@@ -174,7 +174,7 @@ def test_a_folder_that_cannot_be_made_is_told_in_a_line(unbraid, tiny):
 
 
 def test_a_run_that_fails_is_a_failure(unbraid, tiny, tmp_path):
-    outcome = unbraid("train", *tiny, "--optimiser.learning-rate", "0.001,1e38", "--out", tmp_path)
+    outcome = unbraid("train", *tiny, "--optimizer.learning-rate", "0.001,1e38", "--out", tmp_path)
     assert outcome.code == 1
     [failed] = [run for name in names(tmp_path) if (run := Run.open(tmp_path / name)).status == "failed"]
     assert f"1 of 2 runs failed. It is {failed.folder}: its loss was not finite" in outcome.err
@@ -182,7 +182,7 @@ def test_a_run_that_fails_is_a_failure(unbraid, tiny, tmp_path):
         f"at step 2; its last good weights are in {failed.folder / 'checkpoints' / 'last-good-0000000001.safetensors'}."
         in outcome.err
     )
-    assert "--optimiser.learning-rate" in outcome.err
+    assert "--optimizer.learning-rate" in outcome.err
     assert "Traceback" not in outcome.err
     assert "failed at step 2" in unbraid("runs", tmp_path).out
 
@@ -255,8 +255,8 @@ def test_a_signal_from_outside_stops_training_with_a_checkpoint_and_no_traceback
 
 
 def test_a_run_that_failed_before_is_told_and_not_repeated(unbraid, tiny, tmp_path):
-    unbraid("train", *tiny, "--optimiser.learning-rate", "0.001,1e38", "--out", tmp_path)
-    outcome = unbraid("train", *tiny, "--optimiser.learning-rate", "0.001,1e38", "--out", tmp_path)
+    unbraid("train", *tiny, "--optimizer.learning-rate", "0.001,1e38", "--out", tmp_path)
+    outcome = unbraid("train", *tiny, "--optimizer.learning-rate", "0.001,1e38", "--out", tmp_path)
     assert outcome.code == 1
     assert "1 of 2 runs failed" in outcome.err
     assert "Drawing or reading" not in outcome.out
@@ -264,22 +264,20 @@ def test_a_run_that_failed_before_is_told_and_not_repeated(unbraid, tiny, tmp_pa
 
 def test_a_named_starting_point_is_trained_and_flags_change_it(unbraid, tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(training_runs, "train_and_tell", lambda runs, options: asked.extend(runs))
+    monkeypatch.setattr(training_runs, "train_and_tell", lambda runs, *_, **__: asked.extend(runs))
     monkeypatch.setattr(training_runs, "refuse_failed", lambda runs: None)
     told = unbraid(
-        "train", "--recipe", "beta-vae-sprites", "--steps", "5", "--objective.beta", "1,2", "--out", tmp_path
+        "train", "--preset", "beta-vae-sprites", "--steps", "5", "--objective.beta", "1,2", "--out", tmp_path
     )
     assert told.code == 0, told.err
-    expected = [
-        replace(starting_point("beta-vae-sprites"), num_steps=5, objective=BetaVAE(beta)) for beta in (1.0, 2.0)
-    ]
+    expected = [replace(preset("beta-vae-sprites"), num_steps=5, objective=BetaVAE(beta)) for beta in (1.0, 2.0)]
     assert [run.spec for run in asked] == expected
 
 
 def test_a_starting_point_that_is_none_or_one_beside_a_spec_is_refused(unbraid, tmp_path):
-    refused = unbraid("train", "--recipe", "infogan-sprite", "--out", tmp_path)
+    refused = unbraid("train", "--preset", "infogan-sprite", "--out", tmp_path)
     assert refused.code == 2
     assert "Did you mean 'infogan-sprites'?" in " ".join(refused.err.split())
-    both = unbraid("train", "--recipe", "infogan-sprites", "--spec", tmp_path / "spec.json", "--out", tmp_path)
+    both = unbraid("train", "--preset", "infogan-sprites", "--spec", tmp_path / "spec.json", "--out", tmp_path)
     assert both.code == 2
-    assert "both say what to train" in " ".join(both.err.split())
+    assert "both choose what to train" in " ".join(both.err.split())

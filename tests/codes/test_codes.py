@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from unbraid.codes import Codes, Labels
+from unbraid.codes import Codes, CodesOptions, Labels
 from unbraid.errors import CodesError
 
 MEAN = torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
@@ -20,7 +20,10 @@ TABLE = torch.tensor([[0.5, 0.5], [1.0, 0.0], [0.25, 0.75]])
 
 def test_arrays_become_codes():
     codes = Codes.from_arrays(
-        MEAN.numpy(), np.ones((3, 2)), factors=np.array([[0, 1], [1, 1], [2, 0]]), factor_names=["shape", "size"]
+        MEAN.numpy(),
+        np.ones((3, 2)),
+        factors=np.array([[0, 1], [1, 1], [2, 0]]),
+        options=CodesOptions(factor_names=["shape", "size"]),
     )
     assert (len(codes), codes.num_latents, codes.factor_names) == (3, 2, ("shape", "size"))
     assert codes.std.dtype == codes.mean.dtype
@@ -59,13 +62,16 @@ def test_draws_may_come_with_means_and_stds():
 def test_marginal_std_is_the_root_of_the_covariance_diagonal():
     covariance = torch.tensor([[4.0, 1.0], [1.0, 9.0]]).expand(3, 2, 2)
     torch.testing.assert_close(
-        Codes.from_arrays(MEAN, covariance=covariance).marginal_std, torch.tensor([[2.0, 3.0]]).expand(3, 2)
+        Codes.from_arrays(MEAN, options=CodesOptions(covariance=covariance)).marginal_std,
+        torch.tensor([[2.0, 3.0]]).expand(3, 2),
     )
     assert Codes(MEAN).marginal_std is None
 
 
 def test_discrete_latents_may_differ_in_size():
-    codes = Codes.from_arrays(MEAN, probabilities=[TABLE, torch.full((3, 4), 0.25)], groups=[[0, 2], [3]])
+    codes = Codes.from_arrays(
+        MEAN, probabilities=[TABLE, torch.full((3, 4), 0.25)], options=CodesOptions(groups=[[0, 2], [3]])
+    )
     assert (codes.num_latents, codes.groups) == (4, ((0, 2), (3,)))
 
 
@@ -82,7 +88,9 @@ def test_a_mapping_mixes_kinds_of_factors():
 
 
 def test_missing_labels_are_marked_in_every_column_that_can_hold_the_mark():
-    codes = Codes.from_arrays(MEAN, factors={"angle": [0.1, math.nan, 0.3], "size": [5, 5, 7]}, missing=math.nan)
+    codes = Codes.from_arrays(
+        MEAN, factors={"angle": [0.1, math.nan, 0.3], "size": [5, 5, 7]}, options=CodesOptions(missing=math.nan)
+    )
     assert [None if f.known is None else f.known.tolist() for f in codes.factors] == [[True, False, True], None]
 
 
@@ -207,8 +215,14 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
             {"mean": MEAN, "factors": np.zeros((3, 2), dtype=int), "factor_names": ["a"]},
             "1 factor names were given for 2 columns",
         ),
-        ({"mean": MEAN, "factors": np.zeros((3, 2), dtype=int), "factor_names": ["a", "a"]}, "share a name"),
-        ({"mean": MEAN, "factors": {"a": [0, 1, 2]}, "factor_names": ["b"]}, "names of their own"),
+        (
+            {"mean": MEAN, "factors": np.zeros((3, 2), dtype=int), "factor_names": ["a", "a"]},
+            "share a name",
+        ),
+        (
+            {"mean": MEAN, "factors": {"a": [0, 1, 2]}, "factor_names": ["b"]},
+            "names of their own",
+        ),
         ({"mean": MEAN, "factors": [[0, "a"], [1, "b"], [0, "a"]]}, "each column by itself"),
         ({"mean": MEAN, "factors": {"a": [0.5, 0.2, math.nan]}}, "missing=math.nan"),
         ({"mean": MEAN, "weights": [1.0, 1.0]}, "one weight for each of the 3 codes"),
@@ -218,8 +232,10 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
     ],
 )
 def test_malformed_arrays_are_refused_with_advice(arguments, message):
+    options = {field.name for field in dataclasses.fields(CodesOptions)} & set(arguments)
+    rest = {name: value for name, value in arguments.items() if name not in options}
     with pytest.raises(CodesError, match=message):
-        Codes.from_arrays(**arguments)
+        Codes.from_arrays(**rest, options=CodesOptions(**{name: arguments[name] for name in options}))
 
 
 @pytest.mark.usefixtures("_as_users_run_it")

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from unbraid.codes import Codes, LatentPrior
+from unbraid.codes import Codes, CodesOptions, LatentPrior
 from unbraid.errors import CodesError, UnbraidError
 
 MEAN = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
@@ -80,7 +80,7 @@ def test_the_prior_is_read(path):
             | {"prior_probabilities_0": np.array([0.3, 0.7])},
         )
     )
-    assert codes.prior == LatentPrior.of([1.0, 2.0], [0.5, 3.0], probabilities=[[0.3, 0.7]])
+    assert codes.prior == LatentPrior.from_arrays([1.0, 2.0], [0.5, 3.0], probabilities=[[0.3, 0.7]])
     with pytest.raises(CodesError, match="a std or a covariance"):
         Codes.load(saved(path, {"mean": MEAN, "prior_mean": np.array([1.0, 2.0])}))
 
@@ -276,12 +276,12 @@ def test_groups_that_are_no_latent_numbers_are_refused_by_the_name_of_their_arra
 @pytest.mark.parametrize("flags", [(True, False), np.array([True, False]), torch.tensor([True, False])])
 def test_flags_are_no_latent_numbers(flags):
     with pytest.raises(CodesError, match="expected the numbers of the latents of each"):
-        Codes.from_arrays(MEAN, groups=[flags])
+        Codes.from_arrays(MEAN, options=CodesOptions(groups=[flags]))
 
 
 @pytest.mark.parametrize("groups", [zip((0,), (1,), strict=True), map(np.array, [[0, 1]]), [torch.tensor([0, 1])]])
 def test_groups_may_be_any_numbers_that_can_be_gone_through(groups):
-    assert Codes.from_arrays(MEAN, groups=groups).groups == ((0, 1),)
+    assert Codes.from_arrays(MEAN, options=CodesOptions(groups=groups)).groups == ((0, 1),)
 
 
 def test_a_transposed_mean_is_told():

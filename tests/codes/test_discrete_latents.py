@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from unbraid.codes import Codes
+from unbraid.codes import Codes, CodesOptions
 from unbraid.errors import CodesError
 
 RNG = np.random.default_rng(1)
@@ -13,8 +13,15 @@ CODES = Codes.from_arrays(
     MEAN,
     np.full((6, 2), 0.5),
     probabilities=[BINARY, THREE],
-    groups=[(0, 2), (1, 3)],
-    prior={"mean": [0.0, 0.0], "std": [1.0, 1.0], "probabilities_0": [0.5, 0.5], "probabilities_1": [0.2, 0.3, 0.5]},
+    options=CodesOptions(
+        groups=[(0, 2), (1, 3)],
+        prior={
+            "mean": [0.0, 0.0],
+            "std": [1.0, 1.0],
+            "probabilities_0": [0.5, 0.5],
+            "probabilities_1": [0.2, 0.3, 0.5],
+        },
+    ),
 )
 
 
@@ -56,7 +63,9 @@ def test_draws_and_covariances_know_the_columns():
     assert drawn.samples.shape == (4, 6, 5)
     assert torch.equal(drawn.samples[3, :, 2:], drawn.mean[:, 2:])
     assert drawn.std is None
-    correlated = Codes.from_arrays(MEAN, covariance=np.tile(np.eye(2), (6, 1, 1)), probabilities=[THREE])
+    correlated = Codes.from_arrays(
+        MEAN, options=CodesOptions(covariance=np.tile(np.eye(2), (6, 1, 1))), probabilities=[THREE]
+    )
     covariance = correlated.with_discrete_as_columns().covariance
     assert covariance.shape == (6, 5, 5)
     assert int(covariance.count_nonzero()) == 12

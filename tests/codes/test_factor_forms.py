@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from unbraid import Codes, FromArrays
-from unbraid.codes import Labels
+from unbraid.codes import CodesOptions, Labels
 from unbraid.codes.factor_forms import as_factors
 from unbraid.errors import CodesError, DataError
 
@@ -69,8 +69,8 @@ FORMS = {
 def test_every_form_means_the_same_to_codes_and_to_data(form):
     make, options = FORMS[form]
     options = {} if options is None else {"unordered": ("size",)} | options
-    codes = Codes.from_arrays(MEAN, factors=make(), **options).factors
-    data = FromArrays.of(IMAGES, make(), **options)
+    codes = Codes.from_arrays(MEAN, factors=make(), options=CodesOptions(**options)).factors
+    data = FromArrays.from_arrays(IMAGES, make(), **options)
     images = data.load().factors
     for found in (codes, images):
         assert {labels.name: summary(labels) for labels in found} == EXPECTED
@@ -87,8 +87,10 @@ def test_what_marks_a_missing_label_can_be_named(form):
     for missing, name in ((-1, "age"), (math.nan, "angle")):
         columns = {key: form()[key] for key in COLUMNS if key == name or key not in ("age", "angle")}
         for found in (
-            Codes.from_arrays(MEAN, factors=columns, missing=missing, unordered=("size",)).factors,
-            FromArrays.of(IMAGES, columns, missing=missing, unordered=("size",)).load().factors,
+            Codes.from_arrays(
+                MEAN, factors=columns, options=CodesOptions(missing=missing, unordered=("size",))
+            ).factors,
+            FromArrays.from_arrays(IMAGES, columns, missing=missing, unordered=("size",)).load().factors,
         ):
             assert {labels.name: summary(labels) for labels in found}[name] == EXPECTED[name]
 
@@ -96,17 +98,17 @@ def test_what_marks_a_missing_label_can_be_named(form):
 def test_what_marks_a_missing_label_may_differ_by_factor():
     marks = {"age": -1, "angle": math.nan}
     for found in (
-        Codes.from_arrays(MEAN, factors=COLUMNS, missing=marks, unordered=("size",)).factors,
-        FromArrays.of(IMAGES, COLUMNS, missing=marks, unordered=("size",)).load().factors,
+        Codes.from_arrays(MEAN, factors=COLUMNS, options=CodesOptions(missing=marks, unordered=("size",))).factors,
+        FromArrays.from_arrays(IMAGES, COLUMNS, missing=marks, unordered=("size",)).load().factors,
     ):
         assert {labels.name: summary(labels) for labels in found} == EXPECTED
     with pytest.raises(CodesError, match=r"missing names a factor 'aeg' that there is not. Did you mean 'age'"):
-        Codes.from_arrays(MEAN, factors=COLUMNS, missing=marks | {"aeg": 0})
+        Codes.from_arrays(MEAN, factors=COLUMNS, options=CodesOptions(missing=marks | {"aeg": 0}))
 
 
 def test_a_structured_array_keeps_the_names_and_the_types_of_its_columns():
     table = structured()[["shape", "size"]]
-    for found in (Codes.from_arrays(MEAN, factors=table).factors, FromArrays.of(IMAGES, table).load().factors):
+    for found in (Codes.from_arrays(MEAN, factors=table).factors, FromArrays.from_arrays(IMAGES, table).load().factors):
         assert [(labels.name, labels.ordered) for labels in found] == [("shape", False), ("size", True)]
 
 
@@ -115,14 +117,14 @@ def test_a_table_with_a_list_of_names_means_the_same_as_a_mapping():
     names = ["size", "place"]
     mapping = dict(zip(names, table.T, strict=True))
     for of in (
-        lambda *a, **k: Codes.from_arrays(MEAN, factors=a[0], **k).factors,
-        lambda *a, **k: FromArrays.of(IMAGES, *a, **k).load().factors,
+        lambda *a, **k: Codes.from_arrays(MEAN, factors=a[0], options=CodesOptions(**k)).factors,
+        lambda *a, **k: FromArrays.from_arrays(IMAGES, *a, **k).load().factors,
     ):
         assert of(table, factor_names=names, unordered="size") == of(mapping, unordered="size")
     words = np.array([SHAPE]).T
     assert (
-        FromArrays.of(IMAGES, words, factor_names=["shape"]).load().factors
-        == FromArrays.of(IMAGES, {"shape": SHAPE}).load().factors
+        FromArrays.from_arrays(IMAGES, words, factor_names=["shape"]).load().factors
+        == FromArrays.from_arrays(IMAGES, {"shape": SHAPE}).load().factors
     )
 
 
@@ -146,9 +148,9 @@ def test_columns_that_are_no_factors_are_refused_by_name(factors, said):
     with pytest.raises(CodesError, match=said):
         Codes.from_arrays(MEAN, factors=factors)
     with pytest.raises(DataError, match=said):
-        FromArrays.of(IMAGES, factors)
+        FromArrays.from_arrays(IMAGES, factors)
 
 
-def test_a_run_of_mixed_factors_is_the_same_recipe_again():
-    assert FromArrays.of(IMAGES, frame()) == FromArrays.of(IMAGES, frame())
-    assert isinstance(FromArrays.of(IMAGES, frame()).load().factors[0], Labels)
+def test_a_run_of_mixed_factors_is_the_same_config_again():
+    assert FromArrays.from_arrays(IMAGES, frame()) == FromArrays.from_arrays(IMAGES, frame())
+    assert isinstance(FromArrays.from_arrays(IMAGES, frame()).load().factors[0], Labels)

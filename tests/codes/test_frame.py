@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from unbraid import Codes
-from unbraid.codes import Labels
+from unbraid.codes import CodesOptions, Labels
 from unbraid.errors import CodesError
 
 pytest.importorskip("pandas")
@@ -18,7 +18,7 @@ def test_a_row_is_an_image_and_factors_keep_their_names():
         [[0.1, 0.2], [0.3, 0.4]],
         probabilities=[[[0.25, 0.75], [1.0, 0.0]]],
         factors={"shape": ["square", "heart"], "angle": [0.5, math.nan], "mean_0": [3, 4]},
-        missing=math.nan,
+        options=CodesOptions(missing=math.nan),
         weights=[0.5, 0.5],
     ).to_pandas()
     means, stds = ["mean_0", "mean_1"], ["std_0", "std_1"]
@@ -43,12 +43,12 @@ def test_what_goes_out_comes_back():
         [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]],
         probabilities=[[[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]]],
         factors={"shape": ["square", "heart", "square"], "angle": [0.5, math.nan, 1.5], "mean_0": [3, -1, 4]},
-        missing={"angle": math.nan, "mean_0": -1},
+        options=CodesOptions(missing={"angle": math.nan, "mean_0": -1}),
         weights=[0.5, 0.25, 0.25],
     )
     found = Codes.from_pandas(codes.to_pandas())
     assert found.factors[2].is_known.tolist() == [True, False, True]
-    assert found.rows([0, 2]) == codes.rows([0, 2])
+    assert found[[0, 2]] == codes[[0, 2]]
 
 
 def test_columns_of_a_csv_of_codes_are_read_too():
@@ -69,3 +69,9 @@ def test_frames_without_codes_are_refused():
         Codes.from_pandas(pandas.DataFrame({"mean_0": [1.0], "mean_2": [2.0]}))
     with pytest.raises(CodesError, match="expected a pandas DataFrame"):
         Codes.from_pandas([[1.0]])
+
+
+def test_a_single_discrete_latent_comes_back():
+    """Its number is 0."""
+    codes = Codes.from_arrays(probabilities=[[[0.25, 0.75], [1.0, 0.0]]])
+    assert Codes.from_pandas(codes.to_pandas()) == codes

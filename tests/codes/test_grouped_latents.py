@@ -6,11 +6,12 @@ import torch
 from sklearn.decomposition import PCA
 
 from unbraid import Codes, evaluate
+from unbraid.codes import CodesOptions
 from unbraid.errors import CodesError
-from unbraid.evaluation import Scoring
-from unbraid.evaluation.published import disdiff, like
 from unbraid.metrics import MIG
 from unbraid.metrics.estimators import MeansHistogram
+from unbraid.metrics.published import disdiff, like
+from unbraid.metrics.scoring import Scoring
 
 
 def vectors(num_images=240, seed=0):
@@ -21,7 +22,9 @@ def vectors(num_images=240, seed=0):
     second = np.outer(v[:, 1], [1.0, 1.0, 1.0]) + 0.05 * rng.normal(size=(num_images, 3))
     mean = np.concatenate([first, rng.normal(size=(num_images, 1)), second], axis=1)
     groups = [(4, 5, 6), (0, 1, 2)]
-    return Codes.from_arrays(mean, np.full(mean.shape, 0.1), groups=groups, factors={"a": v[:, 0], "b": v[:, 1]})
+    return Codes.from_arrays(
+        mean, np.full(mean.shape, 0.1), options=CodesOptions(groups=groups), factors={"a": v[:, 0], "b": v[:, 1]}
+    )
 
 
 def test_each_group_is_its_first_principal_component_as_scikit_learn_finds_it():
@@ -50,38 +53,38 @@ def test_widths_covariances_and_draws_go_along():
 
 def test_directions_may_be_those_of_other_images():
     train, test = vectors(), vectors(60, seed=1)
-    both = train.joined(test).with_groups_as_latents(train)
+    both = Codes.concat([train, test]).with_groups_as_latents(train)
     torch.testing.assert_close(both.mean[240:], test.with_groups_as_latents(train).mean)
     with pytest.raises(CodesError, match="which have 2 latents; these have 7"):
-        test.with_groups_as_latents(Codes.from_arrays(np.zeros((3, 2)), groups=[(0, 1)]))
+        test.with_groups_as_latents(Codes.from_arrays(np.zeros((3, 2)), options=CodesOptions(groups=[(0, 1)])))
 
 
 def test_scores_of_groups_are_scores_of_their_components():
     codes = vectors()
-    card = evaluate(codes, [MIG()], groups="pca")
+    card = evaluate(codes, [MIG()], scoring=Scoring(groups="pca"))
     assert card.num_latents == 3
-    assert card[0].value == pytest.approx(MIG()(codes.with_groups_as_latents()).value)
-    assert card[0].value > MIG()(codes).value + 0.1
+    assert card.scores[0].value == pytest.approx(MIG()(codes.with_groups_as_latents()).value)
+    assert card.scores[0].value > MIG()(codes).value + 0.1
     assert card.scoring == Scoring(groups="pca")
-    assert card[0].scoring == {"groups": "pca"}
+    assert card.scores[0].scoring == {"groups": "pca"}
 
 
 def test_where_there_are_no_groups_nothing_is_asked_of_them():
     codes = Codes.from_arrays(vectors().mean, factors={"a": vectors().factors[0].values})
-    assert evaluate(codes, [MIG(MeansHistogram())], groups="pca").scoring == Scoring()
+    assert evaluate(codes, [MIG(MeansHistogram())], scoring=Scoring(groups="pca")).scoring == Scoring()
 
 
 def test_predictors_fitted_elsewhere_see_the_same_directions():
-    card = evaluate(vectors(), "sap", test=vectors(60, seed=1), groups="pca")
+    card = evaluate(vectors(), "sap", test=vectors(60, seed=1), scoring=Scoring(groups="pca"))
     assert card["sap"].tables["scores"].shape == (3, 2)
     assert card["sap"].per_factor["a"] > 0.2
 
 
 def test_the_published_settings_of_disdiff_score_components():
-    card = evaluate(vectors(), [m for m in disdiff() if not hasattr(m, "num_train")], groups="pca")
+    card = evaluate(vectors(), [m for m in disdiff() if not hasattr(m, "num_train")], scoring=Scoring(groups="pca"))
     assert like("disdiff") == disdiff()
     assert len(disdiff()) == 4
-    assert card[0].value > 0.5
+    assert card.scores[0].value > 0.5
 
 
 def test_discrete_latents_in_groups_are_refused():
@@ -95,9 +98,11 @@ def test_codes_with_groups_that_are_scored_latent_by_latent_say_so():
     rng = np.random.default_rng(0)
     angle = rng.uniform(0, 2 * np.pi, 300)
     mean = np.stack([np.cos(angle), np.sin(angle), 0.1 * rng.normal(size=300)], axis=1)
-    codes = Codes.from_arrays(mean, np.full((300, 3), 0.1), groups=[(0, 1)], factors={"v": (angle > 3).astype(int)})
+    codes = Codes.from_arrays(
+        mean, np.full((300, 3), 0.1), options=CodesOptions(groups=[(0, 1)]), factors={"v": (angle > 3).astype(int)}
+    )
     assert any("each latent is scored by itself" in note for note in evaluate(codes, ["mig"], progress=False).notes)
-    [note] = evaluate(codes, ["mig"], groups="pca", progress=False).notes
+    [note] = evaluate(codes, ["mig"], scoring=Scoring(groups="pca"), progress=False).notes
     share = PCA(1).fit(mean[:, :2]).explained_variance_ratio_[0]
     assert f"latents 0, 1 ({100 * share:.0f} %)" in note
 
@@ -110,9 +115,9 @@ def test_the_share_of_a_group_is_that_of_its_own_direction():
 
     def notes(mean, groups):
         return evaluate(
-            Codes.from_arrays(mean, np.full((300, 4), 0.1), groups=groups, factors=factors),
+            Codes.from_arrays(mean, np.full((300, 4), 0.1), options=CodesOptions(groups=groups), factors=factors),
             ["mig"],
-            groups="pca",
+            scoring=Scoring(groups="pca"),
             progress=False,
         ).notes
 

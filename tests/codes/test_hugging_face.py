@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from unbraid import Codes
-from unbraid.codes import Labels
+from unbraid.codes import CodesOptions, Labels
 from unbraid.errors import CodesError
 
 datasets = pytest.importorskip("datasets")
@@ -22,7 +22,7 @@ CODES = Codes.from_arrays(
         "mean": [3, 4, 5],
         "animal": ["cat", "dog", "cat"],
     },
-    missing={"angle": math.nan},
+    options=CodesOptions(missing={"angle": math.nan}),
     weights=[0.5, 0.25, 0.25],
 )
 

@@ -14,7 +14,7 @@ from unbraid.errors import CodesError
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int16, np.int64])
 def test_any_integers_are_values_of_a_discrete_factor(dtype):
-    labels = Labels.of("x", np.array([0, 1, 1], dtype=dtype))
+    labels = Labels.from_column("x", np.array([0, 1, 1], dtype=dtype))
     assert not labels.is_continuous
     assert labels.assignment().tolist() == [0, 1, 1]
 
@@ -23,7 +23,7 @@ def test_any_integers_are_values_of_a_discrete_factor(dtype):
     "words", [["square", "heart", "square"], np.array(["square", "heart", "square"], dtype=object)]
 )
 def test_words_are_numbered_and_have_no_order(words):
-    labels = Labels.of("shape", words)
+    labels = Labels.from_column("shape", words)
     assert labels.assignment().tolist() == [1, 0, 1]
     assert not labels.ordered
 
@@ -43,7 +43,7 @@ def test_words_are_numbered_and_have_no_order(words):
     ],
 )
 def test_a_mark_says_which_labels_are_missing(column, missing, known):
-    found = Labels.of("x", column, missing=missing).known
+    found = Labels.from_column("x", column, missing=missing).known
     assert known == (None if found is None else found.tolist())
 
 
@@ -65,19 +65,19 @@ MASK = [False, True, False, False]
     ],
 )
 def test_a_masked_label_is_missing(column, missing, known):
-    labels = Labels.of("hue", column, missing=missing)
+    labels = Labels.from_column("hue", column, missing=missing)
     assert labels.known.tolist() == known
-    without = Labels.of("hue", np.asarray(column)[[0, 2, 3]], missing=missing)
+    without = Labels.from_column("hue", np.asarray(column)[[0, 2, 3]], missing=missing)
     assert torch.equal(labels.assignment()[[0, 2, 3]], without.assignment()) if not labels.is_continuous else True
 
 
 def test_a_masked_number_is_no_column():
     with pytest.raises(CodesError, match="Factor 'hue' has masked entries"):
-        Labels.of("hue", np.ma.masked)
+        Labels.from_column("hue", np.ma.masked)
 
 
 def test_a_mask_that_masks_nothing_leaves_all_labels_known():
-    assert Labels.of("hue", np.ma.array([1, 2], mask=False)) == Labels.of("hue", [1, 2])
+    assert Labels.from_column("hue", np.ma.array([1, 2], mask=False)) == Labels.from_column("hue", [1, 2])
 
 
 def test_assignment_numbers_the_values_that_occur_where_they_are_known():
@@ -157,7 +157,7 @@ def test_discrete_labels_are_left_as_they_are():
 )
 def test_malformed_columns_are_refused_with_advice(column, message):
     with pytest.raises(CodesError, match=message):
-        Labels.of("x", column)
+        Labels.from_column("x", column)
 
 
 def test_fewer_than_two_bins_are_refused():
@@ -188,7 +188,7 @@ def test_labels_that_are_no_labels_are_refused(arguments, message):
 
 
 def test_large_unsigned_integers_that_fit_are_kept():
-    assert Labels.of("x", np.array([2**63 - 1, 0], dtype=np.uint64)).assignment().tolist() == [1, 0]
+    assert Labels.from_column("x", np.array([2**63 - 1, 0], dtype=np.uint64)).assignment().tolist() == [1, 0]
 
 
 def test_a_factor_name_that_would_speak_to_the_terminal_is_refused():

@@ -5,11 +5,17 @@ import math
 import pytest
 import torch
 
-from tests.distributions.families import FAMILIES, named
-from unbraid.codes import Codes, LatentPrior
-from unbraid.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents, UniformPrior
+from tests.models.distributions.families import FAMILIES, named
+from unbraid.codes import Codes, CodesOptions, LatentPrior
 from unbraid.errors import CodesError
 from unbraid.models import MLP, Autoencoder
+from unbraid.models.distributions import (
+    BernoulliLatents,
+    ConcreteLatents,
+    GaussianLatents,
+    GroupedLatents,
+    UniformPrior,
+)
 
 CONTINUOUS = [latents for latents in FAMILIES if latents.num_discrete == 0]
 BOUNDED = GroupedLatents((GaussianLatents(2, UniformPrior(-1.0, 3.0)), GaussianLatents(1)))
@@ -29,7 +35,7 @@ def test_its_densities_are_those_of_the_model(latents):
     torch.testing.assert_close(found.log_prob(z), each)
     if each.isfinite().all():
         torch.testing.assert_close(found.log_dependence(z), joint - each.sum(dim=1))
-    assert found.is_factorised == prior.is_factorised
+    assert found.is_factorized == prior.is_factorized
 
 
 ALL_DISCRETE = GroupedLatents((ConcreteLatents(3), BernoulliLatents(2)))
@@ -55,7 +61,7 @@ def test_learned_categories_have_their_probabilities():
 
 @pytest.mark.parametrize("family", ["normal", "laplace", "uniform"])
 def test_a_family_integrates_to_one_with_its_mean_and_std(family):
-    prior = LatentPrior.of([0.5], [2.0], family=family)
+    prior = LatentPrior.from_arrays([0.5], [2.0], family=family)
     z = torch.linspace(-60, 61, 1_000_001, dtype=torch.float64)[:, None]
     mass = prior.log_prob(z).exp()[:, 0] * (z[1] - z[0])
     moments = [float((mass * (z[:, 0] - 0.5) ** power).sum()) for power in (0, 1, 2)]
@@ -64,12 +70,12 @@ def test_a_family_integrates_to_one_with_its_mean_and_std(family):
 
 
 def test_arrays_make_a_prior_and_survive():
-    prior = LatentPrior.of([0.0, 1.0], covariance=[[1.0, 0.5], [0.5, 1.0]], flow=torch.ones(3, 4, 2))
-    assert LatentPrior.from_arrays(prior.tensors()) == prior
+    prior = LatentPrior.from_arrays([0.0, 1.0], covariance=[[1.0, 0.5], [0.5, 1.0]], flow=torch.ones(3, 4, 2))
+    assert LatentPrior.from_mapping(prior.tensors()) == prior
     assert prior != LatentPrior.standard(2)
-    assert Codes.from_arrays([[0.0, 1.0], [2.0, 3.0]], prior={"mean": [0, 0], "std": [1, 1]}).prior == (
-        LatentPrior.standard(2)
-    )
+    assert Codes.from_arrays(
+        [[0.0, 1.0], [2.0, 3.0]], options=CodesOptions(prior={"mean": [0, 0], "std": [1, 1]})
+    ).prior == (LatentPrior.standard(2))
 
 
 @pytest.mark.parametrize(
@@ -91,9 +97,9 @@ def test_arrays_make_a_prior_and_survive():
 )
 def test_what_is_no_prior_is_refused(arrays, complaint):
     with pytest.raises(CodesError, match=complaint):
-        LatentPrior.from_arrays(arrays)
+        LatentPrior.from_mapping(arrays)
 
 
 def test_a_prior_of_other_latents_is_refused():
     with pytest.raises(CodesError, match="3 continuous latents, and the codes have 2 continuous latents"):
-        Codes.from_arrays([[0.0, 1.0], [2.0, 3.0]], prior=LatentPrior.standard(3))
+        Codes.from_arrays([[0.0, 1.0], [2.0, 3.0]], options=CodesOptions(prior=LatentPrior.standard(3)))

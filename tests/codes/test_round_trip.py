@@ -17,7 +17,7 @@ MEAN = torch.randn(4, 3, generator=GENERATOR, dtype=torch.float64)
 STD = torch.rand(4, 3, generator=GENERATOR, dtype=torch.float64)
 PLAIN = Codes(MEAN, STD)
 GAPS = torch.tensor([True, False, True, False])
-PRIOR = LatentPrior.of(
+PRIOR = LatentPrior.from_arrays(
     [1.0, 2.0, 3.0], [0.1, 0.2, 0.3], family=["normal", "laplace", "uniform"], flow=torch.full((3, 2, 3), 0.1)
 )
 
@@ -43,7 +43,7 @@ OTHERS = {
         MEAN[:, :0],
         STD[:, :0],
         probabilities=(torch.full((4, 2), 0.5),),
-        prior=LatentPrior.of(probabilities=[[0.3, 0.7]]),
+        prior=LatentPrior.from_arrays(probabilities=[[0.3, 0.7]]),
     ),
 }
 LABELS = [

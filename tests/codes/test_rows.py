@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from unbraid.codes import Codes
+from unbraid.codes import Codes, CodesOptions
 from unbraid.errors import CodesError
 
 RNG = np.random.default_rng(0)
@@ -13,34 +13,63 @@ CODES = Codes.from_arrays(
     np.ones((5, 2)),
     probabilities=[RNG.dirichlet(np.ones(3), 5)],
     factors={"shape": [0, 1, 0, 1, 2], "size": [0.1, np.nan, 0.3, 0.4, 0.5]},
-    missing=np.nan,
+    options=CodesOptions(missing=np.nan),
     weights=[1.0, 2.0, 3.0, 4.0, 5.0],
 )
 DRAWN = Codes.from_arrays(samples=RNG.standard_normal((7, 5, 2)))
-CORRELATED = Codes.from_arrays(RNG.standard_normal((5, 2)), covariance=np.tile(np.eye(2), (5, 1, 1)))
+CORRELATED = Codes.from_arrays(
+    RNG.standard_normal((5, 2)), options=CodesOptions(covariance=np.tile(np.eye(2), (5, 1, 1)))
+)
 
 
 @pytest.mark.parametrize("rows", [[1, 3], np.array([1, 3]), torch.tensor([1, 3]), slice(1, 4, 2), [-4, -2]])
 def test_every_table_has_these_rows(rows):
-    some = CODES.rows(rows)
+    some = CODES[rows]
     assert torch.equal(some.mean, CODES.mean[[1, 3]])
     assert torch.equal(some.std, CODES.std[[1, 3]])
     assert torch.equal(some.probabilities[0], CODES.probabilities[0][[1, 3]])
     assert some.weights.tolist() == [2.0, 4.0]
     assert some.factors[0].values.tolist() == [1, 1]
     assert some.factors[1].is_known.tolist() == [False, True]
-    assert torch.equal(DRAWN.rows(rows).samples, DRAWN.samples[:, [1, 3]])
-    assert len(CORRELATED.rows(rows).covariance) == 2
+    assert torch.equal(DRAWN[rows].samples, DRAWN.samples[:, [1, 3]])
+    assert len(CORRELATED[rows].covariance) == 2
 
 
 def test_a_mask_names_rows_too():
-    assert CODES.rows([False, True, False, True, False]) == CODES.rows([1, 3])
+    assert CODES[[False, True, False, True, False]] == CODES[[1, 3]]
 
 
 @pytest.mark.parametrize("rows", [[5], [-6], [0.5], [[1]], [], [True, False], "many"])
 def test_rows_that_are_not_there_are_refused(rows):
     with pytest.raises(CodesError):
-        CODES.rows(rows)
+        CODES[rows]
+
+
+def test_length_index_and_iteration_are_those_of_a_sequence():
+    assert len(CODES) == 5
+    assert CODES[1] == CODES[[1]] == CODES[-4] == CODES[np.int64(1)]
+    assert [codes.weights.tolist() for codes in CODES] == [[1.0], [2.0], [3.0], [4.0], [5.0]]
+    assert Codes.concat(list(CODES[:2])).mean.tolist() == CODES[:2].mean.tolist()
+    for row in (5, -6):
+        with pytest.raises(IndexError, match=f"no image {row}; expected a number from 0 to 4"):
+            CODES[row]
+
+
+def test_concatenation_keeps_the_order_of_the_parts():
+    parts = [CODES[:2], CODES[2:3], CODES[3:]]
+    together = Codes.concat(parts)
+    assert together.mean.tolist() == CODES.mean.tolist()
+    assert [labels.is_known.tolist() for labels in together.factors] == [f.is_known.tolist() for f in CODES.factors]
+    # 3 : 6 in the first part, alone in the second, 4 : 5 in the third, each with a sum of as many images.
+    expected = torch.tensor([2 / 3, 4 / 3, 1.0, 8 / 9, 10 / 9], dtype=torch.float64)
+    torch.testing.assert_close(together.weights, expected)
+    assert Codes.concat([DRAWN[:3], DRAWN[3:]]) == DRAWN
+
+
+@pytest.mark.parametrize("parts", [[], [CODES, DRAWN], [CODES, CODES.mean], [CODES, CODES.with_factors("size")]])
+def test_what_does_not_go_together_is_not_concatenated(parts):
+    with pytest.raises(CodesError):
+        Codes.concat(parts)
 
 
 def test_factors_are_chosen_by_name():
@@ -53,15 +82,17 @@ def test_factors_are_chosen_by_name():
 def test_some_latents_in_any_order_with_what_belongs_to_them():
     codes = Codes.from_arrays(
         RNG.standard_normal((5, 3)),
-        covariance=np.tile([[1.0, 0.1, 0.2], [0.1, 2.0, 0.3], [0.2, 0.3, 3.0]], (5, 1, 1)),
+        options=CodesOptions(
+            covariance=np.tile([[1.0, 0.1, 0.2], [0.1, 2.0, 0.3], [0.2, 0.3, 3.0]], (5, 1, 1)),
+            groups=[(0, 3), (1, 2, 4)],
+            prior={
+                "mean": [0.0, 1.0, 2.0],
+                "std": [1.0, 2.0, 3.0],
+                "probabilities_0": [0.5, 0.5],
+                "probabilities_1": [1 / 3] * 3,
+            },
+        ),
         probabilities=[RNG.dirichlet(np.ones(2), 5), RNG.dirichlet(np.ones(3), 5)],
-        groups=[(0, 3), (1, 2, 4)],
-        prior={
-            "mean": [0.0, 1.0, 2.0],
-            "std": [1.0, 2.0, 3.0],
-            "probabilities_0": [0.5, 0.5],
-            "probabilities_1": [1 / 3] * 3,
-        },
     )
     some = codes.with_latents([4, 2, 0])
     assert torch.equal(some.mean, codes.mean[:, [2, 0]])

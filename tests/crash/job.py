@@ -10,15 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from unbraid.cli import first_runs, main
-from unbraid.data.drawn.dsprites import DSprites
-from unbraid.distributions.posteriors.latents import GaussianLatents
+from unbraid.datasets.synthetic.dsprites import DSprites
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.conv import Conv
+from unbraid.models.distributions.posteriors.latents import GaussianLatents
 from unbraid.objectives.objective import Objective
-from unbraid.optimisers import Adam
-from unbraid.runs.run import Run
-from unbraid.runs.spec import RunSpec
+from unbraid.training.optimizers import Adam
 from unbraid.training.options import TrainingOptions
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.spec import RunSpec
 
 NUM_STEPS = 6
 checkpoint_every: int | None = 2
@@ -26,7 +26,7 @@ COMMAND = ("quickstart", "--steps", str(NUM_STEPS), "--seeds", "0", "--device", 
 """It makes two runs, a VAE and a beta-TCVAE, in one fleet."""
 
 
-def tiny_recipe(objective: Objective, num_steps: int) -> RunSpec:
+def tiny_config(objective: Objective, num_steps: int) -> RunSpec:
     """Convolutions, whose last bits depend on who is trained beside them: a fleet that is not put together again as it
     was is found out.
     """
@@ -36,7 +36,7 @@ def tiny_recipe(objective: Objective, num_steps: int) -> RunSpec:
         objective=objective,
         num_steps=num_steps,
         batch_size=8,
-        optimiser=Adam(2e-3),
+        optimizer=Adam(2e-3),
     )
 
 
@@ -44,10 +44,10 @@ def make_tiny() -> None:
     """From here on, in this process, the quickstart is a matter of a second."""
     train_and_tell = first_runs.train_and_tell
 
-    def with_more_checkpoints(runs: Sequence[Run], options: TrainingOptions) -> None:
-        train_and_tell(runs, replace(options, checkpoint_every=checkpoint_every))
+    def with_more_checkpoints(runs: Sequence[Run], options: TrainingOptions, device: str, *, resume: bool) -> None:
+        train_and_tell(runs, replace(options, checkpoint_every=checkpoint_every), device, resume=resume)
 
-    first_runs.recipe, first_runs.train_and_tell = tiny_recipe, with_more_checkpoints
+    first_runs.config, first_runs.train_and_tell = tiny_config, with_more_checkpoints
 
 
 def command(folder: Path) -> None:

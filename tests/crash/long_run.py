@@ -13,8 +13,8 @@ from pathlib import Path
 import torch
 
 from tests.training.squares import MLP_SPEC
-from unbraid.events import Event
-from unbraid.training import train
+from unbraid._internal.progress import Event
+from unbraid.training import TrainingOptions, train
 
 SPEC = replace(MLP_SPEC, batch_size=4, precision="float32")
 
@@ -38,7 +38,11 @@ def live(folder: Path, num_steps: int, looks: list[int]) -> None:
 
     with contextlib.suppress(EnoughError):
         train(
-            [replace(SPEC, num_steps=num_steps)], [0, 1], folder=folder / "runs", watch=look, checkpoint_every=looks[0]
+            [replace(SPEC, num_steps=num_steps)],
+            [0, 1],
+            folder=folder / "runs",
+            watch=look,
+            options=TrainingOptions(checkpoint_every=looks[0]),
         )
     (folder / "memory.json").write_text(json.dumps(found))
 

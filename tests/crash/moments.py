@@ -18,10 +18,10 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
-import unbraid.report
-from unbraid import files
-from unbraid.runs.run import Run
+import unbraid.show.report
+from unbraid._internal import files
 from unbraid.training.fleet import Fleet
+from unbraid.training.runs.run import Run
 
 Moment = tuple[str, str, int]
 
@@ -160,5 +160,5 @@ def _phase_functions() -> list[tuple[Any, str, str]]:
         (Fleet, "advance", "training"),
         *encoding,
         (Run, "score", "scoring"),
-        (unbraid.report, "write_report", "reporting"),
+        (unbraid.show.report, "write_report", "reporting"),
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.training.squares import CONV_SPEC
-from unbraid.training import train
+from unbraid.training import TrainingOptions, train
 
 # Small, but of a kind for which company matters in float32, so that a fleet that is not put together again as it was
 # would be found out.
@@ -31,5 +31,5 @@ def live(folder: Path, dies_at: int | None = None) -> None:
 
     for name in ("replace", "unlink", "rmdir"):
         setattr(os, name, mortal(getattr(os, name)))
-    options = {"resume": True, "checkpoint_every": 2, "snapshots": [3], "keep_state": True}
-    train([SPEC], SEEDS, folder=folder / "runs", device="cpu", **options)
+    options = TrainingOptions(checkpoint_every=2, snapshots=[3], keep_state=True)
+    train([SPEC], SEEDS, folder=folder / "runs", device="cpu", resume=True, options=options)

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from unbraid.errors import UnbraidError
-from unbraid.runs.run import Run
+from unbraid.training.runs.run import Run
 
 SEED = 10
 NUM_FLIPS = 15

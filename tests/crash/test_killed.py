@@ -14,7 +14,7 @@ from tests.crash.job import results
 from tests.crash.moments import PHASES, last_words
 from tests.slow import slow_but
 from tests.training.squares import result
-from unbraid.runs.run import Run
+from unbraid.training.runs.run import Run
 
 SEED = 6
 # How many moments of each phase and kind. Training itself writes little, and a checkpoint is all writing.

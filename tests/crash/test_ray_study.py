@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.training.squares import MLP_SPEC
-from unbraid import BetaVAE, files
-from unbraid.runs import grid
-from unbraid.runs.run_writer import RunWriter
+from unbraid import BetaVAE
+from unbraid._internal import files
 from unbraid.studies import Setting, Study, StudyOptions, collect, run_study
 from unbraid.studies.plan import plan_study
+from unbraid.training.runs import grid
+from unbraid.training.runs.run_writer import RunWriter
 
 pytest.importorskip("ray")
 ROOT = Path(__file__).parents[2]
@@ -115,7 +116,7 @@ def weights_of(folder, study=STUDY):
 
 def started(nodes, environment, out, log, cwd=None, study=STUDY):
     file = study.save(Path(log.name).parent / "study.json")
-    command = [sys.executable, "-m", "unbraid", "study", "run", str(file), "--out", str(out), "--device", "cpu"]
+    command = [sys.executable, "-P", "-m", "unbraid", "study", "run", str(file), "--out", str(out), "--device", "cpu"]
     command += ["--packages", "tests", "--scorers", "1", "--on", "ray", "--address", nodes.address]
     return subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=cwd)
 
@@ -171,7 +172,7 @@ def test_whatever_dies_every_run_is_finished_once_with_the_scores_of_one_machine
     assert again.returncode == 0, (tmp_path / "log").read_text()
     plan = plan_study(STUDY, out)
     assert len(plan.fleets) == 8
-    assert len(plan.those_that_need("nothing")) == STUDY.num_runs
+    assert len(plan.runs_that_need("nothing")) == STUDY.num_runs
     assert len(seen) >= 10
     assert stamps(out) | seen == stamps(out)  # nothing that was finished was trained again
     assert weights_of(out) == weights_of(whole)
@@ -184,13 +185,15 @@ def test_whatever_dies_every_run_is_finished_once_with_the_scores_of_one_machine
 def test_without_shared_storage_runs_come_home_through_the_object_store(tmp_path, nodes, environment, whole):
     # What /proc/self/cwd is differs from process to process: no node sees the folder of the driver.
     (tmp_path / "runs").mkdir()
+    (tmp_path / "einops.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w').close()")
     with (tmp_path / "log").open("w") as log:
         process = started(nodes, environment, Path("/proc/self/cwd/runs"), log, tmp_path, HALF)
         until(process, tmp_path / "runs", 2)
         kill_a_worker(environment)
         process.wait(timeout=500)
     assert process.returncode == 0, (tmp_path / "log").read_text()
-    assert "come home" in (tmp_path / "log").read_text()
+    assert "returned through Ray's object store" in (tmp_path / "log").read_text()
+    assert not (tmp_path / "executed").exists()
     assert len(finished(tmp_path / "runs")) == HALF.num_runs
     assert weights_of(tmp_path / "runs", HALF) == weights_of(whole, HALF)
     assert values(tmp_path / "runs", HALF) == values(whole, HALF)

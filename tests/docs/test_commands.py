@@ -22,7 +22,7 @@ def training_commands() -> list[str]:
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     blocks = [block for page in pages for block in re.findall(r"```.*?\n(.*?)```", page.read_text("utf-8"), re.DOTALL)]
     lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
-    found = {line.removeprefix("$ ") for line in lines if re.match(r"(\$ )?unbraid train --(dataset|recipe)", line)}
+    found = {line.removeprefix("$ ") for line in lines if re.match(r"(\$ )?unbraid train --(dataset|config)", line)}
     return sorted(line for line in found if MISSPELT not in line and "--help" not in line)
 
 
@@ -36,7 +36,7 @@ def test_they_are_found():
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_training_command_of_the_pages_asks_for_something_that_can_be_built(line, monkeypatch, tmp_path):
     asked = []
-    monkeypatch.setattr(command, "train_and_tell", lambda runs, options: asked.extend(runs))
+    monkeypatch.setattr(command, "train_and_tell", lambda runs, *_, **__: asked.extend(runs))
     monkeypatch.setattr(command, "refuse_failed", lambda runs: None)
     for name in ("UNBRAID_DATA", "UNBRAID_CACHE"):
         monkeypatch.setenv(name, str(tmp_path))

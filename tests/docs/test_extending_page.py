@@ -10,27 +10,29 @@ from types import ModuleType
 import pytest
 import torch
 
+from tests._internal.source.modules_of_ones_own import fresh, imported
 from tests.discovery import ROOT
 from tests.metrics.test_mig import random_codes
-from tests.optimisers.stacks import START, descended, gradients
-from tests.source.modules_of_ones_own import fresh, imported
+from tests.training.optimizers.stacks import START, descended, gradients
 from tests.training.squares import MLP_SPEC
 from unbraid import MIG, Run
 from unbraid.codes import Codes
-from unbraid.data import FactorDataset
-from unbraid.distributions import Posterior
+from unbraid.datasets import FactorDataset
 from unbraid.errors import SpecError
 from unbraid.metrics import Metric
 from unbraid.metrics.estimators import Estimator
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.models import Architecture
-from unbraid.objectives import Objective
-from unbraid.optimisers import Optimiser
-from unbraid.training import Fleet, Member
+from unbraid.models.distributions import Posterior
+from unbraid.objectives import BetaTCVAE, FactorVAE, Objective
+from unbraid.training import Critic, Fleet, Member
+from unbraid.training.optimizers import Optimizer
+from unbraid.training.runs import RunSpec
 
 PAGE = (ROOT / "docs" / "extending.md").read_text()
 FILES = dict(re.findall(r'```python title="(\w+\.py)"\n(.*?)```', PAGE, flags=re.DOTALL))
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+BUILT_ON = {"late_beta": "LateBeta", "sparse_tc": "SparseTC", "tc_and_dip": "TCAndDIP", "factor_tc": "FactorTC"}
 MODULES = [name.removesuffix(".py") for name in FILES if name != "train.py"]
 
 
@@ -50,7 +52,7 @@ def page(folder: Path) -> dict[str, ModuleType]:
 
 
 def test_there_are_seven_and_all_of_them_train_and_are_opened_again(folder, page, capsys):
-    assert len(page) == 7
+    assert len(page) == 7 + len(BUILT_ON)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         names = runpy.run_path("train.py", run_name="__main__")
@@ -60,7 +62,41 @@ def test_there_are_seven_and_all_of_them_train_and_are_opened_again(folder, page
     assert "mig" in told
     assert "active-units" in told
     kept = {path.stem for path in (folder / run.folder / "source").iterdir()}
-    assert kept == set(MODULES) - {"active_units", "equal_widths"}
+    assert kept == set(MODULES) - {"active_units", "equal_widths", *BUILT_ON}
+
+
+@pytest.mark.parametrize(("module", "name"), BUILT_ON.items())
+def test_objectives_that_are_built_on_others_train_in_a_fleet_of_several_betas(module, name, page):
+    made = getattr(page[module], name)
+    critic = Critic(hidden=(4,)) if made.critic_reads == "codes" else None
+    specs = [replace(MLP_SPEC, objective=made(beta=beta), critic=critic) for beta in (0.5, 2.0, 8.0)]
+    together, alone = trained(*specs), torch.cat([trained(spec).weights for spec in specs])
+    torch.testing.assert_close(together.weights, alone)
+    assert len({tuple(row) for row in alone.tolist()}) == 3
+    losses = together.advance()
+    names = {"distortion", "rate", "mutual_information", "total_correlation", "dimension_wise_kl"}
+    assert names <= losses.keys()
+    assert ("critic" in losses) is (critic is not None)
+
+
+def test_what_is_built_is_what_the_page_says(page):
+    spec = replace(MLP_SPEC, objective=BetaTCVAE(beta=2.0))
+    sparse = replace(MLP_SPEC, objective=page["sparse_tc"].SparseTC(beta=2.0, l1=0.0))
+    torch.testing.assert_close(trained(sparse).weights, trained(spec).weights)
+    heavy = replace(sparse, objective=page["sparse_tc"].SparseTC(beta=2.0, l1=50.0))
+    assert trained(heavy).advance()["l1"] < trained(sparse).advance()["l1"]
+    # Without schedules and penalties each is an objective that there is.
+    factor = replace(MLP_SPEC, objective=FactorVAE(35.0), critic=Critic(hidden=(4,)))
+    with_tc = replace(factor, objective=page["factor_tc"].FactorTC(35.0, beta=1.0))
+    ours, theirs = trained(with_tc).advance(), trained(factor).advance()
+    assert ours["critic"].item() == pytest.approx(theirs["critic"].item(), rel=0.2)
+
+
+def trained(*specs: RunSpec, num_steps: int = 5) -> Fleet:
+    fleet = Fleet([Member(spec, 0) for spec in specs], specs[0].training_data.load())
+    for _ in range(num_steps):
+        fleet.advance(log=False)
+    return fleet
 
 
 def test_the_estimator_errs_by_what_it_says_and_is_exact_where_widths_are_equal(page):
@@ -106,9 +142,9 @@ def test_the_density_of_the_family_is_one_and_that_of_its_draws(page):
     assert posterior.rsample(torch.zeros(1, 1)).item() == pytest.approx(0.5)
 
 
-def test_the_optimiser_is_that_of_torch_and_leaves_the_failed_alone(page):
+def test_the_optimizer_is_that_of_torch_and_leaves_the_failed_alone(page):
     steps = gradients(20)
-    ours, memory = descended(page["momentum"].Momentum(), START, steps, [0.1] * len(START))
+    ours, state = descended(page["momentum"].Momentum(), START, steps, [0.1] * len(START))
     weights = START.clone().requires_grad_()
     theirs = torch.optim.SGD([weights], lr=0.1, momentum=0.9)
     for gradient in steps:
@@ -116,7 +152,7 @@ def test_the_optimiser_is_that_of_torch_and_leaves_the_failed_alone(page):
         theirs.step()
     torch.testing.assert_close(ours, weights.detach(), rtol=1e-12, atol=1e-12)
     alive = torch.tensor([True, False, True])
-    kept, _ = descended(page["momentum"].Momentum(), START, steps, alive=alive, memory=memory)
+    kept, _ = descended(page["momentum"].Momentum(), START, steps, alive=alive, state=state)
     assert torch.equal(kept[1], START[1])
 
 
@@ -134,7 +170,7 @@ def test_what_a_fleet_forbids_is_told_with_its_line(folder, page):
 
 @pytest.mark.parametrize(
     "kind",
-    [Objective, Architecture, Metric, Estimator, FactorDataset, Posterior, Optimiser],
+    [Objective, Architecture, Metric, Estimator, FactorDataset, Posterior, Optimizer],
     ids=lambda kind: kind.__name__,
 )
 def test_what_a_class_must_answer_is_on_the_page_and_in_contributing(kind):

@@ -9,7 +9,7 @@ import pytest
 from examples.sprites_explorer import CONTENT
 from tests.browser import OpenPage
 from tests.discovery import ROOT
-from unbraid.explorer.explorer import render
+from unbraid.show.explorer.explorer import render_explorer
 
 
 def test_the_home_page_shows_it():
@@ -24,7 +24,7 @@ def test_the_home_page_shows_it():
 @pytest.mark.browser
 def test_what_is_kept_of_it_fits_the_scripts_of_today(open_page: OpenPage, tmp_path: Path) -> None:
     """If this fails, what pages hold has changed: `python -m examples.sprites_explorer` writes it anew."""
-    (tmp_path / "page.html").write_text(render(json.loads(CONTENT.read_text())))
+    (tmp_path / "page.html").write_text(render_explorer(json.loads(CONTENT.read_text())))
     page = open_page(tmp_path / "page.html")
     page.wait_for_selector("html[data-checked=yes]", timeout=20_000)
     assert "Checked against Python on 16 codes" in page.inner_text(".status")

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from unbraid.evaluation.selection import registry
+from unbraid.metrics.selection import registry
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 

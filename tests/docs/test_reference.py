@@ -34,9 +34,9 @@ def documented() -> list[tuple[str, str]]:
 
 
 def public_folders() -> list[ModuleType]:
-    """Every folder but the internal ones, and the papers, which export their items to the list of them alone."""
+    """Every folder but the internal ones."""
     folders = [file.parent.relative_to(ROOT / "src").parts for file in (ROOT / "src").rglob("__init__.py")]
-    public = [parts for parts in folders if not INTERNAL & set(parts) and parts[1:-1] != ("papers",)]
+    public = [parts for parts in folders if not INTERNAL & set(parts)]
     return [importlib.import_module(".".join(parts)) for parts in public]
 
 

@@ -4,9 +4,9 @@ import re
 from typing import get_args
 
 from tests.discovery import ROOT, concrete_subclasses
-from unbraid.evaluation.selection import LEFT_OUT, VARIANTS
+from unbraid._internal.names import kebab_case
 from unbraid.metrics.metric import Feature, Metric
-from unbraid.names import kebab_case
+from unbraid.metrics.selection import LEFT_OUT, VARIANTS
 
 PAGE = (ROOT / "docs" / "scorecard.md").read_text()
 

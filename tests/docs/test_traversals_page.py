@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from tests.runs.finished_runs import SPEC, finish
-from unbraid.runs import Run
+from tests.training.runs.finished_runs import SPEC, finish
+from unbraid.training.runs import Run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "traversals.md").read_text(encoding="utf-8")
 

@@ -3,10 +3,10 @@
 import re
 from dataclasses import replace
 
+from benchmarks.audit import Audit
+from benchmarks.audit.page import anchor, render
 from docs.hooks.live import with_figures, with_verdict
 from tests.discovery import ROOT
-from unbraid.audit import Audit
-from unbraid.audit.page import anchor, render
 from unbraid.metrics import DCI, MIG, SEPIN
 
 PAGE = ROOT / "docs" / "which-metric.md"
@@ -18,7 +18,7 @@ def test_every_cell_of_its_tables_leads_to_the_figure_behind_it():
     links = set(re.findall(r"\]\(live/audit\.html(?:#([\w-]+))?\)", text))
     audit = Audit.from_json(KEPT.read_text(encoding="utf-8"))
     some = [one for one in audit.metrics if type(one.metric) in (DCI, MIG, SEPIN)]  # all of them take seconds
-    drawn = set(re.findall(r' id="([^"]+)"', render(replace(audit, metrics=tuple(some)), "unbraid audit")))
+    drawn = set(re.findall(r' id="([^"]+)"', render(replace(audit, metrics=tuple(some)), "python -m benchmarks.audit")))
     wanted = {anchor(one.name, column) for one in some for column in ("", "range", "settings", "training")}
     assert wanted <= links & drawn
     assert {link for link in links if re.match("(dci|mig|sepin)(-|$)(?!sup)", link)} <= drawn

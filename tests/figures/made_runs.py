@@ -1,6 +1,6 @@
 """A table of runs that were never trained: three families, their scores known."""
 
-from unbraid.table import Table
+from unbraid._internal.table import Table
 
 METRICS = ("mig", "jemmig", "rate", "distortion")
 

@@ -4,15 +4,19 @@ import numpy as np
 import pytest
 
 from unbraid import Codes, figures
+from unbraid._internal.table import Table
+from unbraid.codes import CodesOptions
 from unbraid.errors import UnbraidError
 from unbraid.figures.median_lines import median_lines
-from unbraid.table import Table
 
 pytest.importorskip("matplotlib")
 
 FACTORS = np.array([[i, j, 0] for i in range(4) for j in range(3)])
 CODES = Codes.from_arrays(
-    FACTORS[:, :2].astype(float), np.ones((12, 2)), factors=FACTORS, factor_names=["across", "down", "nothing"]
+    FACTORS[:, :2].astype(float),
+    np.ones((12, 2)),
+    factors=FACTORS,
+    options=CodesOptions(factor_names=["across", "down", "nothing"]),
 )
 
 
@@ -43,7 +47,7 @@ def test_a_setting_is_a_line_through_its_medians():
         for step in (1, 2)
         for seed in (0, 1, 5)
     ]
-    axes = median_lines(Table.of(rows), "step", "rate")
+    axes = median_lines(Table.from_records(rows), "step", "rate")
     assert [(row["setting"], row["step"], row["rate"]) for row in figures.data_of(axes)] == [
         *(("a", 1.0, 2.0), ("a", 2.0, 3.0), ("b", 1.0, 2.0), ("b", 2.0, 3.0))
     ]

@@ -1,4 +1,4 @@
-"""Tables as colours, and histograms."""
+"""Tables as colors, and histograms."""
 
 import numpy as np
 import pytest
@@ -34,13 +34,13 @@ CODES = Codes(
 )
 
 
-def colours_of(axes):
+def colors_of(axes):
     return np.asarray(axes.images[0].get_array())
 
 
 def test_a_heat_map_shows_and_keeps_its_numbers():
     axes = heat_map([[0.0, 0.5], [np.nan, 1.0]], ["a", "b"], ["c", "d"], label="share")
-    assert colours_of(axes)[0].tolist() == [0.0, 0.5]
+    assert colors_of(axes)[0].tolist() == [0.0, 0.5]
     assert data_of(axes)["value"][:2] == [0.0, 0.5]
     assert data_of(axes)["row"] == ["a", "a", "b", "b"]
     assert [text.get_text() for text in axes.texts] == ["0.00", "0.50", "1.00"]
@@ -53,16 +53,16 @@ def test_latents_by_factors_is_their_rank_correlation():
     assert [text.get_text() for text in axes.get_xticklabels()] == ["scale", "angle"]
     assert [text.get_text() for text in axes.get_yticklabels()] == ["z0", "z1", "z2"]
     expected = abs(stats.spearmanr(MEAN[:, 2], SCALE).statistic)
-    assert colours_of(axes)[2, 0] == pytest.approx(expected)
+    assert colors_of(axes)[2, 0] == pytest.approx(expected)
     known = stats.spearmanr(MEAN[KNOWN, 2], MEAN[KNOWN, 1]).statistic
-    assert colours_of(axes)[2, 1] == pytest.approx(abs(known))
-    assert colours_of(axes)[1, 1] == pytest.approx(1)
+    assert colors_of(axes)[2, 1] == pytest.approx(abs(known))
+    assert colors_of(axes)[1, 1] == pytest.approx(1)
 
 
 def test_a_table_of_your_own_is_drawn_as_it_is():
     table = [[1.0, 0.25], [0.5, 2.0]]
-    assert colours_of(latent_factor_map(table, ["scale", "shape"])).tolist() == table
-    assert colours_of(latent_latent_map(table)).tolist() == table
+    assert colors_of(latent_factor_map(table, ["scale", "shape"])).tolist() == table
+    assert colors_of(latent_latent_map(table)).tolist() == table
 
 
 def test_codes_without_a_factor_that_has_an_order_are_refused():
@@ -71,7 +71,7 @@ def test_codes_without_a_factor_that_has_an_order_are_refused():
 
 
 def test_latents_by_latents_is_their_rank_correlation():
-    assert colours_of(latent_latent_map(CODES)) == pytest.approx(abs(stats.spearmanr(MEAN).statistic))
+    assert colors_of(latent_latent_map(CODES)) == pytest.approx(abs(stats.spearmanr(MEAN).statistic))
 
 
 def test_histograms_count_every_image():
@@ -87,7 +87,7 @@ def test_histograms_count_every_image():
 
 def test_agreement_of_metrics_is_positive_where_lower_is_better():
     axes = metric_correlation(made_runs(), ["mig", "jemmig", "rate"], lower_is_better={"jemmig"})
-    assert colours_of(axes)[0, 1] == pytest.approx(1)
+    assert colors_of(axes)[0, 1] == pytest.approx(1)
     assert [text.get_text() for text in axes.get_xticklabels()] == ["mig", "jemmig ↓", "rate"]
     with pytest.raises(UnbraidError, match="no column 'sap'"):
         metric_correlation(made_runs(), ["mig", "sap"])
@@ -98,7 +98,7 @@ def test_designs_lie_side_by_side_on_one_scale():
     panels = joint_tables(designs, ("scale", "position"))
     assert [axes.get_title() for axes in panels] == list(designs)
     for axes, table in zip(panels, designs.values(), strict=True):
-        assert colours_of(axes).tolist() == table.tolist()
+        assert colors_of(axes).tolist() == table.tolist()
         assert axes.images[0].get_clim() == (0, 0.5)
     data = data_of(panels[0])
     assert sum(data["probability"]) == pytest.approx(2)

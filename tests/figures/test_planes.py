@@ -16,7 +16,6 @@ from unbraid.figures import (
     rate_distortion_plane,
     scatter_plot,
 )
-from unbraid.figures.latent_curves import _apart
 from unbraid.figures.point_labels import label_points
 
 TABLE = made_runs()
@@ -40,19 +39,19 @@ def test_a_line_goes_through_the_means_in_order_and_a_family_without_one_lies_ac
     assert band[:, 1].min() == pytest.approx(min(data_of(axes)["low"][1:3]))
 
 
-def test_points_have_the_colour_and_the_marker_of_their_family():
+def test_points_have_the_color_and_the_marker_of_their_family():
     axes = scatter_plot(TABLE, "mig", "jemmig", across={"chance": 0.5}, upright={"VAE": 0.1}, diagonal=True)
     for line, family in zip(axes.lines, ("VAE", "beta-VAE", "new"), strict=False):
         assert list(line.get_xdata()) == [row["mig"] for row in TABLE if row["family"] == family]
         assert list(line.get_ydata()) == [row["jemmig"] for row in TABLE if row["family"] == family]
         look = family_look(family)
-        assert (line.get_color(), line.get_marker()) == (look.colour, look.marker)
+        assert (line.get_color(), line.get_marker()) == (look.color, look.marker)
     assert {text.get_text() for text in axes.texts} == {"chance", "VAE"}
     assert len(axes.lines) == 6
     assert data_of(axes)["jemmig"] == TABLE["jemmig"]
 
 
-def test_a_path_through_rate_and_distortion_is_labelled_by_its_strength():
+def test_a_path_through_rate_and_distortion_is_labeled_by_its_strength():
     axes = rate_distortion_plane(TABLE)
     path = next(line for line in axes.lines if line.get_marker() == "s" and len(line.get_xdata()) == 2)
     assert list(path.get_xdata()) == [np.median(values_of(TABLE, f"beta-VAE {b}", "rate")) for b in (2, 8)]
@@ -67,12 +66,10 @@ def test_a_path_through_rate_and_distortion_is_labelled_by_its_strength():
 def test_runs_beyond_the_plane_are_counted():
     rows = [dict(row) for row in TABLE]
     rows[0]["distortion"] = 1e6
-    axes = rate_distortion_plane(type(TABLE).of(rows))
+    axes = rate_distortion_plane(type(TABLE).from_records(rows))
     assert "1 of 12 runs lie beyond" in {text.get_text() for text in axes.texts}
     assert axes.get_ylim()[1] < 100
 
-
-def test_texts_of_close_points_lie_apart():
     from matplotlib.figure import Figure
 
     axes = Figure().add_subplot()
@@ -100,9 +97,3 @@ def test_each_latent_has_a_curve_with_its_name_unless_it_says_nothing():
     assert data_of(axes)["z1"] == [0.0, 2.0, 3.0]
     with pytest.raises(UnbraidError, match="a row of finite numbers for each step"):
         latent_curves([0], values)
-
-
-def test_names_at_the_ends_of_curves_lie_apart():
-    assert _apart([1.0, 0.0, 1.0], 0.5) == [0.75, 0.0, 1.25]
-    assert _apart([3.0, 1.0, 2.0], 0.5) == [3.0, 1.0, 2.0]
-    assert _apart([], 0.5) == []

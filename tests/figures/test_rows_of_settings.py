@@ -9,9 +9,9 @@ pytest.importorskip("matplotlib")
 from matplotlib.colors import to_hex
 
 from tests.figures.made_runs import made_runs, values_of
+from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
 from unbraid.figures import box_plot, data_of, error_bars, family_look, sorted_bars, strip_plot, violin_plot
-from unbraid.table import Table
 
 TABLE = made_runs()
 LABELS = list(dict.fromkeys(TABLE["setting"]))
@@ -34,12 +34,12 @@ def test_each_setting_has_a_row_and_the_data_are_its_numbers(draw):
     assert data["mig"] == TABLE["mig"]
 
 
-def test_a_box_is_of_the_quartiles_in_the_colour_of_the_family():
+def test_a_box_is_of_the_quartiles_in_the_color_of_the_family():
     axes = box_plot(TABLE, "mig")
     for patch, label, family in zip(axes.patches, LABELS, ["VAE", "beta-VAE", "beta-VAE", "new"], strict=True):
         corners = patch.get_path().vertices[:, 0]
         assert (corners.min(), corners.max()) == pytest.approx(tuple(np.percentile(NUMBERS[label], [25, 75])))
-        assert to_hex(patch.get_facecolor()).upper() == family_look(family).colour
+        assert to_hex(patch.get_facecolor()).upper() == family_look(family).color
 
 
 def test_a_violin_holds_every_number_and_equal_ones_have_none():

@@ -8,12 +8,15 @@ import pytest
 
 from tests.figures.made_runs import made_runs
 from unbraid import Codes, figures
+from unbraid.codes import CodesOptions
 from unbraid.errors import UnbraidError
 from unbraid.figures.saving import rendered
 
 mpl = pytest.importorskip("matplotlib")
 TABLE = made_runs()
-CODES = Codes.from_arrays(np.eye(4)[:, :2], np.ones((4, 2)), factors=[[0], [1], [0], [1]], factor_names=["side"])
+CODES = Codes.from_arrays(
+    np.eye(4)[:, :2], np.ones((4, 2)), factors=[[0], [1], [0], [1]], options=CodesOptions(factor_names=["side"])
+)
 DRAWINGS = {
     "box_plot": lambda: figures.box_plot(TABLE, "mig"),
     "violin_plot": lambda: figures.violin_plot(TABLE, "mig"),

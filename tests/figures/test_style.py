@@ -1,4 +1,4 @@
-"""Colours and markers belong to names."""
+"""Colors and markers belong to names."""
 
 import itertools
 
@@ -9,9 +9,9 @@ from unbraid.figures import family_look
 FAMILIES = ("VAE", "beta-VAE", "beta-TCVAE", "FactorVAE", "DIP-VAE I", "DIP-VAE II", "HFVAE")
 
 
-def test_families_of_one_figure_differ_in_colour_and_in_marker():
+def test_families_of_one_figure_differ_in_color_and_in_marker():
     for one, other in itertools.combinations(map(family_look, FAMILIES), 2):
-        assert one.colour != other.colour
+        assert one.color != other.color
         assert one.marker != other.marker
 
 

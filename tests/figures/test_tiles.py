@@ -16,5 +16,5 @@ def test_a_frame_of_nan_is_transparent():
     assert tiles(frames, gap=0).tolist() == [[[255, 255], [0, 0]]]
 
 
-def test_channels_that_are_not_colours_are_averaged():
+def test_channels_that_are_not_colors_are_averaged():
     assert tiles(torch.tensor([0.0, 0.4]).reshape(1, 1, 2, 1, 1)).tolist() == [[[51, 255]]]

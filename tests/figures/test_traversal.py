@@ -8,14 +8,14 @@ from PIL import Image
 from unbraid.errors import CodesError, UnbraidError
 from unbraid.figures.traversal import Strip, Traversal
 
-GREYS = torch.linspace(0, 1, 3).reshape(3, 1, 1, 1).expand(3, 1, 4, 4)
-MOVING = Strip("z0  1.93", 0, 0, (-2.0, 0.0, 2.0), False, GREYS)
-OF_TWO = Strip("z1  0.50", 1, 0, (0.0, 1.0), True, GREYS[::2])
+GRAYS = torch.linspace(0, 1, 3).reshape(3, 1, 1, 1).expand(3, 1, 4, 4)
+MOVING = Strip("z0  1.93", 0, 0, (-2.0, 0.0, 2.0), False, GRAYS)
+OF_TWO = Strip("z1  0.50", 1, 0, (0.0, 1.0), True, GRAYS[::2])
 
 
 def test_the_array_is_row_by_column_by_image():
     assert Traversal((MOVING, MOVING)).array().shape == (2, 3, 1, 4, 4)
-    assert (Traversal((MOVING,)).array()[0] == GREYS.numpy()).all()
+    assert (Traversal((MOVING,)).array()[0] == GRAYS.numpy()).all()
 
 
 def test_a_shorter_row_ends_in_nan():
@@ -27,7 +27,7 @@ def test_a_shorter_row_ends_in_nan():
 def test_columns_are_named_by_the_positions_that_continuous_rows_share():
     assert Traversal((MOVING, OF_TWO)).positions == (-2.0, 0.0, 2.0)
     assert Traversal((OF_TWO,)).positions == (0.0, 1.0)
-    elsewhere = Strip("z2", 2, 0, (-4.0, 0.0, 4.0), False, GREYS)
+    elsewhere = Strip("z2", 2, 0, (-4.0, 0.0, 4.0), False, GRAYS)
     assert Traversal((MOVING, elsewhere)).positions == ()
 
 
@@ -57,8 +57,8 @@ def test_an_animation_goes_there_and_back_for_ever(tmp_path):
             gif.seek(number)
             pixels = np.asarray(gif.convert("L"))
             shown.append((pixels[-70, -5], pixels[-5, -5]))
-    grey = round(255 / 2)
-    assert shown == [(0, 0), (grey, 0), (255, 255), (grey, 0)]
+    gray = round(255 / 2)
+    assert shown == [(0, 0), (gray, 0), (255, 255), (gray, 0)]
 
 
 def test_an_svg_has_the_labels_as_text(tmp_path):
@@ -75,7 +75,7 @@ def test_another_ending_is_refused(tmp_path):
 def test_what_is_no_image_can_be_read_and_not_drawn():
     numbers = Traversal((Strip("z0", 0, 0, (0.0, 1.0), False, torch.zeros(2, 7)),))
     assert numbers.array().shape == (1, 2, 7)
-    with pytest.raises(CodesError, match=r"puts out 7 numbers for a code, which is no image"):
+    with pytest.raises(CodesError, match=r"outputs 7 numbers for a code, not an image"):
         numbers.image()
 
 

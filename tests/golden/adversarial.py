@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from tests.golden.values import Arrays, Values
-from unbraid.distributions import BernoulliLikelihood, DiagonalGaussian, StandardNormal, Uniform
+from unbraid.models.distributions import BernoulliLikelihood, DiagonalGaussian, StandardNormal, Uniform
 from unbraid.objectives import AAE, DIPVAE, EncodedBatch, FactorVAE, InfoGAN, InfoVAE, Loss, Step
 from unbraid.objectives.terms.mmd import squared_mmd
 from unbraid.objectives.terms.permuted_codes import permuted_codes

@@ -18,7 +18,7 @@ from unbraid.metrics.dci import (
 from unbraid.metrics.explicitness import ValueClassifier, areas_of_values, value_scores
 from unbraid.metrics.factor_vae_score import (
     active_latents,
-    normalised_variances,
+    normalized_variances,
     vote_is_right,
     vote_table,
     votes,
@@ -34,7 +34,7 @@ NUM_TRAIN = 40
 
 PREDICTORS = {
     "dci/lasso0.002_std": PredictorSettings("lasso", alpha=0.002),
-    "dci/lasso0.002_raw": PredictorSettings("lasso", alpha=0.002, standardise=False),
+    "dci/lasso0.002_raw": PredictorSettings("lasso", alpha=0.002, standardize=False),
     "dci/forest": PredictorSettings("forest", num_trees=10, max_depth=8),
 }
 PAIR_CLASSIFIERS: dict[str, PairClassifier] = {"zdiff/logistic": "logistic", "zdiff/svm_hinge": "svm"}
@@ -147,7 +147,7 @@ def factor_vae_score(arrays: Arrays) -> Values:
         return {
             "kim_mnih": {"train": 0.0, "eval": 0.0, "n_active": 0, "n_ties": 0, "votes_train": None, "argmin": None}
         }
-    variances = normalised_variances(mean, arrays["batch_idx"], variance)
+    variances = normalized_variances(mean, arrays["batch_idx"], variance)
     vote = votes(variances, active)
     ranked = variances[:, active].sort(dim=1).values
     tied = ranked[:, 1] - ranked[:, 0] < TIE if ranked.shape[1] > 1 else torch.zeros(len(ranked), dtype=torch.bool)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 
 from tests.golden.values import Arrays, Values
-from unbraid.distributions import (
+from unbraid.models.distributions import (
     Bernoulli,
     BinaryConcrete,
     Categorical,
@@ -17,7 +17,7 @@ from unbraid.distributions import (
     FullGaussian,
     StandardNormal,
 )
-from unbraid.distributions.posteriors.concrete import Measure
+from unbraid.models.distributions.posteriors.concrete import Measure
 
 RHO = 0.9
 

@@ -1,4 +1,4 @@
-"""The golden values of information: quantised, exact, sampled and of binned means, and the metrics that are functions
+"""The golden values of information: quantized, exact, sampled and of binned means, and the metrics that are functions
 of them.
 """
 
@@ -9,18 +9,18 @@ import torch
 from torch import Tensor
 
 from tests.golden.values import Arrays, Values, codes_of, has_densities, top_latents
-from unbraid.distributions import DiagonalGaussian, StandardNormal
 from unbraid.information.posteriors import Draws
-from unbraid.information.quantised import Masses
-from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised, Sampled
+from unbraid.information.quantized import Masses
+from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized, Sampled
 from unbraid.metrics.jemmig import JEMMIG
 from unbraid.metrics.metric import Score
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.modularity import Modularity
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.rmig import RMIG
+from unbraid.models.distributions import DiagonalGaussian, StandardNormal
 
-QUANTISATIONS: tuple[tuple[Masses, int], ...] = (
+QUANTIZATIONS: tuple[tuple[Masses, int], ...] = (
     ("erf_edge", 20),
     ("erf_edge", 50),
     ("erf_edge", 100),
@@ -29,11 +29,11 @@ QUANTISATIONS: tuple[tuple[Masses, int], ...] = (
 )
 
 
-def quantised(arrays: Arrays) -> Values:
+def quantized(arrays: Arrays) -> Values:
     statistics = Statistics(codes_of(arrays))
     found: Values = {}
-    for masses, num_bins in QUANTISATIONS:
-        estimator = Quantised(num_bins, masses=masses)
+    for masses, num_bins in QUANTIZATIONS:
+        estimator = Quantized(num_bins, masses=masses)
         information = estimator.information(statistics)
         informativeness, entropy = information.informativeness, information.entropy
         found[f"quant/{masses}/{num_bins}/info"] = {
@@ -95,7 +95,7 @@ def kl_to_prior(arrays: Arrays) -> Values:
 
 
 METRICS: tuple[Callable[[Arrays], Values], ...] = (
-    quantised,
+    quantized,
     modularity,
     exact_mig,
     means_histogram_mig,
@@ -114,7 +114,7 @@ def _gap(score: Score) -> Values:
 
 
 def _interpretability(rmig: Score, jemmig: Score) -> Values:
-    """What the quantised and the sampled estimator have in common: all but the normalised JEMMIG."""
+    """What the quantized and the sampled estimator have in common: all but the normalized JEMMIG."""
     tables: Mapping[str, Tensor] = rmig.tables
     return {
         "MI": tables["mutual_information"],
@@ -122,9 +122,9 @@ def _interpretability(rmig: Score, jemmig: Score) -> Values:
         "H_y": tables["factor_entropy"],
         "top_latent": top_latents(tables["mutual_information"]),
         "RMIG_per_factor": tables["gap"],
-        "RMIG": rmig.parts["unnormalised"].value,
+        "RMIG": rmig.parts["unnormalized"].value,
         "RMIG_norm_per_factor": list(rmig.per_factor.values()),
         "RMIG_norm": rmig.value,
         "JEMMIG_per_factor": jemmig.tables["jemmig"],
-        "JEMMIG": jemmig.parts["unnormalised"].value,
+        "JEMMIG": jemmig.parts["unnormalized"].value,
     }

@@ -9,9 +9,9 @@ from tests.golden.values import Arrays, Values, codes_of, has_densities
 from unbraid.codes import Codes
 from unbraid.information.exact_joint import MAX_JOINT_IMAGES
 from unbraid.information.posteriors import Draws
-from unbraid.information.quantised import Masses
+from unbraid.information.quantized import Masses
 from unbraid.metrics.elbo_decomposition import ELBODecomposition
-from unbraid.metrics.estimators import Exact, Quantised
+from unbraid.metrics.estimators import Exact, Quantized
 from unbraid.metrics.indin import INDIN
 from unbraid.metrics.informativeness import Informativeness
 from unbraid.metrics.metric import Score
@@ -59,10 +59,10 @@ def sampling(arrays: Arrays) -> Values:
 def misjed(arrays: Arrays) -> Values:
     found: Values = {}
     for masses in MASSES:
-        score = MISJED(Quantised(num_bins=50, masses=masses))(codes_of(arrays))
+        score = MISJED(Quantized(num_bins=50, masses=masses))(codes_of(arrays))
         found[f"misjed/{masses}/50"] = {
             "MISJED": score.tables["misjed"],
-            "MISJED_norm": score.tables["misjed_normalised"],
+            "MISJED_norm": score.tables["misjed_normalized"],
         }
     return found
 

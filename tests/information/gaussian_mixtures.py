@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch.func import grad, vmap
 
-from unbraid.distributions import DiagonalGaussian
 from unbraid.information.gaussian_mixture import gaussian_log_aggregate
+from unbraid.models.distributions import DiagonalGaussian
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from tests.information.aggregates import ESTIMATORS, gaussian_batch, log_density
 from unbraid.errors import SpecError
 from unbraid.information.aggregate import decompose, log_aggregate, log_weights, product_densities
 
-NORMALISED = ("naive", "mss", "eq13")
+NORMALIZED = ("naive", "mss", "stratified_pairs")
 
 
 # What the estimates mean
@@ -25,7 +25,9 @@ NORMALISED = ("naive", "mss", "eq13")
 def test_eq13_with_the_whole_data_set_is_exact():
     _, pairwise, _, _ = gaussian_batch(6, 3)
     exact = pairwise.exp().mean(dim=1).log()
-    torch.testing.assert_close(log_aggregate(pairwise, log_weights("eq13", 6, 6, dtype=torch.float64)), exact)
+    torch.testing.assert_close(
+        log_aggregate(pairwise, log_weights("stratified_pairs", 6, 6, dtype=torch.float64)), exact
+    )
 
 
 def test_mws_with_the_whole_data_set_is_exact_less_log_n():
@@ -36,7 +38,7 @@ def test_mws_with_the_whole_data_set_is_exact_less_log_n():
     )
 
 
-@pytest.mark.parametrize("estimator", ["mss", "eq13"])
+@pytest.mark.parametrize("estimator", ["mss", "stratified_pairs"])
 def test_estimate_is_unbiased_over_all_minibatches(estimator):
     """N = 5, B = 3: every ordered minibatch without replacement that holds the image that z came from, at each place.
 
@@ -85,7 +87,7 @@ def test_small_batches_bias_the_naive_and_the_stratified_estimates_in_opposite_d
         return float(torch.cat([parts.total_correlation for parts in found]).mean())
 
     assert estimate("naive") > exact + 0.1
-    for estimator in ("mss", "eq13"):
+    for estimator in ("mss", "stratified_pairs"):
         assert estimate(estimator) < exact - 0.1
     # MWS is the naive estimate plus (L - 1) log N: a constant, not a correlation.
     assert estimate("mws") == pytest.approx(estimate("naive") + 2 * math.log(size), rel=1e-10)
@@ -110,7 +112,7 @@ def test_weighted_eq13_counts_its_own_image_twice():
         expected = torch.zeros((), dtype=torch.float64)
         for rest in itertools.product(range(3), repeat=2):
             batch = [own, *rest]
-            row = weights_of("eq13", 3, 3, p[batch])[0]
+            row = weights_of("stratified_pairs", 3, 3, p[batch])[0]
             expected += p[list(rest)].prod() * (row @ densities[batch])
         torch.testing.assert_close(expected, q + p[own] * (densities[own] - q))
 
@@ -133,7 +135,7 @@ def test_parts_sum_to_the_log_ratio_whatever_the_estimator(seed, estimator):
 
 def test_groups_of_one_have_nothing_within_and_one_group_nothing_between():
     _, pairwise, log_posterior, log_prior = gaussian_batch(5, 3)
-    weights = log_weights("eq13", 5, 50, dtype=torch.float64)
+    weights = log_weights("stratified_pairs", 5, 50, dtype=torch.float64)
     ungrouped = decompose(log_posterior, pairwise, weights, log_prior)
     assert torch.equal(ungrouped.total_correlation_within, torch.zeros(5, dtype=torch.float64))
     one_group = decompose(log_posterior, pairwise, weights, log_prior, [(0, 1, 2)])
@@ -144,7 +146,7 @@ def test_groups_of_one_have_nothing_within_and_one_group_nothing_between():
 def test_joint_densities_take_the_place_of_products():
     """Each enters where it should: shifting one by a constant shifts the parts that read it."""
     _, pairwise, log_posterior, log_prior = gaussian_batch(5, 4)
-    weights, groups = log_weights("eq13", 5, 50, dtype=torch.float64), [(0, 1), (2, 3)]
+    weights, groups = log_weights("stratified_pairs", 5, 50, dtype=torch.float64), [(0, 1), (2, 3)]
     product = product_densities(log_posterior, pairwise, log_prior, groups)
 
     def parts(joint):
@@ -178,7 +180,7 @@ def test_scaling_every_density_scales_the_estimate(shift, estimator):
     )
 
 
-@pytest.mark.parametrize("estimator", NORMALISED)
+@pytest.mark.parametrize("estimator", NORMALIZED)
 def test_equal_posteriors_have_no_information_and_no_correlation(estimator):
     # A weight added before the sum over latents, as in one peer, is raised to the power L: here TC would be far from 0.
     z = torch.randn(6, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -202,10 +204,12 @@ def test_a_full_factorial_grid_has_no_total_correlation():
         [log_density(z[:, None, 0], mean[:, 0], 0.7), log_density(z[:, None, 1], mean[:, 1], 0.2)], dim=2
     )
     own = pairwise.diagonal(dim1=0, dim2=1).T
-    parts = decompose(own, pairwise, log_weights("eq13", 12, 12, dtype=torch.float64), log_density(z, 0.0, 1.0))
+    parts = decompose(
+        own, pairwise, log_weights("stratified_pairs", 12, 12, dtype=torch.float64), log_density(z, 0.0, 1.0)
+    )
     torch.testing.assert_close(parts.total_correlation, torch.zeros(12, dtype=torch.float64))
     # Then I(x; z) is the sum of what the latents say of the image, sample by sample.
-    of_latents = own - log_aggregate(pairwise, log_weights("eq13", 12, 12, dtype=torch.float64))
+    of_latents = own - log_aggregate(pairwise, log_weights("stratified_pairs", 12, 12, dtype=torch.float64))
     torch.testing.assert_close(parts.mutual_information, of_latents.sum(dim=1))
 
 
@@ -221,7 +225,7 @@ def test_correlated_gaussian_codes_have_the_total_correlation_of_their_gaussian(
     parts = decompose(
         log_density(z, mean, std),
         log_density(z[:, None], mean, std),
-        log_weights("eq13", num_images, num_images, dtype=torch.float64),
+        log_weights("stratified_pairs", num_images, num_images, dtype=torch.float64),
         log_density(z, 0.0, 1.0),
     )
     c = correlation / (1 + std**2)
@@ -244,7 +248,7 @@ def test_mws_total_correlation_carries_its_constant():
 
 def test_a_group_is_the_mixture_of_products():
     _, pairwise, _, _ = gaussian_batch(5, 4)
-    weights = log_weights("eq13", 5, 50, dtype=torch.float64)
+    weights = log_weights("stratified_pairs", 5, 50, dtype=torch.float64)
     found = log_aggregate(pairwise, weights, [(0, 2), (3,)])
     expected = (weights.exp() * (pairwise[:, :, 0] + pairwise[:, :, 2]).exp()).sum(dim=1).log()
     torch.testing.assert_close(found[:, 0], expected)
@@ -271,7 +275,7 @@ def test_it_lives_under_vmap_and_grad():
     def loss(mean, weights):
         z = mean + 0.1
         log_posterior = log_density(z, mean, 0.5)
-        table = log_weights("eq13", 5, 50, weights)
+        table = log_weights("stratified_pairs", 5, 50, weights)
         parts = decompose(log_posterior, log_density(z[:, None], mean, 0.5), table, log_density(z, 0.0, 1.0))
         return (parts.mutual_information + 6 * parts.total_correlation + parts.dimension_wise_kl).mean()
 
@@ -282,9 +286,14 @@ def test_it_lives_under_vmap_and_grad():
 
 def test_float32_agrees_with_float64():
     _, pairwise, log_posterior, log_prior = gaussian_batch(64, 10)
-    double = decompose(log_posterior, pairwise, log_weights("eq13", 64, 10_000, dtype=torch.float64), log_prior)
+    double = decompose(
+        log_posterior, pairwise, log_weights("stratified_pairs", 64, 10_000, dtype=torch.float64), log_prior
+    )
     single = decompose(
-        log_posterior.float(), pairwise.float(), log_weights("eq13", 64, 10_000, dtype=torch.float32), log_prior.float()
+        log_posterior.float(),
+        pairwise.float(),
+        log_weights("stratified_pairs", 64, 10_000, dtype=torch.float32),
+        log_prior.float(),
     )
     # Sums of 10 log densities of size 10 carry errors of about 1e-5 in float32.
     torch.testing.assert_close(

@@ -37,7 +37,7 @@ def test_mss_of_two_images_still_has_its_diagonal():
 
 
 def test_eq13_weights_share_what_the_diagonal_leaves():
-    table = weights_of("eq13", 3, 10)
+    table = weights_of("stratified_pairs", 3, 10)
     torch.testing.assert_close(table.diagonal(), torch.full((3,), 0.1, dtype=torch.float64))
     torch.testing.assert_close(table[0, 1], torch.tensor(0.45, dtype=torch.float64))
 
@@ -52,23 +52,23 @@ def test_rows_sum_to_one_and_for_mws_to_one_over_n(batch_size, more):
 
 def test_uniform_weights_change_nothing():
     uniform = torch.full((4,), 1 / 20, dtype=torch.float64)
-    for estimator in ("naive", "mws", "eq13"):
+    for estimator in ("naive", "mws", "stratified_pairs"):
         torch.testing.assert_close(weights_of(estimator, 4, 20, uniform), weights_of(estimator, 4, 20))
 
 
 def test_weighted_images_bring_their_own_probability():
     p = torch.tensor([0.5, 0.1, 0.2], dtype=torch.float64)
     torch.testing.assert_close(weights_of("mws", 3, 10, p), p[:, None].expand(3, 3) / 3)
-    eq13 = weights_of("eq13", 3, 10, p)
-    torch.testing.assert_close(eq13.diagonal(), p)
-    torch.testing.assert_close(eq13[0, 1:], torch.full((2,), 0.25, dtype=torch.float64))
-    torch.testing.assert_close(eq13.sum(dim=1), torch.ones(3, dtype=torch.float64))
+    stratified_pairs = weights_of("stratified_pairs", 3, 10, p)
+    torch.testing.assert_close(stratified_pairs.diagonal(), p)
+    torch.testing.assert_close(stratified_pairs[0, 1:], torch.full((2,), 0.25, dtype=torch.float64))
+    torch.testing.assert_close(stratified_pairs.sum(dim=1), torch.ones(3, dtype=torch.float64))
 
 
 def test_dtype_and_device_are_the_callers():
-    assert log_weights("eq13", 3, 10).dtype == torch.get_default_dtype()
-    assert log_weights("eq13", 3, 10, dtype=torch.float64, device="cpu").dtype == torch.float64
-    assert log_weights("eq13", 3, 10, torch.full((3,), 0.1, dtype=torch.float64)).dtype == torch.float64
+    assert log_weights("stratified_pairs", 3, 10).dtype == torch.get_default_dtype()
+    assert log_weights("stratified_pairs", 3, 10, dtype=torch.float64, device="cpu").dtype == torch.float64
+    assert log_weights("stratified_pairs", 3, 10, torch.full((3,), 0.1, dtype=torch.float64)).dtype == torch.float64
 
 
 # Errors
@@ -82,15 +82,15 @@ def test_a_batch_of_one_is_refused(estimator):
 
 def test_a_batch_larger_than_the_data_set_is_refused():
     with pytest.raises(SpecError, match="at most 100"):
-        log_weights("eq13", 101, 100)
+        log_weights("stratified_pairs", 101, 100)
 
 
 def test_mss_refuses_weights_by_name():
-    with pytest.raises(SpecError, match="'mss'.*'eq13'"):
+    with pytest.raises(SpecError, match="'mss'.*'stratified_pairs'"):
         log_weights("mss", 3, 10, torch.full((3,), 0.1))
 
 
 @pytest.mark.usefixtures("_as_users_run_it")
 def test_an_unknown_estimator_is_refused_with_those_that_exist():
-    with pytest.raises(SpecError, match="'MSS'.*naive, mws, mss, eq13"):
+    with pytest.raises(SpecError, match="'MSS'.*naive, mws, mss, stratified_pairs"):
         log_weights("MSS", 3, 10)

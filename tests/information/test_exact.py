@@ -15,6 +15,7 @@ from scipy import integrate, stats
 from unbraid.errors import CodesError
 from unbraid.information import exact
 from unbraid.information.exact import exact_information
+from unbraid.information.mixture_entropy import entropy_integrals
 from unbraid.information.value_table import ValueTable
 
 SIZES = (2, 5)
@@ -55,7 +56,10 @@ def information_by_scipy(mean, std, labels):
 @pytest.mark.parametrize("quadrature", ["direct", "binned"])
 def test_equal_posteriors_say_nothing(quadrature):
     found = exact_information(
-        torch.full((60, 1), 0.3), torch.full((60, 1), 0.7), ValueTable.of((torch.arange(60) % 3,), 60), quadrature
+        torch.full((60, 1), 0.3),
+        torch.full((60, 1), 0.7),
+        ValueTable.from_assignments((torch.arange(60) % 3,), 60),
+        quadrature,
     )
     assert float(found.entropy) == pytest.approx(
         0.5 * math.log(2 * math.pi * math.e * 0.49), abs=1e-6
@@ -65,7 +69,7 @@ def test_equal_posteriors_say_nothing(quadrature):
 
 
 def test_two_separate_posteriors_say_one_bit():
-    found = exact_information(column(-5, 5), column(0.1, 0.2), ValueTable.of((torch.tensor([0, 1]),), 2))
+    found = exact_information(column(-5, 5), column(0.1, 0.2), ValueTable.from_assignments((torch.tensor([0, 1]),), 2))
     assert float(found.informativeness) == pytest.approx(math.log(2), abs=1e-12)
     assert float(found.mutual_information) == pytest.approx(math.log(2), abs=1e-12)
 
@@ -75,20 +79,20 @@ def test_a_gaussian_channel_has_its_capacity():
     leave out.
     """
     mean = 2 * torch.special.ndtri((torch.arange(20_000, dtype=torch.float64) + 0.5) / 20_000)[:, None]
-    found = exact_information(mean, torch.full_like(mean, 0.5), ValueTable.of((), 20_000))
+    found = exact_information(mean, torch.full_like(mean, 0.5), ValueTable.from_assignments((), 20_000))
     assert float(found.informativeness) == pytest.approx(0.5 * math.log(17), abs=1e-4)
 
 
 def test_a_symmetric_channel_has_the_information_of_its_integral():
     """v = +1 or -1 with std 1: log 2 - E[log(1 + exp(-2 (1 + e)))], e standard normal: 0.33690... nats."""
     expected = math.log(2) - integrate.quad(lambda e: stats.norm.pdf(e) * np.log1p(np.exp(-2 * (1 + e))), -12, 12)[0]
-    found = exact_information(column(-1, 1), column(1, 1), ValueTable.of((torch.tensor([0, 1]),), 2))
+    found = exact_information(column(-1, 1), column(1, 1), ValueTable.from_assignments((torch.tensor([0, 1]),), 2))
     assert float(found.mutual_information) == pytest.approx(expected, abs=1e-9)
 
 
 def test_it_matches_an_independent_slow_computation():
     mean, std, labels = random_codes(0, num_images=15, num_latents=1)
-    found = exact_information(mean, std, ValueTable.of(labels, 15)).mutual_information[0]
+    found = exact_information(mean, std, ValueTable.from_assignments(labels, 15)).mutual_information[0]
     for k in range(2):
         assert float(found[k]) == pytest.approx(
             information_by_scipy(mean[:, 0].numpy(), std[:, 0].numpy(), labels[k].numpy()), abs=1e-8
@@ -101,7 +105,7 @@ def test_it_matches_an_independent_slow_computation():
 @given(seed=st.integers(0, 300))
 def test_information_is_bounded_by_the_image_and_by_the_factor(seed):
     mean, std, labels = random_codes(seed)
-    found = exact_information(mean, std, ValueTable.of(labels, 40))
+    found = exact_information(mean, std, ValueTable.from_assignments(labels, 40))
     assert bool((found.mutual_information > -1e-9).all())
     assert bool(
         (found.mutual_information < torch.minimum(found.informativeness[:, None], found.factor_entropy) + 1e-9).all()
@@ -112,7 +116,7 @@ def test_information_is_bounded_by_the_image_and_by_the_factor(seed):
 @given(seed=st.integers(0, 300), scale=st.floats(1e-3, 1e3), shift=st.floats(-100, 100))
 def test_information_ignores_units(seed, scale, shift):
     mean, std, labels = random_codes(seed)
-    values = ValueTable.of(labels, 40)
+    values = ValueTable.from_assignments(labels, 40)
     moved = exact_information(scale * mean + shift, scale * std, values)
     here = exact_information(mean, std, values)
     torch.testing.assert_close(moved.mutual_information, here.mutual_information, atol=1e-8, rtol=0)
@@ -123,17 +127,19 @@ def test_information_ignores_units(seed, scale, shift):
 def test_weights_count_like_repetitions(seed, cut):
     mean, std, labels = random_codes(seed)
     counts = 1 + torch.arange(40) % cut
-    weighted = exact_information(mean, std, ValueTable.of(labels, 40, counts.double()))
+    weighted = exact_information(mean, std, ValueTable.from_assignments(labels, 40, counts.double()))
     rows = torch.arange(40).repeat_interleave(counts)
-    repeated = exact_information(mean[rows], std[rows], ValueTable.of(tuple(y[rows] for y in labels), len(rows)))
+    repeated = exact_information(
+        mean[rows], std[rows], ValueTable.from_assignments(tuple(y[rows] for y in labels), len(rows))
+    )
     torch.testing.assert_close(weighted.mutual_information, repeated.mutual_information, atol=1e-9, rtol=0)
     torch.testing.assert_close(weighted.entropy, repeated.entropy, atol=1e-9, rtol=0)
 
 
-def test_a_latent_does_not_depend_on_its_neighbours():
+def test_a_latent_does_not_depend_on_its_neighbors():
     # A view in place of a transpose, as in one peer, mixes the latents of an image.
     mean, std, labels = random_codes(5)
-    values = ValueTable.of(labels, 40)
+    values = ValueTable.from_assignments(labels, 40)
     together = exact_information(mean, std, values)
     for latent in range(3):
         alone = exact_information(mean[:, [latent]], std[:, [latent]], values)
@@ -143,11 +149,15 @@ def test_a_latent_does_not_depend_on_its_neighbours():
 def test_a_factor_is_scored_on_the_images_where_it_is_known():
     mean, std, labels = random_codes(0)
     known = torch.arange(40) % 3 > 0
-    partly = exact_information(mean, std, ValueTable.of((torch.where(known, labels[1], -1), labels[0]), 40))
-    only = exact_information(mean[known], std[known], ValueTable.of((labels[1][known],), int(known.sum())))
+    partly = exact_information(
+        mean, std, ValueTable.from_assignments((torch.where(known, labels[1], -1), labels[0]), 40)
+    )
+    only = exact_information(
+        mean[known], std[known], ValueTable.from_assignments((labels[1][known],), int(known.sum()))
+    )
     torch.testing.assert_close(partly.mutual_information[:, 0], only.mutual_information[:, 0], atol=1e-9, rtol=0)
     torch.testing.assert_close(partly.joint_entropy[:, 0], only.joint_entropy[:, 0], atol=1e-9, rtol=0)
-    everywhere = exact_information(mean, std, ValueTable.of(labels, 40))
+    everywhere = exact_information(mean, std, ValueTable.from_assignments(labels, 40))
     torch.testing.assert_close(partly.mutual_information[:, 1], everywhere.mutual_information[:, 0], atol=1e-9, rtol=0)
 
 
@@ -155,14 +165,14 @@ def test_soft_labels_that_are_certain_are_labels():
     mean, std, labels = random_codes(1)
     soft = tuple(torch.nn.functional.one_hot(y).double() for y in labels)
     for quadrature in ("direct", "binned"):
-        certain = exact_information(mean, std, ValueTable.of(soft, 40), quadrature)
-        hard = exact_information(mean, std, ValueTable.of(labels, 40), quadrature)
+        certain = exact_information(mean, std, ValueTable.from_assignments(soft, 40), quadrature)
+        hard = exact_information(mean, std, ValueTable.from_assignments(labels, 40), quadrature)
         torch.testing.assert_close(certain.mutual_information, hard.mutual_information, atol=1e-12, rtol=0)
 
 
 def test_float32_codes_give_the_same_information():
     mean, std, labels = random_codes(2)
-    values = ValueTable.of(labels, 40)
+    values = ValueTable.from_assignments(labels, 40)
     single, double = exact_information(mean.float(), std.float(), values), exact_information(mean, std, values)
     torch.testing.assert_close(single.mutual_information, double.mutual_information, atol=2e-4, rtol=0)
 
@@ -173,7 +183,7 @@ def test_float32_codes_give_the_same_information():
 def test_binned_is_within_1e_4_nats_of_direct_on_20_000_codes():
     mean, std, labels = random_codes(0, num_images=20_000, num_latents=2, sizes=(3, 40))
     std = std.clamp(min=0.02)
-    values = ValueTable.of(labels, 20_000)
+    values = ValueTable.from_assignments(labels, 20_000)
     direct, binned = exact_information(mean, std, values, "direct"), exact_information(mean, std, values, "binned")
     assert 7 * len(exact._cells(mean[:, 0], std[:, 0], values).mean) < 20_000  # cells were used
     torch.testing.assert_close(binned.mutual_information, direct.mutual_information, atol=2e-6, rtol=0)
@@ -190,7 +200,7 @@ def test_binned_is_within_1e_4_nats_in_the_corners_of_cells(corner, spacing):
     cell_std = math.exp(3 * exact._CELL_LOG_STD)
     mean = ((position + corner[0]) * exact._CELL_MEAN * cell_std)[:, None].double()
     std = torch.full_like(mean, cell_std * math.exp(corner[1] * exact._CELL_LOG_STD))
-    values = ValueTable.of((labels,), 600)
+    values = ValueTable.from_assignments((labels,), 600)
     direct, binned = exact_information(mean, std, values, "direct"), exact_information(mean, std, values, "binned")
     torch.testing.assert_close(binned.mutual_information, direct.mutual_information, atol=1e-4, rtol=0)
     torch.testing.assert_close(binned.entropy, direct.entropy, atol=1e-4, rtol=0)
@@ -198,7 +208,7 @@ def test_binned_is_within_1e_4_nats_in_the_corners_of_cells(corner, spacing):
 
 def test_binned_falls_back_to_the_images_where_cells_are_no_fewer():
     mean, std, labels = random_codes(0)
-    values = ValueTable.of(labels, 40)
+    values = ValueTable.from_assignments(labels, 40)
     direct, binned = exact_information(mean, std, values, "direct"), exact_information(mean, std, values, "binned")
     torch.testing.assert_close(binned.mutual_information, direct.mutual_information, atol=0, rtol=0)
 
@@ -216,5 +226,26 @@ def test_cells_far_apart_are_numbered_like_cells_close_by():
 
 @pytest.mark.parametrize("std", [0.0, -1.0, 1e-14])
 def test_a_std_of_nothing_is_refused_with_advice(std):
-    with pytest.raises(CodesError, match=r"latents \[1\].*quantised"):
-        exact_information(torch.ones(3, 2), torch.tensor([[1.0, std]] * 3), ValueTable.of((), 3))
+    with pytest.raises(CodesError, match=r"latents \[1\].*quantized"):
+        exact_information(torch.ones(3, 2), torch.tensor([[1.0, std]] * 3), ValueTable.from_assignments((), 3))
+
+
+@pytest.mark.parametrize("num_latents", [2, 6])
+def test_all_threads_together_are_as_many_as_torch_may_use(num_latents, monkeypatch):
+    """A thread integrates a latent; torch's threads within it share the cores."""
+    found = []
+
+    def counted(*arguments):
+        found.append(torch.get_num_threads())
+        return entropy_integrals(*arguments)
+
+    monkeypatch.setattr(exact, "entropy_integrals", counted)
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    try:
+        mean, std, values = random_codes(0, num_latents=num_latents)
+        exact_information(mean, std, ValueTable.from_assignments(values, len(mean)))
+        assert found == [4 // min(4, num_latents)] * num_latents
+        assert torch.get_num_threads() == 4
+    finally:
+        torch.set_num_threads(before)

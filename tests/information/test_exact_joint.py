@@ -69,7 +69,7 @@ def test_independent_latents_have_the_sum_of_their_entropies(seed):
     )
     mean = torch.cartesian_prod(first, second)
     std = torch.cartesian_prod(*(torch.rand(n, generator=generator, dtype=torch.float64) + 0.1 for n in (4, 5)))
-    each = exact_information(mean, std, ValueTable.of((), 20)).entropy
+    each = exact_information(mean, std, ValueTable.from_assignments((), 20)).entropy
     assert float(exact_joint_entropy(posteriors(mean, std))) == pytest.approx(float(each.sum()), abs=1e-8)
 
 

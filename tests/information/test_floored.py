@@ -8,8 +8,8 @@ import pytest
 import torch
 from scipy import stats
 
+from unbraid._internal.progress import listening
 from unbraid.errors import CodesError
-from unbraid.events import listening
 from unbraid.information import sampled
 from unbraid.information.floored import floored_log_densities
 from unbraid.information.posteriors import Posteriors

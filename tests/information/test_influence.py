@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from unbraid.information.influence import influences
-from unbraid.information.quantised import Bins, quantise, quantised_information, quantised_statistics
+from unbraid.information.quantized import Bins, quantize, quantized_information, quantized_statistics
 from unbraid.information.value_table import ValueTable
 
 BINS = Bins(6)
@@ -23,14 +23,14 @@ def case(missing):
     if missing:
         labels[::4], soft[1::3] = -1, 0
     weights = torch.rand(NUM_IMAGES, dtype=torch.float64, generator=generator) + 0.5
-    return mean, std, ValueTable.of((labels, soft), NUM_IMAGES, weights / weights.sum())
+    return mean, std, ValueTable.from_assignments((labels, soft), NUM_IMAGES, weights / weights.sum())
 
 
 def of(mean, std, values):
     onehot = torch.nn.functional.one_hot(values.assignments[0] + 1, 3)[:, 1:].double()
-    sums = quantised_statistics(mean, std, values, BINS)
+    sums = quantized_statistics(mean, std, values, BINS)
     scaled = values.weights * NUM_IMAGES
-    return influences(quantise(mean, std, BINS), (onehot, values.assignments[1]), scaled, sums)
+    return influences(quantize(mean, std, BINS), (onehot, values.assignments[1]), scaled, sums)
 
 
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing labels"])
@@ -41,7 +41,7 @@ def test_they_are_the_derivatives_of_every_entropy(missing):
     for n in range(NUM_IMAGES):
         spike = torch.nn.functional.one_hot(torch.tensor(n), NUM_IMAGES).double()
         after, before = (
-            quantised_information(
+            quantized_information(
                 mean, std, dataclasses.replace(values, weights=(1 - t) * values.weights + t * spike), BINS
             )
             for t in (step, -step)
@@ -63,8 +63,8 @@ def test_they_average_to_nothing(missing):
 
 def test_without_factors_the_entropies_still_have_influences():
     mean, std, values = case(missing=False)
-    sums = quantised_statistics(mean, std, ValueTable.of((), NUM_IMAGES, values.weights), BINS)
-    found = influences(quantise(mean, std, BINS), (), values.weights * NUM_IMAGES, sums)
+    sums = quantized_statistics(mean, std, ValueTable.from_assignments((), NUM_IMAGES, values.weights), BINS)
+    found = influences(quantize(mean, std, BINS), (), values.weights * NUM_IMAGES, sums)
     assert found["mutual_information"].shape == (NUM_IMAGES, 2, 0)
     assert found["factor_entropy"].shape == (NUM_IMAGES, 0)
     torch.testing.assert_close(found["entropy"], of(mean, std, values)["entropy"])

@@ -100,7 +100,7 @@ def test_draws_of_continuous_latents_have_no_categories():
 
 
 def test_a_std_of_zero_is_refused_with_advice():
-    with pytest.raises(CodesError, match=r"latents \[1\].*quantised"):
+    with pytest.raises(CodesError, match=r"latents \[1\].*quantized"):
         Posteriors(torch.zeros(2, 2), torch.tensor([[1.0, 1.0], [1.0, 0.0]]), torch.full((2,), 0.5).double())
 
 

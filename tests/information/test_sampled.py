@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.distributions import MultivariateNormal, Normal
 
-from unbraid.events import listening
+from unbraid._internal.progress import listening
 from unbraid.information import sampled
 from unbraid.information.posteriors import Draws, Posteriors
 from unbraid.information.sampled import log_densities
@@ -124,7 +124,7 @@ def test_float32_terms_keep_their_digits_far_from_the_origin():
     draws = posteriors.draw(torch.arange(300), noise, noise[:, :0])
     single, double = (log_densities(posteriors, draws, dtype=dtype) for dtype in (torch.float32, torch.float64))
     for name in ("each", "joint", "without"):
-        # 4 / 0.05 stds from the middle, rounded by 6e-8 of that: 5e-6 stds, and a neighbour that counts is a few stds
+        # 4 / 0.05 stds from the middle, rounded by 6e-8 of that: 5e-6 stds, and a neighbor that counts is a few stds
         # away.
         torch.testing.assert_close(getattr(single, name), getattr(double, name), atol=1e-4, rtol=0)
     assert bool((single.joint_given_image - single.joint <= math.log(2100) + 1e-4).all())

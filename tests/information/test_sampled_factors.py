@@ -21,7 +21,7 @@ def case(num_images=40, num_draws=30, *, weighted=False, missing=False, seed=0):
     if missing:
         labels[1] = torch.where(torch.arange(num_images) % 3 > 0, labels[1], -1)
     weights = torch.rand(num_images, dtype=torch.float64, generator=generator) if weighted else None
-    values = ValueTable.of(tuple(labels), num_images, weights)
+    values = ValueTable.from_assignments(tuple(labels), num_images, weights)
     posteriors = Posteriors(mean, std, values.weights)
     image = torch.randint(0, num_images, (num_draws,), generator=generator)
     noise = torch.randn(num_draws, 2, dtype=torch.float64, generator=generator)
@@ -99,15 +99,15 @@ def test_a_discrete_latent_counts_by_its_masses(monkeypatch):
 
 def test_without_factors_there_are_still_entropies():
     posteriors, draws, _ = case()
-    found, _ = sampled_information(posteriors, draws, ValueTable.of((), 40))
+    found, _ = sampled_information(posteriors, draws, ValueTable.from_assignments((), 40))
     assert found.mutual_information.shape == (2, 0)
     assert bool(found.entropy.isfinite().all())
 
 
 def test_soft_labels_are_refused_with_advice():
     posteriors, draws, _ = case()
-    with pytest.raises(CodesError, match="Quantised"):
-        sampled_information(posteriors, draws, ValueTable.of((torch.full((40, 2), 0.5),), 40))
+    with pytest.raises(CodesError, match="Quantized"):
+        sampled_information(posteriors, draws, ValueTable.from_assignments((torch.full((40, 2), 0.5),), 40))
 
 
 def test_blocks_of_draws_give_what_all_at_once_give(monkeypatch):

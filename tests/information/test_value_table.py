@@ -17,14 +17,14 @@ TABLE = torch.tensor(
 
 
 def test_columns_hold_p_of_image_and_value():
-    values = ValueTable.of((HARD, SOFT), 4, P)
+    values = ValueTable.from_assignments((HARD, SOFT), 4, P)
     torch.testing.assert_close(values.columns(torch.arange(4)), TABLE)
     torch.testing.assert_close(values.columns(torch.tensor([3, 1])), TABLE[[3, 1]])
 
 
 @pytest.mark.parametrize("num_places", [1, 7])
 def test_grouped_columns_are_sums_of_rows(monkeypatch, num_places):
-    values = ValueTable.of((HARD, SOFT), 4, P)
+    values = ValueTable.from_assignments((HARD, SOFT), 4, P)
     scales = torch.tensor([[1.0, 1, 1, 1], [2, 0, -1, 3]], dtype=torch.float64)
     monkeypatch.setattr(value_table, "_ROWS_PER_BLOCK", {"cpu": 3})
     monkeypatch.setattr(value_table, "_NUM_PLACES", {"cpu": num_places})
@@ -39,28 +39,30 @@ def test_grouped_columns_are_sums_of_rows(monkeypatch, num_places):
 
 @pytest.mark.parametrize("assignments", [(HARD,), (SOFT,), (SOFT, HARD), ()])
 def test_masses_are_the_sums_of_all_columns(assignments):
-    values = ValueTable.of(assignments, 4, P)
+    values = ValueTable.from_assignments(assignments, 4, P)
     torch.testing.assert_close(values.value_masses, values.columns(torch.arange(4)).sum(dim=0))
     assert float(values.value_masses[0]) == pytest.approx(1)
 
 
 def test_split_and_factor_sums_take_the_table_apart():
-    values = ValueTable.of((HARD, SOFT), 4, P)
+    values = ValueTable.from_assignments((HARD, SOFT), 4, P)
     assert [part.shape[1] for part in values.split(TABLE)] == [2, 2]
     torch.testing.assert_close(values.factor_sums(TABLE)[1], torch.tensor([0.2, 0.0], dtype=torch.float64))
 
 
 def test_weights_are_scaled_to_sum_to_one():
-    torch.testing.assert_close(ValueTable.of((), 4, 7 * P).weights, P)
-    torch.testing.assert_close(ValueTable.of((), 4).weights, torch.full((4,), 0.25, dtype=torch.float64))
+    torch.testing.assert_close(ValueTable.from_assignments((), 4, 7 * P).weights, P)
+    torch.testing.assert_close(ValueTable.from_assignments((), 4).weights, torch.full((4,), 0.25, dtype=torch.float64))
 
 
 def test_a_sample_keeps_a_column_for_values_that_it_misses():
-    values = ValueTable.of((HARD, SOFT), 4, P).sample(torch.tensor([0, 0]), torch.tensor([1.0, 3.0]).double())
+    values = ValueTable.from_assignments((HARD, SOFT), 4, P).sample(
+        torch.tensor([0, 0]), torch.tensor([1.0, 3.0]).double()
+    )
     assert values.sizes == (2, 2)
     torch.testing.assert_close(values.columns(torch.arange(2)), TABLE[[0, 0]] / 0.1 * torch.tensor([[0.25], [0.75]]))
 
 
 def test_labels_of_another_length_are_refused():
     with pytest.raises(CodesError, match="one label an image"):
-        ValueTable.of((HARD,), 5)
+        ValueTable.from_assignments((HARD,), 5)

@@ -6,8 +6,8 @@ from typing import ClassVar, Literal, final
 
 import torch
 
+from unbraid._internal.progress import Event, emit
 from unbraid.errors import CodesError
-from unbraid.events import Event, tell
 from unbraid.metrics.metric import Feature, Metric, Score, Value
 from unbraid.metrics.reductions.statistics import Statistics
 
@@ -49,11 +49,11 @@ class Spread(Metric):
         return frozenset()
 
     def measure(self, statistics: Statistics) -> Score:
-        tell(Event("drawing", 1, 2, "draws"))
+        emit(Event("drawing", 1, 2, "draws"))
         if self.strict:
             raise CodesError("Spread: too strict for these codes. Be lenient.")
         z = statistics.draws(self.num_samples, self.seed).z.double()
-        value = Value.of(z.mean(), z.std() / math.sqrt(z.numel()))
+        value = Value.from_standard_error(z.mean(), z.std() / math.sqrt(z.numel()))
         parts = {f"part_{number}": Value(float(number)) for number in range(8)}
         table = torch.tensor([[math.nan, 1.0], [math.inf, 2.0]])
         return Score(

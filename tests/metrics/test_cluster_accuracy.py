@@ -10,8 +10,8 @@ import torch
 from unbraid import evaluate
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
-from unbraid.evaluation.selection import select
 from unbraid.metrics import ClusterAccuracy
+from unbraid.metrics.selection import select
 
 
 def codes_of(categories, *, num_categories=None, weights=None, **factors):
@@ -101,4 +101,4 @@ def test_codes_without_a_discrete_latent_are_refused():
 
 def test_it_is_computed_where_it_is_asked_for_by_name():
     assert "cluster-accuracy" not in select("all").metrics
-    assert evaluate(codes_of([1, 0], digit=[0, 1]), "cluster-accuracy")[0].value == 1
+    assert evaluate(codes_of([1, 0], digit=[0, 1]), "cluster-accuracy").scores[0].value == 1

@@ -10,9 +10,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unbraid._internal.progress import listening
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError, SpecError
-from unbraid.events import listening
 from unbraid.metrics.dci import (
     DCI,
     completeness,
@@ -89,13 +89,13 @@ def test_the_error_of_a_regression_is_relative_to_the_spread_of_the_labels():
         assert low < math.sqrt(0.5) < high
 
 
-def test_standardising_gives_the_lasso_one_minus_alpha():
+def test_standardizing_gives_the_lasso_one_minus_alpha():
     """A latent equal to its label has the weight 1 - alpha once both have variance 1; raw, 1 - alpha / Var."""
     labels = torch.arange(4).repeat(10)
     x = labels[:, None].double()
     task = PredictionTask("v", x, labels, x, labels)
     assert float(fitted_predictor(task, PredictorSettings(alpha=0.01)).importance) == pytest.approx(0.99)
-    assert float(fitted_predictor(task, PredictorSettings(alpha=0.01, standardise=False)).importance) == pytest.approx(
+    assert float(fitted_predictor(task, PredictorSettings(alpha=0.01, standardize=False)).importance) == pytest.approx(
         1 - 0.01 / 1.25
     )
 
@@ -130,7 +130,7 @@ def test_a_factor_that_nothing_predicts_is_not_complete():
     assert float(disentanglement(torch.zeros(2, 2).double())) == 0
 
 
-def test_raw_latents_of_noise_weigh_more_than_standardised_ones():
+def test_raw_latents_of_noise_weigh_more_than_standardized_ones():
     """Do & Tran's Fig. 23(c): on raw latents a mean that moves by a thousandth gets a huge weight."""
     codes = codes_of(noise=0.5)
     tiny = dataclasses.replace(
@@ -138,9 +138,9 @@ def test_raw_latents_of_noise_weigh_more_than_standardised_ones():
         mean=codes.mean * torch.tensor([1.0, 1.0, 1e-2])
         + torch.tensor([0, 0, 1e-2]) * codes.factors[0].values[:, None],
     )
-    raw, standardised = (DCI(alpha=1e-6, standardise=s)(tiny).tables["importance"] for s in (False, True))
+    raw, standardized = (DCI(alpha=1e-6, standardize=s)(tiny).tables["importance"] for s in (False, True))
     assert float(raw[2].max() / raw[:2].max()) > 10
-    assert float(standardised[2].max() / standardised[:2].max()) < 2
+    assert float(standardized[2].max() / standardized[:2].max()) < 2
 
 
 # Laws

@@ -23,7 +23,7 @@ def shapes_and_sizes(num_images=300):
 def test_on_all_rows_it_is_scikit_learns_lasso_and_its_training_error():
     linear_model = pytest.importorskip("sklearn.linear_model")
     codes = codes_of(noise=0.5)
-    score = DCI(standardise=False, rows="all", num_refits=0)(codes)
+    score = DCI(standardize=False, rows="all", num_refits=0)(codes)
     for k, labels in enumerate(codes.factors):
         x, y = codes.mean.numpy(), labels.values.numpy()
         fit = linear_model.Lasso(alpha=0.002, tol=1e-12, max_iter=10_000, random_state=0).fit(x, y)

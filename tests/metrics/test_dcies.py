@@ -8,13 +8,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unbraid import Codes, sampling
+from unbraid import Codes
+from unbraid._internal import row_draws
+from unbraid.codes import CodesOptions
 from unbraid.errors import CodesError, SpecError
-from unbraid.evaluation.selection import select
 from unbraid.metrics import DCIES
 from unbraid.metrics.dcies import explicitness
 from unbraid.metrics.predicting.prediction_tasks import prediction_tasks
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.selection import select
 
 QUICK = DCIES(hidden=(0, 16), num_steps=150, learning_rate=0.03, batch_size=128)
 SIZES = torch.tensor([1.0, 2.0, 4.0, 5.0]).double()
@@ -66,7 +68,7 @@ def test_a_factor_on_a_line_is_explicit_and_one_on_a_ring_is_not():
     angle, inside = rng.uniform(0, 2 * np.pi, 600), np.arange(600) % 2
     ring = (2.0 - inside)[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     factors = {"x": ring[:, 0], "inside": inside, "side": (ring[:, 1] > 0).astype(int)}
-    score = QUICK(Codes.from_arrays(ring, factors=factors, unordered=["side"]))
+    score = QUICK(Codes.from_arrays(ring, factors=factors, options=CodesOptions(unordered=["side"])))
     assert score.per_factor["x"] > 0.95
     assert score.per_factor["inside"] < 0.3
     assert score.per_factor["side"] > 0.9
@@ -78,11 +80,33 @@ def test_a_factor_on_a_line_is_explicit_and_one_on_a_ring_is_not():
     assert score.tables["loss"].shape == (3, 2)
 
 
-def test_noise_is_explicit_because_no_probe_gains_anything_and_informativeness_says_so():
+def test_explicitness_of_noise_is_undefined_or_carries_a_note():
     rng = np.random.default_rng(0)
-    score = QUICK(Codes.from_arrays(rng.normal(size=(900, 2)), factors={"v": rng.normal(size=900)}))
-    assert score.value == pytest.approx(1, abs=0.1)
-    assert score.parts["informativeness"].value < 0.1
+    for seed in range(3):
+        codes = Codes.from_arrays(rng.normal(size=(900, 2)), factors={"v": rng.normal(size=900)})
+        score = DCIES(hidden=(0, 16), num_steps=50, seed=seed)(codes)
+        assert "v better than a constant answer" in " ".join(score.notes)
+        assert score.parts["informativeness"].value < 0.1
+
+
+@pytest.mark.parametrize("unordered", [(), ("v",)])
+def test_explicitness_of_constant_codes_is_undefined(unordered):
+    values = np.arange(600) % 5 // 2  # 0 and 1 twice as often as 2
+    score = QUICK(
+        Codes.from_arrays(np.zeros((600, 3)), factors={"v": values}, options=CodesOptions(unordered=unordered))
+    )
+    assert math.isnan(score.value)
+    assert math.isnan(score.per_factor["v"])
+    assert any("undefined" in note for note in score.notes)
+
+
+def test_a_factor_that_no_probe_reads_is_left_out_of_the_mean():
+    line = np.linspace(-1, 1, 600)
+    alone = QUICK(Codes.from_arrays(line[:, None], factors={"v": line}))
+    other = np.random.default_rng(0).permutation(np.arange(600) % 2 == 0).astype(int)
+    both = QUICK(Codes.from_arrays(np.stack([line, line * 0], axis=1), factors={"v": line, "noise": other}))
+    assert math.isnan(both.per_factor["noise"])
+    assert both.value == both.per_factor["v"] == pytest.approx(alone.value, abs=0.05)
 
 
 def test_a_factor_that_never_varies_among_the_test_rows_is_left_out_and_named():
@@ -137,11 +161,11 @@ def test_steps_and_rates_are_positive_and_classes_fit_their_rows():
 
 def test_a_factor_without_order_that_never_varies_among_the_training_rows_is_left_out_of_both():
     rng = np.random.default_rng(0)
-    _, test = sampling.train_and_test_rows(300, 10_000, 5_000, 0, "prediction")
+    _, test = row_draws.train_and_test_rows(300, 10_000, 5_000, 0, "prediction")
     rare, v, z = np.zeros(300, dtype=int), rng.integers(0, 2, 300), rng.normal(size=(300, 2))
     rare[test[:5].numpy()] = 1
-    score = QUICK(Codes.from_arrays(z, factors={"rare": rare, "v": v}, unordered=["rare", "v"]))
-    alone = QUICK(Codes.from_arrays(z, factors={"v": v}, unordered=["v"]))
+    score = QUICK(Codes.from_arrays(z, factors={"rare": rare, "v": v}, options=CodesOptions(unordered=["rare", "v"])))
+    alone = QUICK(Codes.from_arrays(z, factors={"v": v}, options=CodesOptions(unordered=["v"])))
     assert math.isnan(score.per_factor["rare"])
     assert score.parts["informativeness"].value == pytest.approx(
         float(1 - score.tables["loss"][1].min().clamp(max=0.5))

@@ -14,12 +14,12 @@ from tests.metrics.test_mig import grid, latents, random_codes
 from unbraid.codes import Codes, Labels
 from unbraid.information.means_histogram import histogram_bins
 from unbraid.metrics import DCIMIG
-from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised
+from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized
 
 # Known answers
 
 
-@pytest.mark.parametrize("estimator", [Exact(), Quantised(), MeansHistogram()])
+@pytest.mark.parametrize("estimator", [Exact(), Quantized(), MeansHistogram()])
 def test_one_latent_for_each_factor_scores_one(estimator):
     score = DCIMIG(estimator)(grid(num_noise=1))
     assert score.value == pytest.approx(1, abs=1e-3)
@@ -38,7 +38,7 @@ def test_a_latent_of_two_factors_counts_by_what_it_says_more_of_one():
     a, b = torch.arange(8) % 4, torch.arange(8) // 4
     mean = (a + 4.0 * b - 3.5)[:, None].double()
     codes = Codes(mean, torch.zeros(8, 1).double(), factors=(Labels("a", a), Labels("b", b)))
-    score = DCIMIG(Quantised())(codes)
+    score = DCIMIG(Quantized())(codes)
     assert score.value == pytest.approx(1 / 3, abs=1e-9)
     assert score.per_latent == pytest.approx((math.log(2),), abs=1e-9)
 

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.metrics.latent_codes import correlated_codes, grid, prior_like, random_codes
-from unbraid.codes import Codes, LatentPrior
-from unbraid.data import FactorImages
-from unbraid.distributions import FlowPrior, GaussianLatents, LaplacePrior, LearnedGaussianPrior
+from unbraid.codes import Codes, CodesOptions, LatentPrior
+from unbraid.datasets import FactorImages
 from unbraid.information.posteriors import Draws
 from unbraid.metrics.elbo_decomposition import ELBODecomposition
 from unbraid.metrics.estimators import Sampled
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.models import MLP, Autoencoder, encode
+from unbraid.models.distributions import FlowPrior, GaussianLatents, LaplacePrior, LearnedGaussianPrior
 
 
 def analytic_kl(codes):
@@ -117,7 +117,7 @@ def test_the_kl_is_that_to_the_prior_of_the_codes(make):
     """A prior that lies elsewhere and correlates latents: KL(q(z | x) || p(z)) of full Gaussians."""
     codes = make(0, num_latents=2)
     mean, covariance = torch.tensor([2.0, -1.0]).double(), torch.tensor([[0.5, 0.3], [0.3, 4.0]]).double()
-    known = dataclasses.replace(codes, prior=LatentPrior.of(mean, covariance=covariance))
+    known = dataclasses.replace(codes, prior=LatentPrior.from_arrays(mean, covariance=covariance))
     full = codes.covariance if codes.std is None else torch.diag_embed(codes.std.square())
     expected = torch.distributions.kl_divergence(NORMAL(codes.mean, full), NORMAL(mean, covariance)).mean()
     score = ELBODecomposition(Sampled(num_samples=30))(known)
@@ -140,16 +140,16 @@ def test_without_a_prior_the_score_says_which_it_assumed():
 
 
 @pytest.mark.parametrize("conditional", ["analytic", "mc"])
-@pytest.mark.parametrize("recipe", [LearnedGaussianPrior(), FlowPrior(4), LaplacePrior()])
-def test_the_kl_of_a_model_is_that_to_its_own_prior(recipe, conditional):
+@pytest.mark.parametrize("config", [LearnedGaussianPrior(), FlowPrior(4), LaplacePrior()])
+def test_the_kl_of_a_model_is_that_to_its_own_prior(config, conditional):
     """Against the mean of log q(z | x) - log p(z) over draws of each image, by the model's own densities."""
-    model = Autoencoder(MLP((8,), (8,)), latents=GaussianLatents(2, recipe)).build((1, 4, 4), seed=0).double()
+    model = Autoencoder(MLP((8,), (8,)), latents=GaussianLatents(2, config)).build((1, 4, 4), seed=0).double()
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for parameter in model.prior_module.parameters():
             parameter.add_(torch.randn(parameter.shape, dtype=torch.float64, generator=generator))
         images = torch.randint(256, (20, 1, 4, 4), dtype=torch.uint8, generator=generator)
-        codes = encode(model, FactorImages.of_table(images, torch.zeros(20, 0), ()))
+        codes = encode(model, FactorImages.from_table(images, torch.zeros(20, 0), ()))
         z = codes.mean + codes.std * torch.randn(4000, 20, 2, dtype=torch.float64, generator=generator)
         log_q = torch.distributions.Normal(codes.mean, codes.std).log_prob(z).sum(dim=2).flatten()
         ratio = log_q - model.prior.joint_log_prob(z.flatten(0, 1), range(2))
@@ -160,7 +160,7 @@ def test_the_kl_of_a_model_is_that_to_its_own_prior(recipe, conditional):
 
 
 def test_the_kl_to_a_prior_with_bounds_is_infinite_and_the_rest_is_not():
-    prior = LatentPrior.of([0.0] * 3, [1.0, 1.0, 100.0], family=["normal", "laplace", "uniform"])
+    prior = LatentPrior.from_arrays([0.0] * 3, [1.0, 1.0, 100.0], family=["normal", "laplace", "uniform"])
     score = ELBODecomposition(Sampled(num_samples=30))(dataclasses.replace(random_codes(0), prior=prior))
     assert score.parts["kl"].value == score.per_latent[2] == math.inf
     assert all(map(math.isfinite, (score.value, *score.interval, *score.per_latent[:2])))
@@ -172,7 +172,7 @@ def test_the_kl_of_a_discrete_latent_is_that_to_its_prior(conditional):
     """Category known, prior p: KL = -mean log p(category)."""
     p = [0.5, 0.2, 0.2, 0.1]
     table = torch.eye(4, dtype=torch.float64).repeat(2, 1)
-    codes = Codes.from_arrays(probabilities=[table], prior={"probabilities_0": p})
+    codes = Codes.from_arrays(probabilities=[table], options=CodesOptions(prior={"probabilities_0": p}))
     score = ELBODecomposition(Sampled(num_samples=20_000), conditional=conditional)(codes)
     expected = -sum(map(math.log, p)) / 4
     assert score.parts["kl"].value == pytest.approx(expected, abs=1e-9 if conditional == "analytic" else 0.03)

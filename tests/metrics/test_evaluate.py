@@ -12,12 +12,13 @@ import torch
 from tests.metrics.fakes import CountFactors, Spread
 from tests.told import warned
 from unbraid import Codes, evaluate
+from unbraid._internal.version import __version__
 from unbraid.codes import Labels
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG
-from unbraid.metrics.estimators import Quantised, Sampled
+from unbraid.metrics.estimators import Quantized, Sampled
 from unbraid.metrics.reductions.statistics import Statistics
-from unbraid.version import __version__
+from unbraid.metrics.scoring import Scoring
 
 
 def make_codes(**factors) -> Codes:
@@ -31,10 +32,10 @@ CODES = make_codes()
 
 
 def test_each_score_is_that_of_its_metric():
-    card = evaluate(CODES, ["mig", MIG(Quantised()), CountFactors()])
-    assert card.names == ("mig", "mig:quantised", "count-factors")
+    card = evaluate(CODES, ["mig", MIG(Quantized()), CountFactors()])
+    assert card.names == ("mig", "mig:quantized", "count-factors")
     assert card["mig"].value == MIG()(CODES).value
-    assert card["mig:quantised"].value == MIG(Quantised())(CODES).value
+    assert card["mig:quantized"].value == MIG(Quantized())(CODES).value
     assert card["count-factors"].value == 2
 
 
@@ -137,7 +138,7 @@ def test_a_single_refusal_is_the_error_itself():
 def test_a_refusal_of_all_metrics_is_said_once():
     huge = replace(CODES, mean=CODES.mean * 1e300)
     with pytest.raises(CodesError) as refused:
-        evaluate(huge, ["mig", "mig:quantised", CountFactors()])
+        evaluate(huge, ["mig", "mig:quantized", CountFactors()])
     assert str(refused.value).startswith("The largest mean is ")
     assert str(refused.value).count("Divide the latents by a constant first.") == 1
 
@@ -181,7 +182,7 @@ def test_a_bug_that_leaves_no_score_is_raised_as_it_is(monkeypatch):
 def test_constant_factors_are_told_once():
     codes = make_codes(nothing=np.zeros(60, dtype=int))
     with warned("nothing .constant") as told:
-        card = evaluate(codes, ["mig", "mig:quantised", CountFactors(), Spread()])
+        card = evaluate(codes, ["mig", "mig:quantized", CountFactors(), Spread()])
     assert len(told) == 1
     assert card.notes == tuple(told)
     assert math.isnan(card["mig"].per_factor["nothing"])
@@ -212,7 +213,7 @@ def test_progress_is_told_from_nothing_to_all():
 
 def test_groups_that_are_not_there_are_told():
     with warned() as told:
-        card = evaluate(CODES, ["mig"], groups="pca")
+        card = evaluate(CODES, ["mig"], scoring=Scoring(groups="pca"))
     assert told == [card.notes[0]]
     assert told[0].startswith("groups is 'pca', and these latents have no groups")
     assert card["mig"].value == evaluate(CODES, ["mig"])["mig"].value
@@ -226,7 +227,7 @@ class Terminal(io.StringIO):
 def test_a_terminal_shows_one_line_and_is_left_clean(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr("unbraid.display.bar.SECONDS_BEFORE_A_BAR", -1.0)
+    monkeypatch.setattr("unbraid._internal.progress_bar.SECONDS_BEFORE_A_BAR", -1.0)
     evaluate(CODES, ["mig", Spread()])
     shown = terminal.getvalue()
     assert "Scoring" in shown

@@ -54,7 +54,7 @@ def test_areas_are_those_of_scikit_learn():
     assert found.tolist() == pytest.approx(expected, abs=1e-6)
 
 
-def test_a_value_in_the_middle_is_told_by_normalised_probabilities_alone():
+def test_a_value_in_the_middle_is_told_by_normalized_probabilities_alone():
     """Each regression is a step along the latent; only the contest of all of them singles out the middle."""
     labels = torch.arange(3).repeat(20)
     x = labels[:, None].double()

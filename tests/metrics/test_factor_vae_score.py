@@ -11,7 +11,7 @@ from unbraid.errors import SpecError
 from unbraid.metrics.factor_vae_score import (
     FactorVAEScore,
     active_latents,
-    normalised_variances,
+    normalized_variances,
     vote_is_right,
     vote_table,
     votes,
@@ -59,7 +59,7 @@ def test_votes_and_majority_by_hand():
         int(np.argmin([mean[batch, i].var() / mean[:, i].var() for i in range(4)])) for batch in batches.numpy()
     ]
     variance = weighted_variance(codes.mean)
-    vote = votes(normalised_variances(codes.mean, batches, variance), active_latents(variance))
+    vote = votes(normalized_variances(codes.mean, batches, variance), active_latents(variance))
     assert vote.tolist() == expected
     table = vote_table(vote, factor, 4, 2)
     counts = np.zeros((4, 2))

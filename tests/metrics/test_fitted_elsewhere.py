@@ -9,10 +9,10 @@ import torch
 from unbraid import evaluate
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
-from unbraid.evaluation import Scoring
 from unbraid.metrics import DCI, MIG, SAP, AttributeVector, Explicitness, FactorVAEScore, ZDiff
 from unbraid.metrics.predicting.prediction_tasks import prediction_tasks
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.scoring import Scoring
 
 FITTED = [
     DCI(num_train=200, num_test=100),
@@ -40,7 +40,7 @@ def codes(seed, *, swapped=False, num_images=240, start=0):
 
 
 def of(metric, fitted_on, test, **options):
-    return evaluate(fitted_on, [metric], test=test, progress=False, **options)[0]
+    return evaluate(fitted_on, [metric], test=test, progress=False, **options).scores[0]
 
 
 @each
@@ -48,7 +48,7 @@ def test_what_holds_in_both_is_found(metric):
     score = of(metric, codes(0), codes(1))
     assert score.value > 0.9 or isinstance(metric, SAP | AttributeVector)
     assert "fitted on rows of 240 images, and tested on rows of 240 others." in score.notes
-    assert Scoring.of(score.scoring) == Scoring(part="test", fit="train")
+    assert Scoring.from_changes(score.scoring) == Scoring(part="test", fit="train")
 
 
 @each
@@ -66,7 +66,7 @@ def test_what_does_not_hold_in_the_test_codes_is_noticed(metric):
 
 def test_rows_come_from_where_they_should_and_keep_their_labels():
     fitted_on, test = codes(0), codes(1, num_images=60, start=1)
-    statistics = Statistics(fitted_on.joined(test), num_fitted=len(fitted_on))
+    statistics = Statistics(Codes.concat([fitted_on, test]), num_fitted=len(fitted_on))
     task = prediction_tasks(statistics, 100, 50, 0)[1]
     assert (len(task.train_labels), len(task.test_labels)) == (100, 50)
     first, second = (set(part.mean[:, 0].tolist()) for part in (fitted_on, test))
@@ -80,7 +80,7 @@ def test_weights_count_in_either_part():
     weights = torch.zeros(240, dtype=torch.float64)
     weights[:24] = 1.0
     fitted_on = replace(codes(0), weights=weights)
-    statistics = Statistics(fitted_on.joined(codes(1)), num_fitted=240)
+    statistics = Statistics(Codes.concat([fitted_on, codes(1)]), num_fitted=240)
     task = prediction_tasks(statistics, 100, 50, 0)[0]
     assert set(task.train_codes[:, 0].tolist()) <= set(fitted_on.mean[:24, 0].tolist())
     assert float(statistics.codes.weights[:240].sum()) == pytest.approx(240)
@@ -96,7 +96,7 @@ def test_metrics_that_fit_nothing_are_left_out():
 
 
 def test_factors_and_a_fraction_hold_for_both():
-    score = of(DCI(), codes(0), codes(1), factors=["b"], fraction=0.5)
+    score = of(DCI(), codes(0), codes(1), scoring=Scoring(factors=("b",), fraction=0.5))
     assert list(score.per_factor) == ["b"]
     assert any("rows of 120 images" in note for note in score.notes)
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.metrics.latent_codes import correlated_codes, grid, latents, random_codes
-from unbraid.metrics.estimators import Quantised, Sampled
+from unbraid.metrics.estimators import Quantized, Sampled
 from unbraid.metrics.indin import INDIN
 from unbraid.metrics.informativeness import Informativeness
 from unbraid.metrics.reductions.statistics import Statistics
@@ -52,7 +52,7 @@ def test_indin_at_k_averages_the_largest():
 def test_it_can_be_divided_by_the_entropy_in_bins():
     shared = Statistics(random_codes(1))
     plain, divided = (
-        torch.tensor(INDIN(Sampled(num_samples=100), normalise_bins=bins).of(shared).per_latent) for bins in (None, 50)
+        torch.tensor(INDIN(Sampled(num_samples=100), normalize_bins=bins).of(shared).per_latent) for bins in (None, 50)
     )
-    entropy = Informativeness(Quantised(num_bins=50)).of(shared).tables["latent_entropy"]
+    entropy = Informativeness(Quantized(num_bins=50)).of(shared).tables["latent_entropy"]
     torch.testing.assert_close(divided.double(), plain.double() / entropy, rtol=1e-6, atol=1e-9)

@@ -16,10 +16,10 @@ from sklearn.preprocessing import OneHotEncoder
 from tests.metrics.test_mig import grid, latents, random_codes
 from unbraid import Codes, evaluate
 from unbraid.errors import CodesError, SpecError
-from unbraid.evaluation.published import infomec
 from unbraid.metrics import InfoMEC
-from unbraid.metrics.estimators import Exact, Levels, MeansHistogram, Quantised
+from unbraid.metrics.estimators import Exact, Levels, MeansHistogram, Quantized
 from unbraid.metrics.predicting.convergence import quietly
+from unbraid.metrics.published import infomec
 from unbraid.metrics.reductions.statistics import Statistics
 
 
@@ -34,7 +34,7 @@ def blurred(seed=0, num_images=400):
 # Known answers
 
 
-@pytest.mark.parametrize("estimator", [Exact(), Quantised(), MeansHistogram()])
+@pytest.mark.parametrize("estimator", [Exact(), Quantized(), MeansHistogram()])
 def test_one_latent_for_each_factor_scores_one(estimator):
     score = InfoMEC(estimator, explicitness="in_sample")(grid(num_noise=1))
     assert (score.value, score.parts["compactness"].value) == pytest.approx((1, 1), abs=1e-2)
@@ -44,7 +44,7 @@ def test_one_latent_for_each_factor_scores_one(estimator):
 def test_a_latent_that_tells_two_factors_alike_has_no_modularity():
     a, b = np.arange(80) // 2 % 2, np.arange(80) % 2
     mean = np.stack([2.0 * a + b - 1.5, 2.0 * a + b - 1.5], axis=1)
-    score = InfoMEC(Quantised())(Codes.from_arrays(mean, np.zeros_like(mean), factors={"a": a, "b": b}))
+    score = InfoMEC(Quantized())(Codes.from_arrays(mean, np.zeros_like(mean), factors={"a": a, "b": b}))
     assert (score.value, score.parts["compactness"].value) == pytest.approx((0, 0), abs=1e-9)
 
 
@@ -98,8 +98,8 @@ def test_as_published_it_is_what_scikit_learn_computes(seed):
 
 def levels_of(z, num_levels=10):
     """The codes on ten levels from -1 to 1, the last latent on one."""
-    quantised = np.round((z - z.min(axis=0)) / np.ptp(z, axis=0) * (num_levels - 1)) / (num_levels - 1) * 2 - 1
-    return np.where(np.arange(z.shape[1]) == z.shape[1] - 1, 0.5, quantised)
+    quantized = np.round((z - z.min(axis=0)) / np.ptp(z, axis=0) * (num_levels - 1)) / (num_levels - 1) * 2 - 1
+    return np.where(np.arange(z.shape[1]) == z.shape[1] - 1, 0.5, quantized)
 
 
 def published_of_levels(z, v):
@@ -119,7 +119,7 @@ def published_of_levels(z, v):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_quantised_codes_are_scored_by_their_levels_as_published(seed):
+def test_quantized_codes_are_scored_by_their_levels_as_published(seed):
     z, v = blurred(seed, num_images=600)
     z[:, 1] *= 0.01  # a narrow latent is active too
     q = levels_of(z)

@@ -13,7 +13,7 @@ from tests.told import warned
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.information.posteriors import Draws
-from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised, Sampled
+from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized, Sampled
 from unbraid.metrics.info_mec import InfoMEC
 from unbraid.metrics.jemmig import JEMMIG
 from unbraid.metrics.med import MED
@@ -22,7 +22,7 @@ from unbraid.metrics.modularity import Modularity
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.rmig import RMIG
 
-ESTIMATORS = (Exact(), Quantised(), MeansHistogram(), Sampled())
+ESTIMATORS = (Exact(), Quantized(), MeansHistogram(), Sampled())
 METRICS = (MIG, RMIG, JEMMIG, Modularity)
 
 
@@ -146,7 +146,7 @@ def test_an_interval_is_the_spread_over_other_samples_of_images():
     """
     shared = [Statistics(codes_of(1000, seed)) for seed in range(60)]
     for metric in METRICS:
-        scores = [metric(Quantised(num_bins=20)).of(statistics) for statistics in shared]
+        scores = [metric(Quantized(num_bins=20)).of(statistics) for statistics in shared]
         spread = torch.tensor([score.value for score in scores]).std()
         claimed = torch.tensor([half_width(score) for score in scores]).mean() / 1.96
         assert float(claimed) == pytest.approx(float(spread), rel=0.25), metric
@@ -168,9 +168,9 @@ def test_repeated_images_narrow_it_exactly():
         assert half_width(metric()(codes)) == pytest.approx(2 * half_width(metric()(repeated)))
 
 
-def test_exact_and_quantised_estimators_have_nearly_the_same_interval():
+def test_exact_and_quantized_estimators_have_nearly_the_same_interval():
     codes = codes_of(500)
-    assert half_width(MIG()(codes)) == pytest.approx(half_width(MIG(Quantised())(codes)), rel=0.05)
+    assert half_width(MIG()(codes)) == pytest.approx(half_width(MIG(Quantized())(codes)), rel=0.05)
 
 
 def test_sampling_widens_it_by_the_error_of_the_draws():
@@ -197,7 +197,7 @@ def test_the_sampled_estimate_misses_quadrature_by_its_monte_carlo_error():
 def test_every_part_has_an_interval():
     for metric in (RMIG, JEMMIG):
         for estimator in ESTIMATORS:
-            part = metric(estimator)(random_codes(0)).parts["unnormalised"]
+            part = metric(estimator)(random_codes(0)).parts["unnormalized"]
             assert part.interval[0] < part.value < part.interval[1]
 
 
@@ -207,7 +207,7 @@ def test_every_part_has_an_interval():
 def test_wide_posteriors_are_settled_and_two_bins_are_not():
     codes = codes_of(2000)
     assert RMIG()(codes).settled is True
-    score = RMIG(Quantised(num_bins=2, low=-2.0, high=2.0))(codes)
+    score = RMIG(Quantized(num_bins=2, low=-2.0, high=2.0))(codes)
     assert score.settled is False
     assert "4 bins in place of 2" in score.notes[0]
 

@@ -9,7 +9,7 @@ import torch
 from tests.metrics.latent_codes import grid, prior_like, random_codes, with_noise
 from unbraid.codes import Codes
 from unbraid.errors import SpecError
-from unbraid.metrics.estimators import Quantised, Sampled
+from unbraid.metrics.estimators import Quantized, Sampled
 from unbraid.metrics.informative_latents import InformativeLatents
 from unbraid.metrics.informativeness import Informativeness
 
@@ -47,7 +47,7 @@ def test_every_estimator_finds_what_informativeness_says():
     drawn = Informativeness(Sampled(num_samples=2000))(codes)
     assert InformativeLatents(Sampled(num_samples=2000))(codes).value == sum(nats > 0.01 for nats in drawn.per_latent)
     still = dataclasses.replace(codes, std=torch.zeros_like(codes.std))
-    assert InformativeLatents(Quantised())(still).value == 3
+    assert InformativeLatents(Quantized())(still).value == 3
 
 
 def test_an_uncertain_latent_widens_the_interval():

@@ -12,7 +12,7 @@ from tests.metrics.latent_codes import correlated_codes, grid, latents, prior_li
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError, SpecError
 from unbraid.information.posteriors import Draws
-from unbraid.metrics.estimators import Exact, Neighbours, Quantised, Sampled
+from unbraid.metrics.estimators import Exact, Neighbors, Quantized, Sampled
 from unbraid.metrics.informativeness import Informativeness
 from unbraid.metrics.reductions.statistics import Statistics
 
@@ -37,7 +37,7 @@ def test_dense_gaussian_means_follow_the_channel_formula():
     assert sampled.interval[0] < expected < sampled.interval[1]
 
 
-@pytest.mark.parametrize("estimator", [Sampled(100), Exact(), Quantised()])
+@pytest.mark.parametrize("estimator", [Sampled(100), Exact(), Quantized()])
 def test_posteriors_equal_to_the_prior_say_nothing(estimator):
     score = Informativeness(estimator, conditional="mc")(prior_like(20, 2))
     assert score.value == pytest.approx(0, abs=1e-9)
@@ -45,7 +45,7 @@ def test_posteriors_equal_to_the_prior_say_nothing(estimator):
 
 
 def test_deterministic_codes_are_read_in_bins():
-    score = Informativeness(Quantised(num_bins=100))(grid((4, 3), std=0.0))
+    score = Informativeness(Quantized(num_bins=100))(grid((4, 3), std=0.0))
     assert score.per_latent == pytest.approx([math.log(4) / math.log(100), math.log(3) / math.log(100)])
     assert score.value == pytest.approx(math.log(12) / 2 / math.log(100))
     assert score.tables["informativeness"].tolist() == pytest.approx([math.log(4), math.log(3)])
@@ -54,7 +54,7 @@ def test_deterministic_codes_are_read_in_bins():
 
 def test_a_silent_latent_has_no_share_of_an_entropy_of_zero():
     codes = Codes(torch.zeros(5, 1, dtype=torch.float64), torch.zeros(5, 1, dtype=torch.float64))
-    assert Informativeness(Quantised())(codes).tables["share_of_entropy"].tolist() == [0]
+    assert Informativeness(Quantized())(codes).tables["share_of_entropy"].tolist() == [0]
 
 
 def test_two_latents_are_integrated_jointly():
@@ -108,7 +108,7 @@ def test_a_discrete_latent_counts_by_its_categories():
     codes = Codes(
         torch.zeros(20, 1, dtype=torch.float64), torch.ones(20, 1, dtype=torch.float64), probabilities=(table,)
     )
-    assert Informativeness(Quantised())(codes).per_latent == pytest.approx([0, 1], abs=1e-9)
+    assert Informativeness(Quantized())(codes).per_latent == pytest.approx([0, 1], abs=1e-9)
     assert Informativeness(Exact())(codes).per_latent == pytest.approx([0, math.log(4)], abs=1e-9)
     assert Informativeness(Sampled(num_samples=40), conditional="mc")(codes).value == pytest.approx(
         math.log(4), abs=1e-9
@@ -118,17 +118,17 @@ def test_a_discrete_latent_counts_by_its_categories():
 def test_draws_without_densities_are_counted_in_bins():
     samples = torch.tensor([0.0, 2.0], dtype=torch.float64).repeat(10)[None, :, None].expand(3, 20, 1)
     codes = Codes(samples.mean(dim=0), samples=samples)
-    assert Informativeness(Quantised())(codes).tables["informativeness"].tolist() == pytest.approx([math.log(2)])
+    assert Informativeness(Quantized())(codes).tables["informativeness"].tolist() == pytest.approx([math.log(2)])
 
 
 # Laws
 
 
 @given(seed=st.integers(0, 100), num_bins=st.integers(2, 60))
-def test_quantised_information_is_within_its_bounds(seed, num_bins):
+def test_quantized_information_is_within_its_bounds(seed, num_bins):
     """0 <= I(x, z_i) <= log N and log B; and bins lose, never add: no more than the exact value."""
     codes = random_codes(seed)
-    score = Informativeness(Quantised(num_bins=num_bins))(codes)
+    score = Informativeness(Quantized(num_bins=num_bins))(codes)
     told = score.tables["informativeness"]
     assert bool((told >= -1e-12).all())
     assert bool((told <= min(math.log(30), math.log(num_bins)) + 1e-12).all())
@@ -145,12 +145,12 @@ def test_on_the_same_draws_it_never_exceeds_log_n(seed):
 @given(seed=st.integers(0, 100))
 def test_finer_bins_never_say_less(seed):
     codes = random_codes(seed)
-    coarse, fine = (Informativeness(Quantised(num_bins=num))(codes).tables["informativeness"] for num in (20, 100))
+    coarse, fine = (Informativeness(Quantized(num_bins=num))(codes).tables["informativeness"] for num in (20, 100))
     assert bool((coarse <= fine + 1e-12).all())
 
 
 @settings(max_examples=6)
-@given(seed=st.integers(0, 100), estimator=st.sampled_from([Quantised(), Exact()]), order=st.permutations(range(3)))
+@given(seed=st.integers(0, 100), estimator=st.sampled_from([Quantized(), Exact()]), order=st.permutations(range(3)))
 def test_score_ignores_order_and_sign_of_latents_and_order_and_repetition_of_images(seed, estimator, order):
     """Bins are symmetric, and no random mean lies on an edge."""
     codes = random_codes(seed)
@@ -178,27 +178,27 @@ def test_on_the_same_draws_it_ignores_order_and_sign_of_latents_and_order_of_ima
 def test_few_bins_are_not_settled_and_many_are():
     codes = grid((40, 2), std=0.02)
     scattered = dataclasses.replace(codes, mean=codes.mean / 10 - 2)
-    coarse = Informativeness(Quantised(num_bins=4))(scattered)
+    coarse = Informativeness(Quantized(num_bins=4))(scattered)
     assert coarse.settled is False
     assert "8 bins in place of 4" in coarse.notes[0]
     # Sharp latents that every bin tells apart.
-    assert Informativeness(Quantised(num_bins=100))(grid((4, 3), std=0.0)).settled is True
+    assert Informativeness(Quantized(num_bins=100))(grid((4, 3), std=0.0)).settled is True
 
 
 def test_settings_of_a_score_are_those_that_mattered():
     codes = random_codes(0)
     assert Informativeness(Exact())(codes).settings == {"estimator": "exact", "quadrature": "direct"}
     assert "num_bins" not in Informativeness(Sampled(num_samples=50))(codes).settings
-    assert Informativeness(Quantised())(codes).settings["num_bins"] == 100
+    assert Informativeness(Quantized())(codes).settings["num_bins"] == 100
 
 
-@pytest.mark.parametrize("estimator", [Exact(), Quantised()])
+@pytest.mark.parametrize("estimator", [Exact(), Quantized()])
 def test_labels_are_not_read(estimator):
     codes = random_codes(0)
-    labelled = dataclasses.replace(
+    labeled = dataclasses.replace(
         codes, factors=(Labels("angle", torch.linspace(0, 1, 30)), Labels("v", torch.arange(30) % 2))
     )
-    assert Informativeness(estimator)(labelled).value == pytest.approx(
+    assert Informativeness(estimator)(labeled).value == pytest.approx(
         Informativeness(estimator)(codes).value, abs=1e-12
     )
 
@@ -207,15 +207,15 @@ def test_labels_are_not_read(estimator):
 
 
 def test_densities_of_deterministic_codes_are_refused_with_advice():
-    with pytest.raises(CodesError, match="quantised estimator"):
+    with pytest.raises(CodesError, match="quantized estimator"):
         Informativeness(Exact())(grid(std=0.0))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"estimator": Neighbours()}, "reads entropies of latents"),
-        ({"estimator": Quantised(), "density_floor": 1e-8}, r"density_floor is for Sampled\(\)"),
+        ({"estimator": Neighbors()}, "reads entropies of latents"),
+        ({"estimator": Quantized(), "density_floor": 1e-8}, r"density_floor is for Sampled\(\)"),
         ({"density_floor": 1e-8}, "conditional='mc'"),
     ],
 )

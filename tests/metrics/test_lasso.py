@@ -4,9 +4,9 @@ import pytest
 import torch
 from sklearn.linear_model import Lasso as Reference
 
+from unbraid.metrics.intervals import resampled_weights
 from unbraid.metrics.predicting import lasso as module
 from unbraid.metrics.predicting.lasso import lasso
-from unbraid.metrics.reductions.bootstrap import resampled_weights
 
 
 def data(seed=0, num_rows=60):
@@ -22,14 +22,14 @@ def data(seed=0, num_rows=60):
 def test_raw_weights_are_those_of_scikit_learn(seed, alpha):
     x, y = data(seed)
     reference = Reference(alpha=alpha, max_iter=100_000, tol=1e-12, random_state=0).fit(x.numpy(), y.numpy())
-    found = lasso(x, y, alpha, standardise=False)
+    found = lasso(x, y, alpha, standardize=False)
     torch.testing.assert_close(found.weights[0], torch.from_numpy(reference.coef_), atol=1e-6, rtol=1e-6)
     torch.testing.assert_close(
         found.predict(x)[0], torch.from_numpy(reference.predict(x.numpy())), atol=1e-6, rtol=1e-6
     )
 
 
-def test_standardised_weights_ignore_scale_and_offset():
+def test_standardized_weights_ignore_scale_and_offset():
     x, y = data()
     found = lasso(x, y, 0.01).weights
     torch.testing.assert_close(
@@ -56,8 +56,8 @@ def test_copies_of_a_latent_share_its_weight():
 def test_a_constant_latent_gets_no_weight():
     x, y = data()
     x[:, 1] = 1e6 + 0.1
-    for standardise in (True, False):
-        assert float(lasso(x, y, 0.002, standardise=standardise).weights[0, 1]) == 0
+    for standardize in (True, False):
+        assert float(lasso(x, y, 0.002, standardize=standardize).weights[0, 1]) == 0
 
 
 def test_a_constant_label_leaves_nothing_to_weigh():
@@ -82,7 +82,7 @@ def test_more_latents_than_rows_are_fitted_as_well_as_can_be(monkeypatch):
         return float(residual.square().mean() / 2 + 0.002 * weights.abs().sum())
 
     reference = Reference(alpha=0.002, max_iter=1_000_000, tol=1e-10, random_state=0).fit(x.numpy(), y.numpy())
-    found = objective(lasso(x, y, 0.002, standardise=False).weights[0])
+    found = objective(lasso(x, y, 0.002, standardize=False).weights[0])
     assert found == pytest.approx(objective(torch.from_numpy(reference.coef_)), rel=1e-3)
     assert len(solves) <= 100  # one in ten sweeps
 

@@ -7,11 +7,11 @@ import torch
 
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
-from unbraid.evaluation.chance_shares import factor_shares, known_shares
-from unbraid.evaluation.latent_readings import read_latents
-from unbraid.evaluation.usage import informativeness
 from unbraid.metrics import MIG, Score
-from unbraid.metrics.estimators import MeansHistogram, Quantised, Sampled
+from unbraid.metrics.chance_shares import factor_shares, known_shares
+from unbraid.metrics.estimators import MeansHistogram, Quantized, Sampled
+from unbraid.metrics.latent_readings import read_latents
+from unbraid.metrics.unused_latents import informativeness
 
 
 def score(information, entropy):
@@ -117,7 +117,7 @@ def test_chance_is_that_of_images_that_may_be_drawn():
     assert all(0 <= share <= 1 for reading in read_latents(codes, MIG()(codes)) for _, share in reading.follows)
 
 
-@pytest.mark.parametrize("estimator", [Quantised(), MeansHistogram(), Sampled(num_samples=100)])
+@pytest.mark.parametrize("estimator", [Quantized(), MeansHistogram(), Sampled(num_samples=100)])
 def test_chance_is_taken_off_only_as_the_score_was_estimated(estimator):
     rng = np.random.default_rng(0)
     v = rng.integers(0, 20, 200)

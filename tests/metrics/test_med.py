@@ -15,10 +15,10 @@ from unbraid.codes import Codes, Labels
 from unbraid.errors import SpecError
 from unbraid.information.means_histogram import histogram_bins
 from unbraid.metrics import MED
-from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised
+from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized
 
 
-@pytest.mark.parametrize("estimator", [Exact(), Quantised(), MeansHistogram()])
+@pytest.mark.parametrize("estimator", [Exact(), Quantized(), MeansHistogram()])
 def test_one_latent_for_each_factor_scores_one(estimator):
     score = MED(estimator)(grid(num_noise=2))
     assert score.value == pytest.approx(1, abs=1e-2)
@@ -29,7 +29,7 @@ def test_a_latent_of_two_factors_alike_scores_zero():
     a, b = torch.arange(4) // 2, torch.arange(4) % 2
     mean = (2.0 * a + b - 1.5)[:, None].double()
     codes = Codes(mean, torch.zeros(4, 1).double(), factors=(Labels("a", a), Labels("b", b)))
-    assert MED(Quantised())(codes).value == pytest.approx(0, abs=1e-9)
+    assert MED(Quantized())(codes).value == pytest.approx(0, abs=1e-9)
 
 
 def slow(codes, num_bins, num_top=None):
@@ -110,4 +110,4 @@ def test_dead_latents_leave_the_completeness_of_a_factor_that_one_latent_holds()
     mean = torch.zeros(40, 10).double()
     mean[:, 0] = 3.0 * a
     codes = Codes(mean, torch.full((40, 10), 0.3).double(), factors=(Labels("a", a), Labels("b", b)))
-    assert MED(Quantised())(codes).per_factor["a"] == pytest.approx(1, abs=1e-6)
+    assert MED(Quantized())(codes).per_factor["a"] == pytest.approx(1, abs=1e-6)

@@ -12,12 +12,14 @@ from tests.metrics.test_mig import grid
 from tests.told import warned
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
-from unbraid.evaluation.score_json import score_from_json, score_to_json
+from unbraid.metrics.correlations import Correlations
 from unbraid.metrics.dci import DCI
 from unbraid.metrics.dcimig import DCIMIG
-from unbraid.metrics.estimators import MeansHistogram, Neighbours, Quantised
+from unbraid.metrics.estimators import MeansHistogram, Neighbors, Quantized
 from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation
 from unbraid.metrics.info_mec import InfoMEC
+from unbraid.metrics.irs import IRS
+from unbraid.metrics.mcc import MCC
 from unbraid.metrics.med import MED
 from unbraid.metrics.metric import ADVICE, Feature, Interval, Metric, Score, Value, features
 from unbraid.metrics.mig import MIG
@@ -26,6 +28,7 @@ from unbraid.metrics.minimality import Minimality
 from unbraid.metrics.modularity import Modularity
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sap import SAP
+from unbraid.metrics.score_json import score_from_json, score_to_json
 from unbraid.metrics.zdiff import ZDiff
 
 
@@ -67,8 +70,8 @@ def with_everything() -> dict[Feature, Codes]:
 
 
 def test_settings_are_the_fields():
-    assert MIG(Quantised(num_bins=50)).settings == {
-        "estimator": "quantised",
+    assert MIG(Quantized(num_bins=50)).settings == {
+        "estimator": "quantized",
         "num_bins": 50,
         "low": -4.0,
         "high": 4.0,
@@ -95,10 +98,10 @@ def test_what_a_metric_does_not_take_it_refuses_by_name_with_advice(feature):
 @pytest.mark.parametrize("metric", [InfoMEC, MED, MIGSup, DCIMIG, Minimality])
 def test_what_is_advised_for_a_deterministic_encoder_is_taken(metric):
     means = with_everything()["means without std"]
-    with pytest.raises(CodesError, match=r"takes MeansHistogram\(\) or Neighbours\(\), or a std of 0 and Quantised"):
+    with pytest.raises(CodesError, match=r"takes MeansHistogram\(\) or Neighbors\(\), or a std of 0 and Quantized"):
         metric()(means)
     assert metric(MeansHistogram())(means).value > 0
-    assert metric(Quantised())(dataclasses.replace(means, std=torch.zeros_like(means.mean))).value > 0
+    assert metric(Quantized())(dataclasses.replace(means, std=torch.zeros_like(means.mean))).value > 0
 
 
 def test_the_factors_at_fault_are_named():
@@ -129,10 +132,10 @@ def test_a_constant_factor_is_named_in_a_warning_and_in_a_note():
 
 
 def test_a_value_has_an_interval_cut_at_its_bounds():
-    assert Value.of(0.5, 0.1).interval == pytest.approx((0.5 - 0.1959964, 0.5 + 0.1959964))
-    assert Value.of(0.95, 0.1, (0.0, 1.0)).interval == pytest.approx((0.95 - 0.1959964, 1.0))
-    assert Value.of(math.nan, 0.1).interval is None
-    assert Value.of(0.5, math.nan).interval is None
+    assert Value.from_standard_error(0.5, 0.1).interval == pytest.approx((0.5 - 0.1959964, 0.5 + 0.1959964))
+    assert Value.from_standard_error(0.95, 0.1, (0.0, 1.0)).interval == pytest.approx((0.95 - 0.1959964, 1.0))
+    assert Value.from_standard_error(math.nan, 0.1).interval is None
+    assert Value.from_standard_error(0.5, math.nan).interval is None
 
 
 def test_numbers_whose_squares_overflow_are_refused():
@@ -192,7 +195,7 @@ def noted(metric, codes):
     return [note for note in metric(codes).notes if "given as floats" in note]
 
 
-@pytest.mark.parametrize("metric", [SAP(), DCI("boosted_trees", num_trees=2), Modularity(Neighbours())], ids=str)
+@pytest.mark.parametrize("metric", [SAP(), DCI("boosted_trees", num_trees=2), Modularity(Neighbors())], ids=str)
 def test_whole_numbers_given_as_floats_are_noted_where_that_changes_the_score(metric):
     numbers = torch.arange(20) % 4
     [note] = noted(metric, whole_floats(numbers.double()))
@@ -214,7 +217,27 @@ def test_measurements_are_not_taken_for_whole_numbers():
 
 
 def test_a_value_that_leaves_its_bounds_by_rounding_is_put_back():
-    assert Value.of(1 + 6e-14, 0.0, (0.0, 1.0)) == Value(1.0, (1.0, 1.0))
-    assert Value.of(-1e-12, 0.1, (0.0, 1.0)).value == 0
-    assert Value.of(1.1, 0.0, (0.0, 1.0)).value == 1.1  # no rounding, which a test of the metric has to find
-    assert math.isnan(Value.of(math.nan, 0.1, (0.0, 1.0)).value)
+    assert Value.from_standard_error(1 + 6e-14, 0.0, (0.0, 1.0)) == Value(1.0, (1.0, 1.0))
+    assert Value.from_standard_error(-1e-12, 0.1, (0.0, 1.0)).value == 0
+    assert (
+        Value.from_standard_error(1.1, 0.0, (0.0, 1.0)).value == 1.1
+    )  # no rounding, which a test of the metric has to find
+    assert math.isnan(Value.from_standard_error(math.nan, 0.1, (0.0, 1.0)).value)
+
+
+@pytest.mark.parametrize(
+    "metric", [MCC(), Minimality(), IRS(), Correlations()], ids=lambda metric: type(metric).__name__
+)
+def test_a_score_of_a_few_images_carries_a_note(metric):
+    """Two points lie on a line: all correlations are 1."""
+    few, enough = (
+        Codes(grid().mean[:n], grid().std[:n], factors=tuple(f[:n] for f in grid().factors)) for n in (2, 12)
+    )
+    assert any("of 2 images" in note for note in metric(few).notes)
+    assert not any("images, chance" in note for note in metric(enough).notes)
+
+
+def test_a_factor_that_is_known_in_a_few_images_is_named():
+    known = torch.arange(40) < 3
+    codes = Codes(torch.arange(80.0).reshape(40, 2).sin(), factors=(Labels("a", torch.arange(40) % 2, known),))
+    assert any("a is known in 3 images" in note for note in MCC()(codes).notes)

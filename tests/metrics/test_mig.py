@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError, SpecError
 from unbraid.information.posteriors import Draws
-from unbraid.metrics.estimators import Exact, MeansHistogram, Neighbours, Quantised, Sampled
+from unbraid.metrics.estimators import Exact, MeansHistogram, Neighbors, Quantized, Sampled
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.reductions.statistics import Statistics
 
-ESTIMATORS = (Exact(), Quantised(), MeansHistogram())  # all but the sampled one, which is known to its error only
+ESTIMATORS = (Exact(), Quantized(), MeansHistogram())  # all but the sampled one, which is known to its error only
 
 
 def grid(std=0.05, num_noise=0):
@@ -68,14 +68,14 @@ def test_a_rotated_code_scores_zero(estimator):
     assert MIG(estimator)(square).value == pytest.approx(0, abs=0.05)
 
 
-@pytest.mark.parametrize("estimator", [Exact(), Quantised()])
+@pytest.mark.parametrize("estimator", [Exact(), Quantized()])
 def test_posteriors_equal_to_the_prior_score_zero(estimator):
     codes = grid()
     collapsed = Codes(torch.zeros_like(codes.mean), torch.ones_like(codes.mean), factors=codes.factors)
     assert MIG(estimator)(collapsed).value == pytest.approx(0, abs=1e-12)
 
 
-def test_the_normaliser_is_the_entropy_of_the_labels_as_they_are():
+def test_the_normalizer_is_the_entropy_of_the_labels_as_they_are():
     """A 10/90 factor read without error scores 1; with log 2 in place of H(v), as in the authors' code, it would score
     0.47.
     """
@@ -98,7 +98,7 @@ def test_a_noisy_mean_counts_for_the_histogram_alone():
 
 
 def test_the_authors_code_counts_every_value_once():
-    """Their normaliser is log |V| and their H(z | v) a plain mean over values: on a 10/90 factor, H(v) / log 2 = 0.47
+    """Their normalizer is log |V| and their H(z | v) a plain mean over values: on a 10/90 factor, H(v) / log 2 = 0.47
     in place of 1.
 
     The same factor with a blurred reading shows the other half: z is 0 or 1 by the label, with std 0.01 where v = 0 and
@@ -143,7 +143,7 @@ def test_the_sampled_estimator_takes_draws():
 
 def test_deterministic_codes_are_scored_in_bins():
     codes = grid(std=0.0)
-    assert MIG(Quantised())(codes).value == pytest.approx(1)
+    assert MIG(Quantized())(codes).value == pytest.approx(1)
 
 
 def test_settings_of_a_score_are_those_that_mattered():
@@ -151,7 +151,7 @@ def test_settings_of_a_score_are_those_that_mattered():
     assert MIG()(grid()).settings == own | {"estimator": "exact", "quadrature": "direct"}
     assert MIG(MeansHistogram())(grid()).settings == own | {"estimator": "means_histogram", "num_bins": 20}
     bins = {"num_bins": 100, "low": -4.0, "high": 4.0, "masses": "erf_edge"}
-    assert MIG(Quantised())(grid()).settings == own | {"estimator": "quantised"} | bins
+    assert MIG(Quantized())(grid()).settings == own | {"estimator": "quantized"} | bins
     assert MIG(Sampled(num_samples=50))(grid()).settings == own | {
         "estimator": "sampled",
         "num_samples": 50,
@@ -283,7 +283,7 @@ def test_draws_without_densities_are_counted_in_bins():
     noise = torch.randn(50, 20, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     drawn = dataclasses.replace(codes, std=None, samples=codes.mean + 0.05 * noise)
     # 1000 draws in some 20 bins leave the wrong latent about 0.03 nats.
-    assert MIG(Quantised())(drawn).value == pytest.approx(1, abs=0.03)
+    assert MIG(Quantized())(drawn).value == pytest.approx(1, abs=0.03)
 
 
 # What it refuses and warns of
@@ -300,30 +300,30 @@ def test_codes_without_factors_are_refused():
         MIG()(dataclasses.replace(grid(), factors=()))
 
 
-@pytest.mark.parametrize("estimator", [Exact(), Quantised(), Sampled()])
+@pytest.mark.parametrize("estimator", [Exact(), Quantized(), Sampled()])
 def test_codes_of_means_alone_are_refused_with_advice(estimator):
     with pytest.raises(CodesError, match="Give std or log_var"):
         MIG(estimator)(dataclasses.replace(grid(), std=None))
 
 
 def test_a_std_of_zero_is_refused_by_the_exact_estimator():
-    with pytest.raises(CodesError, match="quantised estimator"):
+    with pytest.raises(CodesError, match="quantized estimator"):
         MIG()(grid(std=0.0))
 
 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: MIG("quantised"), "estimator is 'quantised'; expected an Estimator"),
+        (lambda: MIG("quantized"), "estimator is 'quantized'; expected an Estimator"),
         (lambda: MIG(value_weights="log"), "frequency, uniform"),
         (lambda: Sampled(1), "num_samples is 1"),
         (lambda: Exact(quadrature="fast"), "auto, direct, binned"),
-        (lambda: Quantised(masses="erf"), "erf_edge, erf_renorm, rectangle"),
-        (lambda: Quantised(1), r"num_bins is 1; expected 2 to 100,000 \(the default is 100\)"),
+        (lambda: Quantized(masses="erf"), "erf_edge, erf_renorm, rectangle"),
+        (lambda: Quantized(1), r"num_bins is 1; expected 2 to 100,000 \(the default is 100\)"),
         (lambda: MeansHistogram(1), "num_bins is 1; expected 2 to"),
-        (lambda: Quantised(low=4.0, high=-4.0), "the smaller first"),
-        (lambda: Neighbours(k=0), "k is 0; expected 1 to"),
-        (lambda: MIG(Neighbours(), value_weights="uniform"), "MIG reads entropies of latents, and Neighbours"),
+        (lambda: Quantized(low=4.0, high=-4.0), "the smaller first"),
+        (lambda: Neighbors(k=0), "k is 0; expected 1 to"),
+        (lambda: MIG(Neighbors(), value_weights="uniform"), "MIG reads entropies of latents, and Neighbors"),
     ],
 )
 def test_impossible_settings_are_refused(build, message):

@@ -15,12 +15,12 @@ from unbraid.codes import Codes, Labels
 from unbraid.errors import SpecError
 from unbraid.information.means_histogram import histogram_bins
 from unbraid.metrics import MIG, MIGSup
-from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised
+from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized
 
 # Known answers
 
 
-@pytest.mark.parametrize("estimator", [Exact(), Quantised(), MeansHistogram()])
+@pytest.mark.parametrize("estimator", [Exact(), Quantized(), MeansHistogram()])
 def test_one_factor_for_each_latent_scores_one(estimator):
     assert MIGSup(estimator)(grid()).value == pytest.approx(1, abs=1e-3)
 
@@ -30,8 +30,8 @@ def test_a_latent_that_names_two_bits_alike_scores_zero_where_mig_is_one():
     a, b = torch.arange(4) // 2, torch.arange(4) % 2
     mean = torch.stack([2.0 * a + b - 1.5, torch.zeros(4)], dim=1).double()
     codes = Codes(mean, torch.zeros(4, 2).double(), factors=(Labels("a", a), Labels("b", b)))
-    assert MIG(Quantised())(codes).value == pytest.approx(1, abs=1e-9)
-    assert MIGSup(Quantised())(codes).value == pytest.approx(0, abs=1e-9)
+    assert MIG(Quantized())(codes).value == pytest.approx(1, abs=1e-9)
+    assert MIGSup(Quantized())(codes).value == pytest.approx(0, abs=1e-9)
 
 
 def test_shares_of_the_entropy_are_compared_and_not_nats():
@@ -39,7 +39,7 @@ def test_shares_of_the_entropy_are_compared_and_not_nats():
     a, b = torch.arange(8) % 4, torch.arange(8) // 4
     mean = (2.0 * (a % 2) + b - 1.5)[:, None].double()
     codes = Codes(mean, torch.zeros(8, 1).double(), factors=(Labels("a", a), Labels("b", b)))
-    assert MIGSup(Quantised())(codes).value == pytest.approx(0.5, abs=1e-9)
+    assert MIGSup(Quantized())(codes).value == pytest.approx(0.5, abs=1e-9)
 
 
 def test_it_agrees_with_scikit_learn_on_binned_means():

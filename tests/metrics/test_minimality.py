@@ -13,12 +13,12 @@ from tests.metrics.test_mig import grid, latents, random_codes
 from unbraid.codes import Codes, Labels
 from unbraid.errors import SpecError
 from unbraid.metrics import MIG, Minimality
-from unbraid.metrics.estimators import Exact, MeansHistogram, Neighbours, Quantised
+from unbraid.metrics.estimators import Exact, MeansHistogram, Neighbors, Quantized
 
 # Known answers
 
 
-@pytest.mark.parametrize("estimator", [Exact(), Quantised(), MeansHistogram()])
+@pytest.mark.parametrize("estimator", [Exact(), Quantized(), MeansHistogram()])
 def test_a_latent_that_names_a_factor_and_nothing_else_is_minimal_and_sufficient(estimator):
     score = Minimality(estimator)(grid())
     assert (score.value, score.parts["sufficiency"].value) == pytest.approx((1, 1), abs=1e-2)
@@ -98,6 +98,6 @@ def test_dead_latents_are_left_out_or_count_zero():
 
 def test_it_asks_for_entropies_and_a_sane_threshold():
     with pytest.raises(SpecError, match="finds mutual information alone"):
-        Minimality(Neighbours())
+        Minimality(Neighbors())
     with pytest.raises(SpecError, match="expected nats, 0 or more"):
         Minimality(threshold=-1.0)

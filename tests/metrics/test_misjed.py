@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from tests.metrics.latent_codes import grid, latents, random_codes, rows
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
-from unbraid.information.quantised import Bins, quantise
-from unbraid.metrics.estimators import Quantised
+from unbraid.information.quantized import Bins, quantize
+from unbraid.metrics.estimators import Quantized
 from unbraid.metrics.misjed import MISJED
 
 
 def by_hand(codes, num_bins):
     """Marginals from the posteriors' masses, the joint counted by numpy."""
     edges = np.linspace(-4, 4, num_bins + 1)
-    marginal = quantise(codes.mean, codes.std, Bins(num_bins)).mean(dim=0).numpy()
+    marginal = quantize(codes.mean, codes.std, Bins(num_bins)).mean(dim=0).numpy()
     places = np.clip(np.digitize(codes.mean.numpy(), edges) - 1, 0, num_bins - 1)
 
     def entropy(p):
@@ -43,7 +43,7 @@ def by_hand(codes, num_bins):
 @given(seed=st.integers(0, 100), num_bins=st.sampled_from([2, 7, 50]))
 def test_it_is_the_slow_count(seed, num_bins):
     codes = random_codes(seed)
-    score = MISJED(Quantised(num_bins=num_bins))(codes)
+    score = MISJED(Quantized(num_bins=num_bins))(codes)
     expected = by_hand(codes, num_bins)
     assert score.tables["misjed"].numpy() == pytest.approx(expected, abs=1e-9)
     assert score.value == pytest.approx(expected[np.triu_indices(3, 1)].mean() / (2 * math.log(num_bins)), abs=1e-9)
@@ -58,7 +58,7 @@ def test_deterministic_independent_latents_score_zero():
 
 
 def test_deterministic_copies_score_their_entropy():
-    score = MISJED(Quantised(num_bins=50))(latents(grid((4,), std=0.0), [0, 0]))
+    score = MISJED(Quantized(num_bins=50))(latents(grid((4,), std=0.0), [0, 0]))
     assert score.value == pytest.approx(math.log(4) / (2 * math.log(50)))
 
 
@@ -97,7 +97,7 @@ def test_weights_count_like_repetitions():
 
 
 def test_the_interval_is_as_wide_as_the_spread_of_other_samples():
-    scores = [MISJED(Quantised(num_bins=10))(random_codes(seed, num_images=400)) for seed in range(60)]
+    scores = [MISJED(Quantized(num_bins=10))(random_codes(seed, num_images=400)) for seed in range(60)]
     spread = stats.stdev(score.value for score in scores)
     error = stats.mean((score.interval[1] - score.interval[0]) / 2 / 1.96 for score in scores)
     assert 0.7 * spread < error < 1.5 * spread
@@ -105,8 +105,8 @@ def test_the_interval_is_as_wide_as_the_spread_of_other_samples():
 
 def test_labels_are_not_read():
     codes = random_codes(0)
-    labelled = dataclasses.replace(codes, factors=(Labels("angle", torch.linspace(0, 1, 30)),))
-    assert MISJED()(labelled).value == MISJED()(codes).value
+    labeled = dataclasses.replace(codes, factors=(Labels("angle", torch.linspace(0, 1, 30)),))
+    assert MISJED()(labeled).value == MISJED()(codes).value
 
 
 def test_draws_without_densities_are_counted():
@@ -114,13 +114,13 @@ def test_draws_without_densities_are_counted():
     codes = random_codes(0)
     samples = codes.mean + codes.std * torch.randn(200, 30, 3, dtype=torch.float64, generator=generator)
     drawn = Codes(samples.mean(dim=0), samples=samples)
-    assert MISJED(Quantised(num_bins=10))(drawn).value == pytest.approx(
-        MISJED(Quantised(num_bins=10))(codes).value, abs=0.05
+    assert MISJED(Quantized(num_bins=10))(drawn).value == pytest.approx(
+        MISJED(Quantized(num_bins=10))(codes).value, abs=0.05
     )
 
 
 def test_whether_more_bins_would_move_it_is_told():
-    score = MISJED(Quantised(num_bins=20))(random_codes(0))
+    score = MISJED(Quantized(num_bins=20))(random_codes(0))
     assert score.settled is False
     assert "40 bins in place of 20" in score.notes[0]
     assert MISJED()(grid((4, 3), std=0.0)).settled is True

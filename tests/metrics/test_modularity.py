@@ -10,10 +10,10 @@ import torch
 from tests.metrics.test_mig import grid, latents, random_codes
 from unbraid.codes import Codes, Labels
 from unbraid.errors import SpecError
-from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised, Sampled
+from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized, Sampled
 from unbraid.metrics.modularity import Modularity
 
-ESTIMATORS = (Exact(), Quantised(), MeansHistogram(), Sampled())
+ESTIMATORS = (Exact(), Quantized(), MeansHistogram(), Sampled())
 
 
 # Known answers

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 import torch
 
-from unbraid.events import Event, listening
+from unbraid._internal.progress import Event, listening
 from unbraid.metrics.predicting.on_cores import on_cores
 
 

@@ -10,10 +10,10 @@ from tests.metrics.latent_codes import correlated_codes, grid, latents, random_c
 from unbraid import evaluate
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
-from unbraid.evaluation.selection import select
 from unbraid.metrics.estimators import Sampled
 from unbraid.metrics.pairwise_information import PairwiseInformation
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.selection import select
 from unbraid.metrics.separability import Separability
 
 FEW = Sampled(num_samples=100)
@@ -139,7 +139,7 @@ def test_it_is_computed_where_it_is_asked_for_by_name():
     assert "pairwise-information" not in select("all").metrics
     assert "pairwise-information" not in select("unsupervised").metrics
     card = evaluate(random_codes(0), "pairwise-information:sampled:num_samples=50")
-    assert card[0].tables["shared"].shape == (3, 3)
+    assert card.scores[0].tables["shared"].shape == (3, 3)
 
 
 def test_more_pairs_than_fit_into_memory_are_refused_with_the_number_of_draws_that_do():

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from unbraid import sampling
+from unbraid._internal import row_draws
 from unbraid.codes import Codes, Labels
+from unbraid.metrics.intervals import NUM_RESAMPLES, spread
 from unbraid.metrics.reductions import pearson
-from unbraid.metrics.reductions.bootstrap import NUM_RESAMPLES, spread
-from unbraid.metrics.reductions.pearson import correlate, correlate_with_factors, standardised
+from unbraid.metrics.reductions.pearson import correlate, correlate_with_factors, standardized
 
 GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(500, 3, dtype=torch.float64, generator=GENERATOR)
@@ -57,9 +57,9 @@ def test_resamples_add_what_each_image_adds(monkeypatch):
     p = 1 + torch.arange(500) % 3
     p = p / p.sum().double()
     found = correlate(X, Y, p)
-    u, v = standardised(X, p), standardised(Y, p)
+    u, v = standardized(X, p), standardized(Y, p)
     influence = u[:, :, None] * v[:, None] - found.matrix * (u.square()[:, :, None] + v.square()[:, None]) / 2
-    noise = sampling.normal((NUM_RESAMPLES, 500), 0, "correlations")
+    noise = row_draws.normal((NUM_RESAMPLES, 500), 0, "correlations")
     expected = (found.matrix + torch.einsum("rn,nij->rij", noise * p, influence)).clamp(-1, 1)
     torch.testing.assert_close(found.resampled(), expected)
     monkeypatch.setattr(pearson, "_BLOCK_NUMBERS", 3_000)

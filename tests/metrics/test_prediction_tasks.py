@@ -1,4 +1,4 @@
-"""Rows to fit on and rows to test on: disjoint, labelled, and enough of them."""
+"""Rows to fit on and rows to test on: disjoint, labeled, and enough of them."""
 
 import pytest
 import torch

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from unbraid import sampling
+from unbraid._internal import row_draws
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask
 from unbraid.metrics.predicting.probes import Probe, ProbeTraining, _Fleet, trained_probes
 
@@ -14,7 +14,7 @@ SHORT = ProbeTraining(num_steps=15, batch_size=16, learning_rate=0.05)
 
 
 def task(num_train=40, num_latents=3, num_values=3, seed=0):
-    codes = sampling.normal((num_train + 20, num_latents), seed, "test/codes")
+    codes = row_draws.normal((num_train + 20, num_latents), seed, "test/codes")
     labels = (codes[:, 0] * 1.3 + 0.3 * codes[:, 1]).clamp(-1, 1).mul(num_values / 2).round().long()
     labels = 5 * (labels - labels.min())
     return PredictionTask("v", codes[:num_train], labels[:num_train], codes[num_train:], labels[num_train:])
@@ -57,9 +57,9 @@ def modules(probe, weights):
 def test_it_is_torchs_adam_on_torchs_layers(hidden, classifies):
     probe = Probe(task(), hidden, classifies)
     net = modules(probe, _Fleet.of([probe], CPU).initial_weights(SHORT.seed))
-    optimiser = torch.optim.Adam(net.parameters(), lr=SHORT.learning_rate)
+    optimizer = torch.optim.Adam(net.parameters(), lr=SHORT.learning_rate)
     decay = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: (1 + math.cos(math.pi * step / SHORT.num_steps)) / 2
+        optimizer, lambda step: (1 + math.cos(math.pi * step / SHORT.num_steps)) / 2
     )
     train, test = probe.task.train_codes, probe.task.test_codes
     mean, std = train.mean(dim=0), train.std(dim=0, correction=0)
@@ -67,9 +67,9 @@ def test_it_is_torchs_adam_on_torchs_layers(hidden, classifies):
     targets = probe.targets().long() if classifies else probe.targets()[:, None]
     for step in range(SHORT.num_steps):
         rows = (SHORT.batch(step) * len(train)).long()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss_of(net(((train - mean) / std)[rows]), targets[rows]).backward()
-        optimiser.step()
+        optimizer.step()
         decay.step()
     expected = probe.losses(net((test - mean) / std).detach())
     (found,) = trained_probes([probe], SHORT, CPU)

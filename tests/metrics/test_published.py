@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 from unbraid import Codes, evaluate
+from unbraid.codes import CodesOptions
+from unbraid.config import text_of
 from unbraid.errors import SpecError
-from unbraid.evaluation.published import chen, disdiff, disentanglement_lib, do_tran, infomec, kumar, like
 from unbraid.metrics.estimators import MeansHistogram, Sampled
 from unbraid.metrics.info_mec import InfoMEC
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.modularity import Modularity
+from unbraid.metrics.published import chen, disdiff, disentanglement_lib, do_tran, infomec, kumar, like
 from unbraid.metrics.zdiff import ZDiff
-from unbraid.recipes import text_of
 
 
 @pytest.mark.parametrize("code", [disentanglement_lib, chen, kumar, do_tran, infomec, disdiff])
@@ -44,7 +45,7 @@ def test_chen_divides_by_the_log_of_the_number_of_values():
     codes = Codes.from_arrays(np.stack([rare * 8.0 - 4, np.zeros(1000)], axis=1), np.full((1000, 2), 0.1), factors=rare)
     (theirs,) = (metric for metric in chen() if isinstance(metric, MIG))
     # A perfect code of a factor that is 1 in 10: its information is H = 0.325 nats, of log 2 = 0.693.
-    assert evaluate(codes, [MIG()])[0].value == pytest.approx(1.0, abs=1e-6)
+    assert evaluate(codes, [MIG()]).scores[0].value == pytest.approx(1.0, abs=1e-6)
     assert theirs(codes).value != pytest.approx(1.0, abs=0.1)
 
 
@@ -87,7 +88,9 @@ def test_kumar_and_others_score_shape_by_its_number_and_every_image():
     mean = np.stack([shape + 0.1 * rng.normal(size=1200), side + 0.1 * rng.normal(size=1200), 1e-3 * shape], axis=1)
     factors = {"shape": shape, "side": side}
     train, test = (
-        Codes.from_arrays(mean[rows], factors={k: v[rows] for k, v in factors.items()}, unordered=["shape"])
+        Codes.from_arrays(
+            mean[rows], factors={k: v[rows] for k, v in factors.items()}, options=CodesOptions(unordered=["shape"])
+        )
         for rows in (slice(900), slice(900, None))
     )
     few = [dataclasses.replace(m, num_train=300, num_test=100) if isinstance(m, ZDiff) else m for m in kumar()]

@@ -9,7 +9,7 @@ from tests.metrics.latent_codes import random_codes, with_noise
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
 from unbraid.metrics import MISJED, Informativeness, RankedPairs
-from unbraid.metrics.estimators import Quantised
+from unbraid.metrics.estimators import Quantized
 
 
 def test_two_latents_of_noise_have_twice_their_entropy():
@@ -18,7 +18,7 @@ def test_two_latents_of_noise_have_twice_their_entropy():
     """
     codes = with_noise(random_codes(0, num_images=200, num_latents=3), 3)
     entropy = 0.5 * math.log(2 * math.pi * math.e) - math.log(0.08)
-    score = RankedPairs(Quantised(masses="rectangle"))(codes)
+    score = RankedPairs(Quantized(masses="rectangle"))(codes)
     for pair in ("-1,-2", "-1,-3"):
         assert score.parts[pair].value == pytest.approx(2 * entropy, abs=2e-3)
         assert score.parts[pair].value == pytest.approx(7.889, abs=2e-3)
@@ -27,7 +27,7 @@ def test_two_latents_of_noise_have_twice_their_entropy():
 def test_pairs_are_those_of_the_table_by_informativeness():
     codes = random_codes(1, num_images=50, num_latents=5)
     score, table = RankedPairs()(codes), MISJED()(codes).tables["misjed"]
-    told = torch.tensor(Informativeness(Quantised())(codes).per_latent)
+    told = torch.tensor(Informativeness(Quantized())(codes).per_latent)
     first, second, *_, last = told.argsort(descending=True).tolist()
     assert score.parts["1,2"].value == float(table[first, second])
     assert score.parts["1,-1"].value == float(table[first, last])

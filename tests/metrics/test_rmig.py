@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from tests.metrics.test_mig import grid, latents, random_codes
 from unbraid.codes import Codes, Labels
-from unbraid.information import quantised
-from unbraid.information.quantised import Bins
-from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised, Sampled
+from unbraid.information import quantized
+from unbraid.information.quantized import Bins
+from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized, Sampled
 from unbraid.metrics.jemmig import JEMMIG
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.rmig import RMIG
 
-ESTIMATORS = (Exact(), Quantised(), MeansHistogram(), Sampled())
+ESTIMATORS = (Exact(), Quantized(), MeansHistogram(), Sampled())
 
 
 # Known answers
@@ -28,13 +28,13 @@ def test_one_latent_for_each_factor_scores_one_and_its_entropy(estimator):
     score = RMIG(estimator)(grid())
     assert score.value == pytest.approx(1, abs=1e-3)
     torch.testing.assert_close(score.tables["gap"], torch.tensor([4.0, 5.0]).log().double(), atol=1e-3, rtol=0)
-    assert score.parts["unnormalised"].value == pytest.approx((math.log(4) + math.log(5)) / 2, abs=1e-3)
+    assert score.parts["unnormalized"].value == pytest.approx((math.log(4) + math.log(5)) / 2, abs=1e-3)
     assert score.per_factor == pytest.approx({"v": 1, "w": 1}, abs=1e-3)
 
 
 def test_it_reads_100_bins_unless_told_otherwise():
     assert RMIG()(grid()).settings == {
-        "estimator": "quantised",
+        "estimator": "quantized",
         "num_bins": 100,
         "low": -4.0,
         "high": 4.0,
@@ -42,7 +42,7 @@ def test_it_reads_100_bins_unless_told_otherwise():
     }
 
 
-@pytest.mark.parametrize("estimator", [Exact(), Quantised(), MeansHistogram()])
+@pytest.mark.parametrize("estimator", [Exact(), Quantized(), MeansHistogram()])
 def test_with_the_same_estimator_it_is_mig(estimator):
     codes = random_codes(0)
     assert RMIG(estimator)(codes).value == pytest.approx(MIG(estimator)(codes).value, abs=1e-12)
@@ -55,17 +55,17 @@ def test_out_of_range_means_are_kept_by_edges_and_truncated_by_rectangles():
     codes = grid(std=0.3)
     far = dataclasses.replace(codes, mean=codes.mean * 3)
     exact, edge, rectangle = (
-        RMIG(s)(far).per_factor["v"] for s in (Exact(), Quantised(), Quantised(masses="rectangle"))
+        RMIG(s)(far).per_factor["v"] for s in (Exact(), Quantized(), Quantized(masses="rectangle"))
     )
     assert edge == pytest.approx(exact, abs=1e-3)
     assert rectangle < edge + 1e-9
 
 
 def test_deterministic_codes_on_the_edges_of_bins_score_one_in_float32(monkeypatch):
-    """A hundred values, each at the lower edge of a bin of its own: many images are quantised in float32, which must
+    """A hundred values, each at the lower edge of a bin of its own: many images are quantized in float32, which must
     not move them.
     """
-    monkeypatch.setattr(quantised, "MAX_FLOAT64_MASSES", 0)
+    monkeypatch.setattr(quantized, "MAX_FLOAT64_MASSES", 0)
     mean = Bins(100).edges()[:-1, None]
     score = RMIG()(Codes(mean, torch.zeros_like(mean), factors=(Labels("v", torch.arange(100)),)))
     assert score.value == pytest.approx(1, abs=1e-6)  # sums of float32 masses

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
+from unbraid.metrics.intervals import resampled_weights, spread
 from unbraid.metrics.predicting.roc_auc import roc_auc
-from unbraid.metrics.reductions.bootstrap import resampled_weights, spread
 
 
 @given(scores=st.lists(st.integers(0, 6), min_size=4, max_size=20), data=st.data())

@@ -98,8 +98,8 @@ def test_labels_are_not_read(metric):
         Labels("soft", torch.full((30, 2), 0.5)),
         Labels("still", torch.zeros(30).long()),
     )
-    labelled = dataclasses.replace(codes, factors=labels)
-    assert metric(Sampled(num_samples=50))(labelled).value == metric(Sampled(num_samples=50))(codes).value
+    labeled = dataclasses.replace(codes, factors=labels)
+    assert metric(Sampled(num_samples=50))(labeled).value == metric(Sampled(num_samples=50))(codes).value
 
 
 @pytest.mark.parametrize("metric", EVERY)
@@ -138,7 +138,7 @@ def test_float32_scores_the_same(metric):
 def test_a_std_of_zero_is_refused_with_advice(metric):
     codes = random_codes(0)
     codes.std[3, 1] = 0
-    with pytest.raises(CodesError, match="quantised estimator"):
+    with pytest.raises(CodesError, match="quantized estimator"):
         metric(Sampled(num_samples=50))(codes)
 
 

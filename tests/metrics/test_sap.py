@@ -237,3 +237,15 @@ def test_huge_latents_are_scored_as_if_they_were_smaller(scale):
     mean[:, 0] += values
     one, other = (SAP()(Codes(mean * unit, factors=(Labels("a", values),))).value for unit in (2.0**25, scale))
     assert one == other
+
+
+@pytest.mark.parametrize("scale", [1e4, 1e6])
+def test_a_larger_scale_of_the_latents_does_not_change_the_score(scale):
+    """The penalty on the weights of the SVM is negligible from a std of 10 on."""
+    generator = torch.Generator().manual_seed(0)
+    values = torch.randint(0, 5, (900,), generator=generator)
+    mean = torch.randn(900, 3, dtype=torch.float64, generator=generator)
+    mean[:, 0] += values
+    mean[:, 1] += values / 2
+    usual, larger = (SAP()(Codes(mean * unit, factors=(Labels("a", values),))).value for unit in (10.0, scale))
+    assert larger == pytest.approx(usual, abs=0.02)

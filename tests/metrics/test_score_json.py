@@ -8,8 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbraid.evaluation.score_json import score_from_json, score_key, score_to_json
 from unbraid.metrics.metric import Score, Value
+from unbraid.metrics.score_json import score_from_json, score_key, score_to_json
 
 NUMBERS = st.floats()  # NaN and infinity among them
 

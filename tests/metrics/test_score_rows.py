@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from unbraid.evaluation.score_rows import cells, csv_text, interval_text, number_text, rows_of
 from unbraid.metrics.metric import Score
+from unbraid.metrics.score_rows import cells, csv_text, interval_text, number_text, rows_of
 
 
 @pytest.mark.parametrize(

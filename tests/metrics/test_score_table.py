@@ -4,7 +4,7 @@ import pytest
 
 from tests.metrics.fakes import CountFactors
 from unbraid import Codes, evaluate
-from unbraid.evaluation import score_table
+from unbraid.metrics.score_table import score_table
 
 
 @pytest.fixture(scope="module")

@@ -23,19 +23,23 @@ def card() -> Scorecard:
     hue = np.arange(60) % 3
     mean = np.stack([hue - 1.0, np.linspace(-1, 1, 60)], axis=1)
     codes = Codes.from_arrays(mean, np.full((60, 2), 0.3), factors={"hue|<b>": hue, "angle": np.linspace(0, 1, 60)})
-    made = evaluate(codes, ["mig", "mig:quantised", CountFactors(), Spread(strict=True), Spread()], seed=1)
+    made = evaluate(codes, ["mig", "mig:quantized", CountFactors(), Spread(strict=True), Spread()], seed=1)
     return replace(made, left_out={"slow-one": "takes minutes."}, failed={"odd-one": "Traceback:\nKeyError: 'x'\n"})
 
 
 # ---- a look
 
 
-def test_scores_are_found_by_name_and_by_place(card):
-    assert card["mig"] is card[0] is card.scores[0]
+def test_it_is_a_mapping_from_names_to_scores(card):
+    assert card["mig"] is card.scores[0]
+    assert list(card) == list(card.keys()) == list(card.names)
+    assert list(card.values()) == list(card.scores)
+    assert card.get("mig") is card["mig"]
+    assert card.get("slow-one") is card.get("mog") is None
     assert "mig" in card
     assert "slow-one" not in card
     assert len(card) == 4
-    assert [score.metric for score in card] == ["MIG", "MIG", "CountFactors", "Spread"]
+    assert [score.metric for score in card.values()] == ["MIG", "MIG", "CountFactors", "Spread"]
 
 
 def test_and_by_the_name_of_the_metric(card):
@@ -44,7 +48,7 @@ def test_and_by_the_name_of_the_metric(card):
     assert "MIG" in card
     assert "MOG" not in card
     only_bins = replace(card, names=card.names[1:], scores=card.scores[1:])
-    assert only_bins["MIG"] is card["mig:quantised"]
+    assert only_bins["MIG"] is card["mig:quantized"]
     assert "mig" not in only_bins
     twice = replace(card, names=("mig:a", "mig:b", *card.names[2:]))
     assert "MIG" in twice
@@ -62,7 +66,7 @@ def test_a_dict_of_it_has_the_scores_by_name(card):
     [
         ("spread:strict=true", CodesError, "too strict"),
         ("slow-one", CodesError, "takes minutes"),
-        ("odd-one", RuntimeError, "odd-one failed, so it has no score:\nTraceback:\nKeyError: 'x'"),
+        ("odd-one", KeyError, "odd-one failed, so it has no score:\nTraceback:\nKeyError: 'x'"),
         ("mog", KeyError, "There are mig"),
     ],
 )
@@ -100,7 +104,7 @@ def test_columns_are_aligned(card):
 def test_a_note_of_several_metrics_is_said_once(card):
     assert str(card).count("left out: angle (continuous factors)") == 1
     assert (
-        "mig, mig:quantised, count-factors: does not take every factor; left out: angle (continuous factors)."
+        "mig, mig:quantized, count-factors: does not take every factor; left out: angle (continuous factors)."
         in str(card)
     )
 

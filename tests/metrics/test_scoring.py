@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from unbraid import Scorecard, evaluate
-from unbraid.codes import Codes
+from unbraid.codes import Codes, CodesOptions
+from unbraid.datasets.weights import Correlated
 from unbraid.errors import CodesError, SpecError
-from unbraid.evaluation import Scoring
 from unbraid.metrics import DCI, IRS, MIG, MISJED, SAP, AttributeVector, Explicitness, FactorVAEScore, ZDiff
-from unbraid.sampling import Correlated
+from unbraid.metrics.scoring import Scoring
 
 RNG = np.random.default_rng(0)
 FACTORS = {"hue": np.arange(60) % 3, "size": np.arange(60) // 30, "angle": np.arange(60) % 5}
@@ -30,7 +30,7 @@ OF_MEANS = [
 
 def test_it_survives_json_by_what_differs_from_the_default():
     scoring = Scoring("test", ("hue",), Correlated(("hue", "size"), 0.2), "columns", 0.5)
-    assert Scoring.of(json.loads(json.dumps(scoring.changes()))) == scoring
+    assert Scoring.from_changes(json.loads(json.dumps(scoring.changes()))) == scoring
     assert Scoring().changes() == {}
     assert Scoring(part="test").changes() == {"part": "test"}
 
@@ -51,7 +51,7 @@ def test_what_makes_no_sense_is_refused(fields, message):
 @pytest.mark.parametrize("metric", OF_MEANS, ids=lambda metric: type(metric).__name__)
 def test_metrics_of_means_see_discrete_latents_as_columns_or_not_at_all(metric):
     for how, codes in {"columns": MIXED.with_discrete_as_columns(), "left_out": MIXED.without_discrete()}.items():
-        [score] = evaluate(MIXED, [metric], discrete=how)
+        [score] = evaluate(MIXED, [metric], scoring=Scoring(discrete=how)).scores
         assert score.value == metric(codes).value
         assert score.scoring == {"discrete": how}
     assert "discrete latents were left out: number 2." in score.notes
@@ -60,40 +60,39 @@ def test_metrics_of_means_see_discrete_latents_as_columns_or_not_at_all(metric):
 
 
 def test_the_note_says_which_columns_they_are():
-    card = evaluate(MIXED, [SAP()], discrete="columns")
-    assert "latent 2 is numbers 2 to 4." in card[0].notes[-1]
+    card = evaluate(MIXED, [SAP()], scoring=Scoring(discrete="columns"))
+    assert "latent 2 is numbers 2 to 4." in card.scores[0].notes[-1]
 
 
 def test_a_metric_that_takes_discrete_latents_sees_them_as_they_are():
-    [score] = evaluate(MIXED, [MIG()], discrete="left_out")
+    [score] = evaluate(MIXED, [MIG()], scoring=Scoring(discrete="left_out")).scores
     assert score.value == MIG()(MIXED).value
     assert not any("discrete" in note for note in score.notes)
 
 
 def test_factors_are_chosen():
-    card = evaluate(MIXED, [MIG()], factors=["size", "hue"])
-    assert list(card[0].per_factor) == ["hue", "size"]
+    card = evaluate(MIXED, [MIG()], scoring=Scoring(factors=("size", "hue")))
+    assert list(card.scores[0].per_factor) == ["hue", "size"]
     assert card.factor_names == ("hue", "size")
-    assert card[0].value != evaluate(MIXED, [MIG()])[0].value
+    assert card.scores[0].value != evaluate(MIXED, [MIG()]).scores[0].value
     with pytest.raises(SpecError, match="no factor 'hues' to score"):
-        evaluate(MIXED, [MIG()], factors=["hues"])
+        evaluate(MIXED, [MIG()], scoring=Scoring(factors=("hues",)))
 
 
-def test_one_name_is_a_list_of_one_and_none_is_all():
-    assert evaluate(MIXED, [MIG()], factors="hue") == evaluate(MIXED, [MIG()], factors=["hue"])
-    assert evaluate(MIXED, [MIG()], factors=None).scoring == Scoring()
-    with pytest.raises(SpecError, match=r"factors is 3; expected the names of factors"):
-        evaluate(MIXED, [MIG()], factors=3)
+@pytest.mark.parametrize("scoring", [Scoring(part="test"), Scoring(step=5), Scoring(sampling="data")])
+def test_a_scoring_that_chooses_images_of_a_run_is_refused(scoring):
+    with pytest.raises(SpecError, match=next(iter(scoring.changes()))):
+        evaluate(MIXED, [MIG()], scoring=scoring)
 
 
 def test_a_fraction_is_drawn_once_and_for_all():
-    cards = [evaluate(MIXED, [MIG()], fraction=0.5) for _ in range(2)]
+    cards = [evaluate(MIXED, [MIG()], scoring=Scoring(fraction=0.5)) for _ in range(2)]
     assert cards[0] == cards[1]
     assert cards[0].num_images == 30
 
 
 def test_a_card_knows_its_scoring_and_keeps_it(tmp_path):
-    card = evaluate(MIXED, [MIG()], fraction=0.5, factors=["hue"])
+    card = evaluate(MIXED, [MIG()], scoring=Scoring(fraction=0.5, factors=("hue",)))
     assert card.scoring == Scoring(factors=("hue",), fraction=0.5)
     assert Scorecard.load(card.save(tmp_path / "card.json")).scoring == card.scoring
 
@@ -119,10 +118,10 @@ def test_attributes_of_digits_are_scored_against_the_rest_by_hand():
     """Kumar et al.'s attribute vectors: a difference of means, and the bias with the least hinge loss by search."""
     train, test = digits(slice(200)), digits(slice(200, None))
     metric = AttributeVector(num_train=1000, num_test=1000)
-    card = evaluate(train, [metric], test=test, one_vs_rest="digit")
+    card = evaluate(train, [metric], test=test, scoring=Scoring(one_vs_rest=("digit",)))
     assert card.factor_names == ("digit 0", "digit 1", "digit 2", "size")
     assert card.scoring == Scoring(part="test", fit="train", one_vs_rest=("digit",))
-    assert card[0].scoring == {"part": "test", "fit": "train", "one_vs_rest": ["digit"]}
+    assert card.scores[0].scoring == {"part": "test", "fit": "train", "one_vs_rest": ["digit"]}
     for value in range(3):
         sign, test_sign = (2 * (codes.factors[0].values.numpy() == value) - 1 for codes in (train, test))
         mean = train.mean.numpy()
@@ -130,13 +129,15 @@ def test_attributes_of_digits_are_scored_against_the_rest_by_hand():
         grid = np.linspace(-60, 60, 24_001)
         losses = [np.maximum(0, 1 - sign * (mean @ vector + bias)).sum() for bias in grid]
         right = np.sign(test.mean.numpy() @ vector + grid[int(np.argmin(losses))]) == test_sign
-        assert card[0].per_factor[f"digit {value}"] == pytest.approx(right.mean(), abs=0.011)
-    assert card[0].parts["majority"].value == pytest.approx(2 / 3, abs=0.01)
+        assert card.scores[0].per_factor[f"digit {value}"] == pytest.approx(right.mean(), abs=0.011)
+    assert card.scores[0].parts["majority"].value == pytest.approx(2 / 3, abs=0.01)
 
 
 def test_a_value_that_only_one_part_has_is_an_attribute_all_the_same():
     train, test = digits(slice(200)), digits([0, 1, 3, 4])
-    assert evaluate(train, [AttributeVector()], test=test, one_vs_rest=["digit"]).factor_names[:3] == (
+    assert evaluate(train, [AttributeVector()], test=test, scoring=Scoring(one_vs_rest=("digit",))).factor_names[
+        :3
+    ] == (
         "digit 0",
         "digit 1",
         "digit 2",
@@ -145,11 +146,13 @@ def test_a_value_that_only_one_part_has_is_an_attribute_all_the_same():
 
 def test_factors_that_cannot_be_split_are_told():
     with pytest.raises(SpecError, match="no factor 'digt' to split"):
-        evaluate(digits(), "sap", one_vs_rest="digt")
+        evaluate(digits(), "sap", scoring=Scoring(one_vs_rest=("digt",)))
     with pytest.raises(SpecError, match="no factor 'digit' to split"):
-        evaluate(digits(), "sap", factors="size", one_vs_rest="digit")
+        evaluate(digits(), "sap", scoring=Scoring(factors=("size",), one_vs_rest=("digit",)))
     with pytest.raises(CodesError, match="'angle' is continuous"):
         Codes.from_arrays(MEAN, factors={"angle": MEAN[:, 0]}).with_one_vs_rest("angle")
-    known = Codes.from_arrays(MEAN[:3], factors={"hue": [0, -1, 2]}, missing=-1).with_one_vs_rest(["hue"])
+    known = Codes.from_arrays(MEAN[:3], factors={"hue": [0, -1, 2]}, options=CodesOptions(missing=-1)).with_one_vs_rest(
+        ["hue"]
+    )
     assert [labels.name for labels in known.factors] == ["hue 0", "hue 2"]
     assert known.factors[0].is_known.tolist() == [True, False, True]

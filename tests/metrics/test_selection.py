@@ -6,14 +6,14 @@ import pytest
 
 from tests.metrics.fakes import CountFactors, Spread
 from unbraid import metrics
+from unbraid.config import text_of
+from unbraid.config.annotations import hints_of, words_of
 from unbraid.errors import SpecError
-from unbraid.evaluation.selection import LEFT_OUT, VARIANTS, _checked, metric_of, registry, select
 from unbraid.metrics import MIG
 from unbraid.metrics.dci import DCI
-from unbraid.metrics.estimators import MeansHistogram, Quantised
+from unbraid.metrics.estimators import MeansHistogram, Quantized
+from unbraid.metrics.selection import LEFT_OUT, VARIANTS, _checked, metric_of, registry, select
 from unbraid.metrics.zdiff import ZDiff
-from unbraid.recipes import text_of
-from unbraid.recipes.annotations import hints_of, words_of
 
 
 @pytest.fixture(autouse=True)
@@ -43,16 +43,16 @@ def test_all_is_the_default_of_each_and_the_variants():
         assert text_of(metric_of(name)) == name
 
 
-def test_unsupervised_are_those_that_need_no_factors():
+def test_unsupervised_are_runs_that_need_no_factors():
     chosen = select("unsupervised").metrics
     assert chosen["spread"] == Spread()
     assert not any(metric.needs_factors for metric in chosen.values())
 
 
 def test_names_and_instances_can_be_mixed_and_keep_their_order():
-    own = MIG(Quantised(num_bins=50))
+    own = MIG(Quantized(num_bins=50))
     chosen = select(["spread", own, "MIG"]).metrics
-    assert chosen == {"spread": Spread(), "mig:quantised:num_bins=50": own, "mig": MIG()}
+    assert chosen == {"spread": Spread(), "mig:quantized:num_bins=50": own, "mig": MIG()}
     assert list(select("spread, mig").metrics) == ["spread", "mig"]
 
 
@@ -60,9 +60,9 @@ def test_names_and_instances_can_be_mixed_and_keep_their_order():
     ("name", "expected"),
     [
         ("mig", MIG()),
-        ("mig:quantised", MIG(Quantised())),
+        ("mig:quantized", MIG(Quantized())),
         ("MIG:means-histogram", MIG(MeansHistogram())),
-        ("mig:quantised:num_bins=50:low=-2.5", MIG(Quantised(num_bins=50, low=-2.5))),
+        ("mig:quantized:num_bins=50:low=-2.5", MIG(Quantized(num_bins=50, low=-2.5))),
         ("mig:exact", MIG()),
         ("spread:narrow-one:strict=true", Spread(how="narrow_one", strict=True)),
         ("count_factors", CountFactors()),
@@ -90,13 +90,13 @@ def test_a_seed_reaches_whatever_is_random_and_leaves_the_names():
         ("", "There is no metric ''"),
         (["mig", "unsupervized"], "Did you mean 'unsupervised'?"),
         ([], "No metric was asked for"),
-        ("mig:quantized", "Did you mean 'quantised'?"),
-        ("mig:quantised:bins=3", "Quantised has no setting 'bins'. Did you mean 'num_bins'?"),
+        ("mig:quantised", "Did you mean 'quantized'?"),
+        ("mig:quantized:bins=3", "Quantized has no setting 'bins'. Did you mean 'num_bins'?"),
         (
-            "mig:quantised:num_bins=many",
-            "num_bins in metric 'mig:quantised:num_bins=many' is 'many'; expected a whole number",
+            "mig:quantized:num_bins=many",
+            "num_bins in metric 'mig:quantized:num_bins=many' is 'many'; expected a whole number",
         ),
-        ("mig:quantised:num_bins=1", "num_bins is 1"),
+        ("mig:quantized:num_bins=1", "num_bins is 1"),
     ],
 )
 def test_a_mistake_is_told(asked, complaint):

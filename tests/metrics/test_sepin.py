@@ -12,7 +12,7 @@ from tests.metrics.latent_codes import correlated_codes, grid, latents, prior_li
 from unbraid.codes import Codes
 from unbraid.errors import CodesError, SpecError
 from unbraid.information.posteriors import Draws
-from unbraid.metrics.estimators import Quantised, Sampled
+from unbraid.metrics.estimators import Quantized, Sampled
 from unbraid.metrics.indin import INDIN
 from unbraid.metrics.informativeness import Informativeness
 from unbraid.metrics.reductions.statistics import Statistics
@@ -89,8 +89,8 @@ def test_all_shares_are_zero_where_nothing_is_said():
 def test_it_can_be_divided_by_the_entropy_in_bins():
     codes = random_codes(1)
     shared = Statistics(codes)
-    plain, divided = (SEPIN(Sampled(num_samples=100), normalise_bins=bins).of(shared) for bins in (None, 100))
-    entropy = Informativeness(Quantised()).of(shared).tables["latent_entropy"]
+    plain, divided = (SEPIN(Sampled(num_samples=100), normalize_bins=bins).of(shared) for bins in (None, 100))
+    entropy = Informativeness(Quantized()).of(shared).tables["latent_entropy"]
     assert divided.per_latent == pytest.approx((torch.tensor(plain.per_latent) / entropy).tolist())
     assert divided.value != plain.value
 

@@ -5,29 +5,29 @@ import pytest
 
 from tests.discovery import concrete_subclasses
 from unbraid.errors import CodesError, SpecError
-from unbraid.evaluation import evaluate
-from unbraid.evaluation.selection import metric_of, select
 from unbraid.metrics import DCI, IRS, MIG, MISJED, SAP, Correlations, FactorVAEScore, ZDiff
-from unbraid.metrics.estimators import Estimator, Quantised, Sampled
+from unbraid.metrics.estimators import Estimator, Quantized, Sampled
+from unbraid.metrics.evaluate import evaluate
 from unbraid.metrics.metric import Metric
+from unbraid.metrics.selection import metric_of, select
 from unbraid.metrics.settings import SIZES
 
 
 def test_numbers_of_numpy_and_whole_numbers_are_stored_as_the_field_has_them():
-    metric = DCI(alpha=1, num_train=np.int64(7), standardise=np.bool_(True))
-    assert [type(value) for value in (metric.alpha, metric.num_train, metric.standardise)] == [float, int, bool]
+    metric = DCI(alpha=1, num_train=np.int64(7), standardize=np.bool_(True))
+    assert [type(value) for value in (metric.alpha, metric.num_train, metric.standardize)] == [float, int, bool]
 
 
 @pytest.mark.parametrize(
     "build",
     [
-        lambda: MIG(Quantised(num_bins=2.5)),
-        lambda: Quantised(low="a"),
+        lambda: MIG(Quantized(num_bins=2.5)),
+        lambda: Quantized(low="a"),
         lambda: Sampled(num_samples=None),
-        lambda: MISJED(Quantised(num_bins=10.0)),
+        lambda: MISJED(Quantized(num_bins=10.0)),
         lambda: DCI(alpha="a"),
         lambda: DCI(alpha=10**400),
-        lambda: DCI(standardise="maybe"),
+        lambda: DCI(standardize="maybe"),
         lambda: IRS(quantile="a"),
         lambda: FactorVAEScore(min_std="a"),
         lambda: SAP(num_train=1.5),
@@ -53,8 +53,8 @@ def test_a_seed_is_a_whole_number_of_63_bits(build, seed):
     "name",
     [
         "mig:sampled:seed=99999999999999999999",
-        "misjed:quantised:num_bins=10001",
-        "mig:quantised:num_bins=100001",
+        "misjed:quantized:num_bins=10001",
+        "mig:quantized:num_bins=100001",
         "dci:num_train=1000000000",
     ],
 )

@@ -11,10 +11,10 @@ from scipy.stats import entropy
 
 from unbraid import Codes
 from unbraid.errors import CodesError, SpecError
-from unbraid.evaluation.selection import select
 from unbraid.metrics import SNC
 from unbraid.metrics.predicting.prediction_tasks import prediction_tasks
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.selection import select
 from unbraid.metrics.snc import matched_latents, named_by
 
 QUICK = SNC(hidden=8, num_steps=60, batch_size=64, learning_rate=0.05)

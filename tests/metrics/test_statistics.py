@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.metrics.test_mig import grid, random_codes, rows
+from unbraid._internal.progress import listening
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
-from unbraid.events import listening
 from unbraid.information.posteriors import Draws
-from unbraid.metrics.estimators import Exact, MeansHistogram, Neighbours, Quantised, Sampled
+from unbraid.metrics.estimators import Exact, MeansHistogram, Neighbors, Quantized, Sampled
 from unbraid.metrics.jemmig import JEMMIG
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.reductions import statistics as module
@@ -23,9 +23,9 @@ from unbraid.metrics.rmig import RMIG
 
 def test_what_is_asked_for_twice_is_computed_once():
     statistics = Statistics(random_codes(0))
-    for estimator in (Exact(), Quantised(20), MeansHistogram(20), Sampled(10), Neighbours()):
+    for estimator in (Exact(), Quantized(20), MeansHistogram(20), Sampled(10), Neighbors()):
         assert estimator.information(statistics) is replace(estimator).information(statistics)
-    assert Quantised(20).information(statistics) is not Quantised(21).information(statistics)
+    assert Quantized(20).information(statistics) is not Quantized(21).information(statistics)
     assert statistics.draws(10, 0) is statistics.draws(10, 0)
     assert Sampled(10).log_densities(statistics) is Sampled(10).log_densities(statistics)
     calls = []
@@ -177,7 +177,7 @@ def test_a_sample_of_images_has_the_standard_error_of_all(seed):
     def errors(max_rows):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "MAX_INFLUENCE_ROWS", max_rows)
-            found = Quantised(20).influences(Statistics(codes))["mutual_information"]
+            found = Quantized(20).influences(Statistics(codes))["mutual_information"]
         return found.square().mean(dim=0).sqrt() / math.sqrt(5_000)
 
     # 500 rows know a spread to 1 / sqrt(1000) = 3 % where deviations are normal, and less well where they are skewed:

@@ -6,8 +6,8 @@ import torch
 import unbraid
 from tests.metrics.test_mig import random_codes
 from unbraid.errors import CodesError
-from unbraid.evaluation import top_latents
 from unbraid.metrics import MIG, RMIG, Informativeness
+from unbraid.metrics.top_latents import top_latents
 
 CODES = random_codes(1)
 
@@ -32,8 +32,8 @@ def test_a_traversal_takes_them_for_latents_and_labels():
 
 def test_what_is_not_there_is_told():
     score = MIG()(CODES)
-    with pytest.raises(CodesError, match="The score has no factor 'colour'"):
-        top_latents(score, "colour")
+    with pytest.raises(CodesError, match="The score has no factor 'color'"):
+        top_latents(score, "color")
     with pytest.raises(CodesError, match="expected 1 to 3"):
         top_latents(score, CODES.factor_names[0], 4)
     with pytest.raises(CodesError, match="Informativeness does not tell"):

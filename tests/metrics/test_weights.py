@@ -1,4 +1,4 @@
-"""Every metric honours the weights of images, those still to be written among them: a weight of c / N is the image
+"""Every metric honors the weights of images, those still to be written among them: a weight of c / N is the image
 repeated c times.
 """
 
@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tests.discovery import concrete_subclasses
-from unbraid import sampling
+from unbraid._internal import row_draws
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.metrics import (
@@ -31,7 +31,7 @@ from unbraid.metrics import (
     Modularity,
 )
 from unbraid.metrics.cluster_accuracy import ClusterAccuracy
-from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised, Sampled
+from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized, Sampled
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.reductions.statistics import Statistics
 
@@ -47,10 +47,10 @@ OTHER_WAYS = [
     *(
         metric(estimator=estimator)
         for metric in (MIG, RMIG, JEMMIG, Modularity)
-        for estimator in (Exact(), Quantised(), Sampled(), MeansHistogram())
+        for estimator in (Exact(), Quantized(), Sampled(), MeansHistogram())
     ),
     MIG(value_weights="uniform"),
-    Informativeness(Quantised()),
+    Informativeness(Quantized()),
     SAP(factors_as="measurements"),
     IRS(quantile=1.0, value_weights="uniform"),
 ]
@@ -62,16 +62,16 @@ def codes_and_counts(num_repeats: int) -> tuple[Codes, torch.Tensor]:
     not count at all.
     """
     values = torch.tensor(list(itertools.product(range(2), range(3), range(4)))).repeat(num_repeats, 1)
-    noise = sampling.normal((len(values), 4), 0, "weights/means")
+    noise = row_draws.normal((len(values), 4), 0, "weights/means")
     mean = torch.stack(
         [values[:, 0] - 0.5, values[:, 1] / 2 - 0.5, values[:, 2] / 2 - 0.8 + 0.4 * values[:, 1], 0.1 * values[:, 0]],
         dim=1,
     )
-    std = 0.1 + 0.4 * sampling.uniform((len(values), 4), 0, "weights/stds")
+    std = 0.1 + 0.4 * row_draws.uniform((len(values), 4), 0, "weights/stds")
     factors = tuple(Labels(name, values[:, k].contiguous()) for k, name in enumerate(("shape", "size", "angle")))
     # The first two factors go together: what is measured is not what it is when all images count alike.
     p = torch.where(values[:, 0] == (values[:, 1] > 0).long(), 5.0, 1.0)
-    drawn = sampling.images(len(values), len(values), 0, "weights/counts", p)
+    drawn = row_draws.images(len(values), len(values), 0, "weights/counts", p)
     return Codes(mean + 0.3 * noise, std, factors=factors), torch.bincount(drawn, minlength=len(values))
 
 

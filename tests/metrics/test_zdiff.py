@@ -44,7 +44,7 @@ def test_features_are_mean_distances():
     torch.testing.assert_close(features, torch.tensor([[2.5, 1.0]]).double())
 
 
-def test_the_svm_minimises_the_hinge_loss():
+def test_the_svm_minimizes_the_hinge_loss():
     """max(0, 1 - s (w x + b)) with C = 0.01, not its square: a far outlier counts by its distance alone.
 
     Ten points at -1 of class 0, ten at 1 of class 1, one at 30 of class 0. With so few points w stays small and every

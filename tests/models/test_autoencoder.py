@@ -11,7 +11,9 @@ from torch import nn
 
 from tests.training.squares import MLP_SPEC, PACKAGES
 from unbraid.codes import Codes
-from unbraid.distributions import (
+from unbraid.errors import CodesError, DataError, SpecError
+from unbraid.models import MLP, Architecture, Autoencoder, Conv
+from unbraid.models.distributions import (
     BernoulliLikelihood,
     ConcreteLatents,
     GaussianLatents,
@@ -23,12 +25,10 @@ from unbraid.distributions import (
     StandardNormal,
     UniformPrior,
 )
-from unbraid.errors import CodesError, DataError, SpecError
-from unbraid.models import MLP, Architecture, Autoencoder, Conv
 from unbraid.objectives import VAE
-from unbraid.runs import Run
 from unbraid.training import train
 from unbraid.training.fleet import Fleet
+from unbraid.training.runs import Run
 from unbraid.training.state import Member
 
 SMALL = MLP(hidden=(8,), decoder_hidden=(6, 6))
@@ -57,7 +57,7 @@ def test_the_prior_is_the_standard_normal():
     assert Autoencoder(SMALL).build(SHAPE, seed=0).prior == StandardNormal()
 
 
-def test_without_a_decoder_of_its_own_the_encoders_recipe_makes_it():
+def test_without_a_decoder_of_its_own_the_encoders_config_makes_it():
     model = Autoencoder(SMALL).build(SHAPE, seed=0)
     assert [m.out_features for m in model.decoder if isinstance(m, nn.Linear)] == [6, 6, 16]
 
@@ -171,7 +171,7 @@ def test_an_encoder_whose_output_does_not_fit_the_posterior_is_refused_with_the_
     with pytest.raises(
         SpecError,
         match=(
-            "encoder Plain puts out 7 numbers for an image; GaussianLatents need 20 numbers. Make it end in "
+            "encoder Plain outputs 7 numbers for an image; GaussianLatents need 20 numbers. Make it end in "
             "latents.num_para"
         ),
     ):
@@ -189,7 +189,7 @@ def test_an_encoder_of_images_of_another_size_is_refused_with_the_fix():
 
 def test_a_decoder_whose_output_is_not_the_image_is_refused_with_the_fix():
     with pytest.raises(
-        SpecError, match="decoder Plain puts out 1 x 3 x 4 for images of .1, 4, 4.. Make it end in the shape"
+        SpecError, match="decoder Plain outputs 1 x 3 x 4 for images of .1, 4, 4.. Make it end in the shape"
     ):
         Autoencoder(SMALL, decoder=Plain(rows=3)).check(SHAPE)
 
@@ -292,8 +292,8 @@ class Copy(nn.Module):
 
 def test_codes_are_drawn_from_the_prior_and_discrete_ones_are_categories():
     latents = GroupedLatents((GaussianLatents(2, UniformPrior(3.0, 5.0)), ConcreteLatents(3)))
-    recipe = Autoencoder(SMALL, latents=latents, likelihood=GaussianLikelihood(), noise_inputs=2)
-    model = recipe.build(SHAPE, seed=0)
+    config = Autoencoder(SMALL, latents=latents, likelihood=GaussianLikelihood(), noise_inputs=2)
+    model = config.build(SHAPE, seed=0)
     model.decoder = Copy()
     codes = model.sample(4000).flatten(1).double()
     uniform, category, noise = codes[:, :2], codes[:, 2:5], codes[:, 5:]

@@ -7,15 +7,15 @@ import torch
 from torch import nn
 
 from tests.training.squares import MLP_SPEC, PACKAGES, Squares
-from unbraid.data import DSprites
-from unbraid.distributions import GaussianLatents, UniformPrior
+from unbraid.datasets import DSprites
 from unbraid.models import Autoencoder, ChenConv, EsmaeiliCelebA, InfoGANConv, encode
+from unbraid.models.distributions import GaussianLatents, UniformPrior
 from unbraid.models.trained.batch_norm import set_population_statistics
 from unbraid.objectives import InfoGAN
-from unbraid.optimisers import Adam
-from unbraid.runs import Run
 from unbraid.training import train
 from unbraid.training.fleet import Fleet
+from unbraid.training.optimizers import Adam
+from unbraid.training.runs import Run
 from unbraid.training.state import Member
 
 NETS = {
@@ -94,8 +94,8 @@ def test_a_fleet_knows_a_generator_by_its_objective():
         assert torch.equal(one.running_var, other.running_var)
 
 
-def test_batches_are_of_any_images_not_of_neighbours():
-    # Images lie sorted by factor. Batches of neighbours differ from each other, and the mean of their variances is far
+def test_batches_are_of_any_images_not_of_neighbors():
+    # Images lie sorted by factor. Batches of neighbors differ from each other, and the mean of their variances is far
     # below the variance of all.
     model, sorted_by_brightness = fresh(), replace(IMAGES, pixels=IMAGES.pixels.clone())
     sorted_by_brightness.pixels[18:] = 255
@@ -104,7 +104,7 @@ def test_batches_are_of_any_images_not_of_neighbours():
     torch.testing.assert_close(model.encoder[1].running_var, seen.var(dim=(0, 2, 3), correction=0))
     deep_in_batches = model.encoder[4].running_var.clone()
     set_population_statistics(model, sorted_by_brightness, seed=0, batch_size=36)
-    # Four batches of nine, each normalised by itself, against one of all: near, not equal.
+    # Four batches of nine, each normalized by itself, against one of all: near, not equal.
     torch.testing.assert_close(deep_in_batches, model.encoder[4].running_var, rtol=0.3, atol=0)
 
 
@@ -176,6 +176,6 @@ def test_a_run_read_back_gives_the_same_codes(spec, tmp_path):
 
 @each_net
 def test_it_learns(spec):
-    fleet = Fleet([Member(replace(spec, optimiser=Adam(1e-2), num_steps=30), 0)], IMAGES)
+    fleet = Fleet([Member(replace(spec, optimizer=Adam(1e-2), num_steps=30), 0)], IMAGES)
     losses = [fleet.advance()["loss"].item() for _ in range(30)]
     assert losses[-1] < 0.6 * losses[0]

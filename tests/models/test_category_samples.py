@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from unbraid.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
 from unbraid.errors import CodesError
 from unbraid.models import MLP, Autoencoder, category_samples
+from unbraid.models.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
 
 PARTS = (GaussianLatents(2), ConcreteLatents(3), BernoulliLatents(1))
 MODEL = Autoencoder(MLP(hidden=(8,)), MLP(hidden=(8,)), latents=GroupedLatents(PARTS)).build((1, 4, 4), seed=0)

@@ -4,9 +4,9 @@ import pytest
 from torch import nn
 
 from tests.models.nets import conv, linear, num_parameters
-from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.models import ChenConv
+from unbraid.models.distributions import GaussianLatents
 
 pytestmark = pytest.mark.usefixtures("_shapes_without_numbers")
 
@@ -19,8 +19,8 @@ def test_its_layers_are_those_of_the_released_code():
         ChenConv().make_encoder((1, 64, 64), GaussianLatents(10)),
         ChenConv().make_decoder(10, (1, 64, 64)),
     )
-    normalised = ["BatchNorm2d", "ReLU"]
-    assert [type(m).__name__.removeprefix("Tiled") for m in encoder] == ["Conv2d", *normalised] * 5 + [
+    normalized = ["BatchNorm2d", "ReLU"]
+    assert [type(m).__name__.removeprefix("Tiled") for m in encoder] == ["Conv2d", *normalized] * 5 + [
         "Flatten",
         "Linear",
     ]
@@ -31,7 +31,7 @@ def test_its_layers_are_those_of_the_released_code():
         (64, 4, 2),
         (512, 4, 1),
     ]
-    names = ["Linear", "Unflatten", *normalised, *["ConvTranspose2d", *normalised] * 4, "ConvTranspose2d"]
+    names = ["Linear", "Unflatten", *normalized, *["ConvTranspose2d", *normalized] * 4, "ConvTranspose2d"]
     assert [type(m).__name__.removeprefix("Tiled") for m in decoder] == names
     assert [(m.out_channels, m.kernel_size[0], m.stride[0]) for m in decoder if isinstance(m, nn.ConvTranspose2d)] == [
         (64, 4, 1),

@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 from tests.models.nets import num_parameters
-from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.models import Autoencoder, Conv
+from unbraid.models.distributions import GaussianLatents
 from unbraid.models.layers import strided_convolutions
 from unbraid.models.layers.seeded import seeded
 
@@ -78,7 +78,7 @@ def test_with_256_hidden_units_it_is_the_net_of_higgins_et_al_for_chairs_and_fac
 
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("size", [(16, 16), (28, 28), (33, 33), (64, 64), (48, 100), (128, 128), (255, 256)])
-def test_it_takes_images_of_16_to_256_pixels_grey_or_coloured(channels, size):
+def test_it_takes_images_of_16_to_256_pixels_gray_or_colored(channels, size):
     shape = (channels, *size)
     assert Conv().make_encoder(shape, GaussianLatents(3))(torch.zeros(2, *shape)).shape == (2, 6)
     assert Conv().make_decoder(3, shape)(torch.zeros(2, 3)).shape == (2, *shape)
@@ -94,9 +94,9 @@ def test_every_convolution_is_one_that_is_fast_on_a_gpu(size):
 
 @pytest.mark.parametrize("channels", [(4,), (4, 5), (2, 3, 4, 5, 6)])
 def test_each_convolution_halves_the_image(channels):
-    recipe = Conv(channels=channels, hidden=8)
-    assert recipe.make_encoder((1, 32, 32), GaussianLatents(3))(torch.zeros(2, 1, 32, 32)).shape == (2, 6)
-    assert recipe.make_decoder(3, (1, 32, 32))(torch.zeros(2, 3)).shape == (2, 1, 32, 32)
+    config = Conv(channels=channels, hidden=8)
+    assert config.make_encoder((1, 32, 32), GaussianLatents(3))(torch.zeros(2, 1, 32, 32)).shape == (2, 6)
+    assert config.make_decoder(3, (1, 32, 32))(torch.zeros(2, 3)).shape == (2, 1, 32, 32)
 
 
 def test_nothing_squashes_the_output():

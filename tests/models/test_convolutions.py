@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from unbraid.errors import SpecError
-from unbraid.models.layers.convolutions import Canvas, check_channels, check_width, doubling, halving
+from unbraid.models import Conv
+from unbraid.models.layers.convolutions import Canvas, doubling, halving
 
 CHANNELS = (32, 32, 64, 48)
 
@@ -92,10 +93,10 @@ def test_other_images_are_refused_with_their_shape_and_the_fix(shape):
 
 @pytest.mark.parametrize("channels", [(), (32, 0), (1, 1, 1, 1, 1, 1)])
 def test_channels_that_are_none_or_too_many_are_refused(channels):
-    with pytest.raises(SpecError, match="Net: channels is .*; expected 1 to 5 positive widths"):
-        check_channels("Net", channels)
+    with pytest.raises(SpecError, match="Conv: channels is .*; expected 1 to 5 positive widths"):
+        Conv(channels=channels)
 
 
 def test_a_width_of_nothing_is_refused_by_name():
-    with pytest.raises(SpecError, match="Net: hidden is 0; expected a positive width, such as 128"):
-        check_width("Net", "hidden", 0, 128)
+    with pytest.raises(SpecError, match="Conv: hidden is 0; expected positive widths, such as 128"):
+        Conv(hidden=0)

@@ -3,7 +3,7 @@
 import torch
 
 from unbraid.codes import Codes
-from unbraid.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
+from unbraid.models.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
 from unbraid.models.trained.decode import columns_of, likeliest
 
 LATENTS = GroupedLatents((GaussianLatents(2), ConcreteLatents(3), BernoulliLatents(1)))

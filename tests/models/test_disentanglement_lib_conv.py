@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from tests.models.nets import conv, linear, num_parameters
-from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.models import Autoencoder, DisentanglementLibConv
+from unbraid.models.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
 
 
 def made(size=64):
@@ -59,3 +59,13 @@ def test_what_it_cannot_be_is_refused():
         DisentanglementLibConv(hidden=0)
     with pytest.raises(SpecError, match="DisentanglementLibConv: channels is"):
         DisentanglementLibConv(channels=())
+
+
+def test_logits_of_a_discrete_latent_are_a_layer_of_their_own():
+    latents = GroupedLatents((GaussianLatents(10), ConcreteLatents(30)))
+    encoder = Autoencoder(DisentanglementLibConv(), latents=latents).build((1, 64, 64), seed=0).encoder
+    weight = [each for each in encoder if isinstance(each, nn.Linear)][-1].weight
+    for layer, size in zip(weight.split([10, 10, 30]), (10, 10, 30), strict=True):
+        bound = math.sqrt(6 / (256 + size))
+        assert 0.99 * bound < layer.abs().max() <= bound
+        assert layer.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.03)

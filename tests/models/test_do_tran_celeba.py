@@ -4,9 +4,9 @@ import pytest
 from torch import nn
 
 from tests.models.nets import conv, linear, num_parameters
-from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.models import DoTranCelebA
+from unbraid.models.distributions import GaussianLatents
 
 pytestmark = pytest.mark.usefixtures("_shapes_without_numbers")
 

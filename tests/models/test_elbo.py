@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from tests.training.squares import Squares
-from unbraid.distributions import (
+from unbraid.models import MLP, Autoencoder
+from unbraid.models.distributions import (
     BernoulliLatents,
     ConcreteLatents,
     CorrelatedGaussianLatents,
     GroupedLatents,
     LearnedCategories,
 )
-from unbraid.models import MLP, Autoencoder
 from unbraid.models.trained.elbo import HardELBO, hard_elbo
 
 IMAGES = Squares().load()

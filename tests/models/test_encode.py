@@ -3,8 +3,9 @@
 import pytest
 import torch
 
-from unbraid.data import Factor, FactorImages
-from unbraid.distributions import (
+from unbraid.datasets import Factor, FactorImages
+from unbraid.models import MLP, Autoencoder, encode, encode_all
+from unbraid.models.distributions import (
     BernoulliLatents,
     ConcreteLatents,
     CorrelatedGaussianLatents,
@@ -13,7 +14,6 @@ from unbraid.distributions import (
     GroupedLatents,
     LaplaceLatents,
 )
-from unbraid.models import MLP, Autoencoder, encode, encode_all
 
 MODEL = Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,)), latents=GaussianLatents(3)).build((1, 4, 4), seed=0)
 TABLE = (Factor("shape", 3, ordered=False), Factor("scale", 5))
@@ -26,7 +26,7 @@ def some_images(num=10, factors=None, table=TABLE, weights=None):
         factors = (
             torch.stack([torch.arange(num) % factor.size for factor in table], dim=1) if table else torch.zeros(num, 0)
         )
-    return FactorImages.of_table(pixels, factors, table, weights)
+    return FactorImages.from_table(pixels, factors, table, weights)
 
 
 def test_each_image_gets_its_own_posterior():
@@ -114,7 +114,7 @@ def test_a_continuous_factor_stays_one():
     assert not scale.is_continuous
 
 
-def test_unlabelled_images_have_codes_without_factors():
+def test_unlabeled_images_have_codes_without_factors():
     assert encode(MODEL, some_images(table=())).factors == ()
 
 

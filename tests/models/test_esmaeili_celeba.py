@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 from tests.models.nets import conv, linear, num_parameters
-from unbraid.distributions import BernoulliLatents, GaussianLatents, GroupedLatents
 from unbraid.errors import SpecError
 from unbraid.models import EsmaeiliCelebA
+from unbraid.models.distributions import BernoulliLatents, GaussianLatents, GroupedLatents
 
 pytestmark = pytest.mark.usefixtures("_shapes_without_numbers")
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from tests.models.nets import linear, num_parameters
-from unbraid.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
 from unbraid.errors import SpecError
 from unbraid.models import EsmaeiliDSprites
+from unbraid.models.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
 
 pytestmark = pytest.mark.usefixtures("_shapes_without_numbers")
 

@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 from tests.models.nets import linear, num_parameters
-from unbraid.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
 from unbraid.errors import SpecError
 from unbraid.models import EsmaeiliMNIST
+from unbraid.models.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
 
 pytestmark = pytest.mark.usefixtures("_shapes_without_numbers")
 

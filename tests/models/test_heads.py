@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from tests.models.nets import num_parameters
-from unbraid.distributions import (
+from unbraid.errors import SpecError
+from unbraid.models.distributions import (
     BernoulliLatents,
     ConcreteLatents,
     CorrelatedGaussianLatents,
@@ -17,7 +18,6 @@ from unbraid.distributions import (
     LaplaceLatents,
     Latents,
 )
-from unbraid.errors import SpecError
 from unbraid.models.layers.heads import Branched, LatentsHead, heads
 
 

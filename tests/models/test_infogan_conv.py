@@ -3,9 +3,9 @@
 import pytest
 
 from tests.models.nets import conv, linear, num_parameters
-from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.models import InfoGANConv
+from unbraid.models.distributions import GaussianLatents
 
 pytestmark = pytest.mark.usefixtures("_shapes_without_numbers")
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from unbraid.distributions import GaussianLatents
 from unbraid.models import Autoencoder, Conv, DoTranCelebA
+from unbraid.models.distributions import GaussianLatents
 
 
 @pytest.mark.parametrize("net", [Conv, DoTranCelebA])
@@ -25,8 +25,8 @@ def test_truncated_normal_weights_are_within_two_standard_deviations_of_0_and_bi
 @pytest.mark.parametrize("net", [Conv, DoTranCelebA])
 def test_they_are_torchs_own_unless_asked_for_and_follow_the_seed(net):
     plain, asked, again = (
-        Autoencoder(recipe).build((1, 32, 32), seed=0).encoder[0].weight
-        for recipe in (net(), net(init="truncated_normal"), net(init="truncated_normal"))
+        Autoencoder(config).build((1, 32, 32), seed=0).encoder[0].weight
+        for config in (net(), net(init="truncated_normal"), net(init="truncated_normal"))
     )
     assert plain.abs().max() > 0.1
     assert torch.equal(asked, again)

@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 from tests.models.nets import num_parameters
-from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.models import MLP
+from unbraid.models.distributions import GaussianLatents
 
 pytestmark = pytest.mark.usefixtures("_shapes_without_numbers")
 
@@ -36,9 +36,9 @@ def test_the_default_is_the_net_of_chen_et_al():
 
 @pytest.mark.parametrize("shape", [(1, 8, 8), (3, 8, 8), (1, 28, 28), (3, 5, 7)])
 def test_it_takes_images_of_any_shape(shape):
-    recipe = MLP(hidden=(16,), decoder_hidden=(16,))
-    assert recipe.make_encoder(shape, GaussianLatents(3))(torch.zeros(2, *shape)).shape == (2, 6)
-    assert recipe.make_decoder(3, shape)(torch.zeros(2, 3)).shape == (2, *shape)
+    config = MLP(hidden=(16,), decoder_hidden=(16,))
+    assert config.make_encoder(shape, GaussianLatents(3))(torch.zeros(2, *shape)).shape == (2, 6)
+    assert config.make_decoder(3, shape)(torch.zeros(2, 3)).shape == (2, *shape)
 
 
 def test_nothing_squashes_the_output():

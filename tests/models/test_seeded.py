@@ -36,9 +36,9 @@ def assert_same_weights(one, other):
 @pytest.mark.parametrize("kind", concrete_subclasses(Architecture), ids=lambda kind: kind.__name__)
 def test_the_weights_of_a_seed_are_those_of_torchs_global_generator(kind):
     shape = (1, 28, 28) if "MNIST" in kind.__name__ else (1, 64, 64)
-    recipe = Autoencoder(kind())
-    expected = from_the_global_generator(lambda: recipe._assemble(shape), 11)
-    assert_same_weights(recipe.build(shape, seed=11), expected)
+    config = Autoencoder(kind())
+    expected = from_the_global_generator(lambda: config._assemble(shape), 11)
+    assert_same_weights(config.build(shape, seed=11), expected)
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_threads_that_draw_at_the_same_time_do_not_meet():
 
 
 def test_threads_build_the_model_of_their_seed():
-    recipe = Autoencoder(MLP(hidden=(30, 30), decoder_hidden=(30, 30)))
-    expected = [recipe.build((1, 8, 8), seed) for seed in range(8)]
+    config = Autoencoder(MLP(hidden=(30, 30), decoder_hidden=(30, 30)))
+    expected = [config.build((1, 8, 8), seed) for seed in range(8)]
     for built in zip(
-        *in_threads(lambda seed: [recipe.build((1, 8, 8), seed) for _ in range(4)], range(8)), strict=True
+        *in_threads(lambda seed: [config.build((1, 8, 8), seed) for _ in range(4)], range(8)), strict=True
     ):
         for one, other in zip(built, expected, strict=True):
             assert_same_weights(one, other)

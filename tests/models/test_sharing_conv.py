@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 from tests.models.nets import a_draw, conv, num_parameters
-from unbraid.distributions import ConcreteLatents, GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.models import Autoencoder, Conv, SharingConv
+from unbraid.models.distributions import ConcreteLatents, GaussianLatents
 
 
 @pytest.mark.parametrize(

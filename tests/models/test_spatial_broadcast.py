@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 from tests.models.nets import a_draw, conv, linear, num_parameters
-from unbraid.distributions import GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.models import Autoencoder, SpatialBroadcast
+from unbraid.models.distributions import GaussianLatents
 
 
 def test_its_parameters_are_those_of_the_table():

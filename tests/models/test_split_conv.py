@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from tests.models.nets import a_draw, conv, linear, num_parameters
-from unbraid.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
 from unbraid.errors import SpecError
 from unbraid.models import Autoencoder, Conv, SharingConv, SplitConv
+from unbraid.models.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
 
 SMALL = SplitConv(channels=(3, 4), branch_width=6, hidden=8)
 
@@ -38,13 +38,13 @@ def test_it_is_as_deep_as_the_baseline_and_with_one_latent_as_large():
 
 
 def test_a_split_and_a_sharing_encoder_can_be_as_large_as_the_baseline():
-    recipes = {
+    configs = {
         "baseline": Autoencoder(Conv(hidden=256)),
         "split": Autoencoder(SplitConv((32, 32, 64, 16), branch_width=64), Conv(hidden=256)),
         "sharing": Autoencoder(SharingConv((64, 64, 100, 128)), Conv(hidden=256)),
     }
     with torch.device("meta"):
-        made = {name: recipe._assemble((1, 64, 64)) for name, recipe in recipes.items()}
+        made = {name: config._assemble((1, 64, 64)) for name, config in configs.items()}
     sizes = {name: num_parameters(model.encoder) for name, model in made.items()}
     assert sizes == {"baseline": 382_932, "split": 379_572, "sharing": 384_361}
     assert len({num_parameters(model.decoder) for model in made.values()}) == 1

@@ -11,12 +11,12 @@ from torch.nn.functional import conv2d, conv_transpose2d
 
 from tests.models.nets import SMALL, a_draw
 from tests.training.squares import CONV_SPEC
-from unbraid.distributions import GaussianLatents
-from unbraid.models import MLP, Autoencoder, Conv, Critic
+from unbraid.models import MLP, Autoencoder, Conv
+from unbraid.models.distributions import GaussianLatents
 from unbraid.models.layers import matrix_products, strided_convolutions
 from unbraid.models.layers.seeded import seeded
 from unbraid.models.layers.strided_convolutions import Conv2d, ConvTranspose2d, doubled, halved
-from unbraid.training import Fleet, Member
+from unbraid.training import Critic, Fleet, Member
 
 WAYS = {"down": (halved, conv2d), "up": (doubled, conv_transpose2d)}
 CHANNELS = ((1, 1), (1, 3), (1, 32), (2, 5), (3, 2), (5, 5), (5, 1), (32, 1), (32, 5))

@@ -7,8 +7,8 @@ from torch.nn.functional import conv2d, conv_transpose2d
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.models.nets import SMALL, a_draw
-from unbraid.distributions import GaussianLatents
 from unbraid.models import Autoencoder, SpatialBroadcast
+from unbraid.models.distributions import GaussianLatents
 from unbraid.models.layers import matrix_products
 from unbraid.models.layers.seeded import seeded
 from unbraid.models.layers.tiled_convolutions import TiledConv2d, TiledConvTranspose2d, grown, shrunk

@@ -8,10 +8,10 @@ from torch import nn
 
 import unbraid
 from unbraid.codes import Codes
-from unbraid.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
 from unbraid.errors import CodesError
 from unbraid.metrics import Score
 from unbraid.models import MLP, Autoencoder
+from unbraid.models.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
 from unbraid.models.layers.seeded import seeded
 from unbraid.models.trained.traverse import traverse, typical_image
 
@@ -90,7 +90,7 @@ def test_codes_are_started_from_at_the_typical_image_and_a_table_from_each_row()
         (Score("informativeness", 1.0, per_latent=(0.1, 3.0, math.nan)), "informativeness"),
     ],
 )
-def test_rows_are_ordered_and_labelled_by_a_number_for_each_latent(order_by, caption):
+def test_rows_are_ordered_and_labeled_by_a_number_for_each_latent(order_by, caption):
     made = traverse(seen, CODE, order_by=order_by)
     assert made.labels == ("z1  3.00", "z0  0.10", "z2  nan")
     assert made.caption == caption

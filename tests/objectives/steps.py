@@ -7,7 +7,8 @@ import scipy.stats
 import torch
 from scipy.special import logsumexp
 
-from unbraid.distributions import (
+from unbraid.models import Autoencoder
+from unbraid.models.distributions import (
     BernoulliLikelihood,
     ConcreteLatents,
     DiagonalGaussian,
@@ -15,7 +16,6 @@ from unbraid.distributions import (
     GroupedLatents,
     StandardNormal,
 )
-from unbraid.models import Autoencoder
 from unbraid.objectives import EncodedBatch, Step
 
 
@@ -127,7 +127,7 @@ def table_by_hand(estimator, batch, dataset_size, weights=None):
                 return 1 / b
             case "mws":
                 return p[i] / b
-            case "eq13":
+            case "stratified_pairs":
                 return p[i] if i == j else (1 - p[i]) / (b - 1)
             case "mss":
                 other = (n - b + 1) / (n * (b - 1)) if j == (i + 1) % b else 1 / (b - 1)

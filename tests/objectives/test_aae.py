@@ -11,13 +11,13 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from tests.objectives.steps import distortion_by_hand, step_for
 from tests.training.squares import MLP_SPEC
-from unbraid.distributions import DeterministicLatents, GaussianLatents, LearnedGaussianPrior, UniformPrior
 from unbraid.errors import SpecError
+from unbraid.models.distributions import DeterministicLatents, GaussianLatents, LearnedGaussianPrior, UniformPrior
 from unbraid.objectives import AAE
 
 
 def losses_by_hand(step):
-    """What the generator and the critic minimise, by torch's cross-entropy."""
+    """What the generator and the critic minimize, by torch's cross-entropy."""
     ones, zeros = torch.ones(len(step.z), 1).double(), torch.zeros(len(step.z), 1).double()
     of_codes, of_prior = step.critic(step.z), step.critic(step.draws["prior"])
     generator = binary_cross_entropy_with_logits(of_codes, ones)

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from tests.objectives.steps import a_step, distortion_by_hand, parts_by_hand, rate_by_hand
 from tests.training.squares import Squares
-from unbraid.distributions import CorrelatedGaussian, DiagonalGaussian, GaussianLatents
 from unbraid.errors import SpecError
 from unbraid.models import Autoencoder
+from unbraid.models.distributions import CorrelatedGaussian, DiagonalGaussian, GaussianLatents
 from unbraid.objectives import VAE, AnchorVAE
 from unbraid.objectives.anchor_vae import anchor_information
 from unbraid.objectives.decomposed_elbo import decomposition
-from unbraid.runs.spec import RunSpec
+from unbraid.training.runs.spec import RunSpec
 
 
 def only(step, anchors):
@@ -29,7 +29,7 @@ def only(step, anchors):
 @pytest.mark.parametrize("anchors", [(0,), (2, 1), (0, 1, 2)])
 def test_it_is_the_vae_less_the_information_of_its_anchors(anchors):
     step = a_step()
-    information = parts_by_hand(only(step, anchors), "eq13")[0]
+    information = parts_by_hand(only(step, anchors), "stratified_pairs")[0]
     found = AnchorVAE(2.5, anchors)(step)
     assert found.total.item() == pytest.approx(
         distortion_by_hand(step) + rate_by_hand(step) - 2.5 * information, rel=1e-10
@@ -48,7 +48,7 @@ def test_anchors_that_are_correlated_given_the_image_count_by_their_joint_densit
     posterior = CorrelatedGaussian(step.posterior.loc, step.posterior.log_var, 0.8, exact=True)
     step = replace(step, posterior=posterior)
     torch.testing.assert_close(
-        anchor_information(step, (0, 1, 2)), decomposition(step, "eq13").mutual_information.mean()
+        anchor_information(step, (0, 1, 2)), decomposition(step, "stratified_pairs").mutual_information.mean()
     )
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.objectives.steps import a_step, distortion_by_hand, rate_by_hand
+from unbraid.config.schedule import Linear
 from unbraid.errors import SpecError
 from unbraid.objectives import VAE, AnnealedVAE, BetaVAE
-from unbraid.schedule import Linear
 
 
 @given(seed=st.integers(0, 1000), gamma=st.floats(0, 1000), capacity=st.floats(0, 100))

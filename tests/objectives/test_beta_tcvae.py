@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from torch.func import grad
 
 from tests.objectives.steps import a_step, distortion_by_hand, parts_by_hand, rate_by_hand, sampled_rate_by_hand
-from unbraid.distributions import DiagonalGaussian
 from unbraid.errors import SpecError
 from unbraid.information.aggregate import Estimator
+from unbraid.models.distributions import DiagonalGaussian
 from unbraid.objectives import BetaTCVAE
 
 every_estimator = pytest.mark.parametrize("estimator", get_args(Estimator))
@@ -52,7 +52,7 @@ def test_with_the_analytic_kl_the_sampled_parts_enter_with_what_exceeds_one(esti
 
 def test_weighted_images_weigh_by_their_probability():
     step = a_step(weights=torch.tensor([0.3, 0.02, 0.1, 0.05, 0.2], dtype=torch.float64))
-    for estimator in ("naive", "mws", "eq13"):
+    for estimator in ("naive", "mws", "stratified_pairs"):
         mutual_information, total_correlation, dimension_wise_kl = parts_by_hand(step, estimator)
         expected = distortion_by_hand(step) + mutual_information + 6 * total_correlation + dimension_wise_kl
         assert BetaTCVAE(estimator=estimator)(step).total.item() == pytest.approx(expected, rel=1e-10)
@@ -80,8 +80,8 @@ def test_with_all_weights_1_and_the_analytic_kl_it_is_the_vae(estimator):
 def test_beta_weighs_the_total_correlation_and_nothing_else(seed, beta):
     # One peer adds (beta - 1) TC to beta KL, which weighs the whole rate.
     step = a_step(seed)
-    at_1, found = (BetaTCVAE(beta=b, estimator="eq13")(step).total.item() for b in (1.0, beta))
-    assert found - at_1 == pytest.approx((beta - 1) * parts_by_hand(step, "eq13")[1], rel=1e-9, abs=1e-9)
+    at_1, found = (BetaTCVAE(beta=b, estimator="stratified_pairs")(step).total.item() for b in (1.0, beta))
+    assert found - at_1 == pytest.approx((beta - 1) * parts_by_hand(step, "stratified_pairs")[1], rel=1e-9, abs=1e-9)
 
 
 def test_the_loss_is_linear_in_each_weight():
@@ -157,5 +157,5 @@ def test_a_batch_of_one_is_refused():
 
 
 def test_mss_refuses_weighted_images():
-    with pytest.raises(SpecError, match="'mss'.*'eq13'"):
+    with pytest.raises(SpecError, match="'mss'.*'stratified_pairs'"):
         BetaTCVAE(estimator="mss")(a_step(weights=torch.full((5,), 0.1, dtype=torch.float64)))

@@ -8,10 +8,11 @@ import torch
 
 from tests.objectives.steps import a_mixed_step, a_step, five_weights, step_for
 from tests.training.squares import MLP_SPEC, Squares
-from unbraid.distributions import ConcreteLatents, GaussianLatents
+from unbraid.config import from_json, to_json
+from unbraid.config.schedule import Linear
 from unbraid.errors import SpecError
 from unbraid.models import Autoencoder
-from unbraid.models.critic import Critic
+from unbraid.models.distributions import ConcreteLatents, GaussianLatents
 from unbraid.objectives import (
     DIPVAE,
     HFVAE,
@@ -25,10 +26,9 @@ from unbraid.objectives import (
     FactorVAE,
     InformationDropout,
 )
-from unbraid.recipes import from_json, to_json
-from unbraid.runs.spec import RunSpec
-from unbraid.schedule import Linear
+from unbraid.training.critic import Critic
 from unbraid.training.fleet import Fleet
+from unbraid.training.runs.spec import RunSpec
 from unbraid.training.state import Member, fleet_key
 
 CASES = [
@@ -119,7 +119,7 @@ def test_a_term_without_weight_is_logged_and_changes_nothing():
 def test_it_takes_discrete_latents():
     step = a_mixed_step()
     weights = five_weights(0.0, 1.0, 4.0, 3.0, 1.0)
-    expected = DecomposedELBO(**weights, groups="model", estimator="eq13")(step).total
+    expected = DecomposedELBO(**weights, groups="model", estimator="stratified_pairs")(step).total
     assert torch.equal(Composite(**weights, groups="model")(step).total, expected)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from unbraid.distributions import DiagonalGaussian
+from unbraid.models.distributions import DiagonalGaussian
 from unbraid.objectives.terms.covariance import (
     covariance_of_means,
     expected_covariance,

@@ -21,16 +21,16 @@ from tests.objectives.steps import (
     sampled_rate_by_hand,
 )
 from tests.training.squares import Squares
-from unbraid.distributions import (
+from unbraid.errors import SpecError
+from unbraid.information.aggregate import Estimator, log_weights
+from unbraid.models import Autoencoder
+from unbraid.models.distributions import (
     CorrelatedGaussian,
     DeterministicLatents,
     DiagonalGaussian,
     FullGaussian,
     GaussianLatents,
 )
-from unbraid.errors import SpecError
-from unbraid.information.aggregate import Estimator, log_weights
-from unbraid.models import Autoencoder
 from unbraid.objectives import HFVAE, VAE, BetaSVAE, BetaTCVAE, BetaVAE, Composite, DecomposedELBO, decomposed_elbo
 from unbraid.objectives.decomposed_elbo import (
     decomposition,
@@ -38,7 +38,7 @@ from unbraid.objectives.decomposed_elbo import (
     pairwise_decompositions,
     sums_as_it_goes,
 )
-from unbraid.runs.spec import RunSpec
+from unbraid.training.runs.spec import RunSpec
 
 ESTIMATORS = get_args(Estimator)
 
@@ -68,7 +68,7 @@ def test_the_log_holds_the_unweighted_parts_in_this_order():
         rate=0.3, mutual_information=5.0, total_correlation=7.0, dimension_wise_kl=9.0, estimator="mws"
     )(step).parts
     assert tuple(parts) == PARTS
-    expected = (distortion_by_hand(step), rate_by_hand(step), *parts_by_hand(step, "eq13"))
+    expected = (distortion_by_hand(step), rate_by_hand(step), *parts_by_hand(step, "stratified_pairs"))
     for name, value in zip(PARTS, expected, strict=True):
         assert parts[name].item() == pytest.approx(value, rel=1e-10)
 
@@ -80,14 +80,14 @@ WEIGHTS = five_weights(0.3, 5.0, 7.0, 2.0, 9.0)
 @pytest.mark.parametrize("groups", ["each", "model", ((0, 2), (1, 3, 4))])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_shown_loss_is_without_the_constants_of_mws(kind, groups, weighted):
-    """Without them mws is the naive estimator. Neither value nor gradient of what is minimised changes."""
+    """Without them mws is the naive estimator. Neither value nor gradient of what is minimized changes."""
     step = a_mixed_step()
     if weighted:
         step = replace(step, weights=torch.tensor([0.1, 0.02, 0.3, 0.05, 0.2]).double())
     loss, naive = (kind(**WEIGHTS, groups=groups, estimator=each)(step) for each in ("mws", "naive"))
     assert loss.shown.item() == pytest.approx(naive.total.item(), rel=1e-12)
     assert abs(loss.total.item() - loss.shown.item()) > 10
-    for estimator in ("naive", "mss", "eq13")[:: 2 if weighted else 1]:
+    for estimator in ("naive", "mss", "stratified_pairs")[:: 2 if weighted else 1]:
         other = kind(**WEIGHTS, groups=groups, estimator=estimator)(step)
         assert torch.equal(other.shown, other.total)
 
@@ -166,7 +166,7 @@ def test_weighted_images_change_the_log_too():
     weights = torch.tensor([0.3, 0.02, 0.1, 0.05, 0.2], dtype=torch.float64)
     step = a_step(weights=weights)
     parts = DecomposedELBO()(step).parts
-    for name, value in zip(PARTS[2:], parts_by_hand(step, "eq13"), strict=True):
+    for name, value in zip(PARTS[2:], parts_by_hand(step, "stratified_pairs"), strict=True):
         assert parts[name].item() == pytest.approx(value, rel=1e-10)
 
 
@@ -285,10 +285,10 @@ def test_densities_are_summed_as_they_are_computed_on_a_gpu_where_latents_are_in
 
 def test_latents_that_are_each_a_group_go_the_short_way_and_groups_the_long_one(monkeypatch):
     step = a_step()
-    each, grouped = decomposition(step, "eq13"), decomposition(step, "eq13", ((0, 1), (2,)))
+    each, grouped = decomposition(step, "stratified_pairs"), decomposition(step, "stratified_pairs", ((0, 1), (2,)))
     monkeypatch.setattr(decomposed_elbo, "sums_as_it_goes", lambda step: True)
     with monkeypatch.context() as patch:
         patch.setattr(decomposed_elbo, "pairwise_decompositions", None)
-        torch.testing.assert_close(vars(decomposition(step, "eq13")), vars(each))
+        torch.testing.assert_close(vars(decomposition(step, "stratified_pairs")), vars(each))
     monkeypatch.setattr(decomposed_elbo, "fused_decompositions", None)
-    torch.testing.assert_close(vars(decomposition(step, "eq13", ((0, 1), (2,)))), vars(grouped))
+    torch.testing.assert_close(vars(decomposition(step, "stratified_pairs", ((0, 1), (2,)))), vars(grouped))

@@ -13,10 +13,10 @@ from torch.func import grad
 
 from tests.objectives.steps import a_step, distortion_by_hand, rate_by_hand, step_for
 from tests.training.squares import MLP_SPEC
-from unbraid.distributions import ConcreteLatents, DiagonalGaussian, GaussianLatents, LaplaceLatents
+from unbraid.config.schedule import Cosine, Cyclic, Linear
 from unbraid.errors import SpecError
+from unbraid.models.distributions import ConcreteLatents, DiagonalGaussian, GaussianLatents, LaplaceLatents
 from unbraid.objectives import DIPVAE, VAE
-from unbraid.schedule import Cosine, Cyclic, Linear
 
 every_kind = pytest.mark.parametrize("kind", ["i", "ii"])
 

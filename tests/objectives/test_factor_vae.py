@@ -13,12 +13,13 @@ from torch.func import functional_call, grad
 from tests.discovery import concrete_subclasses
 from tests.objectives.steps import a_step, distortion_by_hand, rate_by_hand, step_for
 from tests.training.squares import MLP_SPEC
-from unbraid.distributions import DeterministicLatents, DiagonalGaussian, GaussianLatents, Latents, UniformPrior
 from unbraid.errors import SpecError
-from unbraid.models import Autoencoder, Critic
+from unbraid.models import Autoencoder
+from unbraid.models.distributions import DeterministicLatents, DiagonalGaussian, GaussianLatents, Latents, UniformPrior
 from unbraid.objectives import VAE, EncodedBatch, FactorVAE
 from unbraid.objectives.terms.permuted_codes import permuted_codes
-from unbraid.runs import RunSpec
+from unbraid.training import Critic
+from unbraid.training.runs import RunSpec
 
 
 def with_critic(step, net):
@@ -51,7 +52,7 @@ def test_it_is_the_vae_plus_gamma_times_the_mean_difference_of_the_logits(seed, 
 
 
 @pytest.mark.parametrize("same_batch", [False, True])
-def test_the_critic_minimises_the_mean_cross_entropy_of_both_kinds_of_codes(same_batch):
+def test_the_critic_minimizes_the_mean_cross_entropy_of_both_kinds_of_codes(same_batch):
     objective, net = FactorVAE(same_batch=same_batch), a_net()
     step = with_critic(step_for(objective), net)
     codes = step.z if same_batch else step.other.z
@@ -116,7 +117,7 @@ def test_the_second_batch_is_used_unless_the_same_one_is_asked_for():
     torch.testing.assert_close(two(others).critic, same(replace(step, other=None)).critic)
 
 
-def test_its_losses_reach_what_they_are_minimised_over_and_nothing_else():
+def test_its_losses_reach_what_they_are_minimized_over_and_nothing_else():
     # Three peers leave the critic's input attached, and step the encoder after the critic's loss went back through it.
     objective, net, step = FactorVAE(), a_net(), step_for(FactorVAE())
     noise = torch.full_like(step.z, 0.3)

@@ -17,7 +17,7 @@ from tests.objectives.steps import (
     table_by_hand,
 )
 from tests.objectives.test_decomposed_elbo import ESTIMATORS, PARTS
-from unbraid.distributions import (
+from unbraid.models.distributions import (
     CorrelatedGaussian,
     DiagonalGaussian,
     FullGaussian,
@@ -84,7 +84,7 @@ def covariances_of(step):
 
 def correlated_parts_by_hand(step, groups):
     """(MI, TC between, TC within, DWKL) with eq. 13, from scipy's multivariate densities and loops."""
-    table, batch = table_by_hand("eq13", len(step.z), step.dataset_size), len(step.z)
+    table, batch = table_by_hand("stratified_pairs", len(step.z), step.dataset_size), len(step.z)
     covariance, of_prior = covariances_of(step)
 
     def log_q(i, n, latents):
@@ -113,7 +113,7 @@ def correlated_parts_by_hand(step, groups):
 @pytest.mark.parametrize("groups", ["each", ((0, 2), (1,)), ((0, 1, 2),)])
 def test_correlated_posteriors_and_priors_worked_out_one_density_at_a_time(groups):
     step = correlated_step()
-    parts = decomposition(step, "eq13", groups)
+    parts = decomposition(step, "stratified_pairs", groups)
     found = torch.stack(
         [parts.mutual_information, parts.total_correlation, parts.total_correlation_within, parts.dimension_wise_kl]
     )
@@ -141,7 +141,7 @@ def test_a_correlation_that_the_prior_has_too_is_none():
     factor = torch.linalg.cholesky((1 - rho) * torch.eye(3, dtype=torch.float64) + rho)
     step = replace(a_step(), posterior=posterior, prior=FullGaussian(loc[0], factor))
     for groups in ("each", ((0, 1), (2,))):
-        parts = decomposition(step, "eq13", groups)
+        parts = decomposition(step, "stratified_pairs", groups)
         for part in vars(parts).values():
             torch.testing.assert_close(part, torch.zeros(5, dtype=torch.float64), atol=1e-12, rtol=0)
 
@@ -159,9 +159,11 @@ def test_an_aggregate_like_its_learned_prior_has_no_total_correlation_relative_t
         torch.linalg.cholesky(covariance + std**2 * torch.eye(3, dtype=torch.float64)),
     )
     step = replace(a_step(batch=size, dataset_size=size), posterior=posterior, z=z, prior=aggregate)
-    assert decomposition(step, "eq13").total_correlation.mean().item() == pytest.approx(0, abs=0.05)
+    assert decomposition(step, "stratified_pairs").total_correlation.mean().item() == pytest.approx(0, abs=0.05)
     c = correlation / (1 + std**2)
-    independent = decomposition(replace(step, prior=StandardNormal()), "eq13").total_correlation.mean().item()
+    independent = (
+        decomposition(replace(step, prior=StandardNormal()), "stratified_pairs").total_correlation.mean().item()
+    )
     # 1500 codes whose log ratio deviates by 0.8: a standard error of 0.02.
     assert independent == pytest.approx(-0.5 * math.log((1 - c) ** 2 * (1 + 2 * c)), abs=0.07)
 
@@ -170,8 +172,8 @@ def test_a_discrete_latent_counts_by_the_probability_of_its_category():
     step = a_mixed_step()
     logits, categories = step.posterior.parts[1].logits, step.z[:, 4:].argmax(dim=1)
     log_p = logits.log_softmax(dim=1)
-    table = torch.tensor(table_by_hand("eq13", 5, 50), dtype=torch.float64)
+    table = torch.tensor(table_by_hand("stratified_pairs", 5, 50), dtype=torch.float64)
     marginal = (table * log_p.exp()[:, categories].T).sum(dim=1).log()
-    gaussian = decomposition(a_step(latents=4), "eq13")
-    found = decomposition(step, "eq13")
+    gaussian = decomposition(a_step(latents=4), "stratified_pairs")
+    found = decomposition(step, "stratified_pairs")
     torch.testing.assert_close(found.dimension_wise_kl - gaussian.dimension_wise_kl, marginal + math.log(3))

@@ -19,13 +19,13 @@ from tests.objectives.steps import (
     table_by_hand,
 )
 from tests.training.squares import Squares
-from unbraid.distributions import DiagonalGaussian, FullGaussian, GaussianLatents
+from unbraid.config import parse, text_of
 from unbraid.errors import SpecError
 from unbraid.models import Autoencoder
+from unbraid.models.distributions import DiagonalGaussian, FullGaussian, GaussianLatents
 from unbraid.objectives import HFVAE, BetaTCVAE, DecomposedELBO
 from unbraid.objectives.terms.nested_groups import cuts
-from unbraid.recipes import parse, text_of
-from unbraid.runs.spec import RunSpec
+from unbraid.training.runs.spec import RunSpec
 
 SINGLETONS = ((0,), (1,), (2,))
 NAMES = ("mutual_information", "total_correlation", "total_correlation_within", "dimension_wise_kl")
@@ -55,7 +55,7 @@ def log_densities_by_hand(step):
 def parts_by_hand(step, groups):
     """The four parts with eq. 13, means over the batch (spec 2.6), for a prior without correlations."""
     q, p = log_densities_by_hand(step)
-    batch, table = len(step.z), table_by_hand("eq13", len(step.z), step.dataset_size)
+    batch, table = len(step.z), table_by_hand("stratified_pairs", len(step.z), step.dataset_size)
     everything = range(len(p[0]))
 
     def marginal(i, latents):
@@ -94,7 +94,7 @@ NESTED = ((0, 1, 2), (0, 1), (3, 4))
 def within_by_hand(step, tree):
     """The correlation within the groups of a tree, level by level: nested lists, whose entries are latents or lists."""
     q, p = log_densities_by_hand(step)
-    batch, table = len(step.z), table_by_hand("eq13", len(step.z), step.dataset_size)
+    batch, table = len(step.z), table_by_hand("stratified_pairs", len(step.z), step.dataset_size)
 
     def leaves(node):
         return [node] if isinstance(node, int) else [leaf for each in node for leaf in leaves(each)]
@@ -184,7 +184,7 @@ def test_with_all_weights_1_it_is_the_vae_with_a_sampled_rate(seed, groups):
 def test_groups_of_one_latent_are_the_beta_tcvae_with_equation_13(seed, gamma):
     """And gamma has no effect."""
     step = a_step(seed)
-    expected = BetaTCVAE(alpha=0.5, beta=4.0, gamma=1.0, estimator="eq13")(step).total
+    expected = BetaTCVAE(alpha=0.5, beta=4.0, gamma=1.0, estimator="stratified_pairs")(step).total
     for groups in (SINGLETONS, "each"):
         torch.testing.assert_close(
             HFVAE(alpha=0.5, beta=4.0, gamma=gamma, groups=groups)(step).total, expected, rtol=1e-12, atol=1e-12
@@ -194,7 +194,7 @@ def test_groups_of_one_latent_are_the_beta_tcvae_with_equation_13(seed, gamma):
 @given(seed=st.integers(0, 1000), beta=st.floats(0, 50))
 def test_with_one_group_beta_has_no_effect_and_gamma_weighs_the_total_correlation(seed, beta):
     step = a_step(seed)
-    expected = BetaTCVAE(beta=3.0, estimator="eq13")(step).total
+    expected = BetaTCVAE(beta=3.0, estimator="stratified_pairs")(step).total
     torch.testing.assert_close(
         HFVAE(alpha=1.0, beta=beta, gamma=3.0, groups=((0, 1, 2),))(step).total, expected, rtol=1e-12, atol=1e-12
     )
@@ -250,7 +250,7 @@ def test_a_learned_correlated_prior_can_run_away_where_gamma_exceeds_one():
 
 
 def test_its_defaults_are_the_authors_for_dsprites():
-    assert HFVAE() == HFVAE(alpha=1.0, beta=4.0, gamma=3.0, groups="model", estimator="eq13")
+    assert HFVAE() == HFVAE(alpha=1.0, beta=4.0, gamma=3.0, groups="model", estimator="stratified_pairs")
 
 
 def test_its_general_form_keeps_groups_and_estimator():

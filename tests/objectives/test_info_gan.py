@@ -13,7 +13,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from tests.objectives.steps import encoded, step_for
 from tests.training.squares import MLP_SPEC
-from unbraid.distributions import (
+from unbraid.config.schedule import Linear
+from unbraid.errors import SpecError
+from unbraid.models import Architecture, Autoencoder
+from unbraid.models.distributions import (
     ConcreteLatents,
     DeterministicLatents,
     DiagonalGaussian,
@@ -24,13 +27,11 @@ from unbraid.distributions import (
     LearnedGaussianPrior,
     UniformPrior,
 )
-from unbraid.distributions.priors.uniform_prior import Uniform
-from unbraid.errors import SpecError
-from unbraid.models import Architecture, Autoencoder, Critic
+from unbraid.models.distributions.priors.uniform_prior import Uniform
 from unbraid.models.layers.seeded import seeded
 from unbraid.objectives import AAE, InfoGAN
-from unbraid.optimisers import Adam
-from unbraid.schedule import Linear
+from unbraid.training import Critic
+from unbraid.training.optimizers import Adam
 
 OBJECTIVE = InfoGAN(weight=0.3, discrete_weight=2.0, instance_noise=0.2)
 
@@ -186,7 +187,7 @@ def test_the_critic_reads_what_the_encoder_makes_of_an_image_before_its_last_lay
 
 def test_a_critic_behind_a_shared_trunk_is_small_and_slow_unless_one_is_given():
     shared = replace(spec(GaussianLatents(3)), critic=None)
-    assert shared.critic_or_default == Critic(hidden=(128,), optimiser=Adam(2e-4, betas=(0.5, 0.999)))
+    assert shared.critic_or_default == Critic(hidden=(128,), optimizer=Adam(2e-4, betas=(0.5, 0.999)))
     assert replace(shared, objective=AAE()).critic_or_default == Critic()
     assert spec(GaussianLatents(3)).critic_or_default == Critic(hidden=(8,), channels=(4,))
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.objectives.steps import distortion_by_hand, rate_by_hand, step_for
+from unbraid.config.schedule import Linear
 from unbraid.errors import SpecError
 from unbraid.objectives import VAE, BetaVAE, InfoVAE
 from unbraid.objectives.terms.mmd import squared_mmd
-from unbraid.schedule import Linear
 
 
 @given(seed=st.integers(0, 1000), alpha=st.floats(-3, 1), extra=st.floats(0, 100))
@@ -32,7 +32,7 @@ def test_weight_1_minus_alpha_is_the_beta_vae():
     torch.testing.assert_close(InfoVAE(alpha=-3.0, weight=4.0)(step).total, BetaVAE(4.0)(step).total)
 
 
-def test_alpha_1_does_not_penalise_the_rate():
+def test_alpha_1_does_not_penalize_the_rate():
     step = step_for(InfoVAE())
     loss = InfoVAE(alpha=1.0, weight=5.0)(step)
     torch.testing.assert_close(loss.total, loss.parts["distortion"] + 5 * loss.parts["squared_mmd"])
@@ -58,7 +58,7 @@ def test_its_settings_reach_the_mmd():
         (0.0, Linear(0.0, 10.0)),
     ],
 )
-def test_weights_that_would_reward_what_they_penalise_at_any_moment_are_refused(alpha, weight):
+def test_weights_that_would_reward_what_they_penalize_at_any_moment_are_refused(alpha, weight):
     with pytest.raises(SpecError, match="InfoVAE: alpha is .* and weight .*alpha \\+ weight >= 1"):
         InfoVAE(alpha=alpha, weight=weight)
 

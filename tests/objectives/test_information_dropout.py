@@ -10,24 +10,24 @@ from hypothesis import strategies as st
 
 from tests.objectives.steps import a_step, distortion_by_hand, five_weights, parts_by_hand
 from tests.training.squares import Squares
-from unbraid.distributions import DiagonalGaussian, GaussianLatents, LearnedGaussianPrior
 from unbraid.errors import SpecError
 from unbraid.models import Autoencoder
+from unbraid.models.distributions import DiagonalGaussian, GaussianLatents, LearnedGaussianPrior
 from unbraid.objectives import BetaTCVAE, DecomposedELBO, InformationDropout
-from unbraid.runs.spec import RunSpec
+from unbraid.training.runs.spec import RunSpec
 
 
 @given(seed=st.integers(0, 1000), beta=st.floats(0, 20), gamma=st.floats(0, 20))
 def test_it_is_distortion_plus_beta_information_plus_gamma_total_correlation(seed, beta, gamma):
     step = a_step(seed)
-    mutual_information, total_correlation, _ = parts_by_hand(step, "eq13")
+    mutual_information, total_correlation, _ = parts_by_hand(step, "stratified_pairs")
     expected = distortion_by_hand(step) + beta * mutual_information + gamma * total_correlation
     assert InformationDropout(beta=beta, gamma=gamma)(step).total.item() == pytest.approx(expected, rel=1e-9)
 
 
 def test_it_is_the_beta_tcvae_without_its_dimension_wise_kl():
     step = a_step()
-    expected = BetaTCVAE(alpha=2.0, beta=3.0, gamma=0.0, estimator="eq13")(step).total
+    expected = BetaTCVAE(alpha=2.0, beta=3.0, gamma=0.0, estimator="stratified_pairs")(step).total
     assert torch.equal(InformationDropout(beta=2.0, gamma=3.0)(step).total, expected)
 
 

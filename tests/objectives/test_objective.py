@@ -9,13 +9,15 @@ import torch
 from torch.func import grad, vmap
 
 from tests.objectives.steps import a_step, step_for
-from unbraid.distributions import DiagonalGaussian
+from tests.training.squares import MLP_SPEC
+from unbraid.config.annotations import hints_of
+from unbraid.config.registry import choices
+from unbraid.config.schedule import Linear, Weight
 from unbraid.errors import SpecError
-from unbraid.objectives import DIPVAE, AnchorVAE, BetaTCVAE, FactorVAE, Loss, Objective
+from unbraid.models.distributions import DiagonalGaussian
+from unbraid.objectives import DIPVAE, AnchorVAE, BetaTCVAE, BetaVAE, FactorVAE, Loss, Objective
 from unbraid.objectives.objective import check_weights
-from unbraid.recipes.annotations import hints_of
-from unbraid.recipes.registry import choices
-from unbraid.schedule import Linear, Weight
+from unbraid.training import Fleet, Member
 
 EVERY = list(choices(Objective).values())
 every_objective = pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)
@@ -229,3 +231,58 @@ def test_a_weight_without_a_name_is_refused_with_what_to_write():
         FactorVAE(35.0, True)
     with pytest.raises(SpecError, match=r"Write alpha=\.\.\. or beta=\.\.\. or gamma"):
         BetaTCVAE("heavy")
+
+
+# ---- subclasses, and objectives that are built on others
+
+
+@dataclass(frozen=True, kw_only=True)
+class Penalized(BetaTCVAE):
+    l1: float = 0.1
+
+    def __call__(self, step):
+        loss, penalty = super().__call__(step), step.posterior.mean.abs().mean()
+        return replace(loss, total=loss.total + self.l1 * penalty, parts=loss.parts | {"l1": penalty})
+
+
+@dataclass(frozen=True)
+class Doubled(Objective):
+    beta: float = 2.0
+
+    def __call__(self, step):
+        return BetaVAE(beta=self.beta * 2)(step)
+
+
+def trained(*objectives):
+    members = [Member(replace(MLP_SPEC, objective=objective), 0) for objective in objectives]
+    fleet = Fleet(members, MLP_SPEC.training_data.load())
+    losses = [fleet.advance() for _ in range(5)][-1]
+    return fleet.weights, losses
+
+
+def test_a_subclass_of_a_built_in_is_trained_as_it_is_written():
+    weights, losses = trained(Penalized(beta=2.0, l1=0.0), Penalized(beta=2.0, l1=5.0), Penalized(beta=6.0, l1=5.0))
+    plain, _ = trained(BetaTCVAE(beta=2.0))
+    assert "l1" in losses
+    torch.testing.assert_close(weights[0], plain[0])
+    assert not torch.allclose(weights[1], plain[0])
+    assert not torch.allclose(weights[1], weights[2])
+
+
+def test_a_built_in_takes_the_numbers_of_a_fleet():
+    weights, _ = trained(Doubled(1.0), Doubled(3.0))
+    plain, _ = trained(BetaVAE(2.0), BetaVAE(6.0))
+    torch.testing.assert_close(weights, plain)
+
+
+@every_objective
+def test_every_built_in_takes_the_numbers_of_a_fleet(cls):
+    halves = torch.tensor([0.5, 0.25])
+    for name in cls().hyperparameters:
+        found = vmap(lambda value, name=name: getattr(cls(**{name: 2 * value}), name))(halves)
+        assert found.tolist() == [1.0, 0.5]
+
+
+def test_a_spec_takes_no_tensor():
+    with pytest.raises(SpecError, match="expected weights that are numbers or schedules"):
+        replace(MLP_SPEC, objective=BetaVAE(torch.tensor(4.0)))

@@ -7,7 +7,13 @@ import pytest
 import torch
 
 from tests.objectives.steps import a_step, step_for
-from unbraid.distributions import ConcreteLatents, CorrelatedGaussian, DiagonalGaussian, GaussianLatents, GroupedLatents
+from unbraid.models.distributions import (
+    ConcreteLatents,
+    CorrelatedGaussian,
+    DiagonalGaussian,
+    GaussianLatents,
+    GroupedLatents,
+)
 from unbraid.objectives import (
     DIPVAE,
     HFVAE,
@@ -25,7 +31,7 @@ from unbraid.objectives.terms.parts import as_logged
 OBJECTIVES = [
     VAE(),
     BetaTCVAE(),
-    BetaTCVAE(estimator="eq13"),
+    BetaTCVAE(estimator="stratified_pairs"),
     HFVAE(groups=((0, 1), (2,))),
     InformationDropout(),
     AnchorVAE(anchors=(0, 2)),

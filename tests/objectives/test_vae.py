@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.objectives.steps import a_step, distortion_by_hand, rate_by_hand
-from unbraid.distributions import DiagonalGaussian
+from unbraid.models.distributions import DiagonalGaussian
 from unbraid.objectives import VAE
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.runs.finished_runs import SPEC, finish
+from tests.training.runs.finished_runs import SPEC, finish
 from unbraid.errors import UnbraidError
-from unbraid.runs.run_writer import RunWriter
 from unbraid.studies import Setting, Study, best_runs, best_traversals
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
+from unbraid.training.runs.run_writer import RunWriter
 
 STUDY = Study("made", (Setting("one", SPEC, (0, 1)), Setting("two", SPEC, (2, 3))), metrics=("mig", "jemmig"))
 VALUES = {"mig": (0.1, 0.3, 0.5, 0.2), "jemmig": (0.1, 0.3, 0.5, 0.2)}
@@ -40,9 +40,9 @@ def test_the_best_is_the_highest_or_the_lowest(made):
 
 
 def test_a_run_whose_weights_are_gone_cannot_be_the_best(made):
-    RunWriter(best_runs(STUDY, made)["one"]).let_go()
+    RunWriter(best_runs(STUDY, made)["one"]).remove_arrays()
     assert best_runs(STUDY, made)["one"].seed == 0
-    RunWriter(best_runs(STUDY, made)["one"]).let_go()
+    RunWriter(best_runs(STUDY, made)["one"]).remove_arrays()
     assert list(best_runs(STUDY, made)) == ["two"]
     with pytest.raises(UnbraidError, match="'one' has no finished run with weights"):
         best_traversals(STUDY, made, settings=["one", "two"])

@@ -1,22 +1,23 @@
 """A study from its first fleet to its scores: what is done is not repeated, what goes wrong costs one run."""
 
 import logging
+import shutil
 from dataclasses import replace
 
 import pytest
 
 from tests.training.squares import MLP_SPEC
 from unbraid import VAE, BetaVAE
-from unbraid.errors import SpecError, TrainingError
-from unbraid.evaluation.scoring import Scoring
-from unbraid.runs import grid
-from unbraid.runs.runs_in import runs_in
-from unbraid.studies import Setting, Study, collect
+from unbraid.errors import SpecError, TrainingError, TrainingInterrupted
+from unbraid.metrics.scoring import Scoring
+from unbraid.studies import Setting, Study, collect, execute
 from unbraid.studies.execute import StudyOptions, retry_study, run_study
-from unbraid.studies.keeping import registered
 from unbraid.studies.plan import plan_study
+from unbraid.studies.retention import registered
 from unbraid.studies.tables import wide_markdown
 from unbraid.training import train
+from unbraid.training.runs import grid
+from unbraid.training.runs.runs_in import runs_in
 
 SPEC = replace(MLP_SPEC, objective=BetaVAE(), num_steps=6, precision="float32")
 SETTINGS = Setting.each(grid(SPEC, {"objective.beta": [1, 4]}), range(2))
@@ -101,7 +102,7 @@ def test_scores_can_be_all_that_is_kept(tmp_path):
     assert {path.parent.name for path in tmp_path.rglob("*.safetensors")} == {"snapshots"}  # of step 2, as asked for
     assert {run.snapshots for run in runs_in(tmp_path, packages=["tests"])} == {(2,)}
     assert len(collect(study, tmp_path).values(SETTINGS[0].label, "mig")) == 2
-    assert plan_study(study, tmp_path).those_that_need("training") == []
+    assert plan_study(study, tmp_path).runs_that_need("training") == []
 
 
 def test_a_snapshot_that_no_run_comes_to_is_refused_before_anything_is_trained(tmp_path):
@@ -114,7 +115,7 @@ def test_before_arrays_go_every_score_that_a_study_of_the_folder_asks_is_compute
     other = replace(STUDY, name="other", metrics=("misjed",), settings=SETTINGS[:1])
     run_study(replace(other, settings=(replace(SETTINGS[0], seeds=(0,)),)), tmp_path, HERE)
     # Now it asks for the second seed too, which the next study trains and cuts down.
-    from unbraid.studies.keeping import register
+    from unbraid.studies.retention import register
 
     register(other, tmp_path)
     run_study(replace(STUDY, keep="scores", settings=SETTINGS[:1]), tmp_path, HERE)
@@ -125,10 +126,10 @@ def test_a_later_study_that_needs_what_was_let_go_trains_again_and_loses_nothing
     first = replace(STUDY, keep="scores", settings=(replace(SETTINGS[0], seeds=(0,)),), metrics=("mig",))
     run_study(first, tmp_path, HERE)
     later = replace(first, name="later", metrics=("sap",))
-    assert len(plan_study(later, tmp_path).those_that_need("training")) == 1
+    assert len(plan_study(later, tmp_path).runs_that_need("training")) == 1
     before = collect(first, tmp_path).values(SETTINGS[0].label, "mig")
     run_study(later, tmp_path, HERE)
-    assert list((tmp_path / ".aside").iterdir())
+    assert list((tmp_path / ".archived").iterdir())
     assert len(collect(later, tmp_path).values(SETTINGS[0].label, "sap")) == 1
     assert collect(first, tmp_path).values(SETTINGS[0].label, "mig") == before
 
@@ -155,7 +156,7 @@ def test_a_budget_that_is_too_short_begins_nothing_and_says_what_is_needed(tmp_p
 
 
 def test_a_budget_that_suffices_for_a_fleet_trains_that_fleet_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbraid.studies.speed.Speed.seconds", lambda self, fleet, count: 100.0 * (count == 3))
+    monkeypatch.setattr("unbraid.studies.plan.Speed.seconds", lambda self, fleet, count: 100.0 * (count == 3))
     outcome = run_study(STUDY, tmp_path, replace(HERE, budget=50.0))
     assert outcome.num_trained == 1
     assert {run.state for run in collect(STUDY, tmp_path).runs} == {"finished", "new"}
@@ -175,7 +176,7 @@ def test_a_run_that_fails_is_told_at_once_and_the_others_go_on(tmp_path, caplog)
     assert "max_loss" in caplog.text
     assert collect(study, tmp_path).runs_of("diverging")[0].state == "failed"
     assert [each.setting.label for each in retry_study(study, tmp_path)] == ["diverging"]
-    assert list((tmp_path / ".aside").iterdir())
+    assert list((tmp_path / ".archived").iterdir())
 
 
 def test_it_can_end_at_the_first_failure(tmp_path):
@@ -201,3 +202,44 @@ def test_what_a_process_cannot_score_is_told(tmp_path):
     (folder / "codes.safetensors").write_bytes(b"other")
     outcome = run_study(replace(one, metrics=("sap",)), tmp_path, HERE)
     assert "codes.safetensors" in next(iter(outcome.failures.values()))
+
+
+def test_a_run_that_is_removed_meanwhile_is_a_failure(tmp_path, monkeypatch):
+    real, names = execute.train_runs, []
+
+    def remove_the_first(runs, *given, **named):
+        if names:
+            shutil.rmtree(tmp_path / names[0])
+        names.extend(run.name for run in runs)
+        return real(runs, *given, **named)
+
+    monkeypatch.setattr(execute, "train_runs", remove_the_first)
+    outcome = run_study(STUDY, tmp_path, HERE)
+    assert list(outcome.failures) == [names[0]]
+    assert "removed" in outcome.failures[names[0]]
+    monkeypatch.undo()
+    assert run_study(STUDY, tmp_path, HERE).is_complete
+
+
+def test_two_runs_whose_folders_are_swapped_keep_no_scores(tmp_path, caplog):
+    run_study(STUDY, tmp_path, HERE)
+    first, second, *_ = sorted(tmp_path.glob("beta-vae-*"))
+    for source, target in ((first, "beside"), (second, first.name), (tmp_path / "beside", second.name)):
+        source.rename(tmp_path / target)
+    scores = collect(STUDY, tmp_path)
+    assert {number.run for number in scores.numbers}.isdisjoint({first.name, second.name})
+    assert {run.state for run in scores.runs if run.run in (first.name, second.name)} == {"unfinished"}
+    assert first.name in caplog.text
+    assert set(run_study(STUDY, tmp_path, HERE).failures) == {first.name, second.name}
+
+
+def test_a_study_that_is_stopped_advises_nothing_that_study_run_does_not_have(tmp_path, monkeypatch):
+    def stop(runs, *_, **__):
+        raise TrainingInterrupted("Stopped at step 3. Go on with the same command and --resume.", runs)
+
+    monkeypatch.setattr(execute, "train_runs", stop)
+    with pytest.raises(TrainingInterrupted) as stopped:
+        run_study(STUDY, tmp_path, HERE)
+    assert "resume=" not in str(stopped.value)
+    assert "--resume" not in str(stopped.value)
+    assert len(stopped.value.runs) == 3

@@ -1,12 +1,20 @@
 """The scores of a study as figures."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.studies.made_scores import made_scores
+from unbraid import MLP, VAE, Autoencoder, BetaVAE, DSprites, RunSpec
+from unbraid.config.schedule import Linear
 from unbraid.errors import UnbraidError
-from unbraid.studies.figures import KINDS, draw, run_table, strength
+from unbraid.studies import Setting, Study
+from unbraid.studies.collect import scores_of
+from unbraid.studies.evidence import Evidence
+from unbraid.studies.figures import KINDS, draw, run_table
+from unbraid.studies.run_records import RunRecord
 
-SCORES = made_scores(
+PLAIN = made_scores(
     {
         "VAE": {"mig": [0.1, 0.2], "sap": [0.3, 0.1], "rate": [9, 8], "distortion": [1, 2]},
         "beta-VAE, beta 2": {"mig": [0.2, 0.3], "sap": [0.2, 0.1], "rate": [7, 6], "distortion": [2, 3]},
@@ -14,6 +22,7 @@ SCORES = made_scores(
     },
     {"sap": False},
 )
+SCORES = replace(PLAIN, swept={"beta-VAE, beta 2": 2.0, "beta-VAE, beta 4": 4.0})
 
 
 def test_a_row_is_a_finished_run():
@@ -26,12 +35,27 @@ def test_a_row_is_a_finished_run():
         run_table(SCORES, ["mgi"])
 
 
-@pytest.mark.parametrize(
-    ("label", "number"),
-    [("beta-VAE 4", 4), ("VAE", None), ("hfvae, beta 0.5, groups 2", 2), ("x, weight 1e-3", 1e-3), ("InfoVAE2", None)],
-)
-def test_strength_is_the_last_number_of_a_label(label, number):
-    assert strength(label) == number
+def test_strength_is_the_value_of_the_field_and_not_a_number_of_the_label(tmp_path):
+    spec = RunSpec(DSprites(resolution=32), Autoencoder(MLP(hidden=(8,))), VAE())
+    objectives = {
+        "plain, 32 x 32": VAE(),
+        "four, 3 seeds": BetaVAE(beta=4.0),
+        "weak 100": BetaVAE(beta=0.5),
+        "ramp to 8": BetaVAE(beta=Linear(0.0, 8.0)),
+    }
+    settings = tuple(Setting(label, replace(spec, objective=each), (0,)) for label, each in objectives.items())
+    study = Study("labels", settings, metrics=("mig",))
+    placed = study.runs(tmp_path)
+    scores = scores_of(study, placed, {each.name: RunRecord("finished") for each in placed})
+    table = run_table(scores)
+    assert dict(zip(table["setting"], table["strength"], strict=True)) == {
+        "plain, 32 x 32": None,
+        "four, 3 seeds": 4.0,
+        "weak 100": 0.5,
+        "ramp to 8": None,
+    }
+    kept = Evidence.load(Evidence("labels", scores, {}).save(tmp_path / "evidence.json")).scores
+    assert run_table(kept)["strength"] == table["strength"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -61,7 +85,7 @@ def test_scores_that_a_figure_needs_are_named():
     plain = made_scores({"VAE": {"mig": [0.1]}, "other": {"mig": [0.1]}})
     with pytest.raises(UnbraidError, match="needs the metric 'rate'"):
         draw(plain, "rate-distortion")
-    with pytest.raises(UnbraidError, match="labels that end in a number"):
+    with pytest.raises(UnbraidError, match="differ in a number"):
         draw(plain, "line", ["mig"])
     with pytest.raises(UnbraidError, match="No run of the study is scored yet"):
         draw(made_scores({"VAE": {"mig": [None]}}), "box", ["mig"])

@@ -72,7 +72,7 @@ class FakeRun:
 
 def test_it_is_one_metric_more_of_a_study(monkeypatch, tmp_path):
     runs = {"vae": {0: FakeRun("vae-0", TRUE), 1: FakeRun("vae-1", -TRUE)}, "alone": {0: FakeRun("alone-0", TRUE)}}
-    monkeypatch.setattr(latent_agreement, "seeds_with_codes", lambda *_: runs)
+    monkeypatch.setattr(latent_agreement, "runs_with_codes", lambda *_: runs)
     bare = StudyScores(("vae", "alone"), {"vae": "vae", "alone": "vae"}, ("mig",), {"mig": True}, (), ())
     scores = with_latent_agreement(None, tmp_path, bare)
     assert scores.metrics == ("mig", "latent-agreement")

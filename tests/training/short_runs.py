@@ -8,12 +8,12 @@ import pytest
 from tests.training.squares import MLP_SPEC
 from tests.training.watchers import Stopwatch
 from unbraid.errors import TrainingInterrupted
-from unbraid.optimisers import Adam
-from unbraid.runs import Run
 from unbraid.training import train
+from unbraid.training.optimizers import Adam
+from unbraid.training.runs import Run
 
 SPEC = replace(MLP_SPEC, num_steps=10, precision="float32")
-ABSURD = replace(SPEC, optimiser=Adam(1e30))
+ABSURD = replace(SPEC, optimizer=Adam(1e30))
 """Its second loss is not finite."""
 
 

@@ -9,10 +9,10 @@ from typing import final
 import torch
 from safetensors.torch import load_file
 
-from unbraid.data.dataset import Factor, FactorDataset, FactorImages
-from unbraid.distributions import GaussianLatents
+from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
 from unbraid.models import MLP, Autoencoder, Conv
-from unbraid.runs import Run, RunSpec
+from unbraid.models.distributions import GaussianLatents
+from unbraid.training.runs import Run, RunSpec
 
 PACKAGES = ("unbraid", "tests")
 """Whose classes a run of squares names."""
@@ -43,7 +43,7 @@ class Squares(FactorDataset):
         stride = self.size // 8
         for image, (row, column) in zip(pixels, places.tolist(), strict=True):
             image[:, row * stride : (row + 3) * stride, column * stride : (column + 3) * stride] = 255
-        return FactorImages.of_table(pixels, places, self.factors)
+        return FactorImages.from_table(pixels, places, self.factors)
 
 
 MLP_MODEL = Autoencoder(encoder=MLP(hidden=(12,), decoder_hidden=(12,)), latents=GaussianLatents(3))

@@ -5,7 +5,7 @@ import logging
 import pytest
 import torch
 
-from unbraid.events import Event
+from unbraid._internal.progress import Event
 from unbraid.training import busy_cores
 from unbraid.training.busy_cores import ADVICE, _Noticing, _seconds_waited, noticing_busy_cores
 
@@ -28,7 +28,7 @@ class Machine:
 
 @pytest.fixture
 def _two_cores(monkeypatch):
-    monkeypatch.setattr(busy_cores, "_num_cores", lambda: CORES)
+    monkeypatch.setattr(busy_cores, "usable_cores", lambda: CORES)
 
 
 def said(caplog):

@@ -11,9 +11,6 @@ import unbraid
 from tests.told import warned
 from tests.training.squares import MLP_SPEC
 from unbraid.errors import RunError
-from unbraid.optimisers import Adam
-from unbraid.runs import History, Run
-from unbraid.runs.run_writer import RunWriter
 from unbraid.training.checkpoint import (
     load_checkpoint,
     remove_checkpoints,
@@ -23,6 +20,9 @@ from unbraid.training.checkpoint import (
     usable_checkpoints,
 )
 from unbraid.training.fleet import Fleet
+from unbraid.training.optimizers import Adam
+from unbraid.training.runs import History, Run
+from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.state import Carried, Member, MemberState, Net, layout
 from unbraid.training.trees import named_leaves
 
@@ -232,7 +232,7 @@ def test_no_flipped_bit_goes_unnoticed(run, suffix):
 
 
 def test_the_checkpoint_of_another_run_is_refused(run, tmp_path):
-    other = Run.place(tmp_path, replace(MLP_SPEC, optimiser=Adam(0.5)), 3)
+    other = Run.place(tmp_path, replace(MLP_SPEC, optimizer=Adam(0.5)), 3)
     save(other, state(20))
     (other.folder / "checkpoints").rename(run.folder / "checkpoints")
     with pytest.raises(RunError, match="is a checkpoint of another run"):

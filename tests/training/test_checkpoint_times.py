@@ -3,6 +3,7 @@
 import pytest
 
 from unbraid.errors import SpecError
+from unbraid.training import TrainingOptions
 from unbraid.training.checkpoint_times import CheckpointTimes
 
 
@@ -78,4 +79,4 @@ def test_one_that_failed_does_not_count():
 @pytest.mark.parametrize("every", [0, -3])
 def test_no_steps_between_them_are_refused(every):
     with pytest.raises(SpecError, match=f"checkpoint_every is {every}"):
-        CheckpointTimes(every)
+        TrainingOptions(checkpoint_every=every)

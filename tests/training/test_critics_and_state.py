@@ -16,13 +16,13 @@ from tests.training.critic_specs import CRITIC, SPECS, flat, spec_of, tensors
 from tests.training.short_runs import stopped
 from tests.training.squares import MLP_SPEC, result
 from tests.training.trained_fleets import seeds_of, trained
-from unbraid import draws
+from unbraid._internal import draws
+from unbraid.config.schedule import Cosine, Linear
 from unbraid.models.layers.seeded import seeded
 from unbraid.objectives import DIPVAE, FactorVAE, Loss, Objective, Step
-from unbraid.optimisers import Adam
-from unbraid.schedule import Cosine, Linear
 from unbraid.training import train
 from unbraid.training.fleet import Fleet
+from unbraid.training.optimizers import Adam
 from unbraid.training.state import Member, fleet_key
 
 every_spec = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
@@ -41,7 +41,7 @@ one_of_each_kind = pytest.mark.parametrize("spec", [SPECS[name] for name in KIND
 def textbook_factor_vae(spec, seed, num_steps):
     """Kim & Mnih, arXiv:1802.05983v3, algorithm 2, for one model, with two of torch's own Adams.
 
-    Both losses are taken before either optimiser moves, the codes the critic sees are constants, and each step updates
+    Both losses are taken before either optimizer moves, the codes the critic sees are constants, and each step updates
     both nets once: three peers let the critic's loss reach the encoder, one steps the critic before the encoder's loss
     goes back through it, one counts each update as a step.
     """
@@ -49,8 +49,8 @@ def textbook_factor_vae(spec, seed, num_steps):
     N, B = len(images), spec.batch_size
     model = spec.model.build(images.image_shape, seed).double()
     critic = seeded(spec.make_critic, seed, "critic").double()
-    optimiser = torch.optim.Adam(model.parameters(), lr=spec.optimiser.learning_rate)
-    critics = torch.optim.Adam(critic.parameters(), lr=CRITIC.optimiser.learning_rate, betas=CRITIC.optimiser.betas)
+    optimizer = torch.optim.Adam(model.parameters(), lr=spec.optimizer.learning_rate)
+    critics = torch.optim.Adam(critic.parameters(), lr=CRITIC.optimizer.learning_rate, betas=CRITIC.optimizer.betas)
 
     def encoded(stream, noise, step):
         epoch, place = divmod(step, N // B)
@@ -74,14 +74,14 @@ def textbook_factor_vae(spec, seed, num_steps):
         critic_loss = (cross_entropy(critic(z.detach()), labels) + cross_entropy(critic(permuted), labels + 1)) / 2
         of_model = torch.autograd.grad(loss, list(model.parameters()))
         of_critic = torch.autograd.grad(critic_loss, list(critic.parameters()))
-        for net, gradients, adam in ((model, of_model, optimiser), (critic, of_critic, critics)):
+        for net, gradients, adam in ((model, of_model, optimizer), (critic, of_critic, critics)):
             for parameter, gradient in zip(net.parameters(), gradients, strict=True):
                 parameter.grad = gradient
             adam.step()
     return [nn.utils.parameters_to_vector(net.parameters()).detach() for net in (model, critic)]
 
 
-def test_factor_vae_in_a_fleet_is_the_textbook_loop_with_two_optimisers():
+def test_factor_vae_in_a_fleet_is_the_textbook_loop_with_two_optimizers():
     spec = spec_of(FactorVAE())
     fleet = trained((Member(spec, 3),), 15)
     model, critic = textbook_factor_vae(spec, 3, 15)
@@ -136,7 +136,7 @@ def test_what_a_state_holds():
 
     def with_moments(which, net):
         shapes = {name: tuple(parameter.shape) for name, parameter in net.named_parameters()}
-        kinds = ("weights", "memory.first_moment", "memory.second_moment")
+        kinds = ("weights", "optimizer_state.first_moment", "optimizer_state.second_moment")
         return {f"{which}.{kind}.{name}": shape for kind in kinds for name, shape in shapes.items()}
 
     spec = SPECS["aae"]
@@ -173,7 +173,7 @@ def test_dip_vaes_with_and_without_a_diagonal_of_their_own_share_a_fleet():
 @pytest.mark.parametrize("name", ["factor-vae", "dip-ii-ema"])
 def test_a_member_that_fails_keeps_its_critic_and_its_state_and_the_others_go_on(name):
     spec = SPECS[name]
-    absurd = replace(spec, optimiser=Adam(1e30))
+    absurd = replace(spec, optimizer=Adam(1e30))
     fleet = Fleet([Member(spec, 0), Member(absurd, 1)], spec.dataset.load())
     fleet.advance()
     last_good = tensors(fleet, 1)
@@ -280,7 +280,7 @@ def test_a_run_that_was_stopped_resumes_to_the_same_bits_critic_and_state_includ
 
 def test_the_critics_learning_rate_may_follow_a_schedule():
     # From 0: at the first step the critic stays where it was, at the second it does not; the model moves at both.
-    critic = replace(CRITIC, optimiser=Adam(Linear(0.0, 1e-2), betas=(0.5, 0.9)))
+    critic = replace(CRITIC, optimizer=Adam(Linear(0.0, 1e-2), betas=(0.5, 0.9)))
     spec = replace(SPECS["factor-vae"], critic=critic, num_steps=4)
     fleet = Fleet([Member(spec, 0)], spec.dataset.load())
     begin = {which: flat(fleet, 0, which) for which in ("model.weights", "critic.weights")}

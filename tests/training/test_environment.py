@@ -11,11 +11,11 @@ from tests.told import warned
 from tests.training.squares import MLP_SPEC
 from unbraid import __version__
 from unbraid.errors import TrainingInterrupted
-from unbraid.runs import Run
-from unbraid.runs.run_writer import RunWriter
 from unbraid.training import train
 from unbraid.training.compiler import Inductor
 from unbraid.training.environment import FILE, Environment
+from unbraid.training.runs import Run
+from unbraid.training.runs.run_writer import RunWriter
 
 SPEC = replace(MLP_SPEC, num_steps=6, precision="float32")
 ELSEWHERE = Environment("0.0.1", "2.0.0", "NVIDIA Test", None, {"deterministic": True})
@@ -60,7 +60,7 @@ def test_a_training_that_goes_on_elsewhere_says_so_once_for_all_runs(tmp_path, m
         [run, _] = train([SPEC], [0, 1], folder=tmp_path, resume=True)
     assert [each["from_step"] for each in stretches(run)] == [0, 3]
     [sentence] = told
-    assert f"{run.name} and 1 others go on from step 3 in another environment" in sentence
+    assert f"{run.name} and 1 others resume from step 3 in another environment" in sentence
     assert "device: CPU before, NVIDIA Test now" in sentence
 
 

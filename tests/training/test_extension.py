@@ -9,14 +9,14 @@ import pytest
 from tests.training.short_runs import SPEC, stop, stopped
 from tests.training.squares import everything, result
 from tests.training.watchers import Stopwatch
+from unbraid.config.schedule import Linear
 from unbraid.errors import RunError, SpecError, TrainingInterrupted
-from unbraid.models.critic import Critic
 from unbraid.objectives import DIPVAE, BetaVAE, FactorVAE
-from unbraid.optimisers import Adam
-from unbraid.runs import Run
-from unbraid.schedule import Linear
-from unbraid.training import extend, train
+from unbraid.training import TrainingOptions, extend, train
+from unbraid.training.critic import Critic
 from unbraid.training.extension import schedules_in
+from unbraid.training.optimizers import Adam
+from unbraid.training.runs import Run
 
 SHORT, LONG = replace(SPEC, num_steps=6), replace(SPEC, num_steps=10)
 
@@ -24,7 +24,7 @@ SHORT, LONG = replace(SPEC, num_steps=6), replace(SPEC, num_steps=10)
 @pytest.fixture(scope="module")
 def short(tmp_path_factory):
     """Two short runs side by side with their states. Shared: a test that changes a folder copies it first."""
-    return train([SHORT], [0, 1], folder=tmp_path_factory.mktemp("short"), keep_state=True)
+    return train([SHORT], [0, 1], folder=tmp_path_factory.mktemp("short"), options=TrainingOptions(keep_state=True))
 
 
 @pytest.fixture
@@ -50,14 +50,16 @@ def test_runs_that_are_extended_together_have_the_bits_of_longer_ones(copied, un
 def test_one_run_extends_with_all_that_it_carries(tmp_path, changes):
     spec = replace(SHORT, **changes)
     [expected] = train([replace(spec, num_steps=9)], [3], folder=tmp_path / "at once")
-    [run] = train([spec], [3], folder=tmp_path / "in two", keep_state=True)
+    [run] = train([spec], [3], folder=tmp_path / "in two", options=TrainingOptions(keep_state=True))
     assert result(run.extend(9, progress=False)) == result(expected)
 
 
 def test_a_longer_run_can_be_extended_again(copied, tmp_path):
     [expected] = train([LONG], [0], folder=tmp_path / "at once")
-    [first] = train([SHORT], [0], folder=tmp_path / "in three", keep_state=True)
-    longer = first.extend(8, progress=False).extend(10, snapshots=[9], keep_state=False, progress=False)
+    [first] = train([SHORT], [0], folder=tmp_path / "in three", options=TrainingOptions(keep_state=True))
+    longer = first.extend(8, progress=False).extend(
+        10, options=TrainingOptions(snapshots=[9], keep_state=False), progress=False
+    )
     assert result(longer) == result(expected)
     assert (longer.snapshots, longer.has_state) == ((9,), False)
     log = (longer.folder / "log.txt").read_text()
@@ -97,7 +99,7 @@ def test_the_history_is_that_of_the_longer_run(tmp_path, monkeypatch):
     monkeypatch.setattr("unbraid.training.reporter._ROWS_OF_HISTORY", 3)
     spec = replace(SPEC, num_steps=6)
     [expected] = train([replace(spec, num_steps=12)], [0], folder=tmp_path / "at once")
-    [run] = train([spec], [0], folder=tmp_path / "in two", keep_state=True)
+    [run] = train([spec], [0], folder=tmp_path / "in two", options=TrainingOptions(keep_state=True))
     assert run.history.column("step") == [1, 2, 4, 6]
     assert run.extend(12, progress=False).history == expected.history
     # Every third step: step 3 was not written down, so all rows stay.
@@ -106,7 +108,7 @@ def test_the_history_is_that_of_the_longer_run(tmp_path, monkeypatch):
 
 def test_a_run_without_its_state_is_refused(tmp_path):
     [run] = train([SHORT], [0], folder=tmp_path)
-    with pytest.raises(RunError, match=r"has not kept the state of its last step.*keep_state=True \(--keep-state\)"):
+    with pytest.raises(RunError, match=r"has not kept the state of its last step.*keep_state=True\) \(--keep-state\)"):
         run.extend(10)
 
 
@@ -114,11 +116,11 @@ def test_a_run_without_its_state_is_refused(tmp_path):
     ("changes", "where"),
     [
         ({"objective": BetaVAE(beta=Linear(0.0, 4.0))}, "objective.beta"),
-        ({"optimiser": Adam(Linear(1e-3, 1e-4))}, "optimiser.learning_rate"),
+        ({"optimizer": Adam(Linear(1e-3, 1e-4))}, "optimizer.learning_rate"),
     ],
 )
 def test_a_run_with_a_schedule_is_refused(tmp_path, changes, where):
-    [run] = train([replace(SHORT, **changes)], [0], folder=tmp_path, keep_state=True)
+    [run] = train([replace(SHORT, **changes)], [0], folder=tmp_path, options=TrainingOptions(keep_state=True))
     with pytest.raises(SpecError, match=f"cannot be extended: {where} follows a schedule, which runs over all"):
         run.extend(10)
     assert len(list(tmp_path.iterdir())) == 1
@@ -140,7 +142,7 @@ def test_a_number_of_steps_is_a_number(short):
 
 
 def test_an_unfinished_run_is_refused(tmp_path):
-    [run] = stopped([SPEC], [0], tmp_path, at=4, keep_state=True)
+    [run] = stopped([SPEC], [0], tmp_path, at=4, options=TrainingOptions(keep_state=True))
     with pytest.raises(RunError, match="is unfinished; only a finished run can be extended"):
         run.extend(20)
 
@@ -155,6 +157,6 @@ def test_a_damaged_state_is_refused(copied, name):
 
 
 def test_a_run_that_was_stopped_keeps_its_state_all_the_same(tmp_path, undisturbed):
-    stopped([SHORT], [0, 1], tmp_path, at=4, keep_state=True)
+    stopped([SHORT], [0, 1], tmp_path, at=4, options=TrainingOptions(keep_state=True))
     runs = train([SHORT], [0, 1], folder=tmp_path, resume=True)
     assert [result(run) for run in extend(runs, 10)] == undisturbed

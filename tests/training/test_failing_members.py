@@ -9,13 +9,13 @@ from safetensors.torch import load_file
 from tests.told import warned
 from tests.training.short_runs import ABSURD, SPEC, stopped
 from tests.training.squares import everything
-from unbraid import files
+from unbraid._internal import files
 from unbraid.errors import RunError, TrainingError
-from unbraid.optimisers import Adam
-from unbraid.runs import Run
-from unbraid.runs.records import Failure
-from unbraid.training import train
+from unbraid.training import TrainingOptions, train
 from unbraid.training.fleet import Fleet
+from unbraid.training.optimizers import Adam
+from unbraid.training.runs import Run
+from unbraid.training.runs.records import Failure
 from unbraid.training.state import Member
 
 
@@ -29,7 +29,7 @@ def test_a_member_that_fails_is_named_and_the_others_go_on(tmp_path):
     assert said == [
         (
             f"{bad.name}: its loss was not finite at step 2. It is frozen, its last good weights are kept, and the "
-            "others go on."
+            "others continue."
         )
     ]
     assert "failed at step 2: its loss was not finite" in (bad.folder / "log.txt").read_text()
@@ -46,7 +46,7 @@ def test_a_loss_above_the_bound_is_a_failure(tmp_path):
 
 
 def test_the_last_good_weights_of_a_member_that_failed_are_kept_and_nothing_else_is(tmp_path):
-    _, bad = train([SPEC, ABSURD], [0], folder=tmp_path, checkpoint_every=3)
+    _, bad = train([SPEC, ABSURD], [0], folder=tmp_path, options=TrainingOptions(checkpoint_every=3))
     fleet = Fleet([Member(ABSURD, 0)], SPEC.dataset.load())
     fleet.advance()
     path = bad.failure.last_good
@@ -69,7 +69,7 @@ def test_force_moves_nothing_while_another_process_trains_one_of_them(tmp_path):
         files.locked(other.folder / ".lock", wait=False, purpose="training it"),
         pytest.raises(RunError, match="Another process is training"),
     ):
-        train([SPEC], [0, 1], folder=tmp_path, force=True)
+        train([SPEC], [0, 1], folder=tmp_path, options=TrainingOptions(force=True))
     assert finished.status == other.status == "finished"
 
 
@@ -99,7 +99,7 @@ def test_a_member_whose_last_step_leads_to_infinite_codes_fails_alone(tmp_path):
     # The one step's loss is finite; what it leads to is seen only when the images are encoded.
     one_step = replace(SPEC, num_steps=1)
     with warned() as said:
-        good, bad = train([one_step, replace(one_step, optimiser=Adam(1e30))], [0], folder=tmp_path)
+        good, bad = train([one_step, replace(one_step, optimizer=Adam(1e30))], [0], folder=tmp_path)
     assert [run.status for run in (good, bad)] == ["finished", "failed"]
     assert bad.name in said[0]
 

@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from tests.training.squares import MLP_SPEC, Squares, result
-from unbraid.data import DSprites, FromArrays
-from unbraid.data.dataset import FactorImages
-from unbraid.data.pixels.pixels import Pixels
-from unbraid.models import Critic
+from unbraid.datasets import DSprites, FromArrays
+from unbraid.datasets.dataset import FactorImages
+from unbraid.datasets.pixels.pixels import Pixels
+from unbraid.datasets.subsets import RandomSplit
+from unbraid.datasets.weights import ChenDesign
 from unbraid.objectives import BetaTCVAE, FactorVAE
-from unbraid.sampling import ChenDesign, RandomSplit
-from unbraid.training import train
+from unbraid.training import Critic, TrainingOptions, train
 from unbraid.training.batches import Batches
 from unbraid.training.feed import Feed
 from unbraid.training.placement import load_or_stream
@@ -101,7 +101,7 @@ def test_a_disk_that_fails_is_heard():
         {},
         {"objective": FactorVAE(gamma=5.0), "critic": Critic(hidden=(8,))},
         {
-            "objective": BetaTCVAE(estimator="eq13"),
+            "objective": BetaTCVAE(estimator="stratified_pairs"),
             "sampling": ChenDesign("D", ("row", "column")),
             "subset": RandomSplit(0.8),
         },
@@ -110,20 +110,22 @@ def test_a_disk_that_fails_is_heard():
 )
 def test_training_from_the_disk_gives_the_same_model_to_the_bit(tmp_path, changes):
     spec = replace(MLP_SPEC, num_steps=12, **changes)
-    loaded = train([spec], [0, 1], folder=tmp_path / "loaded", stream=False)
-    streamed = train([spec], [0, 1], folder=tmp_path / "streamed", stream=True)
+    loaded = train([spec], [0, 1], folder=tmp_path / "loaded", options=TrainingOptions(stream=False))
+    streamed = train([spec], [0, 1], folder=tmp_path / "streamed", options=TrainingOptions(stream=True))
     assert [result(run) for run in streamed] == [result(run) for run in loaded]
 
 
 def test_a_memory_mapped_data_set_trains_alike_from_memory_and_from_the_disk(tmp_path, monkeypatch):
     monkeypatch.setenv("UNBRAID_CACHE", str(tmp_path / "cache"))
     sprites = DSprites(resolution=8, num_scales=2, num_orientations=3, num_positions=4)
-    mine = FromArrays.of(np.random.default_rng(0).integers(0, 256, (60, 8, 8), dtype=np.uint8), weights=np.arange(60))
+    mine = FromArrays.from_arrays(
+        np.random.default_rng(0).integers(0, 256, (60, 8, 8), dtype=np.uint8), weights=np.arange(60)
+    )
     for dataset in (sprites, mine):
         spec = replace(MLP_SPEC, dataset=dataset, num_steps=20)
         folders = [tmp_path / f"{type(dataset).__name__}-{stream}" for stream in (True, False)]
         streamed, loaded = (
-            train([spec], [0], folder=folder, stream=stream)
+            train([spec], [0], folder=folder, options=TrainingOptions(stream=stream))
             for folder, stream in zip(folders, (True, False), strict=True)
         )
         assert result(streamed[0]) == result(loaded[0])

@@ -6,14 +6,14 @@ import pytest
 import torch
 from torch.utils._pytree import tree_map
 
-from tests.runs.finished_runs import fail
+from tests.training.runs.finished_runs import fail
 from tests.training.squares import MLP_SPEC
 from unbraid.errors import CodesError
 from unbraid.models import encode
-from unbraid.runs import Run
-from unbraid.runs.run_writer import RunWriter
 from unbraid.training.finish import conclude, keep, keep_failed
 from unbraid.training.fleet import Fleet
+from unbraid.training.runs import Run
+from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.state import Member
 
 SPEC = replace(MLP_SPEC, precision="float32")

@@ -11,12 +11,12 @@ from torch.utils._pytree import tree_leaves
 
 from tests.training.squares import CONV_SPEC, MLP_SPEC
 from tests.training.trained_fleets import ABSURD, alone, seeds_of, trained
-from unbraid import draws
-from unbraid.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
+from unbraid._internal import draws
 from unbraid.models import MLP, Architecture, Autoencoder, encode
+from unbraid.models.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
-from unbraid.optimisers import Adam
 from unbraid.training.fleet import Fleet
+from unbraid.training.optimizers import Adam
 from unbraid.training.state import Member, fleet_key
 
 SPECS = {"mlp": MLP_SPEC, "conv": CONV_SPEC}
@@ -32,7 +32,7 @@ def textbook(spec, seed, num_steps):
     images, seeds, beta = spec.dataset.load(), torch.tensor([seed]), spec.objective.beta
     N, B = len(images), spec.batch_size
     model = spec.model.build(images.image_shape, seed).double()
-    optimiser = torch.optim.Adam(model.parameters(), lr=spec.optimiser.learning_rate)
+    optimizer = torch.optim.Adam(model.parameters(), lr=spec.optimizer.learning_rate)
     losses = []
     for step in range(num_steps):
         epoch, place = divmod(step, N // B)
@@ -50,9 +50,9 @@ def textbook(spec, seed, num_steps):
         total_correlation = (log_q_joint - log_q_product).mean()
         dimension_wise_kl = (log_q_product - Normal(0.0, 1.0).log_prob(z).sum(dim=1)).mean()
         loss = distortion + mutual_information + beta * total_correlation + dimension_wise_kl
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
         losses.append(loss.item() - math.log(N) * (1 + (3 - 1) * beta - 3))
     return nn.utils.parameters_to_vector(model.parameters()).detach(), losses
 
@@ -90,7 +90,7 @@ def test_in_float32_company_costs_small_nets_less_than_a_hundredth_of_a_step(spe
 
 def test_a_sweep_in_one_fleet_equals_single_runs():
     rates = {(1.0, 1e-3), (40.0, 1e-3), (40.0, 1e-2)}
-    swept = [replace(MLP_SPEC, objective=BetaTCVAE(beta=beta), optimiser=Adam(rate)) for beta, rate in sorted(rates)]
+    swept = [replace(MLP_SPEC, objective=BetaTCVAE(beta=beta), optimizer=Adam(rate)) for beta, rate in sorted(rates)]
     weights = trained(tuple(Member(spec, 0) for spec in swept)).weights
     for row, spec in zip(weights, swept, strict=True):
         torch.testing.assert_close(row, alone(spec, 0), rtol=0, atol=1e-8)
@@ -183,32 +183,32 @@ def test_a_member_can_be_taken_out_as_a_plain_model(spec):
 # ---- nets with constants
 
 
-class _Centred(nn.Module):
+class _Centered(nn.Module):
     """A module with a buffer that training leaves alone."""
 
     def __init__(self, num_pixels: int) -> None:
         super().__init__()
-        self.register_buffer("grey", torch.full((num_pixels,), 0.5))
+        self.register_buffer("gray", torch.full((num_pixels,), 0.5))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x.flatten(1) - self.grey
+        return x.flatten(1) - self.gray
 
 
 @final
 @dataclass(frozen=True)
-class CentredMLP(Architecture):
+class CenteredMLP(Architecture):
     """An architecture of somebody's own."""
 
     def make_encoder(self, image_shape, latents):
         num_pixels = image_shape[1] * image_shape[2]
-        return nn.Sequential(_Centred(num_pixels), nn.Linear(num_pixels, latents.num_parameters))
+        return nn.Sequential(_Centered(num_pixels), nn.Linear(num_pixels, latents.num_parameters))
 
     def make_decoder(self, num_inputs, image_shape):
         return MLP(hidden=(4,), decoder_hidden=(4,)).make_decoder(num_inputs, image_shape)
 
 
 def test_a_net_may_hold_constants():
-    spec = replace(MLP_SPEC, model=Autoencoder(encoder=CentredMLP(), latents=GaussianLatents(3)))
+    spec = replace(MLP_SPEC, model=Autoencoder(encoder=CenteredMLP(), latents=GaussianLatents(3)))
     model = trained(seeds_of(spec, 0, 1), 2).model(1)
     assert model.encode(torch.zeros(2, 1, 8, 8, dtype=torch.float64)).mean.dtype == torch.float64
 

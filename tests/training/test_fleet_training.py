@@ -9,30 +9,30 @@ import pytest
 
 from tests.training.short_runs import SPEC
 from tests.training.squares import result
-from tests.training.watchers import Signalled, Stopwatch
+from tests.training.watchers import Signaled, Stopwatch
 from unbraid.errors import TrainingInterrupted
-from unbraid.runs import Run
-from unbraid.training import fleet_training, train
+from unbraid.training import TrainingOptions, fleet_training, train
 from unbraid.training.checkpoint_times import CheckpointTimes
+from unbraid.training.runs import Run
 
 # The package has a function of the same name.
 train_module = importlib.import_module("unbraid.training.train")
 
 
-def signalled_while_encoding(monkeypatch):
+def signaled_while_encoding(monkeypatch):
     """A signal comes while the first models encode the images."""
     keep = fleet_training.keep
 
-    def keep_signalled(*arguments):
+    def keep_signaled(*arguments):
         if signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:  # it has not come yet
             signal.raise_signal(signal.SIGTERM)
         return keep(*arguments)
 
-    monkeypatch.setattr(fleet_training, "keep", keep_signalled)
+    monkeypatch.setattr(fleet_training, "keep", keep_signaled)
 
 
 def test_asked_to_stop_while_all_of_a_fleet_encode_they_are_finished(tmp_path, undisturbed, monkeypatch):
-    signalled_while_encoding(monkeypatch)
+    signaled_while_encoding(monkeypatch)
     with pytest.raises(
         TrainingInterrupted, match=r"Stopped, as asked, after 2 models were finished; nothing is left to train\."
     ):
@@ -41,7 +41,7 @@ def test_asked_to_stop_while_all_of_a_fleet_encode_they_are_finished(tmp_path, u
 
 
 def test_asked_to_stop_while_some_of_a_fleet_encode_all_are_finished_later(tmp_path, monkeypatch):
-    signalled_while_encoding(monkeypatch)
+    signaled_while_encoding(monkeypatch)
     with pytest.raises(TrainingInterrupted, match=r"Stopped at step 10 of 10.*a checkpoint is saved"):
         train([SPEC], range(6), folder=tmp_path)
     assert [Run.place(tmp_path, SPEC, seed).status for seed in range(6)] == ["unfinished"] * 6
@@ -55,12 +55,12 @@ def test_asked_to_stop_while_some_of_a_fleet_encode_all_are_finished_later(tmp_p
 
 def test_asked_to_stop_just_before_they_encode_none_does(tmp_path, undisturbed):
     with pytest.raises(TrainingInterrupted, match=r"Stopped at step 10 of 10.*a checkpoint is saved"):
-        train([SPEC], [0, 1], folder=tmp_path, watch=Signalled("encoding images"))
+        train([SPEC], [0, 1], folder=tmp_path, watch=Signaled("encoding images"))
     assert [result(run) for run in train([SPEC], [0, 1], folder=tmp_path, resume=True)] == undisturbed
 
 
 def test_asked_to_stop_while_the_first_kind_encodes_the_second_is_not_begun(tmp_path, monkeypatch):
-    signalled_while_encoding(monkeypatch)
+    signaled_while_encoding(monkeypatch)
     other = replace(SPEC, batch_size=9)
     with pytest.raises(
         TrainingInterrupted, match=r"after 1 model was finished; the others have yet to be trained.*--resume"
@@ -79,7 +79,7 @@ def test_asked_to_stop_while_a_checkpoint_is_saved_it_stops_with_that_checkpoint
 
     monkeypatch.setattr(fleet_training, "save_checkpoint", save)
     with pytest.raises(TrainingInterrupted, match="Stopped at step 4 of 10"):
-        train([SPEC], [0, 1], folder=tmp_path, checkpoint_every=4)
+        train([SPEC], [0, 1], folder=tmp_path, options=TrainingOptions(checkpoint_every=4))
     monkeypatch.undo()
     assert [result(run) for run in train([SPEC], [0, 1], folder=tmp_path, resume=True)] == undisturbed
 
@@ -144,7 +144,7 @@ def checkpointed_steps(monkeypatch, tmp_path, **options):
         saved(run, state, *rest)
 
     monkeypatch.setattr(fleet_training, "save_checkpoint", save)
-    train([SPEC], [0], folder=tmp_path, **options)
+    train([SPEC], [0], folder=tmp_path, options=TrainingOptions(**options))
     return steps
 
 

@@ -1,6 +1,6 @@
 import torch
 
-from tests.optimisers.stacks import gradients
+from tests.training.optimizers.stacks import gradients
 from unbraid.training.gradients import clipping, gradient_norm
 
 

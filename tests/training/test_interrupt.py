@@ -1,3 +1,4 @@
+import contextlib
 import signal
 import sys
 import threading
@@ -8,7 +9,7 @@ from tests.training.short_runs import SPEC, stop, stopped
 from tests.training.watchers import Stopwatch
 from unbraid.errors import TrainingInterrupted
 from unbraid.training import train
-from unbraid.training.interrupt import interruptible
+from unbraid.training.interrupt import interruptible, stoppable
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -144,17 +145,19 @@ def test_in_the_middle_of_a_step_it_names_the_runs_too(tmp_path):
     assert len(error.runs) == 2
 
 
-def test_a_program_that_does_not_catch_it_ends_with_one_sentence(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "excepthook", lambda *error: print("as it was:", error[0].__name__))
-    error = interrupted(tmp_path, Stopwatch(3, stop))
-    hook = sys.excepthook
-    hook(type(error), error, error.__traceback__)
-    hook(ValueError, ValueError("other"), None)
-    out, err = capsys.readouterr()
-    assert err == f"{error}\n"
-    assert out == "as it was: ValueError\n"
+def test_the_hook_of_the_process_for_errors_is_left_alone(tmp_path):
+    before = sys.excepthook
     stopped([SPEC], [2], tmp_path, at=3)
-    assert sys.excepthook is hook
+    assert sys.excepthook is before
+
+
+def test_a_signal_during_the_start_stops_even_where_an_exception_would_be_lost():
+    with (
+        pytest.raises(TrainingInterrupted, match="Stopped before the next step"),
+        stoppable(),
+        contextlib.suppress(Ended),
+    ):
+        signal.raise_signal(signal.SIGINT)
 
 
 def test_a_notebook_shows_the_sentence_in_place_of_a_traceback():

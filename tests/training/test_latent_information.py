@@ -10,20 +10,26 @@ from tests.training.short_runs import SPEC, stopped
 from tests.training.squares import result
 from unbraid import figures
 from unbraid.codes import Codes
-from unbraid.distributions import DeterministicLatents
 from unbraid.errors import RunError, SpecError
 from unbraid.metrics import Informativeness
+from unbraid.models.distributions import DeterministicLatents
 from unbraid.models.trained.coded_images import CodedImages
 from unbraid.objectives import AAE
-from unbraid.runs.scored_images import scored_images
-from unbraid.training import train
+from unbraid.training import TrainingOptions, train
 from unbraid.training.batches import Batches
 from unbraid.training.latent_information import batch_information
+from unbraid.training.runs.scored_images import scored_images
 
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory):
-    return train([SPEC], [0, 1], folder=tmp_path_factory.mktemp("watched"), latent_information_every=4, progress=False)
+    return train(
+        [SPEC],
+        [0, 1],
+        folder=tmp_path_factory.mktemp("watched"),
+        options=TrainingOptions(latent_information_every=4),
+        progress=False,
+    )
 
 
 def test_it_is_eq_13_of_the_batch_of_that_step(watched):
@@ -69,8 +75,15 @@ def test_nothing_else_changes(watched, tmp_path):
 
 
 def test_a_run_that_is_resumed_has_the_same_columns(watched, tmp_path):
-    [run, _] = stopped([SPEC], [0, 1], tmp_path, at=5, latent_information_every=4)
-    train([SPEC], [0, 1], folder=tmp_path, resume=True, latent_information_every=4, progress=False)
+    [run, _] = stopped([SPEC], [0, 1], tmp_path, at=5, options=TrainingOptions(latent_information_every=4))
+    train(
+        [SPEC],
+        [0, 1],
+        folder=tmp_path,
+        resume=True,
+        options=TrainingOptions(latent_information_every=4),
+        progress=False,
+    )
     assert run.history.to_csv() == watched[0].history.to_csv()
 
 
@@ -83,7 +96,7 @@ def test_it_is_drawn_a_curve_for_each_latent(watched):
 def test_without_a_density_there_is_none(tmp_path):
     deterministic = replace(SPEC, model=replace(SPEC.model, latents=DeterministicLatents(3)), objective=AAE())
     with pytest.raises(SpecError, match="DeterministicLatents have no density to estimate it from"):
-        train([deterministic], [0], folder=tmp_path, latent_information_every=4)
+        train([deterministic], [0], folder=tmp_path, options=TrainingOptions(latent_information_every=4))
     with pytest.raises(SpecError, match="latent_information_every is 0"):
-        train([SPEC], [0], folder=tmp_path, latent_information_every=0)
+        train([SPEC], [0], folder=tmp_path, options=TrainingOptions(latent_information_every=0))
     assert list(tmp_path.iterdir()) == []

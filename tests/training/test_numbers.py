@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from unbraid.schedule import Cosine, Linear
+from unbraid.config.schedule import Cosine, Linear
 from unbraid.training.numbers import Numbers
 
 LIKE = torch.empty(0, dtype=torch.float64)

@@ -17,12 +17,13 @@ from torch import nn
 from torch.utils._pytree import tree_leaves
 
 from tests.training.squares import CONV_SPEC, MLP_SPEC
-from unbraid.distributions import GaussianLatents
-from unbraid.models import Architecture, Autoencoder, Critic
+from unbraid.config.schedule import Linear
+from unbraid.models import Architecture, Autoencoder
+from unbraid.models.distributions import GaussianLatents
 from unbraid.objectives import VAE, AnchorVAE, BetaTCVAE, FactorVAE
-from unbraid.optimisers import Adam
-from unbraid.schedule import Linear
+from unbraid.training import Critic
 from unbraid.training.fleet import Fleet
+from unbraid.training.optimizers import Adam
 from unbraid.training.program import Programs
 from unbraid.training.state import Member
 from unbraid.training.trees import named_leaves
@@ -58,9 +59,9 @@ def spec_of(spec, **changes):
 
 CASES = {
     "mlp": spec_of(MLP_SPEC, objective=BetaTCVAE(beta=2.0), max_gradient_norm=50.0),
-    "conv-weighted": spec_of(CONV_SPEC, objective=BetaTCVAE(beta=Linear(1.0, 4.0), estimator="eq13")),
+    "conv-weighted": spec_of(CONV_SPEC, objective=BetaTCVAE(beta=Linear(1.0, 4.0), estimator="stratified_pairs")),
     "critic-streamed": spec_of(
-        MLP_SPEC, objective=FactorVAE(gamma=5.0), critic=Critic(hidden=(8, 8), optimiser=Adam(1e-3, betas=(0.5, 0.9)))
+        MLP_SPEC, objective=FactorVAE(gamma=5.0), critic=Critic(hidden=(8, 8), optimizer=Adam(1e-3, betas=(0.5, 0.9)))
     ),
     "anchors": spec_of(MLP_SPEC, objective=AnchorVAE()),
     "own-nets": spec_of(MLP_SPEC, objective=VAE(), model=Autoencoder(OddNets(), latents=GaussianLatents(3))),
@@ -221,7 +222,7 @@ def test_a_member_can_be_taken_out_as_a_plain_model():
 def test_a_second_fleet_of_the_same_programs_is_not_compiled_and_becomes_what_it_is_alone():
     replayed("mlp")
     specs = [
-        replace(CASES["mlp"], objective=BetaTCVAE(beta=beta), optimiser=Adam(rate))
+        replace(CASES["mlp"], objective=BetaTCVAE(beta=beta), optimizer=Adam(rate))
         for beta, rate in ((1.0, 1e-3), (8.0, 1e-3), (8.0, 3e-3))
     ]
     fleet, seconds = prepared("mlp", specs=specs, seeds=(7, 7, 8))
@@ -242,7 +243,7 @@ def test_fleets_of_the_same_programs_can_be_trained_in_turns():
 
 
 def test_a_member_that_diverges_is_stopped_alone():
-    absurd = replace(CASES["mlp"], optimiser=Adam(1e30))
+    absurd = replace(CASES["mlp"], optimizer=Adam(1e30))
     fleet, _ = prepared("mlp", specs=[CASES["mlp"], absurd, CASES["mlp"]])
     fleet.advance()
     last_good = fleet.weights[1].clone()

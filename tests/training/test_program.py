@@ -12,11 +12,11 @@ import torch
 from torch.utils._pytree import tree_map
 
 from tests.discovery import concrete_subclasses
-from tests.distributions.families import SUMMED
+from tests.models.distributions.families import SUMMED
 from tests.slow import slow_but
 from tests.training.squares import CONV_SPEC, MLP_SPEC
-from unbraid.distributions import BernoulliLatents, CorrelatedGaussianLatents, GaussianLatents, GroupedLatents
-from unbraid.models import Critic
+from unbraid.config.schedule import Cosine, Linear
+from unbraid.models.distributions import BernoulliLatents, CorrelatedGaussianLatents, GaussianLatents, GroupedLatents
 from unbraid.objectives import (
     DIPVAE,
     HFVAE,
@@ -29,9 +29,9 @@ from unbraid.objectives import (
     InfoGAN,
     Objective,
 )
-from unbraid.optimisers import Adagrad, Adam
-from unbraid.schedule import Cosine, Linear
+from unbraid.training import Critic
 from unbraid.training.fleet import Fleet
+from unbraid.training.optimizers import Adagrad, Adam
 from unbraid.training.program import Programs, Traced, _no_garbage_collected
 from unbraid.training.state import Member
 from unbraid.training.trees import named_leaves
@@ -51,7 +51,7 @@ NUM_STEPS = 5
 
 def spec_of(objective, **changes):
     critic = (
-        Critic(hidden=(4,), channels=(2,), optimiser=Adam(1e-3, betas=(0.5, 0.9))) if objective.critic_reads else None
+        Critic(hidden=(4,), channels=(2,), optimizer=Adam(1e-3, betas=(0.5, 0.9))) if objective.critic_reads else None
     )
     return replace(MLP_SPEC, objective=objective, critic=critic, precision="float32", num_steps=NUM_STEPS, **changes)
 
@@ -142,7 +142,10 @@ def test_the_traced_step_of_every_objective_is_the_step_to_the_bit_and_tracing_c
     ("spec", "change"),
     [
         pytest.param(replace(CONV_SPEC, precision="bf16"), lambda images: images, marks=pytest.mark.slow),
-        (spec_of(BetaTCVAE(estimator="eq13")), lambda images: replace(images, weights=torch.linspace(0, 1, 36) / 18)),
+        (
+            spec_of(BetaTCVAE(estimator="stratified_pairs")),
+            lambda images: replace(images, weights=torch.linspace(0, 1, 36) / 18),
+        ),
         (spec_of(FactorVAE(), max_gradient_norm=1.0), lambda images: images.streamed_to("cpu")),
         (spec_of(HFVAE(), model=replace(MLP_SPEC.model, latents=FEW_SUMMED)), lambda images: images),
         pytest.param(
@@ -165,7 +168,7 @@ def test_so_it_is_with_other_nets_and_other_ways_of_images(spec, change):
 
 def test_a_traced_step_stops_a_member_that_diverges_alone():
     spec = spec_of(BetaTCVAE())
-    eager, fleet = (fleet_of(spec, replace(spec, optimiser=Adam(1e30)), spec, seeds=(0, 1, 2)) for _ in range(2))
+    eager, fleet = (fleet_of(spec, replace(spec, optimizer=Adam(1e30)), spec, seeds=(0, 1, 2)) for _ in range(2))
     train_eagerly(eager)
     train_by(fleet, *traced(fleet))
     assert [fleet.failed_at(index) for index in range(3)] == [None, 2, None]
@@ -194,7 +197,7 @@ def compiled(programs, fleet):
 
 
 FIRST = spec_of(BetaTCVAE(beta=2.0))
-SECOND = replace(FIRST, objective=BetaTCVAE(beta=8.0, gamma=2.0), optimiser=Adam(3e-3))
+SECOND = replace(FIRST, objective=BetaTCVAE(beta=8.0, gamma=2.0), optimizer=Adam(3e-3))
 
 
 @functools.cache
@@ -260,13 +263,13 @@ def test_numbers_are_inputs_but_for_a_zero_that_all_members_share():
         {"objective": BetaTCVAE(estimator="mss")},
         {"objective": VAE()},
         {"objective": AnnealedVAE()},
-        {"optimiser": Adam(Linear(1e-3, 0.0))},
+        {"optimizer": Adam(Linear(1e-3, 0.0))},
         {"batch_size": 9},
         {"num_steps": 6},
         {"max_gradient_norm": 1.0},
         {"max_loss": 100.0},
-        {"optimiser": Adam(betas=(0.5, 0.999))},
-        {"optimiser": Adagrad(1e-3)},
+        {"optimizer": Adam(betas=(0.5, 0.999))},
+        {"optimizer": Adagrad(1e-3)},
         {"precision": "bf16"},
         {"model": CONV_SPEC.model, "dataset": CONV_SPEC.dataset},
     ],

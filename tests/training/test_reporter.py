@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from tests.training.squares import MLP_SPEC
-from unbraid.events import listening
-from unbraid.optimisers import Adam
-from unbraid.runs import Run
+from unbraid._internal.progress import listening
 from unbraid.training.fleet import Fleet
+from unbraid.training.optimizers import Adam
 from unbraid.training.reporter import Later, Reporter
+from unbraid.training.runs import Run
 from unbraid.training.state import Member
 
 
@@ -37,7 +37,7 @@ def idle(monkeypatch):
 
 def reported(tmp_path, num_steps, seconds_per_step, *, steps=None, later=None, learning_rates=(1e-3, 1e-3)):
     """What is seen of so many steps, each of which takes so long by the clock."""
-    specs = [replace(MLP_SPEC, num_steps=num_steps, optimiser=Adam(rate)) for rate in learning_rates]
+    specs = [replace(MLP_SPEC, num_steps=num_steps, optimizer=Adam(rate)) for rate in learning_rates]
     fleet, clock, seen = Fleet([Member(spec, 0) for spec in specs], MLP_SPEC.dataset.load()), Clock(), []
     runs = [Run.place(tmp_path, spec, seed) for seed, spec in enumerate(specs)]
     reporter = Reporter(runs, fleet, num_steps, later or Later(), clock)

@@ -7,14 +7,14 @@ from tests.training.short_runs import SPEC, stop, stopped
 from tests.training.squares import result
 from tests.training.watchers import Stopwatch
 from unbraid.errors import RunError, TrainingInterrupted
-from unbraid.runs import Run
-from unbraid.training import train
+from unbraid.training import TrainingOptions, train
+from unbraid.training.runs import Run
 
 
 @pytest.mark.parametrize("at", [1, 7, 10])
 def test_a_run_that_was_stopped_resumes_to_the_same_bits(tmp_path, undisturbed, at):
-    stopped([SPEC], [0, 1], tmp_path, at, checkpoint_every=4)
-    runs = train([SPEC], [0, 1], folder=tmp_path, resume=True, checkpoint_every=3)
+    stopped([SPEC], [0, 1], tmp_path, at, options=TrainingOptions(checkpoint_every=4))
+    runs = train([SPEC], [0, 1], folder=tmp_path, resume=True, options=TrainingOptions(checkpoint_every=3))
     assert [result(run) for run in runs] == undisturbed
     assert "in a fleet of 2" in (runs[0].folder / "log.txt").read_text().splitlines()[1]
 
@@ -65,7 +65,7 @@ def test_a_crash_between_checkpoints_costs_only_the_steps_since_the_last(tmp_pat
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        train([SPEC], [0, 1], folder=tmp_path, checkpoint_every=3, watch=Stopwatch(8, crash))
+        train([SPEC], [0, 1], folder=tmp_path, options=TrainingOptions(checkpoint_every=3), watch=Stopwatch(8, crash))
     watch = Stopwatch()
     runs = train([SPEC], [0, 1], folder=tmp_path, resume=True, watch=watch)
     assert [progress.done for progress in watch.seen] == [7, 8, 9, 10]
@@ -73,7 +73,7 @@ def test_a_crash_between_checkpoints_costs_only_the_steps_since_the_last(tmp_pat
 
 
 def test_a_damaged_checkpoint_takes_the_whole_fleet_back_to_the_one_before_with_a_message(tmp_path, undisturbed):
-    stopped([SPEC], [0, 1], tmp_path, at=8, checkpoint_every=3)
+    stopped([SPEC], [0, 1], tmp_path, at=8, options=TrainingOptions(checkpoint_every=3))
     damaged = Run.place(tmp_path, SPEC, 1)
     path = damaged.folder / "checkpoints" / "step-0000000008.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
@@ -87,7 +87,7 @@ def test_a_damaged_checkpoint_takes_the_whole_fleet_back_to_the_one_before_with_
 
 
 def test_a_member_that_has_lost_its_checkpoints_starts_afresh_and_the_others_go_on(tmp_path):
-    stopped([SPEC], [0, 1], tmp_path, at=8, checkpoint_every=3)
+    stopped([SPEC], [0, 1], tmp_path, at=8, options=TrainingOptions(checkpoint_every=3))
     for path in (Run.place(tmp_path, SPEC, 1).folder / "checkpoints").iterdir():
         path.unlink()
     watch = Stopwatch()
@@ -142,7 +142,7 @@ def test_a_finished_run_in_whose_folder_another_seed_lies_is_not_taken_for_it(tm
 
 def test_runs_made_by_another_version_are_named_in_one_warning(tmp_path, monkeypatch):
     with monkeypatch.context() as old:
-        old.setattr("unbraid.runs.run_writer.__version__", "0.0.9")
+        old.setattr("unbraid.training.runs.run_writer.__version__", "0.0.9")
         train([SPEC], [0, 1], folder=tmp_path)
     with warned() as said:
         runs = train([SPEC], [0, 1, 2], folder=tmp_path)
@@ -151,7 +151,7 @@ def test_runs_made_by_another_version_are_named_in_one_warning(tmp_path, monkeyp
 
 
 def test_a_folder_in_place_of_a_file_of_an_unfinished_run_is_told(tmp_path):
-    stopped([SPEC], [0], tmp_path, at=7, checkpoint_every=5)
+    stopped([SPEC], [0], tmp_path, at=7, options=TrainingOptions(checkpoint_every=5))
     run = Run.place(tmp_path, SPEC, 0)
     (run.folder / "log.txt").unlink()
     (run.folder / "log.txt").mkdir()

@@ -7,18 +7,19 @@ import pytest
 import torch
 
 from tests.training.squares import MLP_SPEC, PACKAGES, Squares, result
+from unbraid.datasets.subsets import ChosenValues, HeldOutCombinations, RandomSplit
+from unbraid.datasets.weights import ChenDesign
 from unbraid.errors import SpecError
 from unbraid.metrics import MIG
 from unbraid.models import encode
 from unbraid.objectives import BetaTCVAE
-from unbraid.runs import Run
-from unbraid.sampling import ChenDesign, ChosenValues, HeldOutCombinations, RandomSplit
-from unbraid.training import train
+from unbraid.training import TrainingOptions, train
 from unbraid.training.fleet import Fleet
+from unbraid.training.runs import Run
 from unbraid.training.state import Member
 
 DESIGN = ChenDesign("D", ("row", "column"))
-SPEC = replace(MLP_SPEC, num_steps=12, sampling=DESIGN, objective=BetaTCVAE(estimator="eq13"))
+SPEC = replace(MLP_SPEC, num_steps=12, sampling=DESIGN, objective=BetaTCVAE(estimator="stratified_pairs"))
 
 
 def inputs_at(fleet, step):
@@ -54,11 +55,11 @@ def test_the_estimators_are_told_how_likely_the_images_of_the_batch_are():
     assert set(weights.flatten().tolist()) <= set(images.weights.tolist())
 
 
-def test_a_run_keeps_the_weights_with_its_codes_and_its_scores_honour_them(tmp_path):
+def test_a_run_keeps_the_weights_with_its_codes_and_its_scores_honor_them(tmp_path):
     [run] = train([SPEC], [0], folder=tmp_path)
     codes = Run.open(run.folder, packages=PACKAGES).codes()
     torch.testing.assert_close(codes.weights.reshape(6, 6), DESIGN.table((6, 6)), rtol=1e-12, atol=0)
-    score = run.score([MIG()])[0]
+    score = run.score([MIG()]).scores[0]
     assert score.value == MIG()(codes).value != MIG()(replace(codes, weights=None)).value
 
 
@@ -96,7 +97,7 @@ def test_a_run_with_sampling_and_subset_that_was_stopped_goes_on_to_the_same_bit
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train([spec], [0], folder=tmp_path / "stopped", checkpoint_every=3, watch=stop)
+        train([spec], [0], folder=tmp_path / "stopped", options=TrainingOptions(checkpoint_every=3), watch=stop)
     [resumed] = train([spec], [0], folder=tmp_path / "stopped", resume=True)
     assert result(whole) == result(resumed)
 

@@ -9,12 +9,12 @@ import torch
 
 from tests.training.squares import MLP_SPEC, Squares
 from tests.training.trained_fleets import seeds_of
-from unbraid.distributions import GaussianLatents, GaussianLikelihood
 from unbraid.models import MLP, Autoencoder
+from unbraid.models.distributions import GaussianLatents, GaussianLikelihood
 from unbraid.objectives import VAE, BetaTCVAE, Loss, Objective, Step
-from unbraid.optimisers import Adagrad, Adam
 from unbraid.training.batches import Batches
 from unbraid.training.fleet import Fleet
+from unbraid.training.optimizers import Adagrad, Adam
 from unbraid.training.state import Member, fleet_key
 
 # ---- who may share
@@ -23,7 +23,7 @@ from unbraid.training.state import Member, fleet_key
 @pytest.mark.parametrize(
     "changes",
     [
-        {"optimiser": Adam(0.5)},
+        {"optimizer": Adam(0.5)},
         {"objective": BetaTCVAE(beta=1.0)},
         {"objective": BetaTCVAE(alpha=2.0, gamma=3.0)},
         {"objective": VAE()},
@@ -41,9 +41,9 @@ def test_floats_may_differ_in_a_fleet(changes):
         {"num_steps": 51},
         {"precision": "float32"},
         {"max_gradient_norm": 1.0},
-        {"optimiser": Adam(betas=(0.5, 0.999))},
-        {"optimiser": Adam(epsilon=1e-4)},
-        {"optimiser": Adagrad(1e-3)},
+        {"optimizer": Adam(betas=(0.5, 0.999))},
+        {"optimizer": Adam(epsilon=1e-4)},
+        {"optimizer": Adagrad(1e-3)},
         {"dataset": Squares(16)},
         {"objective": BetaTCVAE(estimator="mss")},
         {"model": Autoencoder(encoder=MLP(hidden=(13,), decoder_hidden=(12,)), latents=GaussianLatents(3))},

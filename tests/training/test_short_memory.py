@@ -11,7 +11,7 @@ from tests.training.short_runs import SPEC
 from tests.training.squares import everything
 from tests.training.watchers import Plans, Stopwatch
 from unbraid.errors import RunError, TrainingError
-from unbraid.training import fleet_training, train
+from unbraid.training import TrainingOptions, fleet_training, train
 from unbraid.training.fleet import Fleet
 from unbraid.training.sizing import Memory
 
@@ -26,10 +26,10 @@ def short_of_memory(monkeypatch, largest, at_step=3, error=SHORT):
     """From now on a fleet of more members than this raises an error at a step."""
     advance = Fleet.advance
 
-    def advance_or_not(self, log=True):
+    def advance_or_not(self, *, log=True):
         if len(self.members) > largest and self.step == at_step - 1:
             raise error
-        return advance(self, log)
+        return advance(self, log=log)
 
     monkeypatch.setattr(Fleet, "advance", advance_or_not)
 
@@ -38,7 +38,7 @@ def test_out_of_memory_halves_the_fleet_and_goes_on_from_the_last_checkpoints(tm
     short_of_memory(monkeypatch, largest=2, at_step=6)
     watch = Plans()
     with warned() as said:
-        runs = train([SPEC], range(5), folder=tmp_path, watch=watch, checkpoint_every=4)
+        runs = train([SPEC], range(5), folder=tmp_path, watch=watch, options=TrainingOptions(checkpoint_every=4))
     assert [run.status for run in runs] == ["finished"] * 5
     assert watch.sizes == [[5], [3, 2], [2, 1, 2]]
     assert [progress.done for progress in watch.seen][:6] == [1, 2, 3, 4, 5, 5]

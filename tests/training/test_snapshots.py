@@ -9,12 +9,12 @@ import pytest
 from tests.training.short_runs import ABSURD, SPEC, stopped
 from tests.training.squares import Squares, everything, result
 from tests.training.watchers import Stopwatch
-from unbraid.distributions import GaussianLatents
 from unbraid.errors import RunError, SpecError, TrainingError
-from unbraid.evaluation.scoring import Scoring
+from unbraid.metrics.scoring import Scoring
 from unbraid.models import Autoencoder, ChenConv
-from unbraid.runs import Run
-from unbraid.training import train
+from unbraid.models.distributions import GaussianLatents
+from unbraid.training import TrainingOptions, train
+from unbraid.training.runs import Run
 
 STEPS = (2, 5, 9)
 
@@ -31,7 +31,7 @@ def everything_in(folder):
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """Two runs side by side. Shared: a test that changes a folder copies it first."""
-    return train([SPEC], [0, 1], folder=tmp_path_factory.mktemp("kept"), snapshots=STEPS)
+    return train([SPEC], [0, 1], folder=tmp_path_factory.mktemp("kept"), options=TrainingOptions(snapshots=STEPS))
 
 
 def test_a_snapshot_is_the_model_of_a_run_that_ended_there(kept, tmp_path):
@@ -46,7 +46,7 @@ def test_a_snapshot_is_the_model_of_a_run_that_ended_there(kept, tmp_path):
 def test_batch_norm_has_the_statistics_of_all_images_then(tmp_path):
     nets = Autoencoder(ChenConv(channels=(2, 3), hidden=4), latents=GaussianLatents(2))
     spec = replace(SPEC, dataset=Squares(32), model=nets, num_steps=2)
-    [run] = train([replace(spec, num_steps=3)], [0], folder=tmp_path, snapshots=[2])
+    [run] = train([replace(spec, num_steps=3)], [0], folder=tmp_path, options=TrainingOptions(snapshots=[2]))
     [short] = train([spec], [0], folder=tmp_path)
     in_between, expected = run.model(step=2).state_dict(), short.model().state_dict()
     assert any("running_mean" in name for name in expected)
@@ -64,7 +64,7 @@ def test_the_last_step_needs_no_snapshot(kept):
 
 def test_scores_of_a_step_are_kept_apart(kept, tmp_path):
     run = replace(kept[0], folder=shutil.copytree(kept[0].folder, tmp_path / kept[0].name))
-    at_the_end, before = run.score("mig", progress=False), run.score("mig", step=5, progress=False)
+    at_the_end, before = run.score("mig", progress=False), run.score("mig", Scoring(step=5), progress=False)
     assert at_the_end.scores[0].value != before.scores[0].value
     assert [score.value for score in run.scores(Scoring(step=5))] == [before.scores[0].value]
     assert [score.value for score in run.scores(Scoring(step=10))] == [at_the_end.scores[0].value]
@@ -73,7 +73,7 @@ def test_scores_of_a_step_are_kept_apart(kept, tmp_path):
 
 
 def test_a_run_that_was_stopped_keeps_them_although_they_are_not_named_again(kept, tmp_path):
-    left = stopped([SPEC], [0, 1], tmp_path, at=7, checkpoint_every=3, snapshots=STEPS)
+    left = stopped([SPEC], [0, 1], tmp_path, at=7, options=TrainingOptions(checkpoint_every=3, snapshots=STEPS))
     assert left[0].snapshots == (2, 5)
     runs = train([SPEC], [0, 1], folder=tmp_path, resume=True)
     assert snapshots_of(runs) == snapshots_of(kept)
@@ -86,7 +86,13 @@ def test_one_that_was_written_after_the_last_checkpoint_is_written_again(kept, t
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        train([SPEC], [0, 1], folder=tmp_path, checkpoint_every=3, snapshots=STEPS, watch=Stopwatch(6, crash))
+        train(
+            [SPEC],
+            [0, 1],
+            folder=tmp_path,
+            options=TrainingOptions(checkpoint_every=3, snapshots=STEPS),
+            watch=Stopwatch(6, crash),
+        )
     paths = list(tmp_path.rglob("snapshots/step-0000000005.*"))
     assert len(paths) == 4
     if damaged:  # as if the process had died while it wrote them
@@ -97,17 +103,17 @@ def test_one_that_was_written_after_the_last_checkpoint_is_written_again(kept, t
 
 
 def test_an_unfinished_run_shows_its_snapshots_and_is_not_scored(tmp_path):
-    [run] = stopped([SPEC], [0], tmp_path, at=4, snapshots=[3])
+    [run] = stopped([SPEC], [0], tmp_path, at=4, options=TrainingOptions(snapshots=[3]))
     assert run.codes(step=3).mean.shape == (36, 3)
     with pytest.raises(RunError, match="is unfinished, so it has no codes.safetensors"):
-        run.score("mig", step=3)
+        run.score("mig", Scoring(step=3))
 
 
 def test_a_step_without_a_snapshot_is_refused(kept):
     with pytest.raises(RunError, match=r"has no snapshot of step 4 \(it has 2, 5, 9\).*snapshots=\[4\]"):
         kept[0].codes(step=4)
     with pytest.raises(RunError, match="has no snapshot of step 4"):
-        kept[0].score("mig", step=4)
+        kept[0].score("mig", Scoring(step=4))
     with pytest.raises(SpecError, match="step is '5'; expected a whole number or None"):
         kept[0].model("5")
     with pytest.raises(SpecError, match="step is 0; expected a step from 1 on"):
@@ -118,7 +124,7 @@ def test_a_finished_run_says_that_it_lacks_what_is_asked_for(kept, caplog):
     folder = kept[0].folder.parent
     before = everything(folder)
     with caplog.at_level(logging.WARNING):
-        train([SPEC], [0, 1], folder=folder, snapshots=[5, 7, 10], keep_state=True)
+        train([SPEC], [0, 1], folder=folder, options=TrainingOptions(snapshots=[5, 7, 10], keep_state=True))
     lacking, stateless = caplog.messages
     assert lacking.startswith("2 of the runs that were found have not kept a snapshot of step 7")
     assert "have not kept the state of its last step" in stateless
@@ -128,15 +134,15 @@ def test_a_finished_run_says_that_it_lacks_what_is_asked_for(kept, caplog):
 def test_a_step_that_a_resumed_run_has_passed_is_told(tmp_path, caplog):
     stopped([SPEC], [0], tmp_path, at=4)
     with caplog.at_level(logging.WARNING):
-        [run] = train([SPEC], [0], folder=tmp_path, resume=True, snapshots=[3, 6])
+        [run] = train([SPEC], [0], folder=tmp_path, resume=True, options=TrainingOptions(snapshots=[3, 6]))
     [message] = caplog.messages
-    assert message.startswith(f"A snapshot of step 3 was asked for, and {run.name} goes on from step 4. To have it,")
+    assert message.startswith(f"A snapshot of step 3 was asked for, and {run.name} resumes from step 4. To have it,")
     assert run.snapshots == (6,)
 
 
 def test_a_snapshot_beyond_the_end_is_refused_before_anything_is_made(tmp_path):
     with pytest.raises(SpecError, match="A snapshot of step 11 was asked for, and the run has 10 steps"):
-        train([SPEC], [0], folder=tmp_path, snapshots=[11])
+        train([SPEC], [0], folder=tmp_path, options=TrainingOptions(snapshots=[11]))
     assert not list(tmp_path.iterdir())
 
 
@@ -159,5 +165,5 @@ def test_a_snapshot_of_another_run_is_refused(kept, tmp_path):
 
 def test_a_member_that_has_failed_keeps_none_from_then_on(tmp_path):
     with pytest.raises(TrainingError, match="No run is left"):
-        train([ABSURD], [0], folder=tmp_path, snapshots=[1, 5])
+        train([ABSURD], [0], folder=tmp_path, options=TrainingOptions(snapshots=[1, 5]))
     assert Run.place(tmp_path, ABSURD, 0).snapshots == (1,)

@@ -5,10 +5,10 @@ import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
 from tests.training.squares import MLP_SPEC
-from unbraid.runs import History, Run
-from unbraid.runs.run_writer import RunWriter
 from unbraid.training.checkpoint import remove_later, save_checkpoint
 from unbraid.training.fleet import Fleet
+from unbraid.training.runs import History, Run
+from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.starts import Start, starts
 from unbraid.training.state import Member, MemberState
 

@@ -7,8 +7,8 @@ import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
 from tests.training.squares import CONV_SPEC, MLP_SPEC
-from unbraid.models import Critic
 from unbraid.objectives import DIPVAE, FactorVAE
+from unbraid.training import Critic
 from unbraid.training.fleet import Fleet
 from unbraid.training.state import Carried, Member, Net, from_named, in_words, layout
 from unbraid.training.trees import named_leaves
@@ -32,7 +32,11 @@ def test_the_layout_is_that_of_a_member_of_a_fleet(spec):
 
 def test_every_tensor_is_named_by_its_path():
     names = named_leaves(layout(SPECS["critic"])).keys()
-    assert {"model.weights.encoder.1.bias", "critic.weights.0.bias", "critic.memory.first_moment.0.bias"} < names
+    assert {
+        "model.weights.encoder.1.bias",
+        "critic.weights.0.bias",
+        "critic.optimizer_state.first_moment.0.bias",
+    } < names
     assert "objective.first_moment" in named_leaves(layout(SPECS["state"]))
 
 

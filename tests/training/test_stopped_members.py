@@ -8,8 +8,8 @@ import torch
 from tests.training.squares import MLP_SPEC
 from tests.training.test_sharing_a_fleet import Steep
 from tests.training.trained_fleets import ABSURD, seeds_of, trained
-from unbraid.optimisers import Adam
 from unbraid.training.fleet import Fleet
+from unbraid.training.optimizers import Adam
 from unbraid.training.state import Member
 
 # ---- members that fail
@@ -42,12 +42,12 @@ def test_a_gradient_whose_square_overflows_is_a_failure_and_not_a_standstill():
     fleet = Fleet([Member(spec, 0)], spec.dataset.load())
     assert bool(fleet.advance()["loss"].isfinite())
     assert not bool(fleet.alive.any())
-    moments = fleet.state(0).carried.model.memory["second_moment"].values()
+    moments = fleet.state(0).carried.model.optimizer_state["second_moment"].values()
     assert moments
     assert all(bool(moment.isfinite().all()) for moment in moments)
 
 
-HASTY = replace(MLP_SPEC, optimiser=Adam(1.0))
+HASTY = replace(MLP_SPEC, optimizer=Adam(1.0))
 
 
 """From seed 1 its losses are 81, then 2e4, then 3e7: finite, and no use."""

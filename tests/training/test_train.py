@@ -12,15 +12,15 @@ import torch
 from tests.training.short_runs import SPEC, stopped
 from tests.training.squares import Squares, everything, result
 from tests.training.watchers import Stopwatch
-from unbraid import files
-from unbraid.data import FromArrays
+from unbraid._internal import files
+from unbraid.datasets import FromArrays
+from unbraid.datasets.subsets import HeldOutCombinations
 from unbraid.errors import RunError, SpecError
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE
-from unbraid.runs import Run
-from unbraid.runs.run_writer import RunWriter
-from unbraid.sampling import HeldOutCombinations
-from unbraid.training import train
+from unbraid.training import TrainingOptions, train
 from unbraid.training.fleet import Fleet
+from unbraid.training.runs import Run
+from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.state import Member
 
 
@@ -69,7 +69,7 @@ def test_the_log_says_what_happened(tmp_path):
 
 
 def test_a_finished_run_holds_no_checkpoints_and_no_half_written_files(tmp_path):
-    [run] = train([SPEC], [0], folder=tmp_path, checkpoint_every=3)
+    [run] = train([SPEC], [0], folder=tmp_path, options=TrainingOptions(checkpoint_every=3))
     names = {
         ".lock",
         "codes.safetensors",
@@ -77,6 +77,7 @@ def test_a_finished_run_holds_no_checkpoints_and_no_half_written_files(tmp_path)
         "finished.json",
         "history.csv",
         "log.txt",
+        "pictures.safetensors",
         "source/tests.training.squares.py",
         "spec.json",
         "weights.safetensors",
@@ -87,12 +88,12 @@ def test_a_finished_run_holds_no_checkpoints_and_no_half_written_files(tmp_path)
 def test_images_may_have_weights(tmp_path):
     images = Squares().load()
     weights = np.linspace(0, 1, 36)
-    dataset = FromArrays.of(images.pixels, images.values, factor_names=["row", "column"], weights=weights)
+    dataset = FromArrays.from_arrays(images.pixels, images.values, factor_names=["row", "column"], weights=weights)
     runs = train(
-        [replace(SPEC, dataset=dataset, objective=BetaTCVAE(estimator="eq13"))],
+        [replace(SPEC, dataset=dataset, objective=BetaTCVAE(estimator="stratified_pairs"))],
         [0, 1],
         folder=tmp_path,
-        checkpoint_every=4,
+        options=TrainingOptions(checkpoint_every=4),
     )
     for run in runs:
         assert np.isfinite(run.history.column("loss")).all()
@@ -103,7 +104,7 @@ def test_images_may_have_weights(tmp_path):
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_training_on_the_gpu_can_be_stopped_resumed_and_read_back_without_one(tmp_path):
-    stopped([SPEC], [0, 1], tmp_path, at=7, checkpoint_every=5, device="cuda")
+    stopped([SPEC], [0, 1], tmp_path, at=7, options=TrainingOptions(checkpoint_every=5), device="cuda")
     [run, _] = train([SPEC], [0, 1], folder=tmp_path, resume=True, device="cuda")
     assert run.codes().mean.device.type == "cpu"
     assert next(run.model().parameters()).device.type == "cpu"
@@ -134,15 +135,15 @@ def test_force_puts_the_old_folder_aside_and_deletes_nothing(tmp_path):
     [run] = train([SPEC], [0], folder=tmp_path)
     first = everything(run.folder)
     for _ in range(2):
-        [run] = train([SPEC], [0], folder=tmp_path, force=True)
+        [run] = train([SPEC], [0], folder=tmp_path, options=TrainingOptions(force=True))
         assert run.status == "finished"
-    aside = tmp_path / ".aside"
+    aside = tmp_path / ".archived"
     assert sorted(path.name for path in aside.iterdir()) == [f"{run.name}-1", f"{run.name}-2"]
     assert everything(aside / f"{run.name}-1") == first
 
 
 def test_putting_aside_what_is_not_there_does_nothing(tmp_path):
-    assert RunWriter(Run.place(tmp_path, SPEC, 0)).put_aside() is None
+    assert RunWriter(Run.place(tmp_path, SPEC, 0)).archive() is None
     assert everything(tmp_path) == {}
 
 
@@ -152,7 +153,7 @@ def test_an_unfinished_run_is_refused_unless_one_says_what_to_do(tmp_path):
     with pytest.raises(RunError, match="--resume.*--force"):
         train([SPEC], [0], folder=tmp_path)
     assert everything(tmp_path) == before
-    assert train([SPEC], [0], folder=tmp_path, force=True)[0].status == "finished"
+    assert train([SPEC], [0], folder=tmp_path, options=TrainingOptions(force=True))[0].status == "finished"
 
 
 def test_the_same_run_twice_in_one_call_is_refused(tmp_path):
@@ -163,7 +164,7 @@ def test_the_same_run_twice_in_one_call_is_refused(tmp_path):
 
 def test_a_checkpoint_every_zero_steps_is_refused(tmp_path):
     with pytest.raises(SpecError, match="checkpoint_every is 0"):
-        train([SPEC], [0], folder=tmp_path, checkpoint_every=0)
+        train([SPEC], [0], folder=tmp_path, options=TrainingOptions(checkpoint_every=0))
 
 
 @pytest.mark.parametrize("seeds", [torch.arange(2), iter([np.int64(0), np.uint8(1)])])
@@ -210,7 +211,9 @@ def test_nothing_to_do_is_done():
 # ---- two at a time
 
 
-@pytest.mark.parametrize("options", [{"resume": True}, {"force": True}, {}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"resume": True}, {"options": TrainingOptions(force=True)}, {}], ids=["resume", "force", "new"]
+)
 def test_a_run_that_is_being_trained_is_refused_and_left_alone(tmp_path, undisturbed, options):
     def meddle():
         before = everything(tmp_path)
@@ -218,7 +221,9 @@ def test_a_run_that_is_being_trained_is_refused_and_left_alone(tmp_path, undistu
             train([SPEC], [0], folder=tmp_path, **options)
         assert everything(tmp_path) == before
 
-    [run, _] = train([SPEC], [0, 1], folder=tmp_path, watch=Stopwatch(5, meddle), checkpoint_every=3)
+    [run, _] = train(
+        [SPEC], [0, 1], folder=tmp_path, watch=Stopwatch(5, meddle), options=TrainingOptions(checkpoint_every=3)
+    )
     assert result(run) == undisturbed[0]
 
 

@@ -10,9 +10,9 @@ from torch import nn
 from tests.training.critic_specs import CRITIC, SPECS, flat, tensors
 from tests.training.trained_fleets import seeds_of
 from unbraid.objectives import Objective
-from unbraid.optimisers import Adagrad, Adam
 from unbraid.training import member_loss
 from unbraid.training.fleet import Fleet
+from unbraid.training.optimizers import Adagrad, Adam
 from unbraid.training.state import layout
 
 # ---- nobody learns from another's loss
@@ -23,7 +23,7 @@ APART = {name: spec for name, spec in SPECS.items() if spec.critic and spec.obje
 
 @pytest.mark.parametrize("spec", APART.values(), ids=APART)
 def test_what_the_critic_learns_changes_nothing_for_the_model_within_a_step(spec):
-    """The first step of the models is the same whatever the critic minimises, and the critics' whatever the models
+    """The first step of the models is the same whatever the critic minimizes, and the critics' whatever the models
     do.
     """
     images = spec.dataset.load()
@@ -75,7 +75,7 @@ class _Half(Objective):
 
 
 def test_where_critic_and_encoder_share_a_trunk_the_encoder_learns_from_both_losses_and_the_generator_from_its_own():
-    """After one step: what the critic minimises moves the encoder's trunk and nothing else of the model; the decoder
+    """After one step: what the critic minimizes moves the encoder's trunk and nothing else of the model; the decoder
     moves as it would without.
     """
     spec = SPECS["infogan"]
@@ -108,8 +108,8 @@ def test_where_they_share_a_trunk_the_encoder_learns_at_the_rate_of_the_critic(k
     rates = {"model": 1e-3, "critic": 1e-3} | {kind: 1e-5}
     spec = replace(
         spec,
-        optimiser=Adam(rates["model"]),
-        critic=replace(CRITIC, optimiser=Adam(rates["critic"])),
+        optimizer=Adam(rates["model"]),
+        critic=replace(CRITIC, optimizer=Adam(rates["critic"])),
     )
     fleet = Fleet(seeds_of(spec, 0), spec.dataset.load())
     start = tensors(fleet, 0)
@@ -120,9 +120,9 @@ def test_where_they_share_a_trunk_the_encoder_learns_at_the_rate_of_the_critic(k
             assert (tensor - start[name]).abs().max().item() == pytest.approx(rate, rel=1e-3)
 
 
-def test_an_encoder_that_learns_with_a_critic_of_another_optimiser_remembers_what_that_one_does():
-    spec = replace(SPECS["infogan"], critic=replace(CRITIC, optimiser=Adagrad(1e-3)))
-    names = layout(spec).model.memory
+def test_an_encoder_that_learns_with_a_critic_of_another_optimizer_remembers_what_that_one_does():
+    spec = replace(SPECS["infogan"], critic=replace(CRITIC, optimizer=Adagrad(1e-3)))
+    names = layout(spec).model.optimizer_state
     assert {name.split(".")[0] for name in names["sum_of_squares"]} == {"encoder"}
     assert {name.split(".")[0] for name in names["first_moment"]} == {"decoder"}
     fleet = Fleet(seeds_of(spec, 0), spec.dataset.load())
@@ -162,5 +162,8 @@ def test_where_they_share_a_trunk_the_encoder_takes_no_pass_of_its_own_and_learn
     with monkeypatch.context() as patch:
         patch.setattr(member_loss._SharedTrunk, "encoded", lambda self, x: None)
         plain.advance()
-    for which in ("model.memory.first_moment", "critic.memory.first_moment"):  # the gradients, times a constant
+    for which in (
+        "model.optimizer_state.first_moment",
+        "critic.optimizer_state.first_moment",
+    ):
         torch.testing.assert_close(flat(shared, 1, which), flat(plain, 1, which), rtol=1e-9, atol=1e-9)

@@ -4,11 +4,11 @@ import functools
 from dataclasses import replace
 
 from tests.training.squares import MLP_SPEC
-from unbraid.optimisers import Adam
 from unbraid.training.fleet import Fleet
+from unbraid.training.optimizers import Adam
 from unbraid.training.state import Member
 
-ABSURD = replace(MLP_SPEC, optimiser=Adam(1e30))
+ABSURD = replace(MLP_SPEC, optimizer=Adam(1e30))
 """It diverges at its second step."""
 
 

@@ -31,7 +31,7 @@ class Plans(Stopwatch):
             self.sizes.append([int(size) for size in sizes[1].split(" + ")] if sizes else [len(event.runs)])
 
 
-class Signalled:
+class Signaled:
     """Sends a signal once, when an event about something comes."""
 
     def __init__(self, about, number=signal.SIGTERM):

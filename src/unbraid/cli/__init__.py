@@ -1,15 +1,33 @@
 """The command line: a command is one file."""
 
-import sys
+import os
+import signal
+import threading
 from collections.abc import Sequence
+from types import FrameType
 
-from unbraid.threads import others_are_running, wait_asleep
+_INTERRUPTED = 130  # the exit code of a shell's command after Ctrl-C
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command that was typed. Nothing is imported before it is said how torch's threads wait."""
-    if "torch" not in sys.modules and others_are_running():
-        wait_asleep()
+    """Runs the command that was typed."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     from unbraid.cli.app import main as run
 
     run(arguments)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Raises KeyboardInterrupt, or ends the process where modules are being imported.
+
+    An exception in the middle of an import of torch can be lost, leave a traceback, or abort the process. Nothing that
+    would need to be put in order is open then.
+    """
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            os.write(2, b"Error: Stopped at once, as asked.\n")
+            os._exit(_INTERRUPTED)
+        frame = frame.f_back
+    raise KeyboardInterrupt

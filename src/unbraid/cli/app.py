@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from unbraid.allocator import keep_freed_memory
+from unbraid._internal.allocator import keep_freed_memory
+from unbraid._internal.version import __version__
 from unbraid.cli.commands import make_group
 from unbraid.cli.console import complain, log_as_notes, say, warnings_as_notes
 from unbraid.cli.plain_letters import plain_letters
 from unbraid.errors import UnbraidError
-from unbraid.version import __version__
 
 _FAILURE = 1
 _INTERRUPTED = 130  # what typer leaves with after Ctrl-C
@@ -43,7 +43,7 @@ def make_app() -> Any:
 
 @plain_letters()
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command that was typed, and leaves with 0 if it went well, 2 if the user can mend it, 1 if it failed."""
+    """Runs the command that was typed, and exits with 0 if it succeeded, 2 if the user can fix it, 1 if it failed."""
     keep_freed_memory()
     try:
         with warnings_as_notes(), log_as_notes():
@@ -59,8 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         complain(f"{error.filename or 'A file'}: {error.strerror or error}. {_advice(error, arguments)}")
         # No file can have such a name, so it was typed.
         sys.exit(UnbraidError.exit_code if error.errno == errno.ENAMETOOLONG else _FAILURE)
-    except Exception as error:  # noqa: BLE001 (the last resort: whatever is left is ours to mend)
-        from unbraid.memory import is_out_of_memory  # which needs torch
+    except Exception as error:  # noqa: BLE001 (the last resort: whatever is left is a bug)
+        from unbraid._internal.memory import is_out_of_memory  # which needs torch
 
         if is_out_of_memory(error):
             complain(f"Out of memory ({error}). {_less_memory(arguments)}")
@@ -113,5 +113,5 @@ def _unbraid(
 ) -> None:
     """Learn, measure and show disentangled representations.
 
-    Begin with `unbraid quickstart`. Each command has a page of its own: `unbraid train --help`.
+    Begin with `unbraid quickstart`. Each command has its own help: `unbraid train --help`.
     """

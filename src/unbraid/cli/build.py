@@ -1,4 +1,4 @@
-"""Recipes from what was typed after flags."""
+"""Configs from what was typed after flags."""
 
 import dataclasses
 import inspect
@@ -7,18 +7,19 @@ from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, final
 
+from unbraid._internal.names import kebab_case, suggestion
+from unbraid.cli.config_flags import kind_of
 from unbraid.cli.flags import Flag, Given, spelled
-from unbraid.cli.recipe_flags import kind_of
 from unbraid.cli.values import parse_each, refuse_twice, sweeps
+from unbraid.config import parse
+from unbraid.config.annotations import default_of, entries_of, hints_of
+from unbraid.config.registry import choices
 from unbraid.errors import SpecError
-from unbraid.names import kebab_case, suggestion
-from unbraid.recipes import parse
-from unbraid.recipes.annotations import default_of, entries_of, hints_of
-from unbraid.recipes.registry import choices
 
 
 def build(cls: type, given: Given, flags: Mapping[str, Flag], start: Any = None) -> list[Any]:
-    """Returns every recipe that was asked for: more than one where a name was repeated or a number has several values.
+    """Returns every config that was asked for: more than one where a name was repeated or a number has several values.
+
     What was not asked for is as in `start`, if there is one.
     """
     builder = _Builder(given)
@@ -28,7 +29,7 @@ def build(cls: type, given: Given, flags: Mapping[str, Flag], start: Any = None)
 
 
 def build_kind(kind: type, path: str, given: Given, flags: Mapping[str, Flag], default: Any) -> list[Any]:
-    """Returns every recipe of a kind that was asked for, as `build` does; the default if none was."""
+    """Returns every config of a kind that was asked for, as `build` does; the default if none was."""
     builder = _Builder(given)
     built = builder.of_kind(kind, path, default) or [default]
     builder.refuse_unused(flags)
@@ -45,8 +46,9 @@ class _Builder:
         self._chosen: dict[str, list[str]] = {}
 
     def variants(self, cls: type, prefix: str, start: Any) -> list[Any]:
-        """Returns the class with every combination of the given values; its other fields are those of `start`, if there
-        is one.
+        """Returns the class with every combination of the given values.
+
+        Its other fields are those of `start`, if there is one.
         """
         hints, values = hints_of(cls), {}
         for of_class in fields(cls):
@@ -62,20 +64,21 @@ class _Builder:
         return [cls(**each) if start is None else dataclasses.replace(start, **each) for each in combinations]
 
     def of_kind(self, kind: type, path: str, default: Any) -> list[Any]:
-        """Returns the named recipes of this kind, or the default changed as the flags below it say; nothing if no flag
-        speaks of it.
+        """Returns the named configs of this kind, or the default changed by the flags below it.
+
+        The list is empty if no flag names or changes one.
         """
         if path in self._given:
             self._used.add(path)
-            chosen = [_named_recipe(text, kind, path) for text in self._given[path]]
+            chosen = [_named_config(text, kind, path) for text in self._given[path]]
             if len(set(chosen)) < len(chosen):
                 raise SpecError(
                     f"{spelled(path)} names {', '.join(self._given[path]).lower()}: one of them twice. Give each once."
                 )
-            for text, (_, recipe) in zip(self._given[path], chosen, strict=True):
-                self._refuse_second_values(path, text, recipe)
+            for text, (_, config) in zip(self._given[path], chosen, strict=True):
+                self._refuse_second_values(path, text, config)
             self._chosen[path] = [kebab_case(cls, kind) for cls, _ in chosen]
-            # The default by its name is the default: that of a critic's optimiser is not that of the class.
+            # The default by its name is the default: that of a critic's optimizer is not that of the class.
             chosen = [(cls, default if start is None and type(default) is cls else start) for cls, start in chosen]
             return [variant for cls, start in chosen for variant in self.variants(cls, f"{path}.", start)]
         below = [other for other in self._given if other.startswith(f"{path}.")]
@@ -86,11 +89,11 @@ class _Builder:
         self._chosen[path] = [kebab_case(type(default), kind)]
         return self.variants(type(default), f"{path}.", default)
 
-    def _refuse_second_values(self, path: str, text: str, recipe: Any) -> None:
-        """Refuses a field that is set after the name of its recipe and by a flag as well."""
-        for of_class in fields(recipe) if recipe is not None else ():
+    def _refuse_second_values(self, path: str, text: str, config: Any) -> None:
+        """Refuses a field that is set after the name of its config and by a flag as well."""
+        for of_class in fields(config) if config is not None else ():
             flag = f"{path}.{of_class.name}"
-            if flag in self._given and getattr(recipe, of_class.name) != default_of(of_class):
+            if flag in self._given and getattr(config, of_class.name) != default_of(of_class):
                 raise SpecError(f"{spelled(flag)} sets what {spelled(path)} {text} has set. Leave out one of them.")
 
     def refuse_unused(self, flags: Mapping[str, Flag]) -> None:
@@ -127,8 +130,8 @@ class _Builder:
         return values
 
 
-def _named_recipe(text: str, kind: type, path: str) -> tuple[type, Any]:
-    """Returns the class of the recipe that was named, and the recipe itself if settings follow the name."""
+def _named_config(text: str, kind: type, path: str) -> tuple[type, Any]:
+    """Returns the class of the config that was named, and the config itself if settings follow the name."""
     valid, (name, colon, _) = choices(kind), text.partition(":")
     canonical = name.lower().replace("_", "-")
     if canonical not in valid:

@@ -22,18 +22,17 @@ COMMANDS = {
     "quickstart": "Train, score and show a few small models.",
     "train": "Train models side by side, from one seed or many.",
     "score": "Score runs, or codes from anywhere.",
-    "diagnose": "Say what ails runs, and what to try next.",
+    "diagnose": "Diagnose runs and suggest fixes.",
     "report": "Write a page about runs.",
     "explore": "Write a page that decodes in the browser.",
     "runs": "List the runs in a folder and below it.",
     "datasets": "List the data sets, show one, or fetch one.",
     "datasets list": "List the data sets.",
-    "datasets show": "Write a picture of a data set.",
+    "datasets show": "Write a page about a data set.",
     "datasets fetch": "Download the files of a data set.",
-    "objectives": "List what models can be trained to minimise.",
+    "objectives": "List what models can be trained to minimize.",
     "models": "List what models can be made of.",
     "metrics": "List what codes and models can be scored by.",
-    "audit": "Measure the metrics themselves, and say what each is good for.",
     "encode": "Turn new images into codes.",
     "sample": "Draw images from the prior of a model.",
     "export": "Write the encoder and the decoder of a run as ONNX files.",
@@ -49,13 +48,7 @@ COMMANDS = {
     "study figure": "Draw the scores of a study.",
     "study select": "Choose runs without labels.",
     "study report": "Write a page about a study.",
-    "papers": "List, run and look at the tables and figures of papers.",
-    "papers list": "List the tables and figures of papers.",
-    "papers show": "Show what an item claims, its settings, and printed numbers beside ours.",
-    "papers run": "Train and score an item of a paper, and say whether it reproduces.",
-    "papers judge": "Judge kept evidence by claims that have changed since.",
-    "papers page": "Write the pages of the docs about papers.",
-    "doctor": "Look this machine over, and say what is wrong.",
+    "doctor": "Check the installation.",
 }
 
 
@@ -85,8 +78,9 @@ def make_group(words: str, function: Callable[..., None], **settings: Any) -> An
 
 @final
 class CommandGroup(TyperGroup):
-    """Holds commands that are imported when they are typed. Of a group that has a command `list`, it is meant where
-    none is named.
+    """Holds commands that are imported when they are typed.
+
+    Of a group that has a command `list`, it is meant where none is named.
     """
 
     words = ""
@@ -110,8 +104,9 @@ class CommandGroup(TyperGroup):
 
 @functools.cache
 def command_of(words: str) -> Any:
-    """Returns a command that has none below it, and imports its module. It is made once in a process: typer spends half
-    a millisecond on each of hundreds of flags.
+    """Returns a command that has none below it, and imports its module.
+
+    It is made once in a process: typer spends half a millisecond on each of hundreds of flags.
     """
     function = function_of(words)
     derived = derived_of(function)

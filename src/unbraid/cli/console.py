@@ -11,9 +11,8 @@ from typing import Any, final
 from rich.console import Console
 from rich.text import Text
 
-from unbraid.display.words import detail
+from unbraid._internal.progress import Event, showing
 from unbraid.errors import shortened
-from unbraid.events import Event, showing
 
 # A table that goes into a file or through a pipe has no screen to fit on.
 _WIDTH_OFF_SCREEN = 160
@@ -60,10 +59,10 @@ def stage(description: str) -> Iterator[None]:
     with console.status(Text(f"{description} ...")) as status:
 
         def show(event: Event) -> None:
-            where = detail(event) if event.within else f"{event.about}, {detail(event)}"
+            where = event.summary if event.within else f"{event.about}, {event.summary}"
             status.update(Text(f"{description}: {where} ..."))
 
-        # A bar of its own would fight with the spinner for the line.
+        # A second bar would compete with the spinner for the line.
         with showing(show):
             yield
 

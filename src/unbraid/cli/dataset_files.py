@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from unbraid import files
-from unbraid.amounts import size_text
+from unbraid._internal import files
+from unbraid._internal.amounts import size_text
+from unbraid._internal.names import kebab_case, suggestion
 from unbraid.cli.console import log_as_lines, say
 from unbraid.cli.dataset_table import named, required
-from unbraid.data.conversion.converted import ConvertedDataset
-from unbraid.data.dataset import FactorDataset
-from unbraid.data.fetching.fetch import fetch, fetched_folder
-from unbraid.data.publication import Publication
+from unbraid.datasets.conversion.converted import ConvertedDataset
+from unbraid.datasets.dataset import FactorDataset
+from unbraid.datasets.fetching.fetch import fetch, fetched_folder
+from unbraid.datasets.publication import Publication
 from unbraid.errors import SpecError
-from unbraid.names import kebab_case, suggestion
 
 
 def fetch_dataset(name: str, out: Path | None, only: Sequence[str]) -> None:
@@ -30,7 +30,7 @@ def fetch_dataset(name: str, out: Path | None, only: Sequence[str]) -> None:
             f"into {folder}."
         )
     else:
-        with log_as_lines("unbraid.data"):
+        with log_as_lines("unbraid.datasets"):
             paths = fetch(publication, folder)
         say(f"{len(paths)} {'file is' if len(paths) == 1 else 'files are'} in {folder}.")
     root = "" if out is None else f" --dataset.root {files.absolute(str(out))}"
@@ -61,8 +61,9 @@ def _chosen(cls: type[ConvertedDataset], only: Sequence[str]) -> Publication:
 
 
 def _folder(publication: Publication, out: Path | None) -> Path:
-    """Returns where the files go. In a data folder that several sets share they have a subfolder: some have files of
-    the same names.
+    """Returns where the files go.
+
+    In a data folder that several sets share they have a subfolder: some have files of the same names.
     """
     if out is None:
         return fetched_folder(publication)
@@ -74,7 +75,7 @@ def _folder(publication: Publication, out: Path | None) -> Path:
 def _introduce(publication: Publication) -> None:
     say(publication.title, style="bold")
     say(f"From: {publication.homepage}")
-    say(f"Licence: {publication.licence}." + (f" {publication.licence_note}" if publication.licence_note else ""))
+    say(f"License: {publication.license}." + (f" {publication.license_note}" if publication.license_note else ""))
     sizes = [file.num_bytes for file in publication.files if file.url]
     if sizes:
         how_much = (

@@ -1,4 +1,4 @@
-"""The data sets in words: what is in them, where they are, and under which licence."""
+"""The data sets as text: content, place and license."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields
@@ -9,28 +9,28 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from unbraid.data.conversion.converted import ConvertedDataset
-from unbraid.data.dataset import Factor, FactorDataset
+from unbraid._internal.names import suggestion
+from unbraid.config.registry import choices
+from unbraid.datasets.conversion.converted import ConvertedDataset
+from unbraid.datasets.dataset import Factor, FactorDataset
 from unbraid.errors import SpecError, UnbraidError
-from unbraid.names import suggestion
-from unbraid.recipes.registry import choices
 
 # Of more factors, the first are named.
 _MAX_FACTORS_NAMED = 7
 # On a narrow screen the factors need the room more.
-_MAX_LICENCE_WIDTH = 20
-# What is drawn here is made by unbraid, and is under its licence.
-_LICENCE_OF_DRAWN = "Apache-2.0"
+_MAX_LICENSE_WIDTH = 20
+# What is drawn here is made by unbraid, and is under its license.
+_LICENSE_OF_DRAWN = "Apache-2.0"
 
 
 def dataset_table() -> Table:
-    """Returns a row for each data set: its images, its factors, where it is, and its licence."""
+    """Returns a row for each data set: its images, its factors, where it is, and its license."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("name", no_wrap=True, style="bold")
     table.add_column("images, factors (values)")
-    table.add_column("where, licence", max_width=_MAX_LICENCE_WIDTH)
+    table.add_column("where, license", max_width=_MAX_LICENSE_WIDTH)
     for name, cls in choices(FactorDataset).items():
-        table.add_row(name, _contents(cls), Group(Text(where(cls)), Text(licence_of(cls), style="dim")))
+        table.add_row(name, _contents(cls), Group(Text(where(cls)), Text(license_of(cls), style="dim")))
     return table
 
 
@@ -43,10 +43,10 @@ def named(name: str) -> type[FactorDataset]:
     return known[canonical]
 
 
-def licence_of(cls: type[FactorDataset]) -> str:
+def license_of(cls: type[FactorDataset]) -> str:
     if issubclass(cls, ConvertedDataset):
-        return cls.publication.licence
-    return "yours" if required(cls) else _LICENCE_OF_DRAWN
+        return cls.publication.license
+    return "yours" if required(cls) else _LICENSE_OF_DRAWN
 
 
 def where(cls: type[FactorDataset]) -> str:
@@ -72,15 +72,16 @@ def required(cls: type) -> list[str]:
 
 
 def images_in_words(num_images: int, image_shape: tuple[int, int, int]) -> str:
-    """Returns for instance "60,000 images, 28 x 28, grey"."""
+    """Returns for instance "60,000 images, 28 x 28, gray"."""
     channels, height, width = image_shape
-    kind = {1: "grey", 3: "colour"}.get(channels, f"{channels} channels")
+    kind = {1: "gray", 3: "color"}.get(channels, f"{channels} channels")
     return f"{num_images:,} images, {height} x {width}, {kind}"
 
 
 def _contents(cls: type[FactorDataset]) -> Group:
-    """Returns the images and factors of the data set as it is by default; unknown where it needs to be told something
-    first.
+    """Returns the images and factors of the data set with its defaults.
+
+    They are unknown where it has required fields.
     """
     if required(cls):
         return Group(Text("any images"), Text("any factors"))

@@ -14,7 +14,7 @@ def datasets_fetch(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="A data folder of yours to put the files into, in a subfolder of their own. By default the cache.",
+            help="A data folder of yours to put the files into, in its own subfolder. By default the cache.",
             show_default=False,
         ),
     ] = None,
@@ -31,7 +31,7 @@ def datasets_fetch(
 
     They are downloaded from their owner or a mirror, and compared with the checksum that is published for them. Where
     none is, that of the first download is recorded, and later ones are compared with it. A download that was
-    interrupted goes on where it stopped. Read the licence, which is printed first: unbraid passes nothing on, and you
+    interrupted continues where it stopped. Read the license, which is printed first: unbraid passes nothing on, and you
     are the one who must keep to it.
 
     Examples:

@@ -6,7 +6,7 @@ from unbraid.cli.console import output, say
 def datasets_list() -> None:
     """List the data sets.
 
-    How many images of which size, what varies in them, where they are, and under which licence. Each can be set up
+    How many images of which size, what varies in them, where they are, and under which license. Each can be set up
     differently; this is what they are by default.
 
     Words for where they are:
@@ -14,7 +14,7 @@ def datasets_list() -> None:
       cached         converted, and ready
       files found    in a folder that you named; converted at first use
       to be fetched  `unbraid datasets fetch NAME` downloads the files
-      ask the owner  no direct download: `fetch` says which file to put where
+      ask the owner  no direct download: `fetch` prints which file to put where
       your files     images of your own, named by a flag such as --dataset.path
 
     Example:

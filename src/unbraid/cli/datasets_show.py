@@ -17,8 +17,9 @@ _PANELS = {
 
 
 def shown_flags() -> dict[str, Flag]:
-    """Returns the flags of `train` that say which images there are, in the order of the panels. The data set itself is
-    an argument.
+    """Returns the flags of `train` that choose images, in the order of the panels.
+
+    The data set itself is an argument.
     """
     found = [flag for path, flag in known_flags("train").items() if path.startswith(("dataset.", "sampling", "subset"))]
     return {flag.path: flag for flag in sorted(found, key=lambda flag: "." in flag.path)}
@@ -39,7 +40,7 @@ def datasets_show(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="The picture to write, a .png file. By default NAME.png.", show_default=False
+            metavar="FILE", help="The page to write, an .html file. By default NAME.html.", show_default=False
         ),
     ] = None,
     joint: Annotated[
@@ -53,7 +54,7 @@ def datasets_show(
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="Which samples are drawn.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Write a picture of a data set.
+    """Write a page about a data set.
 
     It shows samples, and for each factor a row of images that differ in it alone; where there are none such, images for
     each of its values. With --sampling it also shows the table of probabilities that is asked for, and the samples are
@@ -62,10 +63,10 @@ def datasets_show(
 
     Examples:
       unbraid datasets show dsprites
-      unbraid datasets show dsprites --resolution 32 --shapes heart --out hearts.png
+      unbraid datasets show dsprites --resolution 32 --shapes heart --out hearts.html
       unbraid datasets show dsprites --sampling correlated --sampling.factors scale,position_x --sampling.strength 0.2
       unbraid datasets show shaded-faces --sampling chen-design --sampling.design A,B,C,D
     """
-    from unbraid.cli.dataset_picture import draw_dataset
+    from unbraid.cli.dataset_page import draw_dataset
 
     draw_dataset(name, given, out, joint, seed, force=force)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbraid import files
+from unbraid._internal import files
 from unbraid.cli.console import complain, note, output, say
-from unbraid.cli.options import Device, Packages, TrustSource, parse_trust
+from unbraid.cli.options import Device, Packages, parse_packages
 from unbraid.errors import SpecError, UnbraidError
 
 if TYPE_CHECKING:
-    from unbraid.diagnosis import Diagnosis
-    from unbraid.runs.run import Run
+    from unbraid.diagnose import Diagnosis
+    from unbraid.training.runs.run import Run
 
 
 def diagnose(
@@ -25,30 +25,29 @@ def diagnose(
         typer.Option(metavar="FILE", help="Write the findings to a .json file as well.", show_default=False),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --save if it exists.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON in place of sentences.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,
     device: Device = "auto",
     packages: Packages = None,
-    trust_source: TrustSource = False,
 ) -> None:
-    """Say what ails runs, and what to try next.
+    """Diagnose runs and suggest fixes.
 
-    It looks for latents that say nothing or say the same, tells what a nat of rate cost in the loss, how alike latents
-    change the image, which factors no latent holds or two share, and whether training was over. Of a run that failed,
-    it tells why.
+    It looks for latents that are unused or hold the same information, prints what a nat of rate cost in the loss, how
+    alike latents change the image, which factors no latent holds or two share, and whether training was over. Of a run
+    that failed, it prints the reason.
 
     Examples:
       unbraid diagnose runs/beta-tcvae-0123456789ab-seed0
       unbraid diagnose runs --save findings.json
       unbraid diagnose runs --json
     """
+    from unbraid._internal.device import resolve_device
     from unbraid.cli.run_folders import open_runs
-    from unbraid.device import resolve_device
-    from unbraid.diagnosis.diagnosis import findings_json
+    from unbraid.diagnose.diagnosis import findings_json
 
     if save is not None:
         _check_save(save, force=force)
     place = str(resolve_device(device))
-    runs = _chosen(open_runs(what, parse_trust(packages, trust_source)))
+    runs = _chosen(open_runs(what, parse_packages(packages)))
     found = _diagnosed(runs, images, place)
     if save is not None and found:
         files.write_text(save, findings_json(found))
@@ -91,10 +90,11 @@ def _lacks(run: "Run") -> str:
 
 
 def _diagnosed(runs: Sequence["Run"], num_images: int, device: str) -> dict[str, "Diagnosis"]:
-    """Returns what was found in each run, by its name, or by its folder where names are the same. One that is damaged
-    is told of; if it is the only one, it is refused.
+    """Returns what was found in each run, by its name, or by its folder where names are the same.
+
+    One that is damaged is reported; if it is the only one, it is refused.
     """
-    from unbraid.diagnosis import diagnose as look_at
+    from unbraid.diagnose import diagnose as look_at
 
     same = Counter(run.name for run in runs)
     found = {}

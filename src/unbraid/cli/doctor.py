@@ -14,10 +14,10 @@ def doctor(
     out: OutFolder = Path(),
     device: Device = "auto",
 ) -> None:
-    """Look this machine over, and say what is wrong.
+    """Check the installation.
 
     It lists versions, device, threads, cache, free disk and memory, then trains, scores and shows a tiny model in a
-    temporary folder. Where something is wrong it says what to do about it, and leaves with 1. Add what it prints to a
+    temporary folder. Where something is wrong it prints what to do about it, and exits with 1. Add what it prints to a
     bug report.
 
     Examples:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unbraid.cli.options import Device, Packages, TrustSource, parse_trust
+from unbraid.cli.options import Device, Packages, parse_packages
 
 
 def encode(
@@ -24,13 +24,12 @@ def encode(
     device: Device = "auto",
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     packages: Packages = None,
-    trust_source: TrustSource = False,
 ) -> None:
     """Turn new images into codes.
 
     A code is the mean and the std of each latent, and a table of probabilities for each discrete one; all but a
     .csv also hold the prior and the groups of latents. Pictures must have the height and width that the run was trained
-    on; grey and colour are converted. Factors in the .npz are passed on, so that `unbraid score` can read what comes
+    on; gray and color are converted. Factors in the .npz are passed on, so that `unbraid score` can read what comes
     out.
 
     Examples:
@@ -40,4 +39,4 @@ def encode(
     from unbraid.cli.encoded_images import check_target, encode_into
 
     check_target(out, images, force=force)
-    encode_into(out, run, images, device=device, trusted=parse_trust(packages, trust_source))
+    encode_into(out, run, images, device=device, packages=parse_packages(packages))

@@ -4,22 +4,21 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from unbraid import files
+from unbraid._internal import files
+from unbraid._internal.device import resolve_device
+from unbraid._internal.table import plain_text
 from unbraid.cli.console import say, stage
 from unbraid.cli.image_files import picture_paths, read_pictures
-from unbraid.cli.options import Trusted
 from unbraid.cli.run_folders import loaded_model
 from unbraid.codes import Codes
 from unbraid.codes.codes_file import SUFFIXES, save_codes
 from unbraid.codes.csv_file import without_columns
-from unbraid.data.dataset import FactorImages
-from unbraid.data.own.from_arrays import FromArrays
-from unbraid.data.pictures.fitting import fitted
-from unbraid.device import resolve_device
+from unbraid.datasets.dataset import FactorImages
+from unbraid.datasets.pictures.fitting import fitted
+from unbraid.datasets.user.from_arrays import FromArrays
 from unbraid.errors import DataError, RunError, SpecError
-from unbraid.evaluation.score_rows import plain_text
 from unbraid.models.trained.encode import encode as encode_images
-from unbraid.runs.run import Run
+from unbraid.training.runs.run import Run
 
 
 def check_target(out: Path, images: Sequence[Path], *, force: bool) -> None:
@@ -33,9 +32,9 @@ def check_target(out: Path, images: Sequence[Path], *, force: bool) -> None:
         raise RunError(f"{out} exists. Name another file with --out, or replace it with --force.")
 
 
-def encode_into(out: Path, run: Path, images: Sequence[Path], *, device: str, trusted: Trusted) -> None:
+def encode_into(out: Path, run: Path, images: Sequence[Path], *, device: str, packages: Sequence[str]) -> None:
     """Encodes the images by the model of a run, writes the codes, and says where they are."""
-    place, opened = resolve_device(device), Run.open(run, **trusted)
+    place, opened = resolve_device(device), Run.open(run, packages=packages)
     if out.suffix == ".csv" and opened.spec.model.latents.num_discrete:
         raise SpecError(
             f"--out is {out}, and a .csv has no place for the probabilities of discrete latents. Name an .npz file."
@@ -61,12 +60,13 @@ def _read(images: Sequence[Path], run: Run) -> tuple[list[Path], FactorImages]:
 
 
 def _write(out: Path, codes: Codes, paths: Sequence[str]) -> None:
-    """Writes the codes and, where there are, the names of the files. A table gets what it has columns for, and says
-    what is not in it.
+    """Writes the codes and, where there are, the names of the files.
+
+    A table gets what it has columns for, and says what is not in it.
     """
     if out.suffix == ".csv":
         lost, paths = without_columns(codes), [plain_text(path) for path in paths]
         codes = dataclasses.replace(codes, std=codes.marginal_std, covariance=None, samples=None, groups=(), prior=None)
         if lost:
-            say(f"A .csv has no place for {', '.join(lost)}: scores that need it say so.")
+            say(f"A .csv has no place for {', '.join(lost)}: scores that need it name it.")
     save_codes(codes, out, paths)

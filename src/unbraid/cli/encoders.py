@@ -9,11 +9,11 @@ from unbraid.cli.build import build_kind
 from unbraid.cli.console import stage
 from unbraid.cli.flags import Given, known_flags
 from unbraid.codes import Codes
-from unbraid.data.dataset import FactorDataset
-from unbraid.data.selected import rows_of
+from unbraid.datasets.dataset import FactorDataset
+from unbraid.datasets.selected import rows_of
 from unbraid.errors import SpecError
-from unbraid.evaluation.scoring import Scoring
-from unbraid.export import OnnxEncoder
+from unbraid.integrations.export import OnnxEncoder
+from unbraid.metrics.scoring import Scoring
 
 
 @final

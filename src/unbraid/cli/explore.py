@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from unbraid import files
+from unbraid._internal import files
 from unbraid.cli.console import say, stage
-from unbraid.cli.options import Packages, TrustSource, parse_trust
+from unbraid.cli.options import Packages, parse_packages
 from unbraid.errors import SpecError
 
 
@@ -22,7 +22,6 @@ def explore(
         typer.Option(help="How weights are written; auto is half, and int8 from a million weights on."),
     ] = "auto",
     packages: Packages = None,
-    trust_source: TrustSource = False,
 ) -> None:
     """Write a page that decodes in the browser.
 
@@ -35,12 +34,12 @@ def explore(
       unbraid explore runs/sweep -o sweep.html
     """
     from unbraid.cli.run_folders import open_runs, with_models
-    from unbraid.explorer import write_explorer
+    from unbraid.show.explorer import write_explorer
 
     if out.suffix != ".html":
         raise SpecError(f"--out is {out}; the explorer is a web page, so name an .html file.")
     files.check_writable(out)
-    finished = with_models(open_runs(what, parse_trust(packages, trust_source)), "explore")
+    finished = with_models(open_runs(what, parse_packages(packages)), "explore")
     with stage(f"Writing {out} from {len(finished)} runs"):
         written = write_explorer(finished, out, title=title, precision=precision)
     say(f"The explorer is in {written.resolve().as_uri()}")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from unbraid.cli.console import say, stage
-from unbraid.cli.options import Packages, TrustSource, parse_trust
+from unbraid.cli.options import Packages, parse_packages
 
 
 def export(
@@ -20,11 +20,10 @@ def export(
     ] = "onnx",
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     packages: Packages = None,
-    trust_source: TrustSource = False,
 ) -> None:
     """Write the encoder and the decoder of a run as ONNX files.
 
-    The encoder takes images and puts out mean and std of each latent; the decoder takes a code and puts out the image
+    The encoder takes images and outputs mean and std of each latent; the decoder takes a code and outputs the image
     that it stands for. Neither draws random numbers, and batches may have any size. Both are compared with torch before
     they are written, and the run keeps their checksums.
 
@@ -32,9 +31,9 @@ def export(
       unbraid export runs/beta-tcvae-0a1b2c3d4e5f-seed0 --out exported
       unbraid score --encoder exported/encoder.onnx --dataset dsprites
     """
-    from unbraid.runs.run import Run
+    from unbraid.training.runs.run import Run
 
-    opened = Run.open(run, **parse_trust(packages, trust_source))
+    opened = Run.open(run, packages=parse_packages(packages))
     folder = opened.folder / to if out is None else out
     with stage(f"Exporting {opened.name}"):
         write = opened.export_onnx if to == "onnx" else opened.export_torch

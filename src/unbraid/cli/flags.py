@@ -1,11 +1,12 @@
-"""Flags, and what is said of them: texts alone, so that they are listed without importing a recipe.
+"""Flags, and what is said of them: texts alone, so that they are listed without importing a config.
 
-A field is a flag: `num_steps` is `--num-steps`. A field that holds a recipe of some kind takes the name of one,
-`--objective beta-tcvae`, and the fields of that recipe follow after a dot, `--objective.beta 6`, or after colons
-(`unbraid.recipes.text`). `recipe_flags` makes flags from classes, `flags.json` keeps them, and `build` makes recipes
+A field is a flag: `num_steps` is `--num-steps`. A field that holds a config of some kind takes the name of one,
+`--objective beta-tcvae`, and the fields of that config follow after a dot, `--objective.beta 6`, or after colons
+(`unbraid.config.text`). `config_flags` makes flags from classes, `flags.json` keeps them, and `build` makes configs
 from what was typed.
 """
 
+import contextlib
 import functools
 import inspect
 from collections import defaultdict
@@ -16,35 +17,39 @@ from typing import Annotated, Any, final
 
 import typer
 
-from unbraid import files
+from unbraid._internal import files
 
 Given = Mapping[str, Sequence[str]]
 """What was typed: texts by the path of the field, such as "objective.beta"."""
 
 TABLES = Path(__file__).with_name("flags.json")
+"""Help texts as JSON, made from the classes and not kept in git."""
 
 
 @final
 @dataclass(frozen=True)
 class Holder:
-    """Is a class that has the field: the name one types, the word for what is typed there, the default as one would
-    type it (None if there is none), what the field means, and, where the name of a recipe is typed, a line on each.
-    `at` is the path of the flag by which the class is named, if that is not the one above the field.
+    """A class that has the field, with the texts of its flag.
+
+    `metavar` stands for the value, `default` is the default as text (None if there is none), and `configs` has a line
+    on each config where the name of one is given. `at` is the path of the flag by which the class is named, if that is
+    not the one above the field.
     """
 
     name: str
     metavar: str
     default: str | None = None
     meaning: str = ""
-    recipes: Mapping[str, str] = field(default_factory=dict)
+    configs: Mapping[str, str] = field(default_factory=dict)
     at: str = ""
 
 
 @final
 @dataclass(frozen=True)
 class Flag:
-    """Is one flag: the path of its field, the classes that have such a field, and whether others that were named have
-    none.
+    """One flag: the path of its field, and the classes that have such a field.
+
+    `of_some` is whether other named classes have none.
     """
 
     path: str
@@ -56,9 +61,9 @@ class Flag:
         return spelled(self.path)
 
     @property
-    def recipes(self) -> dict[str, str]:
-        """Returns the recipes that may be named, with a line on each; none for a flag that takes another value."""
-        return {name: line for holder in self.holders for name, line in holder.recipes.items()}
+    def configs(self) -> dict[str, str]:
+        """Returns the configs that may be named, with a line on each; none for a flag that takes another value."""
+        return {name: line for holder in self.holders for name, line in holder.configs.items()}
 
     @property
     def owners(self) -> list[str]:
@@ -73,10 +78,11 @@ class Flag:
 
     @property
     def help(self) -> str:
-        """Returns what the field means, and its default; or the names to choose from. Says which classes have it, where
-        not all do.
+        """Returns what the field means, and its default; or the names to choose from.
+
+        Says which classes have it, where not all do.
         """
-        if self.recipes:
+        if self.configs:
             return " ".join([*self._meanings(), self._names()])
         by_meaning: dict[str, list[Holder]] = defaultdict(list)
         for holder in self.holders:
@@ -90,7 +96,7 @@ class Flag:
         return list(dict.fromkeys(holder.meaning for holder in self.holders if holder.meaning))
 
     def _names(self) -> str:
-        """Returns the recipes, with a mark at those that are taken by default."""
+        """Returns the configs, with a mark at those that are taken by default."""
         of: dict[str, list[str]] = defaultdict(list)
         for holder in self.holders:
             of[holder.default or ""].append(holder.name)
@@ -98,24 +104,47 @@ class Flag:
             name: " (default)" if len(of) == 1 else f" (default of {', '.join(dict.fromkeys(owners))})"
             for name, owners in of.items()
         }
-        return f"One of {', '.join(name + marks.get(name, '') for name in self.recipes)}."
+        return f"One of {', '.join(name + marks.get(name, '') for name in self.configs)}."
 
 
 def spelled(path: str) -> str:
-    """Returns the path as one types it: `objective.analytic_kl` is `--objective.analytic-kl`."""
+    """Returns the flag of a path: `objective.analytic_kl` is `--objective.analytic-kl`."""
     return "--" + path.replace("_", "-")
 
 
 @functools.cache
 def known_flags(table: str) -> dict[str, Flag]:
-    """Returns the flags of a table, by path: "train" has the fields of a spec, "score" those of a metric, and
-    "model_scores" those of the scores of a model.
+    """Returns the flags of a table, by path.
+
+    "train" has the fields of a spec, "score" those of a metric, and "model_scores" those of the scores of a model.
     """
-    content = files.read_json(TABLES)[table]
+    content = _tables()[table]
     return {path: Flag(path, tuple(Holder(**holder) for holder in holders)) for path, holders in content.items()}
 
 
-def to_json(flags: Iterable[Flag]) -> dict[str, list[dict[str, Any]]]:
+def _tables() -> dict[str, Any]:
+    """Returns the tables of `flags.json`, which is written where it is missing or older than the code."""
+    if TABLES.exists() and not _is_outdated():
+        content: dict[str, Any] = files.read_json(TABLES)
+        return content
+    from unbraid.cli.flag_tables import flag_tables  # imports torch
+
+    content = flag_tables()
+    with contextlib.suppress(OSError):  # such as a read-only installation, where they are made each time
+        files.write_json(TABLES, content)
+    return content
+
+
+def _is_outdated() -> bool:
+    """Returns whether the package is a checkout in which code has changed since the tables were written."""
+    package = TABLES.parents[1]
+    if not (package.parents[1] / "pyproject.toml").is_file():
+        return False
+    written = TABLES.stat().st_mtime_ns
+    return any(path.stat().st_mtime_ns > written for path in package.rglob("*.py"))
+
+
+def flags_to_json(flags: Iterable[Flag]) -> dict[str, list[dict[str, Any]]]:
     """Returns what `known_flags` reads of a table. What is as by default is left out."""
     plain = vars(Holder("", ""))
     return {
@@ -128,8 +157,9 @@ def to_json(flags: Iterable[Flag]) -> dict[str, list[dict[str, Any]]]:
 
 
 def relevant(flags: Mapping[str, Flag], given: Given) -> dict[str, Flag]:
-    """Returns the flags of the recipes that were named or, where none was, are taken by default; without the other
-    classes that have such a field.
+    """Returns the flags of the configs that were named or are taken by default.
+
+    Other classes that have such a field are left out of each flag.
     """
     taken = {path: [name_in(text) for text in texts] for path, texts in given.items()}
     found: dict[str, Flag] = {}
@@ -143,19 +173,20 @@ def relevant(flags: Mapping[str, Flag], given: Given) -> dict[str, Flag]:
         if holders:
             named = taken.get(above, [])
             found[path] = Flag(path, holders, len({holder.name for holder in holders} & {*named}) < len({*named}))
-        if flags[path].recipes and path not in taken:
+        if flags[path].configs and path not in taken:
             taken[path] = [str(holder.default) for holder in holders]
     return {path: found[path] for path in flags if path in found}
 
 
 def name_in(text: str) -> str:
-    """Returns the name of a recipe in what was typed: `beta-tcvae` in `Beta_TCVAE:beta=6`."""
+    """Returns the name of a config in what was typed: `beta-tcvae` in `Beta_TCVAE:beta=6`."""
     return text.partition(":")[0].strip().lower().replace("_", "-")
 
 
 def typed_in(arguments: Sequence[str], first: str = "") -> dict[str, list[str]]:
-    """Returns what follows each flag among the arguments, by the path of its field. `first` is the path of the field
-    that the first argument stands for, if there is one.
+    """Returns what follows each flag among the arguments, by the path of its field.
+
+    `first` is the path of the field that the first argument stands for, if there is one.
     """
     found: dict[str, list[str]] = defaultdict(list)
     if first and arguments and not arguments[0].startswith("-"):
@@ -170,8 +201,10 @@ def typed_in(arguments: Sequence[str], first: str = "") -> dict[str, list[str]]:
 @final
 @dataclass(frozen=True)
 class DerivedFlags:
-    """Holds the flags of a command beyond its own: how to find them, the panel of each by the first part of its path, a
-    second name by path, and the path of the field that the first argument of the command stands for, if there is one.
+    """The flags of a command beyond its own.
+
+    `panels` are by the first part of a path, `alias` gives a second name by path, and `first` is the path of the field
+    that the first argument of the command stands for, if there is one.
     """
 
     find: Callable[[], Mapping[str, Flag]]
@@ -190,8 +223,9 @@ def with_flags(
     alias: Callable[[str], str | None] = lambda path: None,
     first: str = "",
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Gives a command these flags as well as its own. What was typed after them arrives together, as its argument
-    `given`.
+    """Gives a command these flags as well as its own.
+
+    What was typed after them arrives together, as its argument `given`.
 
     They are looked for when the command is typed. In the help a flag stands in the panel of the first part of its path.
     """

@@ -21,15 +21,15 @@ FetchedRevision = Annotated[
     ),
 ]
 Codes = Annotated[bool, typer.Option("--codes/--no-codes", help="Push the codes of the images as well.")]
-Licence = Annotated[
+License = Annotated[
     str | None,
-    typer.Option(metavar="ID", help="The licence of the weights, as the Hub names it: apache-2.0.", show_default=False),
+    typer.Option(metavar="ID", help="The license of the weights, as the Hub names it: apache-2.0.", show_default=False),
 ]
-DataLicence = Annotated[
+DataLicense = Annotated[
     str | None,
     typer.Option(
         metavar="TEXT",
-        help="What the card says of the licence of the data. Default: what is known.",
+        help="License of the data on the card. Default: that of the data set.",
         show_default=False,
     ),
 ]

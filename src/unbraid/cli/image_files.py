@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import UInt8
 
-from unbraid import files
-from unbraid.data.dataset import FactorImages
-from unbraid.data.own.from_arrays import unlabelled
-from unbraid.data.pictures.fitting import wrong_size
-from unbraid.data.pictures.pictures import decode, shape_of, with_channels
+from unbraid._internal import files
+from unbraid.datasets.dataset import FactorImages
+from unbraid.datasets.pictures.fitting import wrong_size
+from unbraid.datasets.pictures.pictures import decode, shape_of, with_channels
+from unbraid.datasets.user.from_arrays import unlabeled
 from unbraid.errors import DataError
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
@@ -37,10 +37,11 @@ def picture_paths(paths: Sequence[Path]) -> list[Path]:
 
 
 def read_pictures(paths: Sequence[Path], image_shape: tuple[int, int, int]) -> FactorImages:
-    """Returns the pictures as images of this shape, grey or colour as it asks. Nothing is resized: that would be a
-    choice, and the user's.
+    """Returns the pictures as images of this shape, gray or color as it asks.
+
+    Nothing is resized: that would be a choice, and the user's.
     """
-    return unlabelled(np.stack([_read(path, image_shape) for path in paths]))
+    return unlabeled(np.stack([_read(path, image_shape) for path in paths]))
 
 
 def _read(path: Path, image_shape: tuple[int, int, int]) -> UInt8[np.ndarray, "..."]:

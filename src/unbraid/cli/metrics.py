@@ -1,8 +1,8 @@
 """`unbraid metrics`."""
 
+from unbraid.cli.config_lists import list_configs
 from unbraid.cli.console import say
 from unbraid.cli.flags import known_flags
-from unbraid.cli.recipe_lists import list_recipes
 
 
 def metrics() -> None:
@@ -11,13 +11,12 @@ def metrics() -> None:
     Example:
       unbraid metrics
     """
-    list_recipes(
+    list_configs(
         {
-            "metric": known_flags("score")["metric"].recipes,
-            "estimator in a metric": known_flags("score")["metric.estimator"].recipes,
-            "score of a model": known_flags("model_scores")["score"].recipes,
+            "metric": known_flags("score")["metric"].configs,
+            "estimator in a metric": known_flags("score")["metric.estimator"].configs,
+            "score of a model": known_flags("model_scores")["score"].configs,
         }
     )
-    say("Score by some with: unbraid score RUNS --metrics NAMES, such as mig,dci:forest,mig:quantised")
+    say("Score by some with: unbraid score RUNS --metrics NAMES, such as mig,dci:forest,mig:quantized")
     say("The settings of one: unbraid score --metric NAME --help")
-    say("What each can and cannot tell: unbraid audit")

@@ -1,8 +1,8 @@
 """`unbraid models`."""
 
+from unbraid.cli.config_lists import list_configs
 from unbraid.cli.console import say
 from unbraid.cli.flags import known_flags
-from unbraid.cli.recipe_lists import list_recipes
 
 
 def models() -> None:
@@ -14,12 +14,12 @@ def models() -> None:
       unbraid models
     """
     flags = known_flags("train")
-    list_recipes(
+    list_configs(
         {
-            "net": flags["model.encoder"].recipes,
-            "latents": flags["model.latents"].recipes,
-            "prior of latents": flags["model.latents.prior"].recipes,
-            "likelihood of pixels": flags["model.likelihood"].recipes,
+            "net": flags["model.encoder"].configs,
+            "latents": flags["model.latents"].configs,
+            "prior of latents": flags["model.latents.prior"].configs,
+            "likelihood of pixels": flags["model.likelihood"].configs,
         }
     )
     say(

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 import typer
 
@@ -38,25 +38,6 @@ Packages = Annotated[
         show_default=False,
     ),
 ]
-TrustSource = Annotated[
-    bool,
-    typer.Option(
-        "--trust-source",
-        help="Execute the source that runs keep of classes of your own, in place of what can be imported.",
-    ),
-]
-
-
-class Trusted(TypedDict):
-    """Says what of the user's own code a command may execute, as `Run.open` takes it."""
-
-    packages: list[str]
-    trust: str | None
-
-
-def parse_trust(packages: str | None, trust_source: bool) -> Trusted:
-    """Returns what may be executed: the packages that were named, and the source that runs keep."""
-    return {"packages": parse_packages(packages), "trust": "source" if trust_source else None}
 
 
 def parse_packages(text: str | None) -> list[str]:
@@ -78,7 +59,7 @@ def parse_every(text: str | None, flag: str) -> int | None:
     if text is None:
         return None
     if not re.fullmatch(r"0*[1-9][0-9]{0,17}", text.strip()):
-        several = " It says how to train and not what, so it cannot be swept." if "," in text else ""
+        several = " It sets how to train and not what, so it cannot be swept." if "," in text else ""
         raise SpecError(f"{flag} is {text!r}; expected one whole number from 1 on.{several}")
     return int(text)
 
@@ -96,8 +77,7 @@ def parse_seeds(text: str) -> list[int]:
             raise SpecError(f"--seeds is {text!r}; the largest seed is {_MAX_SEED}.")
         if len(seeds) + last - first >= _MAX_SEEDS:
             raise SpecError(
-                f"--seeds is {text!r}: more than {_MAX_SEEDS} seeds, each a model of its own. Train them a part at a "
-                "time."
+                f"--seeds is {text!r}: more than {_MAX_SEEDS} seeds, each a model. Train them a part at a time."
             )
         seeds.extend(range(first, last + 1))
     if len(set(seeds)) < len(seeds):

@@ -2,20 +2,20 @@
 
 import io
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid import files
+from unbraid._internal import files
+from unbraid._internal.device import resolve_device
 from unbraid.cli.console import say, stage
-from unbraid.cli.options import Trusted
 from unbraid.cli.run_folders import loaded_model
-from unbraid.device import resolve_device
 from unbraid.errors import RunError, SpecError
-from unbraid.figures.labelled_sheet import LabelledSheet, stack
-from unbraid.runs.run import Run
+from unbraid.figures.labeled_sheet import LabeledSheet, stack
+from unbraid.training.runs.run import Run
 
 _MOST_IN_A_PICTURE = 1024
 
@@ -33,9 +33,9 @@ def check_target(out: Path, num_images: int, *, force: bool) -> None:
         raise RunError(f"{out} exists. Name another file with --out, or replace it with --force.")
 
 
-def sample_into(out: Path, run: Path, num_images: int, seed: int, *, device: str, trusted: Trusted) -> None:
+def sample_into(out: Path, run: Path, num_images: int, seed: int, *, device: str, packages: Sequence[str]) -> None:
     """Draws images by the model of a run, writes them, and says where they are."""
-    place, opened = resolve_device(device), Run.open(run, **trusted)
+    place, opened = resolve_device(device), Run.open(run, packages=packages)
     model = loaded_model(opened).to(place)
     with stage(f"Drawing {num_images} images on {place}"):
         images = model.sample(num_images, seed=seed).cpu()
@@ -45,7 +45,7 @@ def sample_into(out: Path, run: Path, num_images: int, seed: int, *, device: str
 
 def _png(images: Float[Tensor, "image channel height width"]) -> bytes:
     stream, columns = io.BytesIO(), math.ceil(math.sqrt(len(images)))
-    LabelledSheet(stack(images.split(columns))).image().save(stream, format="PNG", optimize=True)
+    LabeledSheet(stack(images.split(columns))).image().save(stream, format="PNG", optimize=True)
     return stream.getvalue()
 
 

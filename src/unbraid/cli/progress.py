@@ -13,14 +13,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from unbraid.amounts import capitalised
+from unbraid._internal.amounts import capitalised
+from unbraid._internal.progress import Event, showing
 from unbraid.cli.console import SECONDS_BETWEEN_LINES, errors, output, say
 from unbraid.cli.progress_lines import Lines
 from unbraid.cli.tables import median
-from unbraid.display.words import detail, outermost
-from unbraid.events import Event, showing
-from unbraid.runs.run import Run
-from unbraid.runs.spec_words import spec_labels
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.spec_words import spec_labels
 
 _IMAGES = "Drawing or reading the images"
 
@@ -92,7 +91,7 @@ class LiveDisplay(contextlib.AbstractContextManager):
 
     def __enter__(self) -> "LiveDisplay":
         self._live.start(refresh=True)
-        # A bar of its own would fight with the display for the screen.
+        # A second bar would compete with the display for the screen.
         self._showing.enter_context(showing(self))
         return self
 
@@ -115,7 +114,7 @@ class LiveDisplay(contextlib.AbstractContextManager):
             case "encoding images" | "compiling":
                 self._doing = _in_words(event)
             case _:
-                what = f"{capitalised(outermost(event).about)}: {detail(event)}"
+                what = f"{capitalised(event.outermost.about)}: {event.summary}"
                 self._doing = f"{_IMAGES if event.is_over else what} ..."
 
     def _say(self, message: str) -> None:
@@ -134,8 +133,9 @@ class LiveDisplay(contextlib.AbstractContextManager):
 
 
 def medians(event: Event, labels: Mapping[str, str]) -> list[tuple[str, dict[str, float]]]:
-    """Returns the loss and its parts for each spec of the fleet: the median over those of its seeds that have not
-    failed. `labels` holds the words for the spec of a run by the name of the run.
+    """Returns the loss and its parts for each spec of the fleet: the median over its seeds that have not failed.
+
+    `labels` are the labels of the specs by the names of their runs.
     """
     members: dict[str, list[int]] = defaultdict(list)
     for index, name in enumerate(event.runs):
@@ -167,7 +167,7 @@ def _in_words(event: Event) -> str:
 
 
 def _headline(event: Event) -> str:
-    return ", ".join(words for words in (f"step {event.done} of {event.total}", event.pace) if words)
+    return ", ".join(words for words in (f"step {event.done} of {event.total}", event.pace, event.text) if words)
 
 
 def _losses(event: Event, labels: Mapping[str, str]) -> Table:

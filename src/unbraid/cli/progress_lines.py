@@ -9,10 +9,9 @@ from typing import final
 from rich.console import Console
 from rich.text import Text
 
+from unbraid._internal.progress import Event, showing
+from unbraid._internal.progress_bar import Bar
 from unbraid.cli.console import SECONDS_BETWEEN_LINES, errors
-from unbraid.display.bar import Bar
-from unbraid.display.words import outermost
-from unbraid.events import Event, showing
 
 # Work that is over sooner needs no line in a log.
 SECONDS_BEFORE_A_LINE = 5.0
@@ -41,7 +40,7 @@ class Lines:
 
     def __call__(self, event: Event) -> None:
         with self._lock:
-            now, what, is_over = self._clock(), outermost(event).about, event.is_over and not event.within
+            now, what, is_over = self._clock(), event.outermost.about, event.is_over and not event.within
             if what != self._what:
                 self._what, self._next, self._is_told = what, now + SECONDS_BEFORE_A_LINE, False
             if now >= self._next or (is_over and self._is_told):

@@ -7,7 +7,7 @@ import typer
 
 from unbraid.cli.console import say, stage
 from unbraid.cli.hub_options import FetchedRevision, Repository
-from unbraid.cli.options import OutFolder, Packages, TrustSource, parse_trust
+from unbraid.cli.options import OutFolder, Packages, parse_packages
 
 
 def pull(
@@ -19,7 +19,6 @@ def pull(
     out: OutFolder = Path("runs"),
     revision: FetchedRevision = None,
     packages: Packages = None,
-    trust_source: TrustSource = False,
 ) -> None:
     """Fetch a run, or a zoo of them, from the Hugging Face Hub.
 
@@ -33,5 +32,5 @@ def pull(
     from unbraid.cli.hub_work import pull_into
 
     with stage(f"Fetching {repository}"):
-        said = pull_into(out, repository, name, revision, parse_trust(packages, trust_source))
+        said = pull_into(out, repository, name, revision, parse_packages(packages))
     say(said)

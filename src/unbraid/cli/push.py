@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from unbraid.cli.console import say, stage
-from unbraid.cli.hub_options import Codes, DataLicence, Licence, Private, PushedRevision, Repository
-from unbraid.cli.options import Packages, TrustSource, parse_trust
+from unbraid.cli.hub_options import Codes, DataLicense, License, Private, PushedRevision, Repository
+from unbraid.cli.options import Packages, parse_packages
 
 
 def push(
@@ -16,30 +16,29 @@ def push(
     private: Private = False,
     revision: PushedRevision = None,
     codes: Codes = True,
-    licence: Licence = None,
-    data_licence: DataLicence = None,
+    license: License = None,
+    data_license: DataLicense = None,
     packages: Packages = None,
-    trust_source: TrustSource = False,
 ) -> None:
     """Push a run to the Hugging Face Hub.
 
-    Weights (safetensors), codes, spec, history and scores go there in one commit, with a card: the licence of the data,
+    Weights (safetensors), codes, spec, history and scores go there in one commit, with a card: the license of the data,
     the seed, scores with their intervals, a picture of traversals, and how to load it. A run without scores is scored
-    first. The spec may name paths on this machine; a note says so.
+    first. The spec may name paths on this machine; a note names them.
 
     Examples:
       unbraid push runs/beta-tcvae-0a1b2c3d4e5f-seed0 me/beta-tcvae-dsprites
     """
-    from unbraid.runs.run import Run
+    from unbraid.training.runs.run import Run
 
-    opened = Run.open(run, **parse_trust(packages, trust_source))
+    opened = Run.open(run, packages=parse_packages(packages))
     with stage(f"Pushing {opened.name} to {repository}"):
         address = opened.push_to_hub(
             repository,
             private=private,
             revision=revision,
             codes=codes,
-            licence=licence,
-            data_licence=data_licence,
+            license=license,
+            data_license=data_license,
         )
     say(f"It is at {address}")

@@ -20,7 +20,7 @@ def quickstart(
 
     A VAE and a beta-TCVAE, three seeds each, learn from small sprites; their scores are printed, and two pages about
     them are written: a report, and an explorer in which sliders move the latents. It needs no download and no GPU.
-    Stopped half-way, the same command goes on; finished, it only writes the pages again.
+    After an interruption the same command continues; once finished, it only writes the pages again.
 
     Examples:
       unbraid quickstart

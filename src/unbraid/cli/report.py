@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from unbraid import files
+from unbraid._internal import files
 from unbraid.cli.console import say, stage
-from unbraid.cli.options import Packages, TrustSource, parse_trust
+from unbraid.cli.options import Packages, parse_packages
 from unbraid.errors import SpecError
 
 
@@ -27,7 +27,7 @@ def report(
         str | None,
         typer.Option(
             metavar="METRIC",
-            help="The kept score that models are sorted and coloured by. Default: mig.",
+            help="The kept score that models are sorted and colored by. Default: mig.",
             show_default=False,
         ),
     ] = None,
@@ -36,7 +36,6 @@ def report(
         typer.Option(metavar="FOLDER", help="Write each figure there too, as SVG and PNG.", show_default=False),
     ] = None,
     packages: Packages = None,
-    trust_source: TrustSource = False,
 ) -> None:
     """Write a page about runs.
 
@@ -50,12 +49,12 @@ def report(
       unbraid report runs --by dci --figures figures
     """
     from unbraid.cli.run_folders import open_runs, with_models
-    from unbraid.report import write_report
+    from unbraid.show.report import write_report
 
     if out.suffix != ".html":
         raise SpecError(f"--out is {out}; the report is a web page, so name an .html file.")
     files.check_writable(out)
-    runs = open_runs(what, parse_trust(packages, trust_source))
+    runs = open_runs(what, parse_packages(packages))
     finished = with_models(runs, "report")
     with stage(f"Writing {out} from {len(finished)} runs"):
         named = [name.strip() for name in (factors or "").split(",") if name.strip()]

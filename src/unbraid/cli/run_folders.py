@@ -1,24 +1,24 @@
 """Runs by the folders that hold them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from unbraid.cli.console import note
-from unbraid.cli.options import Trusted
 from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.runs.run import Run
-from unbraid.runs.runs_in import found_runs
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.runs_in import found_runs
 
 
-def open_runs(paths: Iterable[Path], trusted: Trusted | None = None) -> list[Run]:
-    """Returns the runs that these folders are or hold, at any depth. A run that is named must be readable; one that is
-    found may be passed over. `trusted` is what may be executed of the user's own code.
+def open_runs(paths: Iterable[Path], packages: Sequence[str] = ()) -> list[Run]:
+    """Returns the runs that these folders are or hold, at any depth.
+
+    A run that is named must be readable; one that is found may be passed over. `packages` are those of classes of the
+    user's own.
     """
-    may_execute: Trusted = trusted or {"packages": [], "trust": None}
     found: dict[Path, Run] = {}
     for path in paths:
-        found |= {run.folder.resolve(): run for run in found_runs(path, note, **may_execute)}
+        found |= {run.folder.resolve(): run for run in found_runs(path, note, packages)}
     return list(found.values())
 
 
@@ -49,14 +49,15 @@ def finished_among(runs: Iterable[Run], verb: str) -> list[Run]:
 
 
 def with_models(runs: Iterable[Run], verb: str) -> list[Run]:
-    """Returns the finished runs whose weights are still there, and prints a note on the others. Raises if there are
-    none.
+    """Returns the finished runs whose weights are still there, and prints a note on the others.
+
+    Raises if there are none.
     """
     finished = finished_among(runs, verb)
     found = [run for run in finished if run.has_model]
     if not found:
         raise RunError(
-            f"There is nothing to {verb}: weights and codes of {_all_of(finished)} were let go by a study that keeps "
+            f"There is nothing to {verb}: weights and codes of {_all_of(finished)} were deleted by a study that keeps "
             "scores alone. `unbraid runs` lists the scores; to have a model again, train its run again with --force."
         )
     if len(found) < len(finished):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unbraid.cli.options import Device, Packages, TrustSource, parse_trust
+from unbraid.cli.options import Device, Packages, parse_packages
 
 
 def sample(
@@ -18,7 +18,6 @@ def sample(
     device: Device = "auto",
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     packages: Packages = None,
-    trust_source: TrustSource = False,
 ) -> None:
     """Draw images from the prior of a model.
 
@@ -32,4 +31,4 @@ def sample(
     from unbraid.cli.prior_samples import check_target, sample_into
 
     check_target(out, num_images, force=force)
-    sample_into(out, run, num_images, seed, device=device, trusted=parse_trust(packages, trust_source))
+    sample_into(out, run, num_images, seed, device=device, packages=parse_packages(packages))

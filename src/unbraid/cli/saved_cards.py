@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from unbraid import files
+from unbraid._internal import files
+from unbraid._internal.table import plain_text
 from unbraid.errors import SpecError
-from unbraid.evaluation.score_rows import in_markdown, plain_text
-from unbraid.evaluation.scorecard import Scorecard, check_target
+from unbraid.metrics.score_rows import in_markdown
+from unbraid.metrics.scorecard import Scorecard, check_target
 
 
 def check_save(path: Path, what: Sequence[Path], *, force: bool) -> None:
@@ -23,8 +24,9 @@ def check_save(path: Path, what: Sequence[Path], *, force: bool) -> None:
 
 
 def save_cards(path: Path, cards: Mapping[str, Scorecard]) -> None:
-    """Saves one card as it saves itself; several by name: in .json under their names, in .csv behind a first column, in
-    .md under headings.
+    """Saves one card, or several by name.
+
+    Several are saved in .json under their names, in .csv behind a first column, in .md under headings.
     """
     if len(cards) == 1:
         next(iter(cards.values())).save(path, overwrite=True)

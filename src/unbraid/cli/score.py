@@ -7,13 +7,13 @@ import typer
 
 from unbraid.cli.console import note, say
 from unbraid.cli.flags import Flag, Given, known_flags, with_flags
-from unbraid.cli.options import Device, Packages, TrustSource, parse_trust
+from unbraid.cli.options import Device, Packages, parse_packages
 
 _PANELS = {"": "What to compute", "metric.": "Fields of --metric", "dataset.": "Fields of --dataset"}
 
 
 def score_flags() -> dict[str, Flag]:
-    """Returns the flags of metrics, and those of `train` that say which images an encoder is given."""
+    """Returns the flags of metrics, and those of `train` that choose the images of an encoder."""
     images = {
         path: flag for path, flag in known_flags("train").items() if path == "dataset" or path.startswith("dataset.")
     }
@@ -43,7 +43,7 @@ def score(
         str | None,
         typer.Option(
             metavar="MEANINGS",
-            help="What the encoder puts out, where names do not say so: mean=dense_3,log_var=dense_4.",
+            help="What the encoder outputs, where names do not show it: mean=dense_3,log_var=dense_4.",
             show_default=False,
         ),
     ] = None,
@@ -143,7 +143,6 @@ def score(
     ] = None,
     device: Device = "auto",
     packages: Packages = None,
-    trust_source: TrustSource = False,
 ) -> None:
     """Score runs, or codes from anywhere.
 
@@ -156,17 +155,17 @@ def score(
       unbraid score codes.npz --metrics mig,sap,dci --save scores.csv
       unbraid score runs
       unbraid score runs --metrics elbo,mig --part test --factors scale,position_x,position_y
-      unbraid score runs --metric mig --metric.estimator quantised --metric.estimator.num-bins 50
+      unbraid score runs --metric mig --metric.estimator quantized --metric.estimator.num-bins 50
       unbraid score --encoder encoder.onnx --dataset dsprites --fraction 0.1
     """
     import unbraid.cli.score_cards as cards
+    from unbraid._internal.device import resolve_device
     from unbraid.cli.encoders import EncodersAsked
     from unbraid.cli.saved_cards import check_save, save_cards
     from unbraid.codes import Codes
     from unbraid.codes.codes_file import SUFFIXES
-    from unbraid.device import resolve_device
-    from unbraid.evaluation.evaluate import NO_GROUPS
-    from unbraid.evaluation.selection import select
+    from unbraid.metrics.evaluate import NO_GROUPS
+    from unbraid.metrics.selection import select
 
     asked_encoders, what = EncodersAsked.of(encoder, outputs, given), what or []
     asked_encoders.check(what)
@@ -191,7 +190,7 @@ def score(
     place = resolve_device(device)
     files = [path for path in what if path.suffix.lower() in SUFFIXES and not path.is_dir()]
     folders = [path for path in what if path not in files]
-    runs = cards.finished_runs(folders, parse_trust(packages, trust_source)) if folders else []
+    runs = cards.finished_runs(folders, parse_packages(packages)) if folders else []
     if scoring.groups is not None and any(len(run.spec.model.latents.groups) <= 1 for run in runs):
         note(NO_GROUPS)
     # All are read before any is scored: what cannot be read is found out at once.

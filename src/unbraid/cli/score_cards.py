@@ -10,28 +10,27 @@ import torch
 import typer
 from rich.text import Text
 
+from unbraid._internal.progress import Event, part_of
 from unbraid.cli.build import build_kind
 from unbraid.cli.console import complain, errors, output, say, stage
 from unbraid.cli.flags import Given, known_flags
-from unbraid.cli.options import Trusted
 from unbraid.cli.run_folders import open_runs, with_models
 from unbraid.cli.tables import Scored, card_table, comparison_table, score_row, score_table, unused_text
 from unbraid.codes import Codes
 from unbraid.codes.codes_file import SUFFIXES
+from unbraid.config import parse
+from unbraid.config.annotations import hints_of
+from unbraid.datasets.weights import Joint
 from unbraid.errors import CodesError, SpecError
-from unbraid.evaluation.evaluate import evaluate_as
-from unbraid.evaluation.published import like as like_published
-from unbraid.evaluation.scorecard import Scorecard
-from unbraid.evaluation.scoring import Scoring
-from unbraid.evaluation.selection import Metrics
-from unbraid.events import Event, part_of
+from unbraid.metrics.evaluate import evaluate_as
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
-from unbraid.recipes import parse
-from unbraid.recipes.annotations import hints_of
-from unbraid.runs.run import Run
-from unbraid.runs.run_labels import run_labels
-from unbraid.sampling import Joint
+from unbraid.metrics.published import like as like_published
+from unbraid.metrics.scorecard import Scorecard
+from unbraid.metrics.scoring import Scoring
+from unbraid.metrics.selection import Metrics
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.run_labels import run_labels
 
 # What many runs are first compared by.
 IN_SHORT = ("mig", "dci", "sap")
@@ -48,12 +47,13 @@ class Carded:
     run: Run | None = None
 
     def row(self, names: Sequence[str] = ()) -> Scored:
-        """Returns the first of these scores as a row of a table, beside the values of the others; by default, its first
-        score alone.
+        """Returns the first of these scores as a row of a table, beside the values of the others.
+
+        By default, it is the first score of the card alone.
         """
         if self.run is None:
             images = ", ".join(self.card.scoring.phrases)
-            return Scored(self.label, None, self.card[0], unused=unused_text(self.card), images=images)
+            return Scored(self.label, None, self.card.scores[0], unused=unused_text(self.card), images=images)
         return score_row(self.label, self.run, self.card, names or self.card.names[:1])
 
 
@@ -129,7 +129,7 @@ def chosen_metrics(given: Given, metrics: str | None, like: str | None) -> Metri
         if used
     ]
     if len(ways) > 1:
-        raise SpecError(f"{' and '.join(ways)} both say what to compute. Give one of them.")
+        raise SpecError(f"{' and '.join(ways)} both choose what to compute. Give one of them.")
     if given:
         built: list[Metric] = build_kind(Metric, "metric", given, known_flags("score"), MIG())
         return built
@@ -137,8 +137,10 @@ def chosen_metrics(given: Given, metrics: str | None, like: str | None) -> Metri
 
 
 def show(carded: Sequence[Carded], *, is_short: bool) -> None:
-    """Prints the cards. One metric: a row for each. One card: all of it. Else: metrics down, cards across; or, in
-    short, a row for each with the first metrics to look at.
+    """Prints the cards.
+
+    One metric: a row for each. One card: all of it. Else: metrics down, cards across; or, in short, a row for each with
+    the first metrics to look at.
     """
     names = {name for each in carded for name in each.card.names}
     if len(names) == 1:
@@ -160,8 +162,9 @@ def show(carded: Sequence[Carded], *, is_short: bool) -> None:
 
 
 def _remarks(carded: Sequence[Carded]) -> dict[str, list[str]]:
-    """Returns what to know beside the numbers, and whose cards say so. What holds for all scores of a card was said
-    while they were computed.
+    """Returns notes beside the numbers, each with the names of its cards.
+
+    What holds for all scores of a card was said while they were computed.
     """
     found: dict[str, list[str]] = defaultdict(list)
     for each in carded:
@@ -186,13 +189,13 @@ def complain_of_failures(carded: Sequence[Carded]) -> None:
         raise typer.Exit(1)
 
 
-def finished_runs(folders: Sequence[Path], trusted: Trusted) -> list[Run]:
+def finished_runs(folders: Sequence[Path], packages: Sequence[str]) -> list[Run]:
     for path in folders:
         if path.is_file():
             raise CodesError(
                 f"{path} is a file, and none of codes: those end in {', '.join(SUFFIXES)}. Name one, or runs."
             )
-    found, named = open_runs(folders, trusted), {folder.resolve() for folder in folders}
+    found, named = open_runs(folders, packages), {folder.resolve() for folder in folders}
     for run in found:
         if run.status != "finished" and run.folder.resolve() in named:
             run.codes()  # named, not found: refused, with what to do about it

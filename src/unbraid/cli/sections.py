@@ -17,9 +17,10 @@ _FIRST_COLUMN, _BETWEEN = 30, 2
 
 @final
 class SectionedCommand(TyperCommand):
-    """A command whose help lists its arguments, its options, and then, panel by panel, the flags for the fields of the
-    recipes that were named before --help or are taken by default. While it runs, work that takes long tells how far
-    it is.
+    """A command whose help lists its arguments, its options, and the derived flags, panel by panel.
+
+    Derived flags are fields of the configs that were named before --help or are taken by default. While the command
+    runs, long work shows its progress.
     """
 
     derived: DerivedFlags | None = None

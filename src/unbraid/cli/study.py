@@ -5,7 +5,7 @@ def study() -> None:
     """Plan, run and look at a study.
 
     A study is settings and seeds that are compared, in a JSON file that Python makes:
-    `Study(...).save("study.json")`. Runs are kept by what they are, so the same command goes on where it was stopped,
+    `Study(...).save("study.json")`. Runs are kept by what they are, so the same command continues where it was stopped,
     and studies in one folder share their runs.
 
     Examples:

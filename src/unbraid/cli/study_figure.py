@@ -36,8 +36,8 @@ def study_figure(
 ) -> None:
     """Draw the scores of a study.
 
-    The numbers that are drawn are written as a csv beside the figure. A family has one colour and one marker in every
-    figure. line: means over the number at the end of each label.
+    The numbers that are drawn are written as a csv beside the figure. A family has one color and one marker in every
+    figure. line: means over the field in which settings of a family differ.
 
     Examples:
       unbraid study figure study.json --kind box --metric mig --to mig.svg

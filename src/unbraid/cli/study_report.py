@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unbraid import files
+from unbraid._internal import files
 from unbraid.cli.console import say, stage
 from unbraid.cli.options import OutFolder, Packages, parse_packages
 from unbraid.cli.study_files import StudyFile

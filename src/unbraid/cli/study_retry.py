@@ -10,7 +10,7 @@ from unbraid.cli.study_files import StudyFile
 def study_retry(file: StudyFile, out: OutFolder = Path("runs"), packages: Packages = None) -> None:
     """Put the failed runs of a study aside.
 
-    `study run` then trains them afresh. Their folders are kept, in .aside. What fails the same way each time (a loss
+    `study run` then trains them afresh. Their folders are kept, in .archived. What fails the same way each time (a loss
     that is not finite) needs another setting, not another try.
 
     Examples:
@@ -24,5 +24,5 @@ def study_retry(file: StudyFile, out: OutFolder = Path("runs"), packages: Packag
     if not failed:
         say("No run of the study has failed.")
         return
-    say(f"{len(failed)} failed runs are put aside, in {out / '.aside'}.")
+    say(f"{len(failed)} failed runs are archived in {out / '.archived'}.")
     say(f"Train them: unbraid study run {file} --out {out}")

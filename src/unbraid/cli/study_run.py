@@ -17,7 +17,7 @@ def study_run(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Begin no fleet that would not end within this time: 90s, 20m, 1h30m. The same command goes on.",
+            help="Start no fleet that cannot finish within this time: 90s, 20m, 1h30m. The same command continues.",
             show_default=False,
         ),
     ] = None,
@@ -38,7 +38,7 @@ def study_run(
         typer.Option(
             metavar="NUMBER",
             min=1,
-            help="Fleets at a time on this machine, each in a process of its own. By default one per GPU.",
+            help="Fleets at a time on this machine, each in its own process. By default one per GPU.",
             show_default=False,
         ),
     ] = None,
@@ -57,7 +57,7 @@ def study_run(
         str | None,
         typer.Option(
             metavar="NUMBERS",
-            help="1000,5000: keep the weights of what is trained after these steps as well, for unbraid audit.",
+            help="1000,5000: keep the weights after these steps as well.",
             show_default=False,
         ),
     ] = None,
@@ -66,7 +66,7 @@ def study_run(
     """Train and score what is missing of a study.
 
     Whole fleets are trained, from the first step to the last, then scored, and cut down to what the study keeps. After
-    Ctrl-C, a crash or a full disk the same command goes on. It leaves with 1 if a run failed.
+    Ctrl-C, a crash or a full disk the same command continues. It exits with 1 if a run failed.
 
     Examples:
       unbraid study run study.json --device cuda

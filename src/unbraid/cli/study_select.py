@@ -20,10 +20,10 @@ def study_select(
 ) -> None:
     """Choose runs without labels.
 
-    It also says how well the choice agrees with scores that need labels. udr: how well the latents of a run match those
-    of other seeds of its setting, and uniquely. agreement: how strongly its informative latents correlate with those of
-    other seeds, matched one to one. wsepin: how much each latent says of the image that the others do not. elbo: the
-    bound on the likelihood.
+    It also shows how well the choice agrees with scores that need labels. udr: how well the latents of a run match
+    those of other seeds of its setting, and uniquely. agreement: how strongly its informative latents correlate with
+    those of other seeds, matched one to one. wsepin: how much information about the image each latent has that the
+    others lack. elbo: the bound on the likelihood.
 
     Examples:
       unbraid study select study.json --by udr

@@ -46,12 +46,13 @@ def study_table(
     if to is not None:
         check_place(to, form, force=force)
     study = read_study(file, parse_packages(packages), out)
-    scores = collect(study, out, parts=form == "long" or (to is not None and to.suffix == ".json"))
+    has_parts = form == "long" or bool(study.claims) or (to is not None and to.suffix == ".json")
+    scores = collect(study, out, parts=has_parts)
     chosen = None if metrics is None else [name.strip() for name in metrics.split(",")]
     if not scores.numbers:
         note(f"No run of the study is scored yet. Train and score them: unbraid study run {file} --out {out}")
     if to is None:
-        show_table(scores, chosen, form)
+        show_table(study, scores, chosen, form)
     else:
         write_table(study, scores, chosen, form, to)
         say(f"The table is in {to}.")

@@ -1,28 +1,41 @@
 """What the commands of a study do and print. The commands themselves are loaded without torch, for their help."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unbraid import files
-from unbraid.amounts import duration, size_text
+from unbraid._internal import files
+from unbraid._internal.amounts import duration, size_text
+from unbraid._internal.device import resolve_device
+from unbraid._internal.memory import no_garbage_collection
+from unbraid._internal.progress import Event, emit
 from unbraid.cli.console import note, output, say, stage
 from unbraid.cli.progress import training_display
 from unbraid.cli.tables import columns, print_rows
-from unbraid.device import resolve_device
 from unbraid.errors import RunError, SpecError, TrainingError
-from unbraid.evaluation.score_rows import number_text
-from unbraid.events import Event, tell
-from unbraid.memory import no_garbage_collection
+from unbraid.metrics.score_rows import number_text
 from unbraid.studies.circumstances import Circumstances
+from unbraid.studies.claims import judge
 from unbraid.studies.collect import collect
 from unbraid.studies.evidence import Evidence
 from unbraid.studies.execute import StudyOptions, run_study
-from unbraid.studies.plan import StudyPlan, bytes_to_come, plan_study
-from unbraid.studies.speed import Speed
+from unbraid.studies.plan import Speed, StudyPlan, bytes_to_come, plan_study, undecidable
 from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
-from unbraid.studies.tables import Form, factors_of, long_table, wide_latex, wide_markdown, wide_rows, wide_table
+from unbraid.studies.swept_values import swept_values
+from unbraid.studies.tables import (
+    CLAIM_NOTE,
+    Form,
+    claim_markdown,
+    claim_rows,
+    factors_of,
+    long_table,
+    wide_latex,
+    wide_markdown,
+    wide_rows,
+    wide_table,
+)
 
 if TYPE_CHECKING:
     from unbraid.studies.select import Criterion  # itself imported late: it takes scikit-learn
@@ -47,7 +60,7 @@ def read_evidence(study: Study, out: Path, evidence: Path | None) -> Evidence:
     found = Evidence.load(evidence)
     if found.study != study.name:
         raise SpecError(f"{evidence} holds the scores of the study {found.study!r}, and this is {study.name!r}.")
-    return found
+    return replace(found, scores=replace(found.scores, swept=swept_values(study.settings)))
 
 
 def read_plan(study: Study, out: Path) -> StudyPlan:
@@ -66,16 +79,22 @@ def show_plan(study: Study, out: Path, device: str, *, measure: bool) -> None:
         counts = [needs.count(word) for word in ("training", "scoring", "nothing", "failed")]
         rows.append([setting.label, str(len(setting.seeds)), f"{setting.spec.num_steps:,}", *map(str, counts)])
     print_rows(("setting", "seeds", "steps", "to train", "to score", "done", "failed"), rows)
-    training = plan.those_that_need("training")
+    training = plan.runs_that_need("training")
     say(
         f"{study.num_runs} runs: {len(training)} to train in {len(plan.to_train)} fleets ({plan.model_steps:,} steps "
-        f"of models), {len(plan.those_that_need('scoring'))} to score alone, "
-        f"{len(plan.those_that_need('nothing'))} done, {len(plan.those_that_need('failed'))} failed."
+        f"of models), {len(plan.runs_that_need('scoring'))} to score alone, "
+        f"{len(plan.runs_that_need('nothing'))} done, {len(plan.runs_that_need('failed'))} failed."
     )
     if again := sum(plan.records[each.name].state == "finished" for each in training):
         note(
-            f"{again} finished runs are trained again, because scores are asked of them and their codes were let go. "
-            "Their old folders are kept, in .aside."
+            f"{again} finished runs are trained again, because scores are asked of them and their codes were deleted. "
+            "Their old folders are kept, in .archived."
+        )
+    for each in undecidable(study.claims, study.num_seeds):
+        advice = f"Give each of its settings {each.seeds_needed} seeds" if each.seeds_needed else "Make fewer claims"
+        note(
+            f"The claim {each.claim.sentence!r} cannot be supported: its smallest possible p-value is "
+            f"{each.smallest_p:.2g}, and {each.level:.2g} is needed. {advice}."
         )
     if training:
         _say_bytes(study, plan, out)
@@ -98,13 +117,13 @@ def _say_time(plan: StudyPlan, device: str) -> None:
     speed, seconds = Speed(place), 0.0
     with stage(f"Timing some steps of each kind of fleet on {place}"):
         for done, fleet in enumerate(plan.to_train):
-            tell(Event("timing fleets", done, len(plan.to_train), "fleets"))
+            emit(Event("timing fleets", done, len(plan.to_train), "fleets"))
             seconds += speed.seconds(fleet, sum(plan.needs[each.name] == "training" for each in fleet.runs))
     say(f"Training takes about {duration(seconds)} on {place}. Compiling and scoring are not in it.")
 
 
 def train_and_score(study: Study, file: Path, out: Path, options: StudyOptions) -> None:
-    """Runs the study and says what was done. Raises if a run failed."""
+    """Runs the study and prints what was done. Raises if a run failed."""
     with training_display([each.run for each in study.runs(out)]):
         outcome = run_study(study, out, options)
     say(f"{outcome.num_trained} runs were trained and {outcome.num_scored} scored.")
@@ -117,7 +136,7 @@ def train_and_score(study: Study, file: Path, out: Path, options: StudyOptions) 
         left = sum(len(fleet.runs) for fleet in outcome.not_begun)
         say(
             f"The budget did not suffice for {len(outcome.not_begun)} fleets ({left} runs); the shortest takes about "
-            f"{duration(outcome.needed)}. The same command goes on with them."
+            f"{duration(outcome.needed)}. The same command continues with them."
         )
     if outcome.failures:
         for name, why in list(outcome.failures.items())[:_MOST_NAMED]:
@@ -142,15 +161,15 @@ def show_status(study: Study, out: Path) -> None:
         counts += [states.count("failed"), sum(number is not None and number < 2 for number in used)]
         rows.append([setting.label, str(len(names)), *map(str, counts)])
     print_rows(("setting", "seeds", "new", "unfinished", "to score", "done", "failed", "collapsed"), rows)
-    say(f"{len(plan.those_that_need('nothing'))} of {study.num_runs} runs are trained and scored.")
-    for each in plan.those_that_need("failed"):
+    say(f"{len(plan.runs_that_need('nothing'))} of {study.num_runs} runs are trained and scored.")
+    for each in plan.runs_that_need("failed"):
         note(f"{each.name} failed: {plan.records[each.name].reason}")
     for name, why in plan.damaged.items():
         note(f"{name} cannot be read: {why}")
 
 
 @no_garbage_collection()
-def show_table(scores: StudyScores, metrics: list[str] | None, form: Form) -> None:
+def show_table(study: Study, scores: StudyScores, metrics: list[str] | None, form: Form) -> None:
     """Prints the scores of a study."""
     if form == "long":
         output().print(str(long_table(scores)), soft_wrap=True)
@@ -158,6 +177,10 @@ def show_table(scores: StudyScores, metrics: list[str] | None, form: Form) -> No
     print_rows(*wide_rows(scores, metrics))
     for sentence in factors_of(scores, metrics):
         say(sentence, style="dim")
+    if study.claims:
+        judgment = judge(study.claims, scores)
+        print_rows(*claim_rows(judgment))
+        say(f"Together: {judgment.text}. {CLAIM_NOTE}", style="dim")
 
 
 def check_place(to: Path, form: Form, *, force: bool) -> None:
@@ -175,7 +198,8 @@ def write_table(study: Study, scores: StudyScores, metrics: list[str] | None, fo
     """Writes the scores of a study as the suffix says."""
     match to.suffix:
         case ".md":
-            files.write_text(to, wide_markdown(scores, metrics))
+            judged = "\n" + claim_markdown(judge(study.claims, scores)) if study.claims else ""
+            files.write_text(to, wide_markdown(scores, metrics) + judged)
         case ".json":
             Evidence(study.name, scores, Circumstances.now().to_json()).save(to)
         case ".tex":
@@ -188,7 +212,7 @@ def write_table(study: Study, scores: StudyScores, metrics: list[str] | None, fo
 def show_choices(study: Study, out: Path, by: "Criterion", top: int) -> None:
     """Prints the best runs by a criterion without labels, and how it agrees with scores that need them."""
     from unbraid.studies.select import agreement, choices
-    from unbraid.studies.statistics.samples import StatisticsError
+    from unbraid.studies.statistics import StatisticsError
 
     scores = collect(study, out)
     with stage(f"Comparing runs by {by}"):
@@ -202,9 +226,9 @@ def show_choices(study: Study, out: Path, by: "Criterion", top: int) -> None:
     output().print(table)
     for name in supervised:
         try:
-            found = agreement(scores, chosen, name).of_models
+            found = agreement(scores, chosen, name)
         except StatisticsError as error:
-            note(f"How {by} agrees with {name} cannot be told: {error}")
+            note(f"How {by} agrees with {name} is unknown: {error}")
             continue
         low, high = found.interval
         say(

@@ -13,13 +13,13 @@ from rich.table import Table
 
 from unbraid.cli.console import note, output, say
 from unbraid.errors import UnbraidError
-from unbraid.evaluation.score_rows import ARROWS, cells, interval_text, number_text
-from unbraid.evaluation.scorecard import Scorecard
-from unbraid.evaluation.scoring import Scoring
-from unbraid.evaluation.selection import class_of, title_of
 from unbraid.metrics.metric import Score
-from unbraid.runs.run import Run
-from unbraid.runs.spec_words import spec_labels
+from unbraid.metrics.score_rows import ARROWS, cells, interval_text, number_text
+from unbraid.metrics.scorecard import Scorecard
+from unbraid.metrics.scoring import Scoring
+from unbraid.metrics.selection import class_of, title_of
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.spec_words import spec_labels
 
 _MOST_FITTED = 200
 
@@ -27,8 +27,10 @@ _MOST_FITTED = 200
 @final
 @dataclass(frozen=True)
 class Scored:
-    """Is a row of a table of scores: whose score it is, where the loss of that run ended, how many latents are unused
-    if it is collapsed, the values of other metrics, and what to say of the images, if anything.
+    """A row of a table of scores.
+
+    It has the label and seed of its run, the end of its loss, the number of unused latents if it is collapsed, the
+    values of other metrics, and a note on the images, if any.
     """
 
     label: str
@@ -42,8 +44,9 @@ class Scored:
 
 
 def run_row(run: Run, name: str, label: str = "") -> list[str]:
-    """Returns what the run is and how far it is, as a row of `runs_table`. Without a label it is called by its
-    objective.
+    """Returns what the run is and how far it is, as a row of `runs_table`.
+
+    Without a label it is called by its objective.
     """
     label = label or spec_labels([run.spec])[run.spec.digest]
     failure = run.failure
@@ -73,8 +76,9 @@ def runs_table(rows: Sequence[Sequence[str]]) -> Table:
 
 
 def score_row(label: str, run: Run, card: Scorecard, names: Sequence[str]) -> Scored:
-    """Returns the row of a run: the first of these scores, the values of the others, and the distortion and the rate at
-    the end of its training, unless the scores are of an earlier step.
+    """Returns the row of a run: the first of these scores, and the values of the others.
+
+    It has the distortion and the rate at the end of training, unless the scores are of an earlier step.
     """
     history, (first, *others) = run.history, names
     ends = (math.nan, math.nan)
@@ -90,8 +94,9 @@ def unused_text(card: Scorecard) -> str:
 
 
 def score_table(rows: Sequence[Scored]) -> Table:
-    """Returns a table of the scores of one metric, row by row, then the medians over the seeds of a label. The parts
-    that papers report stand beside the value. A factor without a score gets no column.
+    """Returns a table of the scores of one metric, row by row, then the medians over the seeds of a label.
+
+    The parts that papers report stand beside the value. A factor without a score gets no column.
     """
     metric = class_of(rows[0].score)
     reported = metric.reported_parts if metric is not None else {}
@@ -173,8 +178,9 @@ def card_table(card: Scorecard) -> Table:
 
 
 def comparison_table(cards: Sequence[tuple[str, Scorecard]]) -> Table:
-    """Returns a table with metrics down, which way is better, and a column for each label: the value, or the median
-    over the cards that share the label, with the least and the greatest of them.
+    """Returns a table with metrics down, which way is better, and a column for each label.
+
+    A cell is the value, or the median over the cards that share the label, with the least and the greatest of them.
     """
     by_label: dict[str, list[Scorecard]] = defaultdict(list)
     for label, card in cards:

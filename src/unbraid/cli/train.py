@@ -12,11 +12,10 @@ from unbraid.cli.options import (
     Device,
     OutFolder,
     Packages,
-    TrustSource,
     parse_every,
+    parse_packages,
     parse_seeds,
     parse_steps,
-    parse_trust,
 )
 from unbraid.errors import SpecError
 
@@ -26,7 +25,7 @@ _PANELS = {
     "critic.": "Fields of the critic, for objectives that have one",
     "model.": "Fields of the model",
     "objective.": "Fields of --objective",
-    "optimiser.": "Fields of --optimiser",
+    "optimizer.": "Fields of --optimizer",
     "sampling.": "Fields of --sampling: how likely images are",
     "subset.": "Fields of --subset: which images",
 }
@@ -39,7 +38,7 @@ def train(
         str | None,
         typer.Option(metavar="NUMBERS", help="4, or 0,3,5, or 0-7: a model each. Default 0.", show_default=False),
     ] = None,
-    recipe: Annotated[
+    preset: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
@@ -50,7 +49,7 @@ def train(
     spec: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Train what a spec.json says, in place of flags for its fields.", show_default=False
+            metavar="FILE", help="Train the spec of a spec.json, instead of flags for its fields.", show_default=False
         ),
     ] = None,
     out: OutFolder = Path("runs"),
@@ -96,15 +95,14 @@ def train(
         str | None,
         typer.Option(
             metavar="STEPS",
-            help="Add what each latent says of the image to the history, about every so many steps.",
+            help="Add the information of each latent about the image to the history, about every so many steps.",
             show_default=False,
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Start afresh where a run exists. Its old folder is kept, in .aside.")
+        bool, typer.Option("--force", help="Start afresh where a run exists. Its old folder is kept, in .archived.")
     ] = False,
     packages: Packages = None,
-    trust_source: TrustSource = False,
 ) -> None:
     """Train models side by side, from one seed or many.
 
@@ -116,40 +114,38 @@ def train(
     Examples:
       unbraid train --dataset dsprites --objective beta-tcvae --objective.beta 6 --seeds 0-7
       unbraid train --dataset dsprites --dataset.resolution 32 --model.encoder conv --steps 5000
-      unbraid train --recipe infogan-sprites --seeds 0-7
+      unbraid train --preset infogan-sprites --seeds 0-7
       unbraid train --spec runs/beta-tcvae-5d1c7c4a2f0e-seed0/spec.json --seeds 8-15
       unbraid train --resume --out runs
     """
     from unbraid.cli.tables import run_row, runs_table
     from unbraid.cli.training_runs import placed, refuse_failed, specs_of, train_and_tell, unfinished_in
-    from unbraid.runs.spec_words import spec_labels
     from unbraid.training.options import TrainingOptions
+    from unbraid.training.runs.spec_words import spec_labels
 
     if resume and force:
-        raise SpecError("--resume goes on with a run and --force starts it afresh. Give one of them.")
-    trusted, steps = parse_trust(packages, trust_source), parse_steps(snapshots)
+        raise SpecError("--resume continues a run and --force starts it afresh. Give one of them.")
+    imported, steps = parse_packages(packages), parse_steps(snapshots)
     options = TrainingOptions(
-        device,
-        resume,
-        force,
-        parse_every(checkpoint_every, "--checkpoint-every"),
-        stream,
-        deterministic,
-        steps,
-        keep_state,
-        parse_every(held_out_every, "--held-out-every"),
-        parse_every(latent_information_every, "--latent-information-every"),
+        force=force,
+        checkpoint_every=parse_every(checkpoint_every, "--checkpoint-every"),
+        stream=stream,
+        deterministic=deterministic,
+        snapshots=steps,
+        keep_state=keep_state,
+        held_out_every=parse_every(held_out_every, "--held-out-every"),
+        latent_information_every=parse_every(latent_information_every, "--latent-information-every"),
     )
-    to_resume = resume and not given and seeds is None and spec is None and recipe is None
+    to_resume = resume and not given and seeds is None and spec is None and preset is None
     runs = (
-        unfinished_in(out, trusted)
+        unfinished_in(out, imported)
         if to_resume
-        else placed(specs_of(given, spec, trusted, recipe), parse_seeds("0" if seeds is None else seeds), out)
+        else placed(specs_of(given, spec, imported, preset), parse_seeds("0" if seeds is None else seeds), out)
     )
     if to_resume and not runs:
         say(f"There is nothing to resume: {out} holds no unfinished run.")
         return
-    train_and_tell(runs, options)
+    train_and_tell(runs, options, device, resume=resume)
     labels = spec_labels([run.spec for run in runs])
     output().print(runs_table([run_row(run, run.name, labels[run.spec.digest]) for run in runs]))
     refuse_failed(runs)

@@ -1,50 +1,49 @@
 """Runs from what was typed to what was trained."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from unbraid import files
+from unbraid._internal import files
+from unbraid._internal.device import resolve_device
+from unbraid._internal.names import kebab_case
 from unbraid.cli.build import build
 from unbraid.cli.console import say
 from unbraid.cli.flags import Given, known_flags, spelled
-from unbraid.cli.options import Trusted
 from unbraid.cli.progress import training_display
 from unbraid.cli.run_folders import open_runs
-from unbraid.device import resolve_device
 from unbraid.errors import RunError, SpecError, TrainingError
-from unbraid.names import kebab_case
-from unbraid.runs.run import Run
-from unbraid.runs.run_source import read_spec_of
-from unbraid.runs.spec import RunSpec
-from unbraid.runs.spec_words import value_in_words
-from unbraid.starting_points import starting_point
 from unbraid.training.options import TrainingOptions
+from unbraid.training.presets import preset as spec_of_preset
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.run_source import read_spec_of
+from unbraid.training.runs.spec import RunSpec
+from unbraid.training.runs.spec_words import value_in_words
 from unbraid.training.train import train_runs
 
 
-def specs_of(given: Given, path: Path | None, trusted: Trusted, recipe: str | None = None) -> list[RunSpec]:
-    """Returns the specs that the flags give, from a named starting point or from nothing; or the one of a file, which
-    flags may not contradict.
+def specs_of(given: Given, path: Path | None, packages: Sequence[str], preset: str | None = None) -> list[RunSpec]:
+    """Returns the specs that the flags give, or the one of a file, which flags may not contradict.
+
+    Flags change a named preset, or the defaults.
     """
-    if path is not None and recipe is not None:
-        raise SpecError(f"--spec {path} and --recipe {recipe} both say what to train. Leave out one of them.")
+    if path is not None and preset is not None:
+        raise SpecError(f"--spec {path} and --preset {preset} both choose what to train. Leave out one of them.")
     if path is None:
-        start = None if recipe is None else starting_point(recipe.lower())
+        start = None if preset is None else spec_of_preset(preset.lower())
         return build(RunSpec, given, known_flags("train"), start=start)
-    spec = read_spec(path, trusted)
+    spec = read_spec_file(path, packages)
     if build(RunSpec, given, known_flags("train"), start=spec) != [spec]:
         typed = " ".join(f"{spelled(field)} {text}" for field, texts in given.items() for text in texts)
-        raise SpecError(f"--spec {path} says what to train, and {typed} says otherwise. Leave out one of them.")
+        raise SpecError(f"--spec {path} sets what to train, and {typed} differs. Leave out one of them.")
     return [spec]
 
 
-def read_spec(path: Path, trusted: Trusted) -> RunSpec:
+def read_spec_file(path: Path, packages: Sequence[str]) -> RunSpec:
     """Returns the spec of a spec.json that a run wrote, or of a file that holds a spec alone."""
     try:
         content = files.read_json(path)
         content = content if isinstance(content, dict) and "spec" in content else {"spec": content}
-        spec = read_spec_of(content, path, **trusted)
+        spec = read_spec_of(content, path, packages=packages)
     except (OSError, ValueError, RecursionError) as error:
         raise SpecError(f"--spec is {path}, which cannot be read ({error}). Name the spec.json of a run.") from None
     return spec
@@ -57,35 +56,37 @@ def placed(specs: Sequence[RunSpec], seeds: Sequence[int], out: Path) -> list[Ru
     return [Run.place(out, spec, seed) for spec in specs for seed in seeds]
 
 
-def unfinished_in(out: Path, trusted: Trusted | None = None) -> list[Run]:
-    return [run for run in open_runs([out], trusted) if run.status == "unfinished"]
+def unfinished_in(out: Path, packages: Sequence[str] = ()) -> list[Run]:
+    return [run for run in open_runs([out], packages) if run.status == "unfinished"]
 
 
-def train_and_tell(runs: Sequence[Run], options: TrainingOptions) -> None:
-    """Trains what is not finished, and says how it goes."""
-    options = replace(options, device=resolve_device(options.device))
+def train_and_tell(runs: Sequence[Run], options: TrainingOptions, device: str, *, resume: bool) -> None:
+    """Trains what is not finished, with its progress."""
+    where = resolve_device(device)
     existing = [run for run in runs if run.status != "new"]
     finished = [run for run in existing if run.status == "finished"]
     pending = runs if options.force else [run for run in runs if run.status in ("new", "unfinished")]
     if options.force and existing:
         say(
             f"--force: {len(existing)} runs are trained afresh. Their old folders are kept in "
-            f"{existing[0].folder.parent / '.aside'}."
+            f"{existing[0].folder.parent / '.archived'}."
         )
     elif finished:
         say(f"{len(finished)} of {len(runs)} runs are finished already and not repeated (--force would).")
     if not pending:
-        train_runs(runs, options)  # which removes what a process that died has left of them
+        train_runs(
+            runs, options, device=where, resume=resume
+        )  # which removes what a process that died has left of them
     else:
         for described in dict.fromkeys(_describe(run.spec) for run in pending):
-            say(f"{described}, on {options.device}.")
+            say(f"{described}, on {where}.")
         with training_display(pending):
-            train_runs(runs, options)
+            train_runs(runs, options, device=where, resume=resume)
 
 
 def _describe(spec: RunSpec) -> str:
     channels, height, width = spec.dataset.image_shape
-    kind = f"{'grey' if channels == 1 else 'colour'} images of {height} x {width} pixels"
+    kind = f"{'gray' if channels == 1 else 'color'} images of {height} x {width} pixels"
     kind = f"vectors of {width} numbers" if spec.dataset.holds_vectors else kind
     words = f"{kebab_case(type(spec.dataset))}: {spec.dataset.num_images:,} {kind}"
     subset = "" if spec.subset is None else f", of which the {spec.subset.part} part of {value_in_words(spec.subset)}"
@@ -100,6 +101,6 @@ def refuse_failed(runs: Sequence[Run]) -> None:
         which = "It is" if len(failures) == 1 else "The first is"
         raise TrainingError(
             f"{len(failures)} of {len(runs)} runs failed. {which} {run.folder}: {failure.reason}, at step "
-            f"{failure.step}{kept}. Try a smaller --optimiser.learning-rate, or --max-gradient-norm 1. (--force would "
+            f"{failure.step}{kept}. Try a smaller --optimizer.learning-rate, or --max-gradient-norm 1. (--force would "
             "repeat them as they are.)"
         )

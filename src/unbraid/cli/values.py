@@ -5,9 +5,9 @@ import typing
 from collections.abc import Sequence
 from typing import Any
 
+from unbraid.config.annotations import alternatives, entries_of, is_kind
+from unbraid.config.text import parse, split
 from unbraid.errors import SpecError
-from unbraid.recipes.annotations import alternatives, entries_of, is_kind
-from unbraid.recipes.text import parse, split
 
 _WORDS = {int: "INTEGER", float: "NUMBER", str: "TEXT", bool: "true|false"}
 
@@ -20,8 +20,9 @@ def parse_each(text: str, annotation: Any, flag: str) -> list[Any]:
 
 
 def sweeps(annotation: Any) -> bool:
-    """Returns whether a comma separates values to try. In a text it may be a letter, and in a list it separates the
-    entries.
+    """Returns whether a comma separates values to try.
+
+    In a text it may be a letter, and in a list it separates the entries.
     """
     return str not in alternatives(annotation) and entries_of(annotation) is None
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from unbraid.cli.console import say, stage
-from unbraid.cli.hub_options import Codes, DataLicence, Licence, Private, PushedRevision, Repository
+from unbraid.cli.hub_options import Codes, DataLicense, License, Private, PushedRevision, Repository
 from unbraid.cli.options import OutFolder, Packages, parse_packages
 from unbraid.cli.study_files import StudyFile
 
@@ -24,14 +24,14 @@ def zoo(
     private: Private = False,
     revision: PushedRevision = None,
     codes: Codes = True,
-    licence: Licence = None,
-    data_licence: DataLicence = None,
+    license: License = None,
+    data_license: DataLicense = None,
     packages: Packages = None,
 ) -> None:
     """Turn the runs of a study into a zoo on the Hugging Face Hub.
 
     One repository holds them all, a folder for each finished run, the scores of all as one table, and a card with the
-    medians of each setting and their intervals, the seeds, the licence of the data, pictures and how to load them. It
+    medians of each setting and their intervals, the seeds, the license of the data, pictures and how to load them. It
     is one commit.
 
     Examples:
@@ -44,7 +44,7 @@ def zoo(
     study = read_study(file, parse_packages(packages), out)
     if to is not None:
         with stage(f"Writing the zoo of {study.name}"):
-            write_zoo(to, study, out, repository, codes=codes, licence=licence, data_licence=data_licence)
+            write_zoo(to, study, out, repository, codes=codes, license=license, data_license=data_license)
         say(f"The zoo is in {to}. Without --to it is pushed to {repository}.")
         return
     with stage(f"Pushing the zoo of {study.name} to {repository}"):
@@ -54,7 +54,7 @@ def zoo(
             private=private,
             revision=revision,
             codes=codes,
-            licence=licence,
-            data_licence=data_licence,
+            license=license,
+            data_license=data_license,
         )
     say(f"It is at {address}")

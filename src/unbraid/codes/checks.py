@@ -1,11 +1,15 @@
-"""What codes must be, and the sentences that say why they are not."""
+"""Checks of what codes are made of, and of what indexes them."""
 
+import operator
 from collections.abc import Sequence
+from typing import Any
 
-from jaxtyping import Float
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
 from torch import Tensor
 
-from unbraid.arrays import shown
+from unbraid._internal.arrays import as_tensor, shown
 from unbraid.codes.labels import Labels
 from unbraid.codes.latent_prior import LatentPrior
 from unbraid.errors import CodesError
@@ -151,3 +155,39 @@ def _latents(sizes: Sequence[int]) -> str:
     """Returns in words how many continuous latents there are, and how many categories each discrete one has."""
     discrete = f" and discrete ones with {shown(sizes[1:])} categories" if len(sizes) > 1 else ""
     return f"{sizes[0]} continuous latents{discrete}"
+
+
+def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
+    try:
+        given = [list(group) for group in groups]
+        if any(isinstance(latent, bool) or getattr(latent, "dtype", None) == torch.bool for g in given for latent in g):
+            raise TypeError
+        return tuple(tuple(operator.index(latent) for latent in group) for group in given)
+    except TypeError:
+        raise CodesError(
+            f"groups is {str(groups)[:80]}; expected the numbers of the latents of each, such as [(0, 1), (2,)]."
+        ) from None
+
+
+def as_rows(rows: Any, num_images: int) -> Int64[Tensor, " row"]:
+    """Returns the numbers of some images, from a number, from several, or from a mask."""
+    if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
+        if not -num_images <= int(rows) < num_images:
+            raise IndexError(f"There is no image {rows}; expected a number from 0 to {num_images - 1}.")
+        return torch.tensor([int(rows) % num_images])
+    given = as_tensor("rows", rows)
+    if given.dtype == torch.bool and given.shape == (num_images,):
+        return given.nonzero()[:, 0]
+    is_numbers = given.ndim == 1 and len(given) > 0 and given.dtype != torch.bool and not given.is_floating_point()
+    if not is_numbers or not -num_images <= int(given.min()) <= int(given.max()) < num_images:
+        raise CodesError(
+            f"The index is {str(rows)[:80]}; expected a slice, numbers from 0 to {num_images - 1}, or True and False "
+            f"for each of the {num_images} images."
+        )
+    return given.long()
+
+
+def rescale_if_extreme(weights: Float[Tensor, " image"]) -> Float[Tensor, " image"]:
+    """Returns the weights, divided by the largest where sums of their squares would leave single precision."""
+    greatest = weights.max()
+    return weights if 1e-15 <= float(greatest) <= 1e15 else weights / greatest

@@ -1,6 +1,6 @@
 """Codes: the one table that every metric reads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
@@ -9,8 +9,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.arrays import as_floats, checked_tensor, same_content
+from unbraid._internal.arrays import checked_tensor, same_content
+from unbraid._internal.names import suggestion
 from unbraid.codes.checks import (
+    as_groups,
+    as_rows,
     check_covariance,
     check_factors,
     check_finite,
@@ -21,23 +24,19 @@ from unbraid.codes.checks import (
     check_several_images,
     check_std,
     check_weights,
+    rescale_if_extreme,
 )
-from unbraid.codes.conversions import as_fields, as_groups, as_rows, tamed
-from unbraid.codes.discrete_latents import fields_with_columns, fields_without_discrete
 from unbraid.codes.factor_forms import Marks
-from unbraid.codes.grouped_latents import fields_along, group_directions
-from unbraid.codes.joining import JOINED, joined_tables, joined_weights
 from unbraid.codes.labels import Labels
 from unbraid.codes.latent_prior import LatentPrior
-from unbraid.codes.some_latents import check_latents, fields_of_latents
+from unbraid.codes.options import CodesOptions
 from unbraid.errors import CodesError
-from unbraid.names import suggestion
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """Holds what an encoder says of N images: q(z | x) for each, and the factors where they are known.
+    """The codes of N images: q(z | x) of each, and the factors where they are known.
 
     The continuous latents are Gaussian with `mean` and `std`, or with a full `covariance`; or only `samples` of them
     are known. Discrete latents are `probabilities`, one table for each. Latents are numbered through, the continuous
@@ -81,7 +80,7 @@ class Codes:
         check_factors(self.factors, self.mean)
         if self.weights is not None:
             check_weights(self.weights, len(self.mean))
-            object.__setattr__(self, "weights", tamed(self.weights))
+            object.__setattr__(self, "weights", rescale_if_extreme(self.weights))
         if self.prior is not None:
             check_prior(self.prior, self.mean, self.probabilities)
             object.__setattr__(self, "prior", self.prior.to(self.mean.device))
@@ -114,51 +113,42 @@ class Codes:
         *,
         log_var: Any = None,
         samples: Any = None,
-        covariance: Any = None,
         probabilities: Any = (),
-        groups: Sequence[Sequence[int]] = (),
         factors: Any = None,
-        factor_names: Sequence[str] | None = None,
-        missing: Marks = None,
-        unordered: Sequence[str] = (),
         weights: Any = None,
-        prior: LatentPrior | Mapping[str, Any] | None = None,
+        options: CodesOptions | None = None,
     ) -> "Codes":
-        """Returns codes from numpy arrays, tensors or nested lists: `mean` and `std` (or `log_var`) are image by
-        latent, `factors` image by factor.
+        """Returns codes from numpy arrays, tensors or nested lists.
 
-        `samples` are draws of q(z | x) where no density is known: image by latent for one draw each, or draw by image
-        by latent; their mean is then the mean. `probabilities` is a list of tables, image by category, one for each
-        discrete latent; they may be the only latents. `groups` are tuples of latent numbers, the continuous ones first.
-
-        Columns of integers are values of discrete factors; columns of floats are measurements of continuous ones. To
-        mix them, give `factors` as a mapping from names to columns, a DataFrame or a structured array; there a column
-        may also hold words and, in a mapping, probabilities p(y | x) (two-dimensional). Or give a tuple of Labels.
-        `unordered` names factors whose values are mere names, as words are. `missing` is what marks a label that is
-        not known: math.nan, a number such as -1, or a word; or a mapping with one for each such factor. A label
-        that a numpy.ma array masks or a DataFrame does not have is not known; masked numbers elsewhere are refused.
-
-        `prior` is p(z), as a LatentPrior or as arrays by name: {"mean": ..., "std": ...}, with "covariance" in place of
-        "std" where it correlates latents, and "probabilities_0", ... for discrete ones. Scores that compare codes with
-        their prior say so where they have to assume one.
+        Args:
+            mean: Image by latent.
+            std: Image by latent.
+            log_var: Logarithms of the variances, in place of `std`.
+            samples: Draws of q(z | x) where no density is known: image by latent for one draw each, or draw by image by
+                latent. Without `mean`, their mean is the mean.
+            probabilities: A list of tables, image by category, one for each discrete latent; they may be the only
+                latents.
+            factors: Image by factor, or a mapping from names to columns, a DataFrame, a structured array, or a tuple of
+                Labels. Columns of integers are values of discrete factors; columns of floats are continuous factors.
+                In all but a table a column may also hold words and, in a mapping, probabilities p(y | x)
+                (two-dimensional). Entries that are masked or missing in a DataFrame are missing labels.
+            weights: p(n) of each image, up to scale.
+            options: How `factors` are read; covariances, groups and the prior.
         """
-        fields = as_fields(
+        from unbraid.codes.conversions import codes_from_arrays
+
+        codes = codes_from_arrays(
             mean,
             std,
             log_var=log_var,
             samples=samples,
-            covariance=covariance,
             probabilities=probabilities,
-            groups=groups,
             factors=factors,
-            factor_names=factor_names,
-            missing=missing,
-            unordered=unordered,
-            weights=None if weights is None else as_floats("weights", weights).double(),
-            prior=prior,
+            weights=weights,
+            options=options,
         )
-        check_several_images(fields["mean"])
-        return cls(**fields)
+        check_several_images(codes.mean)
+        return codes
 
     @classmethod
     def load(cls, path: str | Path) -> "Codes":
@@ -234,86 +224,77 @@ class Codes:
                 raise CodesError(f"These codes have no factor {name!r}. {suggestion(name, self.factor_names)}")
         return replace(self, factors=tuple(labels for labels in self.factors if labels.name in names))
 
-    def rows(self, rows: Any) -> "Codes":
-        """Returns the codes of some of the images: a slice of them, their numbers, or True and False for each image."""
+    def __getitem__(self, rows: Any) -> "Codes":
+        """Returns the codes of one image by its number, or of several: a slice, numbers, or a mask."""
         index = rows if isinstance(rows, slice) else as_rows(rows, len(self)).to(self.mean.device)
+        return self._with_tables(lambda table, axis: table[:, index] if axis else table[index])
 
-        def of(table: Tensor | None) -> Tensor | None:
-            return None if table is None else table[index]
+    def __iter__(self) -> "Iterator[Codes]":
+        """Yields the codes of each image by itself."""
+        return (self[row] for row in range(len(self)))
 
-        return replace(
-            self,
-            mean=self.mean[index],
-            std=of(self.std),
-            covariance=of(self.covariance),
-            samples=None if self.samples is None else self.samples[:, index],
-            probabilities=tuple(table[index] for table in self.probabilities),
-            factors=tuple(labels[index] for labels in self.factors),
-            weights=of(self.weights),
-        )
-
-    def joined(self, others: "Codes") -> "Codes":
-        """Returns these codes and those of other images below them. They must have the same latents and factors; groups
-        and prior are these codes' own. Weights of either are scaled to sum to the number of its images.
+    @classmethod
+    def concat(cls, parts: "Sequence[Codes]") -> "Codes":
+        """Returns the codes of several sets of images, one below the other. They must have the same latents and
+        factors; groups and prior are those of the first. Weights of each are scaled to sum to its number of images.
         """
-        if not isinstance(others, Codes):
-            raise CodesError(f"Codes were given as {type(others).__name__}; expected unbraid.Codes.")
-        ours, theirs = ({name: getattr(codes, name) for name in JOINED} for codes in (self, others))
-        weights = joined_weights(self.weights, len(self), others.weights, len(others), self.mean)
-        return replace(self, **joined_tables(ours, theirs), weights=weights)
+        from unbraid.codes.concat import concat_codes
+
+        return concat_codes(parts)
 
     def with_latents(self, latents: Sequence[int]) -> "Codes":
         """Returns the codes with the latents of these numbers alone, in this order, the continuous ones first."""
-        check_latents(latents, self.num_latents)
-        tables = (self.mean, self.std, self.covariance, self.samples, self.probabilities, self.groups, self.prior)
-        return replace(self, **fields_of_latents(latents, *tables))
+        from unbraid.codes.latents import select_latents
+
+        return select_latents(self, latents)
 
     def without_discrete(self) -> "Codes":
         """Returns the codes without their discrete latents. Raises if they have no others."""
-        if not self.probabilities:
-            return self
-        return replace(self, **fields_without_discrete(self.mean.shape[1], self.num_latents, self.groups, self.prior))
+        from unbraid.codes.latents import without_discrete
+
+        return without_discrete(self) if self.probabilities else self
 
     def with_discrete_as_columns(self) -> "Codes":
         """Returns the codes with the probabilities of each discrete latent as further means, one for each category; a
         latent of two categories is one column, the probability of the second.
 
-        They stand behind the continuous latents, have a std of 0 where those have any, and no prior is known of them.
-        Metrics that read means alone can then see them.
+        They follow the continuous latents, have a std of 0 where those have any, and have no prior. Metrics that read
+        means alone then take them into account.
         """
-        if not self.probabilities:
-            return self
-        return replace(
-            self,
-            **fields_with_columns(self.mean, self.std, self.covariance, self.samples, self.probabilities, self.groups),
-        )
+        from unbraid.codes.latents import with_discrete_as_columns
+
+        return with_discrete_as_columns(self) if self.probabilities else self
 
     def with_groups_as_latents(self, like: "Codes | None" = None) -> "Codes":
         """Returns the codes with each of the `groups` as one latent, the first principal component of its means; where
-        given, that of other codes. Only directions are fitted, so widths and draws go along.
+        given, that of other codes. Only directions are fitted; widths and draws are projected on them.
         """
-        other = self if like is None else like
-        directions = group_directions(other.mean, other.weights, self.groups, self.mean.shape[1])
-        return replace(self, **fields_along(directions, self.mean, self.std, self.covariance, self.samples))
+        from unbraid.codes.latents import with_groups_as_latents
+
+        return with_groups_as_latents(self, self if like is None else like)
 
     def to(self, device: torch.device | str) -> "Codes":
         """Returns the same codes on another device: metrics compute where the codes are."""
         if torch.device(device) == self.mean.device:
             return self
+        return self._with_tables(lambda table, axis: table.to(device))
 
-        def moved(tensor: Tensor | None) -> Tensor | None:
-            return None if tensor is None else tensor.to(device)
+    def _with_tables(self, change: Callable[[Tensor, int], Tensor]) -> "Codes":
+        """Returns the codes with each table changed, given with the number of its axis of images."""
 
-        return Codes(
-            mean=self.mean.to(device),
-            std=moved(self.std),
-            covariance=moved(self.covariance),
-            samples=moved(self.samples),
-            probabilities=tuple(table.to(device) for table in self.probabilities),
-            groups=self.groups,
-            factors=tuple(labels.to(device) for labels in self.factors),
-            weights=moved(self.weights),
-            prior=self.prior,
+        def of(table: Tensor | None, axis: int = 0) -> Tensor | None:
+            return None if table is None else change(table, axis)
+
+        factors = (replace(f, values=change(f.values, 0), known=of(f.known)) for f in self.factors)
+        return replace(
+            self,
+            mean=change(self.mean, 0),
+            std=of(self.std),
+            covariance=of(self.covariance),
+            samples=of(self.samples, 1),
+            probabilities=tuple(change(table, 0) for table in self.probabilities),
+            factors=tuple(factors),
+            weights=of(self.weights),
         )
 
     def __len__(self) -> int:

@@ -1,51 +1,55 @@
-"""Arrays, tensors and nested lists in the forms that `Codes` holds."""
+"""Codes from arrays, tensors and nested lists."""
 
-import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.arrays import as_array, as_floats, as_tensor
-from unbraid.codes.checks import check_finite, refuse_where
-from unbraid.codes.factor_forms import Marks, as_factors
+from unbraid._internal.arrays import as_array, as_floats
+from unbraid.codes.checks import as_groups, check_finite, refuse_where
+from unbraid.codes.codes import Codes
+from unbraid.codes.factor_forms import as_factors
 from unbraid.codes.latent_prior import LatentPrior
+from unbraid.codes.options import CodesOptions
 from unbraid.errors import CodesError
 
 
-def as_fields(
-    mean: Any,
+def codes_from_arrays(
+    mean: Any = None,
     std: Any = None,
     *,
     log_var: Any = None,
     samples: Any = None,
-    covariance: Any = None,
     probabilities: Any = (),
-    groups: Any = (),
     factors: Any = None,
-    factor_names: Sequence[str] | None = None,
-    missing: Marks = None,
-    unordered: Any = (),
     weights: Any = None,
-    prior: LatentPrior | Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Returns the fields of `Codes` from what `Codes.from_arrays` takes."""
+    options: CodesOptions | None = None,
+) -> Codes:
+    """Returns codes from what `Codes.from_arrays` takes, of a single image too."""
+    options = options or CodesOptions()
+    covariance, prior = options.covariance, options.prior
     draws = None if samples is None else _as_draws(samples)
     tables = _as_tables(probabilities)
     center = _as_mean(mean, draws, tables, has_spread=not (std is log_var is covariance is None))
-    return {
-        "mean": center,
-        "std": _as_std(std, log_var, center),
-        "covariance": None if covariance is None else as_floats("covariance", covariance).to(center),
-        "samples": None if draws is None else draws.to(center),
-        "probabilities": tuple(table.to(center.device) for table in tables),
-        "groups": as_groups(groups),
-        "factors": as_factors(factors, factor_names, missing=missing, unordered=unordered, device=center.device),
-        "weights": None if weights is None else as_floats("weights", weights).to(center.device),
-        "prior": LatentPrior.from_arrays(prior) if isinstance(prior, Mapping) else prior,
-    }
+    return Codes(
+        mean=center,
+        std=_as_std(std, log_var, center),
+        covariance=None if covariance is None else as_floats("covariance", covariance).to(center),
+        samples=None if draws is None else draws.to(center),
+        probabilities=tuple(table.to(center.device) for table in tables),
+        groups=as_groups(options.groups),
+        factors=as_factors(
+            factors,
+            options.factor_names,
+            missing=options.missing,
+            unordered=options.unordered,
+            device=center.device,
+        ),
+        weights=None if weights is None else as_floats("weights", weights).to(center.device),
+        prior=LatentPrior.from_mapping(prior) if isinstance(prior, Mapping) else prior,
+    )
 
 
 def _as_mean(
@@ -121,37 +125,3 @@ def _as_tables(probabilities: Any) -> tuple[Float[Tensor, "image _category"], ..
                 "categories)."
             )
     return tables
-
-
-def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
-    try:
-        given = [list(group) for group in groups]
-        if any(isinstance(latent, bool) or getattr(latent, "dtype", None) == torch.bool for g in given for latent in g):
-            raise TypeError
-        return tuple(tuple(operator.index(latent) for latent in group) for group in given)
-    except TypeError:
-        raise CodesError(
-            f"groups is {str(groups)[:80]}; expected the numbers of the latents of each, such as [(0, 1), (2,)]."
-        ) from None
-
-
-def as_rows(rows: Any, num_images: int) -> Int64[Tensor, " row"]:
-    """Returns the numbers of some images, from their numbers or from True and False for each image."""
-    given = as_tensor("rows", rows)
-    if given.dtype == torch.bool and given.shape == (num_images,):
-        return given.nonzero()[:, 0]
-    is_numbers = given.ndim == 1 and len(given) > 0 and given.dtype != torch.bool and not given.is_floating_point()
-    if not is_numbers or not -num_images <= int(given.min()) <= int(given.max()) < num_images:
-        raise CodesError(
-            f"rows is {str(rows)[:80]}; expected a slice, numbers of rows from 0 to {num_images - 1}, or True and "
-            f"False for each of the {num_images} codes."
-        )
-    return given.long()
-
-
-def tamed(weights: Float[Tensor, " image"]) -> Float[Tensor, " image"]:
-    """Returns the same weights up to scale, none so large or so small that sums of their squares leave even single
-    precision.
-    """
-    greatest = weights.max()
-    return weights if 1e-15 <= float(greatest) <= 1e15 else weights / greatest

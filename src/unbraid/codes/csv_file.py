@@ -12,8 +12,8 @@ from typing import Any, NoReturn, TextIO, final
 
 import numpy as np
 
-from unbraid import files
-from unbraid.arrays import shown
+from unbraid._internal import files
+from unbraid._internal.arrays import shown
 from unbraid.codes.codes import Codes
 from unbraid.codes.label_text import NUMBER, labels_of_text, quoted
 from unbraid.codes.latent_prior import LatentPrior

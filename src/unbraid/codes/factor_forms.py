@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from unbraid.arrays import as_array
+from unbraid._internal.arrays import as_array
+from unbraid._internal.names import suggestion
 from unbraid.codes.labels import Labels, Missing, checked_missing
 from unbraid.errors import CodesError
-from unbraid.names import suggestion
 
 # What marks a missing label: the same in all factors, or by the name of the factor.
 Marks = Missing | Mapping[str, Missing]
@@ -74,7 +74,7 @@ def _as_labels(
             return tuple(_of_series(str(name), factors[name], _mark(missing, name), device) for name in factors.columns)
         columns = {name: factors[name] for name in factors.dtype.names} if _is_structured(factors) else factors
         return tuple(
-            Labels.of(str(name), column, missing=_mark(missing, name), device=device)
+            Labels.from_column(str(name), column, missing=_mark(missing, name), device=device)
             for name, column in columns.items()
         )
     table = factors if isinstance(factors, np.ma.MaskedArray) else as_array("factors", factors)
@@ -88,7 +88,8 @@ def _as_labels(
             f"{len(names)} factor names were given for {table.shape[1]} columns of factors; give one name a column."
         )
     return tuple(
-        Labels.of(name, table[:, k], missing=_mark(missing, name), device=device) for k, name in enumerate(names)
+        Labels.from_column(name, table[:, k], missing=_mark(missing, name), device=device)
+        for k, name in enumerate(names)
     )
 
 
@@ -124,18 +125,20 @@ def _of_series(name: str, column: Any, missing: Missing, device: torch.device | 
     kind = str(column.dtype)
     if hasattr(column, "cat"):
         numbers = np.ma.masked_array(np.asarray(column.cat.codes, dtype=np.int64), absent)
-        return replace(Labels.of(name, numbers, device=device), ordered=bool(column.cat.ordered))
+        return replace(Labels.from_column(name, numbers, device=device), ordered=bool(column.cat.ordered))
     if kind in _WORDS or kind.startswith("string"):
         words = np.where(absent, "", column.astype(object))
         if not all(isinstance(word, str) for word in words):
             raise CodesError(f"The column {name!r} holds objects of several kinds. Give numbers of one type, or words.")
-        return Labels.of(name, np.ma.masked_array(words.astype(np.str_), absent), missing=missing, device=device)
+        return Labels.from_column(
+            name, np.ma.masked_array(words.astype(np.str_), absent), missing=missing, device=device
+        )
     if getattr(column.dtype, "kind", "O") not in "biuf":
         raise CodesError(f"The column {name!r} holds {kind}; give numbers or words, or leave it out.")
     plain: np.ndarray = np.asarray(
         column.fillna(0), dtype={"b": np.bool_, "f": np.float64}.get(column.dtype.kind, np.int64)
     )
-    return Labels.of(name, np.ma.masked_array(plain, absent), missing=missing, device=device)
+    return Labels.from_column(name, np.ma.masked_array(plain, absent), missing=missing, device=device)
 
 
 def _check_names(names: list[str]) -> None:

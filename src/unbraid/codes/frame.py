@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from unbraid._internal.table import data_frame
 from unbraid.codes.codes import Codes
 from unbraid.codes.factor_forms import Marks
 from unbraid.codes.labels import Labels
 from unbraid.codes.named_arrays import CATEGORY, FACTOR
+from unbraid.codes.options import CodesOptions
 from unbraid.errors import CodesError
-from unbraid.table import data_frame
 
 _NUMBERED = re.compile(r"(mean|std|log_var|sample)_(\d+)|probability_(\d+)_(\d+)")
 
@@ -45,7 +46,7 @@ def codes_of(frame: Any, *, missing: Marks = None, unordered: Sequence[str] = ()
         kind: _numbered(frame, [name for name in names if re.fullmatch(rf"{kind}_\d+", name)])
         for kind in ("mean", "std", "log_var", "sample")
     }
-    if tables["mean"] is None and tables["sample"] is None and not any(map(_latent_of, names)):
+    if tables["mean"] is None and tables["sample"] is None and all(_latent_of(name) is None for name in names):
         raise CodesError(
             f"The DataFrame has the columns {', '.join(names[:8]) or 'none'}; expected mean_0, mean_1, ..., and "
             "std_0, ... where they are known. For codes in other columns there is Codes.from_arrays."
@@ -53,6 +54,7 @@ def codes_of(frame: Any, *, missing: Marks = None, unordered: Sequence[str] = ()
     latents = sorted({latent for name in names if (latent := _latent_of(name)) is not None})
     factors = [name for name in names if not _NUMBERED.fullmatch(name) and name != "weight"]
     plain = {name: name.removeprefix(FACTOR).removeprefix(CATEGORY) for name in factors}
+    categories = [plain[name] for name in factors if name.startswith(CATEGORY)]
     return Codes.from_arrays(
         tables["mean"],
         tables["std"],
@@ -60,9 +62,8 @@ def codes_of(frame: Any, *, missing: Marks = None, unordered: Sequence[str] = ()
         samples=tables["sample"],
         probabilities=[_numbered(frame, [name for name in names if _latent_of(name) == each]) for each in latents],
         factors=frame[factors].rename(columns=plain) if factors else None,
-        missing=missing,
-        unordered=(*unordered, *(plain[name] for name in factors if name.startswith(CATEGORY))),
         weights=frame["weight"].to_numpy() if "weight" in names else None,
+        options=CodesOptions(missing=missing, unordered=(*unordered, *categories)),
     )
 
 

@@ -10,6 +10,7 @@ from unbraid.codes.factor_forms import Marks
 from unbraid.codes.labels import Labels
 from unbraid.codes.latent_prior import PROBABILITIES
 from unbraid.codes.named_arrays import FACTOR
+from unbraid.codes.options import CodesOptions
 from unbraid.errors import CodesError
 
 _VECTORS = ("mean", "std", "log_var", "sample")
@@ -97,9 +98,8 @@ def codes_of(dataset: Any, *, missing: Marks = None, unordered: Sequence[str] = 
         samples=found.get("sample"),
         probabilities=[found[name] for name in sorted(tables, key=lambda name: int(name.removeprefix(PROBABILITIES)))],
         factors={bare[name]: _labels(plain[name][:], dataset.features[name], library) for name in factors} or None,
-        missing=missing,
-        unordered=(*unordered, *classes),
         weights=np.array(plain["weight"][:]) if "weight" in names else None,
+        options=CodesOptions(missing=missing, unordered=(*unordered, *classes)),
     )
 
 

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor
 
-from unbraid.arrays import as_array, as_tensor, same_content, shown
+from unbraid._internal.arrays import as_array, as_tensor, same_content, shown
 from unbraid.errors import CodesError
 
 # What marks a missing label: a number (NaN in measurements), or a word.
@@ -51,7 +51,7 @@ class Labels:
             )
 
     @classmethod
-    def of(
+    def from_column(
         cls, name: str, column: Any, *, missing: Missing = None, device: torch.device | str | None = None
     ) -> "Labels":
         """Returns labels from a column of integers, floats or words, or from a table of probabilities p(y | x).

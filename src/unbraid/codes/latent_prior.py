@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from unbraid.arrays import as_floats
+from unbraid._internal.arrays import as_floats
 from unbraid.errors import CodesError
 
 Family = Literal["normal", "laplace", "uniform"]
@@ -80,7 +80,7 @@ class LatentPrior:
     # to make and to keep it
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         mean: Any = (),
         std: Any = None,
@@ -111,10 +111,12 @@ class LatentPrior:
     @classmethod
     def standard(cls, size: int, categories: Sequence[int] = ()) -> "LatentPrior":
         """Returns N(0, 1) for each continuous latent, and equally likely categories for each discrete one."""
-        return cls.of([0.0] * size, [1.0] * size, probabilities=[[1 / number] * number for number in categories])
+        return cls.from_arrays(
+            [0.0] * size, [1.0] * size, probabilities=[[1 / number] * number for number in categories]
+        )
 
     @classmethod
-    def joined(cls, parts: Sequence["LatentPrior"]) -> "LatentPrior":
+    def concat(cls, parts: Sequence["LatentPrior"]) -> "LatentPrior":
         """Returns the product of priors, on the CPU; their latents are numbered through."""
         parts = [part.to("cpu") for part in parts]
         flows = [part.flow for part in parts]
@@ -144,9 +146,9 @@ class LatentPrior:
         return found | {f"{PROBABILITIES}{number}": p for number, p in enumerate(self.probabilities)}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> "LatentPrior":
-        """Returns the prior from what `tensors` gave, or from another program's arrays by the names of `of`, with
-        `probabilities_0` and so on.
+    def from_mapping(cls, arrays: Mapping[str, Any]) -> "LatentPrior":
+        """Returns the prior from what `tensors` gave, or from another program's arrays by the names of `from_arrays`,
+        with `probabilities_0` and so on.
         """
         unknown = [str(name) for name in arrays if name not in ARRAYS and not str(name).startswith(PROBABILITIES)]
         if unknown:
@@ -156,9 +158,22 @@ class LatentPrior:
         num_tables = sum(name.startswith(PROBABILITIES) for name in arrays)
         if missing := [name for k in range(num_tables) if (name := f"{PROBABILITIES}{k}") not in arrays]:
             raise CodesError(f"The prior has {num_tables} vectors of probabilities, and none is {missing[0]}.")
-        return cls.of(
+        return cls.from_arrays(
             **{name: arrays[name] for name in ARRAYS if name in arrays},
             probabilities=[arrays[f"{PROBABILITIES}{number}"] for number in range(num_tables)],
+        )
+
+    def marginal(self, continuous: Sequence[int], discrete: Sequence[int]) -> "LatentPrior":
+        """Returns the prior of some continuous and some discrete latents. A flow is applied to each latent by itself,
+        so it is cut as the covariance is.
+        """
+        kept = list(continuous)
+        return LatentPrior(
+            self.mean[kept],
+            self.covariance[kept][:, kept],
+            tuple(self.family[latent] for latent in kept),
+            None if self.flow is None else self.flow[:, :, kept],
+            tuple(self.probabilities[k] for k in discrete),
         )
 
     def to(self, device: torch.device | str) -> "LatentPrior":
@@ -188,7 +203,7 @@ class LatentPrior:
         return self.flow is None and set(self.family) <= {"normal"}
 
     @property
-    def is_factorised(self) -> bool:
+    def is_factorized(self) -> bool:
         """Returns whether the latents are independent."""
         return bool((self.covariance == self.covariance.diagonal().diag()).all())
 

@@ -58,7 +58,7 @@ def match_latents(first: Codes, second: Codes, *, min_std: float = 0.05) -> Matc
     if not min_std >= 0:
         raise CodesError(f"min_std is {min_std}; expected 0 or more (0.05 is usual).")
     (ours, our_places), (theirs, their_places) = (
-        _standardised(codes, first, float(min_std)) for codes in (first, second)
+        _standardized(codes, first, float(min_std)) for codes in (first, second)
     )
     weights = _weights(first)
     table = (ours.T @ (theirs * weights[:, None])).clamp(-1, 1).numpy()
@@ -71,8 +71,8 @@ def match_latents(first: Codes, second: Codes, *, min_std: float = 0.05) -> Matc
     )
 
 
-def _standardised(codes: Codes, weighted: Codes, min_std: float) -> tuple[Float64[Tensor, "image latent"], list[int]]:
-    """Returns the standardised means of the latents that take part, on the CPU, and their numbers."""
+def _standardized(codes: Codes, weighted: Codes, min_std: float) -> tuple[Float64[Tensor, "image latent"], list[int]]:
+    """Returns the standardized means of the latents that take part, on the CPU, and their numbers."""
     weights, mean = _weights(weighted), codes.mean.double().cpu()
     deviation = mean - weights @ mean
     std = (weights @ deviation.square()).sqrt()

@@ -30,12 +30,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unbraid.arrays import as_tensor, shown
+from unbraid._internal.arrays import as_tensor, shown
 from unbraid.codes.codes import Codes
-from unbraid.codes.conversions import as_fields
+from unbraid.codes.conversions import codes_from_arrays
 from unbraid.codes.labels import Labels
 from unbraid.codes.latent_prior import ARRAYS as _PRIOR_ARRAYS
 from unbraid.codes.latent_prior import PROBABILITIES as _TABLE
+from unbraid.codes.options import CodesOptions
 from unbraid.errors import CodesError
 
 LOG_VAR, FACTOR_NAMES, FILES = "log_var", "factor_names", "files"
@@ -116,16 +117,18 @@ def from_arrays(arrays: Mapping[str, Any], factor_names: Any = None) -> Codes:
     if columns and _FACTORS in arrays:
         raise CodesError(f"There are both {_FACTORS} and {FACTOR}NAME columns. Give the factors in one way.")
     prior = {name.removeprefix(_PRIOR): array for name, array in arrays.items() if name.startswith(_PRIOR)}
-    fields = as_fields(
-        **{name: arrays.get(name) for name in (*_FIELDS, LOG_VAR)},
+    return codes_from_arrays(
+        **{name: arrays.get(name) for name in (*_FIELDS, LOG_VAR) if name != "covariance"},
         probabilities=_numbered(arrays, _TABLE),
-        groups=[_group(f"{_GROUP}{number}", group) for number, group in enumerate(_numbered(arrays, _GROUP))],
         factors=in_order(columns, factor_names) if columns else arrays.get(_FACTORS),
-        factor_names=None if columns else factor_names,
-        missing=math.nan,
-        prior=prior or None,
+        options=CodesOptions(
+            factor_names=None if columns else factor_names,
+            missing=math.nan,
+            covariance=arrays.get("covariance"),
+            groups=[_group(f"{_GROUP}{number}", group) for number, group in enumerate(_numbered(arrays, _GROUP))],
+            prior=prior or None,
+        ),
     )
-    return Codes(**fields)
 
 
 def _group(name: str, group: Any) -> list[int]:
@@ -163,7 +166,7 @@ def columns_in(arrays: Mapping[str, Any]) -> dict[str, Labels]:
         for name in [name.removeprefix(kind) for name in arrays if name.startswith(kind)]:
             if name in found:
                 raise CodesError(f"There are both {FACTOR}{name} and {CATEGORY}{name}. Give each factor once.")
-            labels = Labels.of(name, arrays[f"{kind}{name}"], missing=math.nan)
+            labels = Labels.from_column(name, arrays[f"{kind}{name}"], missing=math.nan)
             found[name] = replace(labels, ordered=False) if kind == CATEGORY else labels
     for name in [name.removeprefix(KNOWN) for name in arrays if name.startswith(KNOWN)]:
         flags = as_tensor(f"{KNOWN}{name}", arrays[f"{KNOWN}{name}"])

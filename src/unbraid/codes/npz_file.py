@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from unbraid import files
+from unbraid._internal import files
+from unbraid._internal.npz import Npz
 from unbraid.codes import named_arrays
 from unbraid.codes.codes import Codes
 from unbraid.codes.named_arrays import FACTOR_NAMES, FILES
 from unbraid.errors import CodesError
-from unbraid.npz import Npz
 
 _MAX_NAMES = 100_000
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
-from unbraid import files
+from unbraid._internal import files
+from unbraid._internal.tensor_file import write_tensors
+from unbraid._internal.version import __version__
 from unbraid.codes import named_arrays
 from unbraid.codes.codes import Codes
 from unbraid.codes.named_arrays import FACTOR_NAMES, FILES
 from unbraid.errors import CodesError
-from unbraid.tensor_file import write_tensors
-from unbraid.version import __version__
 
 
 def write_safetensors(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> "hashlib._Hash":

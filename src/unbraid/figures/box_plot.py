@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 
 def box_plot(values: Values, column: str = "value", *, label: str = "", axes: "Axes | None" = None) -> "Axes":
-    """Draws the quartiles of each setting as a box with its median; whiskers end at the last number within 1.5 boxes,
-    and numbers beyond are points.
+    """Draws the quartiles of each setting as a box with its median.
+
+    Whiskers end at the last number within 1.5 boxes; numbers beyond are points.
     """
     rows = chosen_rows(as_table(values, column), column)
     found = groups(rows, column)
@@ -29,8 +30,8 @@ def box_plot(values: Values, column: str = "value", *, label: str = "", axes: "A
     )
     for place, group in enumerate(found):
         look = family_look(group.family)
-        boxes["boxes"][place].set(facecolor=look.colour, alpha=0.5, edgecolor=INK, linewidth=0.7)
-        boxes["fliers"][place].set(marker=look.marker, markerfacecolor=look.colour, markeredgecolor=look.colour)
+        boxes["boxes"][place].set(facecolor=look.color, alpha=0.5, edgecolor=INK, linewidth=0.7)
+        boxes["fliers"][place].set(marker=look.marker, markerfacecolor=look.color, markeredgecolor=look.color)
     name_rows(axes, [group.label for group in found])
     name_axes(axes, label or column)
     keep_data(axes, drawn(rows, column))

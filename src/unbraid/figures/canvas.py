@@ -1,12 +1,12 @@
-"""Axes that belong to no window of pyplot, and that know the numbers that are drawn in them."""
+"""Axes without a pyplot window, which keep the numbers that are drawn in them."""
 
 import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
 from unbraid.figures.style import COLUMN_WIDTH, INK, SMALL_TEXT, TEXT_SIZE, family_look
-from unbraid.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def height_of_rows(count: int) -> float:
 
 
 def name_axes(axes: "Axes", across: str = "", upright: str = "", title: str = "") -> None:
-    """Writes what the axes are of; what is empty stays as it was."""
+    """Writes the titles of the axes; empty ones stay as they were."""
     if across:
         axes.set_xlabel(across, fontsize=TEXT_SIZE, color=INK)
     if upright:
@@ -68,7 +68,7 @@ def show_families(axes: "Axes", families: Iterable[str], *, lines: bool = False)
     if len(names) < 2:
         return
     handles = [
-        Line2D([], [], color=look.colour, marker=look.marker, markersize=4, linestyle=look.dashes if lines else "none")
+        Line2D([], [], color=look.color, marker=look.marker, markersize=4, linestyle=look.dashes if lines else "none")
         for look in map(family_look, names)
     ]
     axes.legend(
@@ -85,8 +85,9 @@ def show_families(axes: "Axes", families: Iterable[str], *, lines: bool = False)
 
 
 def keep_data(axes: "Axes", table: Table) -> None:
-    """Lets the axes know the numbers that are drawn in them, and show their figure where they are the last line of a
-    cell of a notebook. Numbers of an earlier figure in the same axes stay.
+    """Stores the numbers that are drawn in the axes, and lets a notebook show their figure.
+
+    Numbers of an earlier figure in the same axes stay.
     """
     from unbraid.figures.saving import rendered
 
@@ -95,12 +96,13 @@ def keep_data(axes: "Axes", table: Table) -> None:
 
 
 def data_of(axes: "Axes") -> Table:
-    """Returns the numbers that are drawn in a figure: those of all axes that it has. Where there are several tables,
-    a column says which drawing a row is of.
+    """Returns the numbers that are drawn in a figure: those of all axes that it has.
+
+    Where there are several tables, the column "drawing" numbers the drawing of a row.
     """
     tables = [table for each in axes.figure.axes for table in getattr(each, _DATA, ())]
     if not tables:
         raise UnbraidError("The axes hold nothing that unbraid.figures drew. Draw with its functions, or savefig.")
     if len(tables) == 1:
         return tables[0]
-    return Table.of({"drawing": number, **row} for number, table in enumerate(tables) for row in table)
+    return Table.from_records({"drawing": number, **row} for number, table in enumerate(tables) for row in table)

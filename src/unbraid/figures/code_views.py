@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jaxtyping import Float
 
+from unbraid._internal.table import Table
 from unbraid.codes import Codes, Labels
 from unbraid.errors import UnbraidError
 from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, new_figure
 from unbraid.figures.style import PLAIN, SEQUENTIAL
-from unbraid.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,8 +21,9 @@ _MOST_VALUES = 64  # of a factor; more are taken together
 
 
 def mean_code_curves(codes: Codes, latents: Sequence[int] = ()) -> "tuple[Axes, ...]":
-    """Draws the mean of each latent (by default all) against the value of each factor that varies, over the images of
-    that value; the band is one standard deviation of their codes.
+    """Draws the mean of each latent (by default all) against the value of each factor that varies.
+
+    The mean is over the images of that value; the band is one standard deviation of their codes.
     """
     chosen = list(latents) or list(range(codes.mean.shape[1]))
     factors, means = _varying(codes), codes.mean.double().cpu().numpy()
@@ -29,9 +31,7 @@ def mean_code_curves(codes: Codes, latents: Sequence[int] = ()) -> "tuple[Axes, 
     panels = figure.subplots(len(chosen), len(factors), squeeze=False, sharey=True, sharex="col")
     for (row, column), axes in np.ndenumerate(panels):
         latent, labels = chosen[row], factors[column]
-        values, of_value = _by_value(labels)
-        of_latent = [means[rows, latent] for rows in of_value]
-        middle, spread = np.array([c.mean() for c in of_latent]), np.array([c.std() for c in of_latent])
+        values, (middle,), (spread,) = (each.T for each in means_by_value(labels, means[:, [latent]], _MOST_VALUES))
         axes_or_new(axes)
         axes.fill_between(values, middle - spread, middle + spread, color=PLAIN, alpha=0.2, linewidth=0)
         axes.plot(values, middle, "-" if labels.ordered else "o", color=PLAIN, linewidth=1.2, markersize=3)
@@ -44,8 +44,9 @@ def mean_code_curves(codes: Codes, latents: Sequence[int] = ()) -> "tuple[Axes, 
 
 
 def code_map(codes: Codes, latents: tuple[int, int], *, num_images: int = 2000) -> "tuple[Axes, ...]":
-    """Draws the means of images along two latents, once for each factor that varies, coloured by its values. There are
-    at most `num_images` of them, evenly spaced among all.
+    """Draws the means of images along two latents, once for each factor that varies, colored by its values.
+
+    There are at most `num_images` of them, evenly spaced among all.
     """
     factors, step = _varying(codes), -(-len(codes.mean) // num_images)
     means = codes.mean[::step][:, list(latents)].double().cpu().numpy()
@@ -78,9 +79,25 @@ def _numbers(labels: Labels) -> Any:
     return np.where(_known(labels), labels.values.double().cpu().numpy(), np.nan)
 
 
-def _by_value(labels: Labels) -> tuple[Any, list[Any]]:
-    """Returns the values of a factor, and which images have each; the means of neighbours where there are many."""
-    numbers = _numbers(labels)
-    distinct = np.unique(numbers[_known(labels)])
-    together = np.array_split(distinct, min(_MOST_VALUES, len(distinct)))
-    return np.array([each.mean() for each in together]), [np.isin(numbers, each) for each in together]
+def means_by_value(
+    labels: Labels, columns: Float[np.ndarray, "image column"], most_values: int
+) -> tuple[Float[np.ndarray, " value"], Float[np.ndarray, "value column"], Float[np.ndarray, "value column"]]:
+    """Returns the values of a factor, and the mean and standard deviation of each column over the images of each value.
+
+    Where there are more than `most_values`, neighbors are binned and their mean stands for them.
+    """
+    numbers, known = _numbers(labels), _known(labels)
+    distinct, ranks = np.unique(numbers[known], return_inverse=True)
+    count = min(most_values, len(distinct))
+    bin_of_value = np.arange(len(distinct)) * count // max(1, len(distinct))
+    values = np.array([distinct[bin_of_value == place].mean() for place in range(count)])
+    bins = bin_of_value[ranks]
+    sizes = np.bincount(bins, minlength=count)[:, None]
+
+    def averaged(table: Float[np.ndarray, "image column"]) -> Float[np.ndarray, "value column"]:
+        sums = [np.bincount(bins, weights=column, minlength=count) for column in table.T]
+        return np.stack(sums, axis=1) / sizes if sums else np.zeros((count, 0))
+
+    means = averaged(columns[known])
+    variances = averaged((columns[known] - means[bins]) ** 2)
+    return values, means, np.sqrt(variances)

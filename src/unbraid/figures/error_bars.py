@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from unbraid._internal.table import Table
 from unbraid.figures.canvas import axes_or_new, height_of_rows, keep_data, name_axes, name_rows
 from unbraid.figures.observations import Values, as_table, chosen_rows, groups
 from unbraid.figures.style import INK, family_look
-from unbraid.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ def error_bars(values: Values, column: str = "value", *, label: str = "", axes: 
     for place, group in enumerate(found):
         low, high = group.interval()
         axes.barh(
-            place, group.mean, 0.65, color=family_look(group.family).colour, alpha=0.6, edgecolor=INK, linewidth=0.6
+            place, group.mean, 0.65, color=family_look(group.family).color, alpha=0.6, edgecolor=INK, linewidth=0.6
         )
         axes.errorbar(
             group.mean, place, xerr=[[group.mean - low], [high - group.mean]], color=INK, capsize=2, linewidth=0.9

@@ -1,4 +1,4 @@
-"""Tables of numbers as colours."""
+"""Tables of numbers as colors."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
+from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
 from unbraid.figures.canvas import axes_or_new, keep_data, name_axes
 from unbraid.figures.style import COLUMN_WIDTH, DIVERGING, SEQUENTIAL, SMALL_TEXT, TEXT_SIZE
-from unbraid.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,9 +26,9 @@ def heat_map(
     label: str = "",
     axes: "Axes | None" = None,
 ) -> "Axes":
-    """Draws each number of a table as a colour, and writes it into its cell where there are at most twelve columns.
+    """Draws each number of a table as a color, and writes it into its cell where there are at most twelve columns.
 
-    `ends` are what the first and the last colour stand for, by default the smallest and the largest number. Colours
+    `ends` are what the first and the last color stand for, by default the smallest and the largest number. Colors
     that begin below zero and end above it are those of a scale with a middle. What is NaN stays blank.
     """
     table = _checked(values, rows, columns)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
 from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, new_figure
 from unbraid.figures.style import SEQUENTIAL, SMALL_TEXT, TEXT_SIZE
-from unbraid.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def joint_tables(designs: Mapping[str, Any], factors: tuple[str, str]) -> "tuple[Axes, ...]":
     """Draws joint tables over two factors side by side, all on one scale: the probability of each pair of values.
 
-    A design is a table of the first factor by the second, such as `joint.table((6, 16))` of `unbraid.sampling`, by
+    A design is a table of the first factor by the second, such as `joint.table((6, 16))`, by
     its label.
     """
     tables = {label: np.asarray(table, dtype=float) for label, table in designs.items()}

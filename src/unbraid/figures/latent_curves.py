@@ -5,24 +5,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
 from unbraid.figures.canvas import axes_or_new, keep_data, name_axes
 from unbraid.figures.latent_maps import latent_names
+from unbraid.figures.point_labels import spread
 from unbraid.figures.style import FAINT, SMALL_TEXT, look_of_number
-from unbraid.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LEAST_SHARE = 0.02  # of the highest value: latents that stay below it are drawn in grey
+_LEAST_SHARE = 0.02  # of the highest value: latents that stay below it are drawn in gray
 _LEAST_SPACE = 0.055  # between the middles of two names, as a share of the height
 
 
 def latent_curves(
     steps: Sequence[float], values: Any, names: Sequence[str] = (), *, label: str = "", axes: "Axes | None" = None
 ) -> "Axes":
-    """Draws a number of each latent, such as its KL, over training: `values` has a row for each step and a column for
-    each latent. A latent has its name at the end of its curve; those that never say anything are grey.
+    """Draws a number of each latent, such as its KL, over training.
+
+    `values` has a row for each step and a column for each latent. A latent has its name at the end of its curve; those
+    that are never informative are gray.
     """
     table = np.asarray(values, dtype=float)
     if table.ndim != 2 or len(table) != len(steps) or not np.isfinite(table).all():
@@ -35,13 +38,13 @@ def latent_curves(
     used = [place for place in range(table.shape[1]) if table[:, place].max() >= _LEAST_SHARE * table.max()]
     for place in range(table.shape[1]):
         look = look_of_number(place)
-        how = {"color": look.colour, "linestyle": look.dashes} if place in used else {"color": FAINT}
+        how = {"color": look.color, "linestyle": look.dashes} if place in used else {"color": FAINT}
         axes.plot(steps, table[:, place], linewidth=1.2, **how)
     low, high = axes.get_ylim()
-    heights = _apart([table[-1, place] for place in used], _LEAST_SPACE * (high - low))
+    heights = spread([table[-1, place] for place in used], _LEAST_SPACE * (high - low))
     for place, height in zip(used, heights, strict=True):
-        colour = look_of_number(place).colour
-        axes.annotate(titles[place], (steps[-1], height), (4, 0), textcoords="offset points", **_TEXT, color=colour)
+        color = look_of_number(place).color
+        axes.annotate(titles[place], (steps[-1], height), (4, 0), textcoords="offset points", **_TEXT, color=color)
     name_axes(axes, "step", label)
     columns = [[float(each) for each in row] for row in table]
     keep_data(axes, Table(("step", *titles), tuple((s, *row) for s, row in zip(steps, columns, strict=True))))
@@ -49,17 +52,3 @@ def latent_curves(
 
 
 _TEXT: dict[str, Any] = {"va": "center", "fontsize": SMALL_TEXT, "annotation_clip": False}
-
-
-def _apart(heights: Sequence[float], space: float) -> list[float]:
-    """Returns heights of texts at least this far apart, each near its own: the mean of lifting the higher ones and of
-    lowering the lower ones.
-    """
-    order = np.argsort(heights, kind="stable")
-    steps = space * np.arange(len(order))
-    ranked = np.asarray(heights, dtype=float)[order]
-    lifted = np.maximum.accumulate(ranked - steps) + steps
-    lowered = np.minimum.accumulate((ranked - steps)[::-1])[::-1] + steps
-    found = np.empty(len(order))
-    found[order] = (lifted + lowered) / 2
-    return [float(each) for each in found]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def latent_factor_map(
     codes: Any, factors: Sequence[str] = (), *, label: str = "", axes: "Axes | None" = None
 ) -> "Axes":
-    """Draws a table of latents by factors as colours.
+    """Draws a table of latents by factors as colors.
 
     Of `Codes`, it is the absolute rank correlation of the mean of each latent with each factor that varies and whose
     values have an order; else `codes` is a table of your own, such as mutual information, and `factors` names its
@@ -42,8 +42,9 @@ def latent_factor_map(
 
 
 def latent_latent_map(codes: Any, *, label: str = "", axes: "Axes | None" = None) -> "Axes":
-    """Draws a table of latents by latents as colours: of `Codes` the absolute rank correlation of their means, else the
-    table that was given.
+    """Draws a table of latents by latents as colors.
+
+    Of `Codes` it is the absolute rank correlation of their means, else the table that was given.
     """
     if isinstance(codes, Codes):
         values, ends = np.abs(rank_correlations(_numbers(codes.mean))), (0.0, 1.0)
@@ -61,8 +62,9 @@ def latent_names(count: int) -> list[str]:
 
 
 def rank_correlations(columns: Float[np.ndarray, "row column"]) -> Float[np.ndarray, "column column"]:
-    """Returns Spearman's rank correlation of all pairs of columns, over the rows in which both are known. It is NaN for
-    a column that does not vary, or with fewer than three rows.
+    """Returns Spearman's rank correlation of all pairs of columns, over the rows in which both are known.
+
+    It is NaN for a column that does not vary, or with fewer than three rows.
     """
     from scipy import stats
 

@@ -31,10 +31,10 @@ def draw_sheet(
     pixels = tiles(frames, _GAP)
     per_pixel = _INCHES / max(height, width)
     # A picture of one channel and its opacity is not one that matplotlib takes.
-    colours = pixels if pixels.shape[2] == 4 else pixels[..., [0, 0, 0, 1]]
+    colors = pixels if pixels.shape[2] == 4 else pixels[..., [0, 0, 0, 1]]
     figure = Figure(figsize=(pixels.shape[1] * per_pixel + 1.5, pixels.shape[0] * per_pixel + 0.5), layout="tight")
     axes = figure.add_subplot()
-    axes.imshow(colours, interpolation="nearest")
+    axes.imshow(colors, interpolation="nearest")
     axes.set_yticks([row * (height + _GAP) + (height - 1) / 2 for row in range(rows)], row_labels)
     axes.set_xticks([column * (width + _GAP) + (width - 1) / 2 for column in range(columns)][: len(column_labels)])
     axes.set_xticklabels(column_labels)

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from unbraid._internal.table import Table
 from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
-from unbraid.figures.observations import Group, chosen_rows, groups, is_number
+from unbraid.figures.observations import LabeledValues, chosen_rows, groups, is_number
 from unbraid.figures.style import family_look
-from unbraid.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,12 +19,13 @@ def mean_band(
     *,
     label: str = "",
     log: bool = False,
-    interval: Callable[[Group], tuple[float, float]] = Group.interval,
+    interval: Callable[[LabeledValues], tuple[float, float]] = LabeledValues.interval,
     axes: "Axes | None" = None,
 ) -> "Axes":
-    """Draws the mean of the column `y` at each value of the column `x` as a line for each family, and the 95 % interval
-    of the mean (Student's t), or another `interval`, as a band. A family without an `x`, such as a VAE in a sweep of
-    beta, is a line across.
+    """Draws the mean of the column `y` at each value of the column `x` as a line for each family.
+
+    The band is the 95 % interval of the mean (Student's t), or another `interval`. A family without an `x`, such as a
+    VAE in a sweep of beta, is a line across.
     """
     rows = chosen_rows(table, y)
     axes = axes_or_new(axes)
@@ -35,17 +36,17 @@ def mean_band(
         look = family_look(family)
         placed = sorted((row for row in mine if is_number(row[x])), key=lambda row: row[x])
         for group in groups([row for row in mine if not is_number(row[x])], y, by="family"):
-            axes.axhline(group.mean, color=look.colour, linestyle=look.dashes, linewidth=1)
-            axes.axhspan(*interval(group), color=look.colour, alpha=0.1, linewidth=0)
+            axes.axhline(group.mean, color=look.color, linestyle=look.dashes, linewidth=1)
+            axes.axhspan(*interval(group), color=look.color, alpha=0.1, linewidth=0)
             records.append((family, None, len(group.values), group.mean, *interval(group)))
         found = groups(placed, y, by=x)
         if found:
             places, ends = [float(group.label) for group in found], [interval(group) for group in found]
-            axes.fill_between(places, *zip(*ends, strict=True), color=look.colour, alpha=0.13, linewidth=0)
+            axes.fill_between(places, *zip(*ends, strict=True), color=look.color, alpha=0.13, linewidth=0)
             axes.plot(
                 places,
                 [group.mean for group in found],
-                color=look.colour,
+                color=look.color,
                 marker=look.marker,
                 linestyle=look.dashes,
                 markersize=4,

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unbraid._internal.table import Table
 from unbraid.codes import Codes
 from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, name_rows
 from unbraid.figures.latent_maps import latent_names
 from unbraid.figures.style import INK, PLAIN
-from unbraid.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,8 +19,9 @@ _HEIGHT = 0.85  # of the highest bar of a row, or of the normal where that is hi
 def mean_histograms(
     codes: Any, *, num_bins: int = 40, span: float = 4.0, label: str = "mean of the latent", axes: "Axes | None" = None
 ) -> "Axes":
-    """Draws a histogram of the means of each latent, one row a latent. Means beyond `span` are counted at its ends. The
-    dashed curve is a standard normal, on the scale of its row.
+    """Draws a histogram of the means of each latent, one row a latent.
+
+    Means beyond `span` are counted at its ends. The dashed curve is a standard normal, on the scale of its row.
 
     `codes` are `Codes`, or an array of images by latents.
     """

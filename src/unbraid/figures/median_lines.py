@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unbraid._internal.table import Table
 from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
 from unbraid.figures.observations import chosen_rows
 from unbraid.figures.style import family_look
-from unbraid.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,16 +16,17 @@ _FAINTEST = 0.35
 
 
 def median_lines(table: Table, x: str, y: str, *, label: str = "", axes: "Axes | None" = None) -> "Axes":
-    """Draws the median of the column `y` at each value of the column `x` as a line for each setting, in the colour of
-    its family: the later a setting comes among those of its family, the stronger.
+    """Draws the median of the column `y` at each value of the column `x` as a line for each setting.
+
+    A line has the color of its family: the later a setting comes among those of its family, the stronger.
     """
     rows = chosen_rows(table, x, y)
     axes = axes_or_new(axes)
     families = {row["setting"]: row["family"] for row in rows}
     records = []
     for setting, family in families.items():
-        kin = [name for name, other in families.items() if other == family]
-        strength = (kin.index(setting) + 1) / len(kin)
+        same_family = [name for name, other in families.items() if other == family]
+        strength = (same_family.index(setting) + 1) / len(same_family)
         by_place: dict[float, list[float]] = {}
         for row in rows:
             if row["setting"] == setting:
@@ -34,7 +35,7 @@ def median_lines(table: Table, x: str, y: str, *, label: str = "", axes: "Axes |
         look = family_look(family)
         axes.plot(
             *zip(*medians, strict=True),
-            color=look.colour,
+            color=look.color,
             linestyle=look.dashes,
             linewidth=1.2,
             alpha=_FAINTEST + (1 - _FAINTEST) * strength,

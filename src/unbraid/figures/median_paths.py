@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unbraid._internal.table import Table
 from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
 from unbraid.figures.observations import chosen_rows, drawn, groups, is_number
 from unbraid.figures.point_labels import label_points
 from unbraid.figures.style import INK, SMALL_TEXT, family_look
-from unbraid.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,8 +25,10 @@ def median_paths(
     labels: tuple[str, str] | None = None,
     axes: "Axes | None" = None,
 ) -> "Axes":
-    """Draws the settings of each family as a path through the plane of two columns, at their medians over seeds and in
-    the order of the column `along`, such as beta, whose values are written beside.
+    """Draws the settings of each family as a path through the plane of two columns.
+
+    The path goes through their medians over seeds, in the order of the column `along`, such as beta, whose values are
+    written beside.
 
     Every run is a small point. The axes show all medians; how many runs lie beyond them is written in their corner.
     `labels` are what the axes are called, if not by their columns.
@@ -36,13 +38,13 @@ def median_paths(
     path = _medians(rows, x, y, along)
     for family in dict.fromkeys(row["family"] for row in rows):
         look, mine = family_look(family), [row for row in rows if row["family"] == family]
-        small = {"markersize": 2, "alpha": 0.35, "markeredgewidth": 0, "color": look.colour}
+        small = {"markersize": 2, "alpha": 0.35, "markeredgewidth": 0, "color": look.color}
         axes.plot([row[x] for row in mine], [row[y] for row in mine], look.marker, **small)
-        places = [(across, up) for _, kin, _, across, up in path if kin == family]
+        places = [(across, up) for _, other, _, across, up in path if other == family]
         style = {"marker": look.marker, "linestyle": look.dashes, "markersize": 5, "linewidth": 1.2}
-        axes.plot(*zip(*places, strict=True), color=look.colour, **style)
+        axes.plot(*zip(*places, strict=True), color=look.color, **style)
     _show_medians(axes, rows, path, x, y)
-    label_points(axes, [(px, py, _text(label, at), family_look(kin).colour) for label, kin, at, px, py in path])
+    label_points(axes, [(px, py, _text(label, at), family_look(family).color) for label, family, at, px, py in path])
     show_families(axes, (row["family"] for row in rows), lines=True)
     name_axes(axes, *(labels or (x, y)))
     keep_data(axes, Table(("setting", "family", along, f"median {x}", f"median {y}"), tuple(path)))
@@ -66,7 +68,7 @@ def _text(label: str, at: Any) -> str:
 
 
 def _show_medians(axes: "Axes", rows: list[dict[str, Any]], path: list[Any], x: str, y: str) -> None:
-    """Sets the ends of the axes, and tells of runs outside."""
+    """Sets the ends of the axes, and reports how many runs lie outside."""
     ends = []
     for values in ([each[3] for each in path], [each[4] for each in path]):
         margin = _MARGIN * (max(values) - min(values)) or 1.0

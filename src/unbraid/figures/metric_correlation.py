@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unbraid._internal.names import suggestion
+from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
 from unbraid.figures.heat_map import heat_map
 from unbraid.figures.latent_maps import rank_correlations
 from unbraid.figures.observations import is_number
-from unbraid.names import suggestion
-from unbraid.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 def metric_correlation(
     table: Table, columns: Sequence[str], *, lower_is_better: Collection[str] = (), axes: "Axes | None" = None
 ) -> "Axes":
-    """Draws the rank correlation (Spearman's) of all pairs of columns over the runs that have both. A metric of which
-    lower is better counts with the other sign, so that +1 always means that two metrics agree.
+    """Draws the rank correlation (Spearman's) of all pairs of columns over the runs that have both.
+
+    A metric of which lower is better counts with the other sign, so that +1 always means that two metrics agree.
     """
     if unknown := [name for name in columns if name not in table.columns]:
         raise UnbraidError(f"The table has no column {unknown[0]!r}. {suggestion(unknown[0], table.columns)}")

@@ -1,4 +1,4 @@
-"""What figures read: a table with a row for each run, or lists of numbers by label."""
+"""The input of figures: a table with a row for each run, or lists of numbers by label."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,16 +7,16 @@ from typing import Any, final
 
 import numpy as np
 
+from unbraid._internal.names import suggestion
+from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
-from unbraid.names import suggestion
-from unbraid.table import Table
 
 Values = Table | Mapping[str, Sequence[float]]
 
 
 @final
 @dataclass(frozen=True)
-class Group:
+class LabeledValues:
     """Holds numbers of one label, and the family that it belongs to."""
 
     label: str
@@ -46,8 +46,10 @@ def as_table(values: Values, column: str = "value") -> Table:
 
 
 def chosen_rows(table: Table, *columns: str) -> list[dict[str, Any]]:
-    """Returns the rows that have a finite number in all of these columns. Each has a setting and a family too; where
-    the table has no families, a setting is one of its own. Raises if there is no such row.
+    """Returns the rows that have a finite number in all of these columns.
+
+    Each has a setting and a family too; where the table has no families, each setting is its own family. Raises if
+    there is no such row.
     """
     for name in ("setting", *columns):
         if name not in table.columns:
@@ -58,16 +60,18 @@ def chosen_rows(table: Table, *columns: str) -> list[dict[str, Any]]:
     return rows
 
 
-def groups(rows: Iterable[Mapping[str, Any]], column: str, by: str = "setting") -> list[Group]:
+def groups(rows: Iterable[Mapping[str, Any]], column: str, by: str = "setting") -> list[LabeledValues]:
     """Returns the numbers of a column for each setting (or whatever `by` names), in the order in which they come."""
     found: dict[Any, list[Mapping[str, Any]]] = {}
     for row in rows:
         found.setdefault(row[by], []).append(row)
-    return [Group(label, mine[0]["family"], tuple(float(r[column]) for r in mine)) for label, mine in found.items()]
+    return [
+        LabeledValues(label, mine[0]["family"], tuple(float(r[column]) for r in mine)) for label, mine in found.items()
+    ]
 
 
 def drawn(rows: Iterable[Mapping[str, Any]], *columns: str) -> Table:
-    """Returns these rows with what tells whose numbers they are, and with these columns."""
+    """Returns these rows with the columns that identify a run, and with these columns."""
     listed = list(rows)
     names = [name for name in ("setting", "family", "seed", "run") if name in listed[0]]
     kept = dict.fromkeys((*names, *columns))

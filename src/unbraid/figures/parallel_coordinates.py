@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
 from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
 from unbraid.figures.observations import chosen_rows, drawn
 from unbraid.figures.style import FAINT, family_look
-from unbraid.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 def parallel_coordinates(
     table: Table, columns: Sequence[str], *, lower_is_better: Collection[str] = (), axes: "Axes | None" = None
 ) -> "Axes":
-    """Draws a thin line for each run across these columns, and a thick one through the medians of each family. Each
-    column runs from its worst number, below, to its best, above: the highest, or the lowest where that is better.
+    """Draws a thin line for each run across these columns, and a thick one through the medians of each family.
+
+    Each column runs from its worst number, below, to its best, above: the highest, or the lowest where that is better.
     """
     if len(columns) < 2:
         raise UnbraidError(f"Parallel coordinates were given {len(columns)} columns; expected two or more.")
@@ -36,9 +37,9 @@ def parallel_coordinates(
         look, mine = family_look(family), heights[families == family]
         # One line with gaps is a smaller file than a line for each run.
         places = np.tile([*range(len(columns)), np.nan], len(mine))
-        axes.plot(places, np.pad(mine, ((0, 0), (0, 1))).ravel(), color=look.colour, alpha=0.22, linewidth=0.6)
+        axes.plot(places, np.pad(mine, ((0, 0), (0, 1))).ravel(), color=look.color, alpha=0.22, linewidth=0.6)
         middle = np.median(mine, axis=0)
-        axes.plot(middle, color=look.colour, marker=look.marker, markersize=4, linewidth=1.8, linestyle=look.dashes)
+        axes.plot(middle, color=look.color, marker=look.marker, markersize=4, linewidth=1.8, linestyle=look.dashes)
     names = [f"{name} ↓" if name in lower_is_better else name for name in columns]
     axes.set_xticks(range(len(columns)), names, rotation=30, ha="right", rotation_mode="anchor")
     axes.set_yticks([0, 1], ["worst", "best"])

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from unbraid.figures.style import SMALL_TEXT
 
 if TYPE_CHECKING:
@@ -18,12 +20,13 @@ _PLACES = (
 
 
 def label_points(axes: "Axes", points: Sequence[tuple[float, float, str, str]]) -> None:
-    """Writes the text of each point (its place, its text, its colour) beside it, where it hides no other text and no
-    other point as far as there is such a place. The axes must have their limits.
+    """Writes the text of each point (its place, its text, its color) beside it.
+
+    It hides no other text and no other point as far as there is such a place. The axes must have their limits.
     """
     places = [_in_points(axes, across, up) for across, up, _, _ in points]
     taken: list[Box] = [(x - 3, y - 3, x + 3, y + 3) for x, y in places]
-    for (across, up, text, colour), (x, y) in zip(points, places, strict=True):
+    for (across, up, text, color), (x, y) in zip(points, places, strict=True):
         width = 0.6 * SMALL_TEXT * len(text)
         boxes = {place: _box(x + place[0] - (width if place[0] < 0 else 0), y + place[1], width) for place in _PLACES}
         best = min(boxes, key=lambda place: sum(_shared(boxes[place], other) for other in taken))
@@ -34,7 +37,7 @@ def label_points(axes: "Axes", points: Sequence[tuple[float, float, str, str]]) 
             best,
             textcoords="offset points",
             fontsize=SMALL_TEXT,
-            color=colour,
+            color=color,
             ha="right" if best[0] < 0 else "left",
         )
 
@@ -54,3 +57,19 @@ def _shared(one: Box, other: Box) -> float:
     """Returns the area that two boxes share."""
     across, up = min(one[2], other[2]) - max(one[0], other[0]), min(one[3], other[3]) - max(one[1], other[1])
     return max(0.0, across) * max(0.0, up)
+
+
+def spread(places: Sequence[float], distance: float, low: float = -np.inf, high: float = np.inf) -> list[float]:
+    """Returns places at least this far apart, in the same order and each near its own.
+
+    It is the mean of lifting the higher ones and of lowering the lower ones. They stay between `low` and `high` where
+    there is room.
+    """
+    order = np.argsort(places, kind="stable")
+    steps = distance * np.arange(len(order))
+    ranked = np.asarray(places, dtype=float)[order]
+    lifted = np.maximum.accumulate(ranked - steps) + steps
+    lowered = np.minimum.accumulate((ranked - steps)[::-1])[::-1] + steps
+    found = np.empty(len(order))
+    found[order] = np.minimum(np.maximum((lifted + lowered) / 2, low + steps), high - steps[::-1])
+    return [float(each) for each in found]

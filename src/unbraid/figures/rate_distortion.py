@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unbraid._internal.table import Table
 from unbraid.figures.median_paths import median_paths
 from unbraid.figures.style import FAINT
-from unbraid.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,8 +20,10 @@ def rate_distortion_plane(
     along: str = "strength",
     axes: "Axes | None" = None,
 ) -> "Axes":
-    """Draws the settings of each family as a path through the plane of rate and distortion (both in nats), at their
-    medians over seeds and in the order of the column `along`, such as beta, whose values are written beside.
+    """Draws the settings of each family as a path through the plane of rate and distortion (both in nats).
+
+    The path goes through their medians over seeds, in the order of the column `along`, such as beta, whose values are
+    written beside.
 
     Every run is a small point, and each faint line joins points of one ELBO. The plane shows all medians; how many runs
     lie beyond it is written in its corner.

@@ -4,7 +4,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unbraid import files
+from unbraid._internal import files
 from unbraid.errors import UnbraidError
 from unbraid.figures.canvas import data_of
 
@@ -18,8 +18,9 @@ _NO_DATE: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"Creatio
 
 
 def save(axes: "Axes | tuple[Axes, ...]", path: Path | str, *, overwrite: bool = False) -> Path:
-    """Writes the figure of these axes as its suffix says (.svg, .pdf or .png), and the numbers that are drawn as a csv
-    beside it, and returns the path of the figure. Files that exist are kept unless `overwrite` is true.
+    """Writes the figure of these axes in the format of its suffix (.svg, .pdf or .png), and returns its path.
+
+    The numbers that are drawn are written as a csv beside it. Files that exist are kept unless `overwrite` is true.
     """
     first = axes[0] if isinstance(axes, tuple) else axes
     path = Path(path)

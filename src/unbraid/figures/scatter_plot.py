@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from unbraid._internal.table import Table
 from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
 from unbraid.figures.observations import chosen_rows, drawn
 from unbraid.figures.style import INK, SMALL_TEXT, family_look
-from unbraid.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ def scatter_plot(
     labels: tuple[str, str] | None = None,
     axes: "Axes | None" = None,
 ) -> "Axes":
-    """Draws a point for each run, with the colour and the marker of its family.
+    """Draws a point for each run, with the color and the marker of its family.
 
     `across` and `upright` are reference lines by their labels, at these values of `y` and of `x`; `diagonal` is the
     line on which both are equal. `labels` are what the axes are called, if not by their columns.
@@ -37,7 +37,7 @@ def scatter_plot(
     for family in dict.fromkeys(row["family"] for row in rows):
         look, mine = family_look(family), [row for row in rows if row["family"] == family]
         places = [row[x] for row in mine], [row[y] for row in mine]
-        axes.plot(*places, look.marker, color=look.colour, markersize=4, alpha=0.75, markeredgewidth=0)
+        axes.plot(*places, look.marker, color=look.color, markersize=4, alpha=0.75, markeredgewidth=0)
     line, text = (
         {"color": INK, "linewidth": 0.8, "linestyle": "--"},
         {"fontsize": SMALL_TEXT, "color": INK, "bbox": _PAPER},

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from unbraid import files
+from unbraid._internal import files
 from unbraid.errors import CodesError
-from unbraid.figures.labelled_sheet import beside
+from unbraid.figures.labeled_sheet import beside
 from unbraid.figures.traversal import Traversal
 
 if TYPE_CHECKING:
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, eq=False)
 class SideBySide:
-    """Holds a traversal for each model, by its name. Row r of each shows the latent that is matched with that of row r
-    of the first; a row without a partner is blank. In a notebook it shows itself.
+    """Holds a traversal for each model, by its name.
+
+    Row r of each shows the latent that is matched with that of row r of the first; a row without a partner is blank. In
+    a notebook it shows itself.
     """
 
     traversals: Mapping[str, Traversal]

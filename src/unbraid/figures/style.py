@@ -1,20 +1,20 @@
-"""How figures look: one colour and one marker for each family, in every figure, and text of a size for columns."""
+"""How figures look: one color and one marker for each family, in every figure, and text of a size for columns."""
 
 import hashlib
 import re
 from dataclasses import dataclass
 from typing import final
 
-# Okabe and Ito's colours, which the colour-blind can tell apart; grey instead of yellow, which is faint on white.
-_COLOURS = ("#000000", "#E69F00", "#0072B2", "#D55E00", "#009E73", "#56B4E9", "#CC79A7", "#8C8C8C")
+# Okabe and Ito's colors, which the color-blind can tell apart; gray instead of yellow, which is faint on white.
+_COLORS = ("#000000", "#E69F00", "#0072B2", "#D55E00", "#009E73", "#56B4E9", "#CC79A7", "#8C8C8C")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _DASHES = ("-", "--", "-.", ":")
-# In this order; a family that is not among them has the colour that its name is hashed to.
+# In this order; a family that is not among them has the color that its name is hashed to.
 _KNOWN = (
     *("vae", "betavae", "betatcvae", "factorvae", "dipvaei", "dipvaeii", "hfvae", "dipvae", "annealedvae", "infovae"),
     *("aae", "betasvae", "anchorvae", "informationdropout", "infogan", "decomposedelbo", "composite"),
 )
-_NUM_LOOKS = len(_COLOURS) * len(_MARKERS)  # 8 and 9 share no divisor, so that each is another pair
+_NUM_LOOKS = len(_COLORS) * len(_MARKERS)  # 8 and 9 share no divisor, so that each is another pair
 
 COLUMN_WIDTH = 3.4  # inches, of a column of a paper
 TEXT_SIZE = 8.0  # points
@@ -26,9 +26,9 @@ SEQUENTIAL, DIVERGING = "cividis", "PuOr"
 @final
 @dataclass(frozen=True)
 class Look:
-    """Says what a family is drawn with."""
+    """Color, marker and dashes of a family."""
 
-    colour: str
+    color: str
     marker: str
     dashes: str
 
@@ -39,22 +39,23 @@ def family_look(family: str) -> Look:
 
 
 def family_number(family: str) -> int:
-    """Returns the number that the look of a family follows from. Pages number their colours in the same order, so that
-    a family has one hue everywhere.
+    """Returns the number that the look of a family follows from.
+
+    Pages number their colors in the same order, so that a family has one hue everywhere.
     """
     name = re.sub("[^a-z0-9]", "", family.lower().replace("β", "beta"))
     return _KNOWN.index(name) if name in _KNOWN else _hashed(family)
 
 
 def look_of_number(number: int) -> Look:
-    """Returns the look of what has a number and no family, such as a latent."""
+    """Returns the look of something with a number and no family, such as a latent."""
     return _look(number)
 
 
 def _look(number: int) -> Look:
-    colour = number % len(_COLOURS)
-    dashes = _DASHES[(number // len(_COLOURS)) % len(_DASHES)]
-    return Look(_COLOURS[colour], _MARKERS[number % len(_MARKERS)], dashes)
+    color = number % len(_COLORS)
+    dashes = _DASHES[(number // len(_COLORS)) % len(_DASHES)]
+    return Look(_COLORS[color], _MARKERS[number % len(_MARKERS)], dashes)
 
 
 def _hashed(family: str) -> int:

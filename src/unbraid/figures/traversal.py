@@ -1,4 +1,4 @@
-"""What a decoder makes of codes in which one latent moves, or two."""
+"""Images decoded from codes in which one latent moves, or two."""
 
 import io
 from collections.abc import Callable, Mapping
@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid import files
+from unbraid._internal import files
 from unbraid.errors import CodesError
-from unbraid.figures.labelled_sheet import LabelledSheet, stack
+from unbraid.figures.labeled_sheet import LabeledSheet, stack
 from unbraid.figures.matplotlib_figure import draw_sheet
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ _FRAME_MILLISECONDS = 120
 @final
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """Holds frames in a row: what the decoder makes of the code of one image as a latent is put at each of the
-    positions.
+    """Frames in a row, decoded from the code of one image as one latent takes each of the positions.
 
     `latent` is the one that moves, and `start` the number of the image among those that were given. The positions of a
     discrete latent are its categories.
@@ -62,16 +61,18 @@ class Traversal:
 
     @property
     def positions(self) -> tuple[float, ...]:
-        """Returns where the moving latent is in each column; nothing where rows differ in it. Categories count only
-        where no latent is continuous.
+        """Returns where the moving latent is in each column; nothing where rows differ in it.
+
+        Categories count only where no latent is continuous.
         """
         continuous = [strip for strip in self.strips if not strip.is_discrete]
         distinct = {strip.positions for strip in continuous or self.strips}
         return distinct.pop() if len(distinct) == 1 else ()
 
     def array(self) -> Float[np.ndarray, "row column ..."]:
-        """Returns what the decoder put out: row by column by channel by height by width, or whatever axes it has. Rows
-        of discrete latents have a frame for each category; where a row is shorter than others it ends in NaN.
+        """Returns the output of the decoder: row by column by channel by height by width, or whatever axes it has.
+
+        Rows of discrete latents have a frame for each category; where a row is shorter than others it ends in NaN.
         """
         array: Float[np.ndarray, "row column ..."] = stack([strip.frames for strip in self.strips]).numpy()
         return array
@@ -85,8 +86,9 @@ class Traversal:
         return draw_sheet(self._images(), self.labels, self._columns(), self.caption)
 
     def save(self, path: Path | str) -> Path:
-        """Writes a picture (.png), an animation in which the columns follow each other, there and back (.gif), or a
-        drawing whose labels are text (.svg). Returns its path.
+        """Writes a picture (.png), an animation (.gif) or a drawing whose labels are text (.svg), and returns its path.
+
+        In an animation the columns follow each other, there and back.
         """
         path = Path(path)
         kinds: Mapping[str, Callable[[], bytes]] = {".png": self.png, ".gif": self._gif, ".svg": self._svg}
@@ -119,17 +121,17 @@ class Traversal:
             for t in range(count)
         ]
         pictures = [
-            LabelledSheet(moment, self.labels, columns[t : t + 1], self.caption).image()
+            LabeledSheet(moment, self.labels, columns[t : t + 1], self.caption).image()
             for t, moment in enumerate(moments)
         ]
         there, back = pictures[0], [*pictures[1:], *pictures[-2:0:-1]]
         there.save(stream, format="GIF", save_all=True, append_images=back, duration=_FRAME_MILLISECONDS, loop=0)
         return stream.getvalue()
 
-    def _sheet(self, labels: bool) -> LabelledSheet:
+    def _sheet(self, labels: bool) -> LabeledSheet:
         if not labels:
-            return LabelledSheet(self._images())
-        return LabelledSheet(self._images(), self.labels, self._columns(), self.caption)
+            return LabeledSheet(self._images())
+        return LabeledSheet(self._images(), self.labels, self._columns(), self.caption)
 
     def _columns(self) -> list[str]:
         return [f"{position:.3g}" for position in self.positions]
@@ -142,7 +144,7 @@ def _as_images(strip: Strip) -> Float[Tensor, "frame channel height width"]:
     """Returns the frames of a strip, which may lack the axis of channels, if they are images."""
     if strip.frames.ndim not in (3, 4):
         raise CodesError(
-            f"The decoder puts out {' x '.join(map(str, strip.frames.shape[1:]))} numbers for a code, which is no "
+            f"The decoder outputs {' x '.join(map(str, strip.frames.shape[1:]))} numbers for a code, not an "
             "image (channel x height x width, or height x width). They are in .array()."
         )
     return strip.frames if strip.frames.ndim == 4 else strip.frames[:, None]

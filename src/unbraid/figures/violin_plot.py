@@ -15,8 +15,9 @@ _NUM_POINTS = 24  # of each outline
 
 
 def violin_plot(values: Values, column: str = "value", *, label: str = "", axes: "Axes | None" = None) -> "Axes":
-    """Draws a kernel estimate of the density of each setting, between its lowest and highest number, and each number
-    in it. Numbers that are all alike have no density, and are drawn as points alone.
+    """Draws the estimated density of each setting between its lowest and highest number, and each number in it.
+
+    Numbers that are all alike have no density, and are drawn as points alone.
     """
     rows = chosen_rows(as_table(values, column), column)
     found = groups(rows, column)
@@ -27,7 +28,7 @@ def violin_plot(values: Values, column: str = "value", *, label: str = "", axes:
             violin = axes.violinplot(
                 [group.values], [place], orientation="horizontal", widths=0.85, showextrema=False, points=_NUM_POINTS
             )
-            violin["bodies"][0].set(facecolor=look.colour, alpha=0.5, edgecolor=INK, linewidth=0.6)
+            violin["bodies"][0].set(facecolor=look.color, alpha=0.5, edgecolor=INK, linewidth=0.6)
         # One line with gaps is a smaller file than a marker for each number.
         across, heights = np.repeat(group.values, 3), np.tile([place - 0.15, place + 0.15, np.nan], len(group.values))
         axes.plot(across, heights, color=INK, linewidth=0.8)

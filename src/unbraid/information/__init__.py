@@ -10,10 +10,10 @@ from unbraid.information.latent_information import LatentInformation as LatentIn
 from unbraid.information.means_histogram import means_histogram_information as means_histogram_information
 from unbraid.information.posteriors import Draws as Draws
 from unbraid.information.posteriors import Posteriors as Posteriors
-from unbraid.information.quantised import Bins as Bins
-from unbraid.information.quantised import Masses as Masses
-from unbraid.information.quantised import quantise as quantise
-from unbraid.information.quantised import quantised_information as quantised_information
+from unbraid.information.quantized import Bins as Bins
+from unbraid.information.quantized import Masses as Masses
+from unbraid.information.quantized import quantize as quantize
+from unbraid.information.quantized import quantized_information as quantized_information
 from unbraid.information.sampled import LogDensities as LogDensities
 from unbraid.information.sampled import log_densities as log_densities
 from unbraid.information.value_table import ValueTable as ValueTable

@@ -15,11 +15,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.arrays import columns
+from unbraid._internal.arrays import columns
+from unbraid.config.annotations import check_value
 from unbraid.errors import SpecError
-from unbraid.recipes.annotations import check_value
 
-Estimator = Literal["naive", "mws", "mss", "eq13"]
+Estimator = Literal["naive", "mws", "mss", "stratified_pairs"]
 """How q(z) is estimated from a batch; `log_weights` says what each weighs."""
 
 
@@ -69,21 +69,21 @@ def log_weights(
 ) -> Float[Tensor, "sample batch"]:
     """Returns log W, where the estimate is q^(z_i) = sum_j W_ij q(z_i | n_j), for B codes and N images. With M = B - 1:
 
-    ========= ============ ================================= ======= ===================================================
-    estimator diagonal     off the diagonal                  row sum source
-    ========= ============ ================================= ======= ===================================================
-    naive     1 / B        1 / B                             1       the batch as if it were the data set
-    mws       1 / (N B)    1 / (N B)                         1 / N   Chen et al., arXiv:1802.04942v5, eq. 3
-    mss       1 / N        1 / M; (N-M) / (N M) right of the 1       their code, which misplaces the diagonal
-                           diagonal, at column (i+1) mod B
-    eq13      1 / N        (N-1) / (N M)                     1       Esmaeili et al., arXiv:1804.02086v1, eq. 13
-    ========= ============ ================================= ======= ===================================================
+    ================ ============ ================================= ======= ============================================
+    estimator        diagonal     off the diagonal                  row sum source
+    ================ ============ ================================= ======= ============================================
+    naive            1 / B        1 / B                             1       the batch as if it were the data set
+    mws              1 / (N B)    1 / (N B)                         1 / N   Chen et al., arXiv:1802.04942v5, eq. 3
+    mss              1 / N        1 / M; (N-M) / (N M) right of the 1       their code, which misplaces the diagonal
+                                  diagonal, at column (i+1) mod B
+    stratified_pairs 1 / N        (N-1) / (N M)                     1       Esmaeili et al., arXiv:1804.02086v1, eq. 13
+    ================ ============ ================================= ======= ============================================
 
-    `weights` is p(n_i) of the batch, for batches that were drawn from p: row i of mws is then p(n_i) / B, of eq13
-    p(n_i) on the diagonal and (1 - p(n_i)) / M off it. naive stays as it is, and mss is not defined. Only Python values
-    are checked, so `weights` may be a tensor under `vmap`.
+    `weights` is p(n_i) of the batch, for batches that were drawn from p: row i of mws is then p(n_i) / B, of
+    stratified_pairs p(n_i) on the diagonal and (1 - p(n_i)) / M off it. naive stays as it is, and mss is not defined.
+    Only Python values are checked, so `weights` may be a tensor under `vmap`.
     """
-    _check_recipe(estimator, batch_size, dataset_size, weights is not None)
+    _check_config(estimator, batch_size, dataset_size, weights is not None)
     if weights is None:
         dtype = dtype or torch.get_default_dtype()
         # float64 until the end: a float32 rounds 1 / N before its logarithm is taken.
@@ -147,7 +147,7 @@ def decompose(
 ) -> Decomposition:
     """Splits log q(z|n) - log p(z) of each code into its parts, in nats. The caller takes the mean over the batch.
 
-    Without `groups`, every latent is a group of its own. `joint` is for densities that do not factorise. `summed` holds
+    Without `groups`, every latent is a group of its own. `joint` is for densities that do not factorize. `summed` holds
     log q(c|n) of discrete latents, by number: the parts are then exact means over their categories, given all else.
     The other tables leave such a latent to it: they hold its mean log q(c|n), its mean log p(c), and 0 for every pair.
     """
@@ -257,13 +257,13 @@ def _log_own_and_others(
             return weights.log() - log_b, weights.log() - log_b
         case "mss":
             return weights.log(), -log_m
-        case "eq13":
+        case "stratified_pairs":
             return weights.log(), torch.log1p(-weights) - log_m
         case _:
             assert_never(estimator)
 
 
-def _check_recipe(estimator: Estimator, batch_size: int, dataset_size: int, is_weighted: bool) -> None:
+def _check_config(estimator: Estimator, batch_size: int, dataset_size: int, is_weighted: bool) -> None:
     check_value(estimator, Estimator, "estimator")
     if batch_size < 2:
         raise SpecError(
@@ -277,7 +277,8 @@ def _check_recipe(estimator: Estimator, batch_size: int, dataset_size: int, is_w
         )
     if is_weighted and estimator == "mss":
         raise SpecError(
-            "The estimator 'mss' is not defined for weighted images. Use 'eq13', its symmetric form, or 'mws'."
+            "The estimator 'mss' is not defined for weighted images. Use 'stratified_pairs', its symmetric form, or "
+            "'mws'."
         )
 
 

@@ -6,7 +6,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from unbraid.information.latent_information import LatentInformation, information_of_tables, joined
-from unbraid.information.quantised import QuantisedStatistics, statistics_of_masses
+from unbraid.information.quantized import QuantizedStatistics, statistics_of_masses
 from unbraid.information.value_table import ValueTable
 
 
@@ -20,7 +20,7 @@ def discrete_information(
     return joined([information_of_tables(s.marginal, s.joints, s.entropy_given_image) for s in found])
 
 
-def discrete_statistics(probabilities: Float[Tensor, "image category"], values: ValueTable) -> QuantisedStatistics:
+def discrete_statistics(probabilities: Float[Tensor, "image category"], values: ValueTable) -> QuantizedStatistics:
     """Returns the sums over images, for one discrete latent."""
 
     def masses(rows: Int64[Tensor, " row"]) -> Float[Tensor, "row latent category"]:

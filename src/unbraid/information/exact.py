@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
+from unbraid._internal.threads import torch_threads
 from unbraid.errors import CodesError
 from unbraid.information.latent_information import LatentInformation, entropy, occurring_values, stacked
 from unbraid.information.mixture_entropy import Integrals, Mixtures, entropy_integrals
@@ -50,8 +51,10 @@ def exact_information(
         return entropy_integrals(mixtures(*latent, values, quadrature), values.num_columns, values.factor_sums)
 
     values.prepare()
-    # A thread a latent: gathering images in cells cannot be shared out within one.
-    with ThreadPoolExecutor(torch.get_num_threads() if mean.device.type == "cpu" else 1) as threads:
+    # Latents are integrated side by side, because collecting images in cells takes one thread.
+    cores = torch.get_num_threads() if mean.device.type == "cpu" else 1
+    size = min(cores, mean.shape[1])
+    with torch_threads(cores // size), ThreadPoolExecutor(size) as threads:
         integrals = list(
             threads.map(integrate, zip(mean.double().T.contiguous(), std.double().T.contiguous(), strict=True))
         )
@@ -109,10 +112,10 @@ def _images(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], val
 
 
 def _cells(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], values: ValueTable) -> Mixtures:
-    """Returns mixtures of the images' Gaussians, expanded around the centres of the cells that they fall into.
+    """Returns mixtures of the images' Gaussians, expanded around the centers of the cells that they fall into.
 
-    With d = (mean - centre) / s and e = std^2 / s^2 - 1, N(z; mean, std^2) = N(z; centre, s^2) sum_k c_k He_k((z -
-    centre) / s), where sum_k c_k t^k = exp(d t + e t^2 / 2), hence k c_k = d c_{k-1} + e c_{k-2}. Cutting the sum after
+    With d = (mean - center) / s and e = std^2 / s^2 - 1, N(z; mean, std^2) = N(z; center, s^2) sum_k c_k He_k((z -
+    center) / s), where sum_k c_k t^k = exp(d t + e t^2 / 2), hence k c_k = d c_{k-1} + e c_{k-2}. Cutting the sum after
     order 6 keeps six moments exact. This is the fast Gauss transform (Greengard & Strain, 1991) with widths that vary.
     """
     row = (std.log() / _CELL_LOG_STD).round()
@@ -121,13 +124,13 @@ def _cells(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], valu
     cell, some_image = _number_cells(row.long(), position.long())
     if len(some_image) * _CELL_ORDERS > len(mean):
         return _images(mean, std, values)
-    centre = position * cell_std * _CELL_MEAN
+    center = position * cell_std * _CELL_MEAN
 
     def expansion(rows: slice) -> list[Float64[Tensor, " row"]]:
-        return _expansion((mean[rows] - centre[rows]) / cell_std[rows], (std[rows] / cell_std[rows]).square() - 1)
+        return _expansion((mean[rows] - center[rows]) / cell_std[rows], (std[rows] / cell_std[rows]).square() - 1)
 
     table = values.grouped_columns(cell, len(some_image), expansion)
-    return Mixtures(centre[some_image], cell_std[some_image], lambda rows: table[:, rows].transpose(0, 1))
+    return Mixtures(center[some_image], cell_std[some_image], lambda rows: table[:, rows].transpose(0, 1))
 
 
 def _expansion(shift: Float64[Tensor, " row"], excess: Float64[Tensor, " row"]) -> list[Float64[Tensor, " row"]]:

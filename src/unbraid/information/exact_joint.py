@@ -23,7 +23,7 @@ MAX_JOINT_IMAGES = 1_000
 _REACH = 8.0
 _NUM_POINTS = 16
 _MAX_WIDTH = 2.0
-# Cells are taken in small blocks of neighbours: 65 MB for a thousand correlated posteriors that all reach them.
+# Cells are taken in small blocks of neighbors: 65 MB for a thousand correlated posteriors that all reach them.
 _CELLS_PER_BLOCK = 32
 
 
@@ -64,7 +64,7 @@ def _halved(
     """Returns both halves of each cell, cut across the axis on which it is too wide by more."""
     along = torch.nn.functional.one_hot(excess.argmax(dim=1), 2).to(width)
     half = width * (1 - along / 2)
-    # Neighbours stay neighbours, so that a block of cells is reached by few images.
+    # Neighbors stay neighbors, so that a block of cells is reached by few images.
     return torch.stack([left, left + width * along / 2], dim=1).flatten(0, 1), half.repeat_interleave(2, dim=0)
 
 

@@ -1,4 +1,4 @@
-"""What each image adds to the quantised entropies: their influence functions.
+"""What each image adds to the quantized entropies: their influence functions.
 
 For H = -sum_s Q(s) log Q(s) with Q = sum_n p(n) Q(. | n), a small increase of p(n) changes H by -sum_s Q(s | n) log
 Q(s) - H, and the other entropies alike. Averaged over images these deviations are 0; their spread is the uncertainty of
@@ -12,7 +12,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from unbraid.information.latent_information import entropy, occurring_values, stacked
-from unbraid.information.quantised import QuantisedStatistics
+from unbraid.information.quantized import QuantizedStatistics
 
 # H(v_k), H(z_i, v_k), I(z_i; v_k) and H(z_i | v), averaged over values, of one factor.
 _OfFactor = tuple[
@@ -24,7 +24,7 @@ def influences(
     masses: Float[Tensor, "row latent bin"],
     assignments: Sequence[Float[Tensor, "row _value"]],
     weights: Float64[Tensor, " row"],
-    sums: QuantisedStatistics,
+    sums: QuantizedStatistics,
 ) -> dict[str, Float64[Tensor, "row ..."]]:
     """Returns the deviations of some images, by the names of the fields of `LatentInformation`.
 

@@ -168,7 +168,7 @@ def check_std(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image lat
         raise CodesError(
             f"The std of latents {narrow.nonzero()[:, 0].tolist()} is 0, negative or too small to integrate in some "
             f"images (the least is {float(std.min()):g}, beside means up to {float(mean.abs().max()):g}), so their "
-            "densities are not defined. Use the quantised estimator, which takes a std of 0; if the means are as large "
+            "densities are not defined. Use the quantized estimator, which takes a std of 0; if the means are as large "
             "by mistake, divide both by a constant."
         )
 

@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from unbraid.events import Event, tell
+from unbraid._internal.progress import Event, emit
 from unbraid.information.posteriors import Draws, Posteriors
 
 # Above this many terms (draws times images times latents), they are float32.
@@ -80,7 +80,7 @@ def log_densities(
     lost = (~logs.isfinite()).any(dim=0).nonzero()[:, 0]
     for place, draw in enumerate(lost.split(_DRAWS_IN_LOG_SPACE) if len(lost) > 0 else ()):
         logs[:, draw] = _in_log_space(posteriors, draws.rows(draw), groups, factor_floor)
-        tell(Event("far draws", min(len(lost), (place + 1) * _DRAWS_IN_LOG_SPACE), len(lost), "draws"))
+        emit(Event("far draws", min(len(lost), (place + 1) * _DRAWS_IN_LOG_SPACE), len(lost), "draws"))
     return LogDensities(*_streams(logs, posteriors.num_latents), *_streams(own, posteriors.num_latents))
 
 
@@ -117,7 +117,7 @@ def _by_ratios(
         for block in range(pairs.num_blocks):
             powers, weights = pairs.powers(rows, block), pairs.weights(block)
             _add_terms(sums[:, rows], powers, weights, base[:, rows].to(dtype), groups, floor)
-        tell(Event("sampled densities", min(num_draws, begin + draws_per_block), num_draws, "draws"))
+        emit(Event("sampled densities", min(num_draws, begin + draws_per_block), num_draws, "draws"))
     scale = torch.zeros_like(own)
     scale[:num_latents] = -constant[:, None]
     scale[num_latents] = own[num_latents]

@@ -34,7 +34,7 @@ def sampled_information(
     """
     if any(assignment.ndim == 2 for assignment in values.assignments):
         raise CodesError(
-            "The sampled estimator takes labels, not soft labels: a draw has one value of each factor. Use Quantised()."
+            "The sampled estimator takes labels, not soft labels: a draw has one value of each factor. Use Quantized()."
         )
     logs = _Logs.of(posteriors, draws, values)
     masses = values.split(values.value_masses)
@@ -84,8 +84,8 @@ def _over_values(terms: Float64[Tensor, "draw latent factor"], value: Int64[Tens
         of_value = of_value / counts.clamp(min=1)[:, None]
         num_values = (counts > 0).sum()
         averages.append(of_value.sum(dim=0) / num_values)
-        centred = torch.where(known[:, None], term - of_value[place], 0.0)
-        deviations.append(centred * (len(own) / counts.clamp(min=1) / num_values)[place, None])
+        centered = torch.where(known[:, None], term - of_value[place], 0.0)
+        deviations.append(centered * (len(own) / counts.clamp(min=1) / num_values)[place, None])
     return _Mean(stacked(averages, terms.new_zeros(terms.shape[1], 0)), stacked(deviations, terms))
 
 

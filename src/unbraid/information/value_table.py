@@ -38,7 +38,7 @@ class ValueTable:
     weights: Float64[Tensor, " image"]
 
     @classmethod
-    def of(
+    def from_assignments(
         cls,
         assignments: tuple[Int[Tensor, " image"] | Float[Tensor, "image _value"], ...],
         num_images: int,

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from unbraid.codes import Labels
 from unbraid.errors import CodesError
+from unbraid.metrics.intervals import resampled_weights, settled_by_half, spread, wilson
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, prediction_tasks
-from unbraid.metrics.reductions.bootstrap import resampled_weights, settled_by_half, spread, wilson
 from unbraid.metrics.reductions.statistics import Statistics
 
 
@@ -23,7 +23,7 @@ class AttributeVector(Metric):
     better.
 
     Kumar et al., *DIP-VAE*, arXiv:1711.00848v1, table 2: w is the mean of z over training images with the attribute,
-    less the mean over those without (z are the means of the posteriors), and b minimises the hinge loss sum_n max(0, 1
+    less the mean over those without (z are the means of the posteriors), and b minimizes the hinge loss sum_n max(0, 1
     - t_n (w.z_n + b)), t = 1 with the attribute and -1 without. The loss is piecewise linear: b is exact, and the
     middle where an interval is optimal. Of two values the greater is the attribute. Other factors are left out.
     """
@@ -40,7 +40,11 @@ class AttributeVector(Metric):
     fits_predictor: ClassVar[bool] = True
 
     @property
-    def tells_floats_apart(self) -> bool:
+    def is_scale_sensitive(self) -> bool:
+        return True
+
+    @property
+    def treats_floats_as_continuous(self) -> bool:
         return True
 
     @property
@@ -108,7 +112,7 @@ class Attribute:
 
 
 def hinge_interval(scores: Float64[Tensor, " image"], has_attribute: Bool[Tensor, " image"]) -> tuple[float, float]:
-    """Returns the interval of all b that minimise sum_n max(0, 1 - t_n (s_n + b)), t = 1 or -1.
+    """Returns the interval of all b that minimize sum_n max(0, 1 - t_n (s_n + b)), t = 1 or -1.
 
     The slope is minus the number of positives below the first corner b = t - s and rises by one at each corner. So it
     is 0 from the corner of that number, in order, to the next.
@@ -168,4 +172,4 @@ def _interval(
     if error < 1e-12:
         num_images = [len(p if of is None else of.unique()) for p, of in zip(correct, images, strict=True)]
         return wilson(value, min(num_images))
-    return Value.of(value, error, AttributeVector.bounds).interval
+    return Value.from_standard_error(value, error, AttributeVector.bounds).interval

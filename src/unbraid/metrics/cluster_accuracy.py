@@ -55,7 +55,7 @@ class ClusterAccuracy(Metric):
         # What each image adds to the mean over factors, to first order: nothing where the factor is not known.
         added = [factors[k].p * (matched[best[k]][k] - accuracy[best[k], k]) for k in range(len(factors)) if varies[k]]
         error = math.sqrt(float(torch.stack(added).mean(dim=0).square().sum()))
-        value = Value.of(per_factor.nanmean(), error, self.bounds)
+        value = Value.from_standard_error(per_factor.nanmean(), error, self.bounds)
         commonest = torch.stack([factor.commonest() for factor in factors])[varies].mean()
         return Score(
             metric=type(self).__name__,

@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
-from unbraid import sampling
+from unbraid._internal import row_draws
 from unbraid.errors import SpecError
+from unbraid.metrics.intervals import spread
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.reductions import pearson
-from unbraid.metrics.reductions.bootstrap import spread
 from unbraid.metrics.reductions.statistics import Statistics
 
 
@@ -131,10 +131,10 @@ def _draw(statistics: Statistics, seed: int) -> Tensor:
     codes, std = statistics.codes, statistics.codes.std
     if statistics.given_draws is None and std is not None:
         # Not through `posteriors`, which refuse a std of 0: a draw of such a latent is its mean.
-        rows = sampling.images(
+        rows = row_draws.images(
             len(codes), len(codes), seed, "draws/images", None if codes.weights is None else statistics.weights
         ).to(std.device)
-        noise = sampling.normal((len(codes), codes.mean.shape[1]), seed, "draws/noise").to(std.device)
+        noise = row_draws.normal((len(codes), codes.mean.shape[1]), seed, "draws/noise").to(std.device)
         return codes.mean[rows].double() + std[rows].double() * noise
     return statistics.draws(len(codes), seed).z
 
@@ -146,7 +146,7 @@ def _values(correlations: pearson.PearsonCorrelations) -> tuple[Value, dict[str,
         return torch.stack([_mean_off_diagonal(matrix), _max_off_diagonal(matrix)], dim=-1)
 
     numbers, errors = reduce(correlations.matrix), spread(correlations.resampled(reduce))
-    mean, largest = (Value.of(*of, Correlations.bounds) for of in zip(numbers, errors, strict=True))
+    mean, largest = (Value.from_standard_error(*of, Correlations.bounds) for of in zip(numbers, errors, strict=True))
     return mean, {"largest": largest}
 
 

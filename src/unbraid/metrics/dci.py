@@ -13,6 +13,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from unbraid.errors import CodesError, SpecError
+from unbraid.metrics.intervals import resampled_weights, settled_by_half, spread
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.factor_predictors import (
     FittedPredictor,
@@ -24,7 +25,6 @@ from unbraid.metrics.predicting.factor_predictors import (
 )
 from unbraid.metrics.predicting.on_cores import on_cores
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
-from unbraid.metrics.reductions.bootstrap import resampled_weights, settled_by_half, spread
 from unbraid.metrics.reductions.statistics import Statistics
 
 CompletenessAverage = Literal["mean", "weighted"]
@@ -42,8 +42,8 @@ class DCI(Metric):
 
     Eastwood & Williams, *A Framework for the Quantitative Evaluation of Disentangled Representations*, ICLR 2018. A
     predictor of each factor from all latents says how much each latent counts, R_ik; D and C are one minus the
-    entropies of its rows and columns. `predictor`: "lasso" (penalty `alpha`, latents and labels standardised unless
-    `standardise` is False; ordered and continuous factors only), "forest" (10 trees of depth 8) or "boosted_trees" (100
+    entropies of its rows and columns. `predictor`: "lasso" (penalty `alpha`, latents and labels standardized unless
+    `standardize` is False; ordered and continuous factors only), "forest" (10 trees of depth 8) or "boosted_trees" (100
     of depth 3, as in disentanglement_lib; slow). With `regress_unordered` the LASSO and the forest regress factors
     without order too, as the numbers that they are given as. `completeness` is averaged over factors plainly or
     weighted by importance. With `rows="all"` it is fitted on every row, and there is no test error. Parts:
@@ -56,8 +56,8 @@ class DCI(Metric):
     """What predicts a factor from the latents."""
     alpha: float = 0.002
     """Penalty of the LASSO."""
-    standardise: bool = True
-    """Whether latents and labels are standardised for the LASSO."""
+    standardize: bool = True
+    """Whether latents and labels are standardized for the LASSO."""
     completeness: CompletenessAverage = "mean"
     """Whether completeness is averaged over factors plainly or weighted by importance."""
     num_trees: int | None = None
@@ -106,12 +106,12 @@ class DCI(Metric):
         return super().title.replace(self.quantity, lasso, 1)
 
     @property
-    def sees_scale(self) -> bool:
-        # The lasso standardises; trees take the means for float32, and what differs by less than 1e-7 for equal.
+    def is_scale_sensitive(self) -> bool:
+        # The lasso standardizes; trees take the means for float32, and what differs by less than 1e-7 for equal.
         return self.predictor != "lasso"
 
     @property
-    def tells_floats_apart(self) -> bool:
+    def treats_floats_as_continuous(self) -> bool:
         return self.predictor == "boosted_trees"
 
     @property
@@ -126,7 +126,7 @@ class DCI(Metric):
         return PredictorSettings(
             predictor=self.predictor,
             alpha=self.alpha,
-            standardise=self.standardise,
+            standardize=self.standardize,
             num_trees=self.num_trees or _NUM_TREES[self.predictor],
             max_depth=self.max_depth or _MAX_DEPTH[self.predictor],
             regress_unordered=self.regress_unordered,
@@ -255,7 +255,7 @@ class DCI(Metric):
 
     def _settings_that_mattered(self) -> dict[str, object]:
         resolved = self.predictor_settings
-        of_lasso: dict[str, object] = {"alpha": self.alpha, "standardise": self.standardise}
+        of_lasso: dict[str, object] = {"alpha": self.alpha, "standardize": self.standardize}
         of_trees: dict[str, object] = {"num_trees": resolved.num_trees, "max_depth": resolved.max_depth}
         idle = (*of_lasso, *of_trees, *(("num_train", "num_test") if self.rows == "all" else ()))
         others = {name: setting for name, setting in self.settings.items() if name not in idle}

@@ -11,12 +11,16 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from unbraid.errors import SpecError
-from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
+from unbraid.metrics.intervals import resampled_weights, spread
+from unbraid.metrics.metric import OF_MEANS, QUANTILE, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.factor_predictors import Losses
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
 from unbraid.metrics.predicting.probes import Probe, ProbeTraining, trained_probes
-from unbraid.metrics.reductions.bootstrap import resampled_weights, spread
 from unbraid.metrics.reductions.statistics import Statistics
+
+_CONSTANT = "{} do not vary among the training or the test rows: left out."
+_UNREAD = "No probe reads {} better than a constant answer would: explicitness is undefined there, and left out."
+_DOUBTFUL = "No probe reads {} better than a constant answer by more than chance: explicitness means little there."
 
 
 @final
@@ -30,8 +34,9 @@ class DCIES(Metric):
     E = 1 - 2 A / ((k_max - k_min) l_b), where A is the area between the curve of the least loss up to each size and its
     end, over k, the logarithm of the number of parameters. The value is the mean over factors; the part
     "informativeness" is that of 1 - l of the best probe. A factor that does not vary among test rows has no R^2, and
-    one without order that does not vary among training rows no l_b: they are left out of both. Probes are nets with one
-    hidden layer, or linear (0), all trained together. The other letters: D, C and I are those of `DCI`.
+    one without order that does not vary among training rows no l_b: they are left out of both. Where no probe reads a
+    factor better than a constant answer, there is no capacity to measure, and E of that factor is undefined. Probes are
+    nets with one hidden layer, or linear (0), all trained together. The other letters: D, C and I are those of `DCI`.
     """
 
     hidden: tuple[int, ...] = (0, 8, 32, 128)
@@ -88,26 +93,35 @@ class DCIES(Metric):
         resampled = torch.stack(
             [_curve(curve, self._resamples(task)) for curve, task in zip(curves, found.values(), strict=True)], dim=1
         )
-        each = explicitness(losses, sizes.double().log(), guesses)
-        every = explicitness(resampled, sizes.double().log(), guesses)
-        value = Value.of(each.nanmean(), spread(every.nanmean(dim=1)), self.bounds)
+        constants = torch.tensor([_loss_of_a_constant(task) for task in found.values()], dtype=torch.float64)
+        is_read = losses.amin(dim=1) < constants
+        is_sure = losses.amin(dim=1) + QUANTILE * spread(resampled.amin(dim=2)) < constants
+        each = explicitness(losses, sizes.double().log(), guesses).where(is_read, math.nan)
+        every = explicitness(resampled, sizes.double().log(), guesses).where(is_read, math.nan)
+        value = Value.from_standard_error(each.nanmean(), spread(every.nanmean(dim=1)), self.bounds)
         known = torch.where(guesses > 0, guesses, math.nan)
-        best = (torch.minimum(table.amin(dim=-1), known) for table in (losses, resampled))
+        best = [torch.minimum(table.amin(dim=-1), known) for table in (losses, resampled)]
         kept, spreads = (1 - least.nanmean(dim=-1) for least in best)
         names, places = statistics.codes.factor_names, list(found)
-        constant = [names[k] for k, e in zip(places, each, strict=True) if math.isnan(e)]
+        constant = [names[k] for k, loss in zip(places, best[0], strict=True) if math.isnan(loss)]
+        unread, doubtful = (
+            [names[k] for k, counts in zip(places, which, strict=True) if counts and names[k] not in constant]
+            for which in (~is_read, is_read & ~is_sure)
+        )
         table = torch.full((len(tasks), len(self.hidden)), math.nan, dtype=torch.float64)
         table[places] = losses
         return Score(
             metric=type(self).__name__,
             value=value.value,
             interval=value.interval,
-            parts={"informativeness": Value.of(kept, spread(spreads), (0.0, 1.0))},
+            parts={"informativeness": Value.from_standard_error(kept, spread(spreads), (0.0, 1.0))},
             per_factor=dict.fromkeys(names, math.nan) | {names[k]: float(e) for k, e in zip(places, each, strict=True)},
             tables={"loss": table, "log_parameters": sizes.double().log()},
-            notes=(f"{', '.join(constant)} do not vary among the training or the test rows: left out.",)
-            if constant
-            else (),
+            notes=tuple(
+                note.format(", ".join(factors))
+                for note, factors in ((_CONSTANT, constant), (_UNREAD, unread), (_DOUBTFUL, doubtful))
+                if factors
+            ),
             settings=self.settings,
         )
 
@@ -138,3 +152,10 @@ def _curve(
 
 def _loss_of_guessing(task: PredictionTask) -> float:
     return 1.0 if task.ordered else 1 - 1 / len(task.train_labels.unique())
+
+
+def _loss_of_a_constant(task: PredictionTask) -> float:
+    """Returns the loss on the test rows of the mean, or of the value that is most frequent among the training rows."""
+    if task.ordered:
+        return 1.0
+    return float((task.test_labels != task.train_labels.mode().values).double().mean())

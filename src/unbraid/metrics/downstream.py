@@ -13,11 +13,11 @@ from torch import Tensor
 
 from unbraid.errors import SpecError
 from unbraid.metrics.explicitness import value_scores
+from unbraid.metrics.intervals import by_image, error_of_factor_mean
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.factor_predictors import PredictorSettings, fitted_predictor
 from unbraid.metrics.predicting.on_cores import on_cores
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
-from unbraid.metrics.reductions.bootstrap import by_image, error_of_factor_mean
 from unbraid.metrics.reductions.statistics import Statistics
 
 Classifier = Literal["linear", "boosted_trees"]
@@ -30,7 +30,7 @@ class Downstream(Metric):
     `num_train` rows. Higher is better.
 
     Locatello et al., arXiv:1811.12359v4, section 5.5. `classifier`: "linear" is one multinomial regression with C = 1
-    on standardised latents, "boosted_trees" 100 gradient-boosted trees of depth 3. The part "few_rows" is the accuracy
+    on standardized latents, "boosted_trees" 100 gradient-boosted trees of depth 3. The part "few_rows" is the accuracy
     of the same classifier fitted on `num_few` of the rows, "sample_efficiency" the ratio of the two, and "majority" the
     accuracy of naming the most frequent value.
     """
@@ -60,7 +60,7 @@ class Downstream(Metric):
             )
 
     @property
-    def sees_scale(self) -> bool:
+    def is_scale_sensitive(self) -> bool:
         return self.classifier == "boosted_trees"
 
     @property
@@ -80,7 +80,7 @@ class Downstream(Metric):
             right["majority"].append((task.test_labels == task.train_labels.mode().values).double())
         values = {name: _mean(rows) for name, rows in right.items()}
         away = {name: _away(rows, list(found.values())) for name, rows in right.items()}
-        value = Value.of(values["all_rows"], error_of_factor_mean(away["all_rows"]), self.bounds)
+        value = Value.from_standard_error(values["all_rows"], error_of_factor_mean(away["all_rows"]), self.bounds)
         efficiency = _efficiency(values["few_rows"], away["few_rows"], values["all_rows"], away["all_rows"])
         tables = {name: _by_factor(rows, tuple(found), len(tasks)) for name, rows in right.items()}
         fewest = min(len(task.train_labels) for task in found.values())
@@ -89,9 +89,13 @@ class Downstream(Metric):
             value=value.value,
             interval=value.interval,
             parts={
-                "few_rows": Value.of(values["few_rows"], error_of_factor_mean(away["few_rows"]), self.bounds),
+                "few_rows": Value.from_standard_error(
+                    values["few_rows"], error_of_factor_mean(away["few_rows"]), self.bounds
+                ),
                 "sample_efficiency": efficiency,
-                "majority": Value.of(values["majority"], error_of_factor_mean(away["majority"]), self.bounds),
+                "majority": Value.from_standard_error(
+                    values["majority"], error_of_factor_mean(away["majority"]), self.bounds
+                ),
             },
             per_factor=dict(zip(statistics.codes.factor_names, tables["all_rows"].tolist(), strict=True)),
             tables=tables,
@@ -126,7 +130,7 @@ def _efficiency(top: float, few: list[Tensor], bottom: float, many: list[Tensor]
     if bottom == 0:
         return Value(math.nan)
     away = [(f - top / bottom * m) / bottom for f, m in zip(few, many, strict=True)]
-    return Value.of(top / bottom, error_of_factor_mean(away), (0.0, math.inf))
+    return Value.from_standard_error(top / bottom, error_of_factor_mean(away), (0.0, math.inf))
 
 
 def _by_factor(right: list[Tensor], places: tuple[int, ...], num_factors: int) -> Float64[Tensor, " factor"]:

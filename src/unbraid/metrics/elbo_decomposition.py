@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
 from unbraid.codes import Codes, LatentPrior
-from unbraid.information.delta import Averages
+from unbraid.information.delta_method import Averages
 from unbraid.information.posteriors import Draws
 from unbraid.metrics.reductions.sampled_entropies import SampledEntropies, sampled_entropies
 from unbraid.metrics.reductions.statistics import Statistics
@@ -56,7 +56,7 @@ class ELBODecomposition(SampledMetric):
             found = found.with_closed_form("surprise", average, of_images, at_draws)
         else:
             found = found.with_mean_of("surprise", at_draws)
-        if not prior.is_factorised:
+        if not prior.is_factorized:
             at_draws = prior.log_dependence(draws.z)
             if closed:
                 average = statistics.weights @ _dependence(statistics, prior)

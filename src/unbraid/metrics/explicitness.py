@@ -10,12 +10,12 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from unbraid.errors import CodesError
+from unbraid.metrics.intervals import by_image, error_of_factor_mean, settled_by_half
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.convergence import quietly
 from unbraid.metrics.predicting.on_cores import on_cores
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
 from unbraid.metrics.predicting.roc_auc import roc_auc
-from unbraid.metrics.reductions.bootstrap import by_image, error_of_factor_mean, settled_by_half
 from unbraid.metrics.reductions.statistics import Statistics
 
 ValueClassifier = Literal["one_vs_rest", "one_vs_rest_raw", "multinomial"]
@@ -28,14 +28,14 @@ class Explicitness(Metric):
     all latents. Higher is better.
 
     Ridgeway & Mozer, arXiv:1802.05312v2, section 3. `classifier`: "one_vs_rest" fits one regression a value without a
-    penalty (C = 1e10) and ranks by probabilities normalised over the values, as their code and Do & Tran's do;
+    penalty (C = 1e10) and ranks by probabilities normalized over the values, as their code and Do & Tran's do;
     "one_vs_rest_raw" ranks by each regression's own score, under which a value in the middle of a latent's range cannot
-    be told; "multinomial" is one regression with C = 1 on standardised latents, as in disentanglement_lib. Fitted on
+    be told; "multinomial" is one regression with C = 1 on standardized latents, as in disentanglement_lib. Fitted on
     `num_train` rows and scored on `num_test` others. Chance is 0.5.
     """
 
     classifier: ValueClassifier = "one_vs_rest"
-    """One regression a value, ranked by normalised or by raw scores, or one for all values."""
+    """One regression a value, ranked by normalized or by raw scores, or one for all values."""
     num_train: int = 10_000
     """How many rows it is fitted on."""
     num_test: int = 5_000
@@ -70,7 +70,7 @@ class Explicitness(Metric):
             raise CodesError(
                 "Explicitness: no value of any factor occurs in both the training and the test rows. Give more images."
             )
-        value = Value.of(areas.nanmean(), error_of_factor_mean(variances), self.bounds)
+        value = Value.from_standard_error(areas.nanmean(), error_of_factor_mean(variances), self.bounds)
         settled, notes = settled_by_half(value.value, float(halves.nanmean()), value.interval, "training rows")
         if unscored:
             notes = (

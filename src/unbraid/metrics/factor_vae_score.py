@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
-from unbraid import sampling
+from unbraid._internal import row_draws
 from unbraid.errors import SpecError
+from unbraid.metrics.intervals import settled_by_half, wilson
 from unbraid.metrics.metric import OF_MEANS, QUANTILE, Feature, Metric, Score, Value
-from unbraid.metrics.reductions.bootstrap import settled_by_half, wilson
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.reductions.value_groups import (
     check_num_drawn,
@@ -29,7 +29,7 @@ class FactorVAEScore(Metric):
     it. Higher is better.
 
     In each batch of `batch_size` images that share a value of one factor, the variance of each latent's means is
-    divided by its variance over all images; the least votes for the factor. Kim & Mnih, *Disentangling by Factorising*,
+    divided by its variance over all images; the least votes for the factor. Kim & Mnih, *Disentangling by Factorizing*,
     arXiv:1802.05983v3, section 4. Only latents whose means have a std of at least `min_std` take part: a dead latent
     would win every vote (0 / 0). With none alive the score is 0. The interval is that of a share of `num_test` votes,
     drawn with `seed`: it tells nothing of the choice of images.
@@ -70,11 +70,11 @@ class FactorVAEScore(Metric):
             statistics,
             self.num_train,
             self.num_test,
-            lambda groups, number, part: sampling.batches_sharing_a_value(
+            lambda groups, number, part: row_draws.batches_sharing_a_value(
                 groups, number, self.batch_size, self.seed, f"factor_vae_score{part}"
             ),
         )
-        vote = votes(normalised_variances(codes.mean, batches, variance), active) if bool(active.any()) else None
+        vote = votes(normalized_variances(codes.mean, batches, variance), active) if bool(active.any()) else None
         train, test = slice(self.num_train), slice(self.num_train, None)
         table = torch.zeros(codes.mean.shape[1], len(varying), dtype=torch.float64)
         correct, with_half = torch.zeros(self.num_test, dtype=torch.float64), 0.0
@@ -131,7 +131,7 @@ def active_latents(variance: Float64[Tensor, " latent"], min_std: float = 0.05) 
     return (variance.sqrt() >= min_std) & (variance > 0)
 
 
-def normalised_variances(
+def normalized_variances(
     latents: Float[Tensor, "image latent"], batches: Int64[Tensor, "point batch"], variance: Float64[Tensor, " latent"]
 ) -> Float64[Tensor, "point latent"]:
     """Returns the variance of each latent within each batch, over its variance among all images, on the CPU. It is NaN

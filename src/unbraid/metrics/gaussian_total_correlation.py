@@ -14,7 +14,7 @@ from unbraid.metrics.sampled_metric import ANY_LABELS
 
 CovarianceOf = Literal["means", "aggregate"]
 
-# Centred float64 means of equal value are within this share of their size of 0; an eigenvalue of correlations below it
+# Centered float64 means of equal value are within this share of their size of 0; an eigenvalue of correlations below it
 # is rounding, too.
 _ROUNDING = 1e-13
 
@@ -45,14 +45,14 @@ class GaussianTotalCorrelation(Metric):
 
     def measure(self, statistics: Statistics) -> Score:
         weights, mean = statistics.weights, statistics.codes.mean.double()
-        centred = mean - weights @ mean
-        covariance = centred.T @ (weights[:, None] * centred)
+        centered = mean - weights @ mean
+        covariance = centered.T @ (weights[:, None] * centered)
         spread = _Spread.of(statistics) if self.covariance == "aggregate" else None
         if spread is not None:
             covariance = covariance + spread.average(weights)
         alive = covariance.diagonal() > _ROUNDING**2 * (weights @ mean.square())
-        value, error = _total_correlation(covariance, centred, spread, weights, alive)
-        score = Value.of(value, error, self.bounds)
+        value, error = _total_correlation(covariance, centered, spread, weights, alive)
+        score = Value.from_standard_error(value, error, self.bounds)
         dead = (~alive).nonzero()[:, 0].tolist()
         notes = [f"Latents {dead} never vary and are left out."] if dead else []
         notes += ["Some latents are linear functions of others, so it is infinite."] if math.isinf(value) else []
@@ -93,7 +93,7 @@ class _Spread:
 
 def _total_correlation(
     covariance: Float64[Tensor, "latent latent"],
-    centred: Float64[Tensor, "image latent"],
+    centered: Float64[Tensor, "image latent"],
     spread: _Spread | None,
     weights: Float64[Tensor, " image"],
     alive: Bool[Tensor, " latent"],
@@ -112,7 +112,7 @@ def _total_correlation(
     pull = torch.zeros_like(covariance)
     inside = torch.eye(len(scale), dtype=torch.float64, device=scale.device) - torch.linalg.inv(correlation)
     pull[alive.nonzero(), alive.nonzero()[:, 0]] = scale[:, None] * inside * scale
-    influence = 0.5 * ((centred @ pull) * centred).sum(dim=1)
+    influence = 0.5 * ((centered @ pull) * centered).sum(dim=1)
     if spread is not None:
         influence = influence + 0.5 * spread.against(pull)
     error = (weights * (influence - weights @ influence)).square().sum().sqrt()

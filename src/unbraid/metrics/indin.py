@@ -16,7 +16,7 @@ class INDIN(WeightedSeparation):
 
     Do & Tran, arXiv:1908.09961v4, section 3.2. Higher is better. Equal to SEPIN where latents are independent given the
     image, draw by draw; elsewhere less by I(z_i, z_not_i | x). Parts "INDIN@k" are means of the k largest. An
-    information is clipped at 0 inside rho only; their code clips everywhere. `normalise_bins` divides INDIN_i by H(z_i)
+    information is clipped at 0 inside rho only; their code clips everywhere. `normalize_bins` divides INDIN_i by H(z_i)
     in so many bins from -4 to 4, whose own error the interval leaves out.
     """
 

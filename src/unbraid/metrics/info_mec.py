@@ -13,13 +13,13 @@ from torch import Tensor
 
 from unbraid.errors import SpecError
 from unbraid.information.latent_information import LatentInformation
-from unbraid.metrics.estimators import Estimator, Exact, GroupNeighbours, Levels
+from unbraid.metrics.estimators import Estimator, Exact, GroupNeighbors, Levels
 from unbraid.metrics.information_metric import information_score
+from unbraid.metrics.intervals import by_image, error_of_factor_mean
 from unbraid.metrics.metric import OF_MEANS, Feature, Interval, Metric, Score, Value
 from unbraid.metrics.predicting.log_losses import log_losses
 from unbraid.metrics.predicting.on_cores import on_cores
 from unbraid.metrics.predicting.prediction_tasks import check_classes, prediction_tasks
-from unbraid.metrics.reductions.bootstrap import by_image, error_of_factor_mean
 from unbraid.metrics.reductions.gaps import mean_over_factors, varies
 from unbraid.metrics.reductions.statistics import Statistics
 
@@ -46,7 +46,7 @@ class InfoMEC(Metric):
     `threshold` nats of some factor ("information"), or if its means span more than a twentieth of the widest range.
     `explicitness`: on other rows than it was fitted on ("held_out"), or on the same without a penalty and with balanced
     classes ("in_sample"), as the authors' code has it: then h_0 is the logarithm of the number of values. With
-    `Levels()` latents are quantised, as in the authors' code for such: one counts by "range" if it has two levels or
+    `Levels()` latents are quantized, as in the authors' code for such: one counts by "range" if it has two levels or
     more, and the regression reads a column of 0 and 1 for each level.
     """
 
@@ -76,8 +76,8 @@ class InfoMEC(Metric):
         super().__post_init__()
         if not 0 <= self.threshold < math.inf:
             raise SpecError(f"InfoMEC: threshold is {self.threshold}; expected nats, 0 or more (0.01 is usual).")
-        if self.active == "range" and isinstance(self.estimator, GroupNeighbours):
-            raise SpecError("InfoMEC: active='range' is of single latents, and GroupNeighbours() sees groups. Drop it.")
+        if self.active == "range" and isinstance(self.estimator, GroupNeighbors):
+            raise SpecError("InfoMEC: active='range' is of single latents, and GroupNeighbors() sees groups. Drop it.")
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -131,7 +131,7 @@ class InfoMEC(Metric):
             "compactness": compactness.mean(),
             "per_factor": torch.full_like(entropy, torch.nan).masked_scatter(defined, compactness),
             "per_latent": torch.where(active, modularity, torch.nan),
-            "normalised_information": full.masked_scatter(defined.expand(full.shape), share),
+            "normalized_information": full.masked_scatter(defined.expand(full.shape), share),
         }
 
     def _explicitness(self, statistics: Statistics) -> tuple[Value, Float64[Tensor, " factor"], tuple[str, ...]]:
@@ -159,7 +159,9 @@ class InfoMEC(Metric):
             found[k] = 1 - h / null
             images = None if task.test_images is None else task.test_images[losses.seen]
             influences.append(by_image((h / null * losses.null - losses.fitted) / null, images))
-        value = Value.of(mean_over_factors(found, ~found.isnan()), error_of_factor_mean(influences), (-math.inf, 1.0))
+        value = Value.from_standard_error(
+            mean_over_factors(found, ~found.isnan()), error_of_factor_mean(influences), (-math.inf, 1.0)
+        )
         told = {
             f"InfoE leaves out test rows of {', '.join(unseen)}, whose values are in no training row.": unseen,
             f"InfoE leaves out {', '.join(left_out)}: no value of a test row is in the training rows, or these have "

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from unbraid.errors import SpecError
-from unbraid.information.delta import standard_error
+from unbraid.information.delta_method import standard_error
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Exact
 from unbraid.metrics.estimators.estimator import settled
@@ -31,7 +31,7 @@ class InformationMetric(Metric):
     # Whether a factor's entropy is divided by, which a continuous factor has not.
     needs_factor_entropy: ClassVar[bool] = True
     # The note of a score that is NaN.
-    why_undefined: ClassVar[str] = "Undefined: the estimator finds no number for these codes. Try Quantised()."
+    why_undefined: ClassVar[str] = "Undefined: the estimator finds no number for these codes. Try Quantized()."
 
     estimator: Estimator = Exact()  # noqa: RUF009 (frozen)
     """How information is estimated."""
@@ -59,7 +59,7 @@ class InformationMetric(Metric):
 
     @property
     @final
-    def tells_floats_apart(self) -> bool:
+    def treats_floats_as_continuous(self) -> bool:
         return "continuous factors" in self.accepts
 
     @property
@@ -103,13 +103,13 @@ def information_score(
     """Returns the score whose numbers are functions of information, with intervals by the delta method, and whether a
     finer estimate would have moved it. The parts that are `shares` lie between 0 and 1, and so do their intervals.
 
-    Nearest neighbours may find less than nothing, or more than there is. What leaves the limits is put back to them. A
+    Nearest neighbors may find less than nothing, or more than there is. What leaves the limits is put back to them. A
     number has no interval where clipping decides on it, and a note says so.
     """
     information = estimator.information(statistics)
     found = numbers(information)
-    by_neighbours = not estimator.has_entropies
-    found = _within_limits(found, limits, shares) if by_neighbours else found
+    by_neighbors = not estimator.has_entropies
+    found = _within_limits(found, limits, shares) if by_neighbors else found
     scalars = [key for key, number in found.items() if number.ndim == 0]
 
     def stacked(averages: Mapping[str, Tensor]) -> Tensor:
@@ -119,9 +119,9 @@ def information_score(
     # The errors of images and of draws are independent.
     each = [standard_error(stacked, vars(information), *rows) for rows in estimator.deviations(statistics)]
     errors = dict(zip(scalars, torch.stack(each).square().sum(dim=0).sqrt().tolist(), strict=True))
-    clipped = _decided_by_clipping(information, numbers, errors) if by_neighbours else []
+    clipped = _decided_by_clipping(information, numbers, errors) if by_neighbors else []
     errors |= dict.fromkeys(clipped, math.nan)
-    value = Value.of(found["value"], errors["value"], limits)
+    value = Value.from_standard_error(found["value"], errors["value"], limits)
     is_settled, notes = settled(value, estimator.change(lambda finer: float(numbers(finer)["value"]), statistics))
     score = score_of(
         name,
@@ -170,5 +170,5 @@ def check_entropies(name: str, estimator: Estimator) -> None:
     if not estimator.has_entropies:
         raise SpecError(
             f"{name} reads entropies of latents, and {type(estimator).__name__} finds mutual information alone. Use "
-            "Exact(), Sampled(), Quantised() or MeansHistogram()."
+            "Exact(), Sampled(), Quantized() or MeansHistogram()."
         )

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from unbraid.errors import SpecError
-from unbraid.information.delta import standard_error
+from unbraid.information.delta_method import standard_error
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Exact
 from unbraid.metrics.information_metric import check_entropies

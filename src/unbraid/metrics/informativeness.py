@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from unbraid.errors import SpecError
-from unbraid.information.delta import Averages
+from unbraid.information.delta_method import Averages
 from unbraid.information.exact_joint import MAX_JOINT_IMAGES, exact_joint_entropy
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Sampled
@@ -28,11 +28,11 @@ _ONE_AT_A_TIME = "The exact estimator sees one latent at a time: the value is th
 @dataclass(frozen=True)
 class Informativeness(Metric):
     """I(x, z) = H(z) - H(z | x) and, latent by latent, I(x, z_i) = H(z_i) - H(z_i | x), in nats. Neither good nor bad:
-    noise may be memorised.
+    noise may be memorized.
 
     Do & Tran, arXiv:1908.09961v4, section 3.1. `estimator` decides what the value is. `Sampled()`: I(x, z) of all
     latents together (see `SampledMetric` for `conditional`, `SeparationMetric` for `density_floor`). With bins
-    (`Quantised()`): the mean over latents of I(x, z_i) / log B in B bins, from 0 to 1. `Exact()`: the mean over latents
+    (`Quantized()`): the mean over latents of I(x, z_i) / log B in B bins, from 0 to 1. `Exact()`: the mean over latents
     of I(x, z_i), by quadrature; with one or two latents and at most 1,000 images also the part "joint", I(x, z).
     """
 
@@ -121,7 +121,7 @@ class Informativeness(Metric):
         joint = exact_joint_entropy(statistics.posteriors) - statistics.posteriors.entropy().joint
         entropies = sampled_entropies(statistics, Sampled(), "analytic")
         error = entropies.standard_error_of_images(lambda averages: averages["joint"] - averages["joint_given_image"])
-        return Value.of(joint, error)
+        return Value.from_standard_error(joint, error)
 
 
 def _share(part: Tensor, whole: Tensor) -> Tensor:

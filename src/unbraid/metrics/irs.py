@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
-from unbraid import sampling
+from unbraid._internal import row_draws
 from unbraid.errors import SpecError
+from unbraid.metrics.intervals import settled_by_half, spread
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
-from unbraid.metrics.reductions.bootstrap import settled_by_half, spread
 from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS, Statistics
 
 ValueWeights = Literal["frequency", "uniform"]
@@ -63,7 +63,7 @@ class IRS(Metric):
         # An image that is never drawn has no say in what the largest deviation is.
         every = torch.arange(len(codes), device=codes.mean.device) if counts is None else counts.nonzero()[:, 0]
         # Latent by image: each latent is sorted by itself, and lies in one piece.
-        z, unit = _normalised(codes.mean[every].double().T.contiguous())
+        z, unit = _normalized(codes.mean[every].double().T.contiguous())
         factors = [
             f.assignment()[every] if varies else None
             for f, varies in zip(codes.factors, statistics.varies, strict=True)
@@ -71,8 +71,8 @@ class IRS(Metric):
         images = _Images(z, unit, factors, None if counts is None else counts[every])
         robustness = self._robustness(images, torch.arange(len(every), device=z.device)[None])
         resampled = self._robustness(images, _resampled_rows(len(every)).to(z.device))
-        value = Value.of(robustness.value[0], spread(resampled.value), self.bounds)
-        half = sampling.permuted_rows(len(every), 0, "irs/half")[: max(1, len(every) // 2)].to(z.device)
+        value = Value.from_standard_error(robustness.value[0], spread(resampled.value), self.bounds)
+        half = row_draws.permuted_rows(len(every), 0, "irs/half")[: max(1, len(every) // 2)].to(z.device)
         with_half = self._robustness(images, half[None])
         settled, notes = settled_by_half(value.value, float(with_half.value), value.interval, "images")
         still = (~robustness.active[:, 0]).nonzero()[:, 0].tolist()
@@ -82,7 +82,11 @@ class IRS(Metric):
             metric=type(self).__name__,
             value=value.value,
             interval=value.interval,
-            parts={"unweighted": Value.of(robustness.unweighted[0], spread(resampled.unweighted), self.bounds)},
+            parts={
+                "unweighted": Value.from_standard_error(
+                    robustness.unweighted[0], spread(resampled.unweighted), self.bounds
+                )
+            },
             per_latent=tuple(robustness.per_latent[:, 0].tolist()),
             tables={"irs": robustness.matrix[:, 0], "max_deviation": robustness.max_deviation[:, 0]},
             settled=settled,
@@ -189,7 +193,7 @@ class _Robustness:
         return torch.where(total > 0, averages, 0.0)
 
 
-def _normalised(
+def _normalized(
     z: Float64[Tensor, "latent image"],
 ) -> tuple[Float64[Tensor, "latent image"], Float64[Tensor, " latent"]]:
     """Returns each latent from 0 to 1, and its range in the units given; 0 everywhere for one that never varies.
@@ -204,9 +208,9 @@ def _resampled_rows(num_images: int) -> Int64[Tensor, "resample row"]:
     """Returns images drawn with replacement from some of them. They are not drawn from all: neither the largest
     deviation nor its scatter settles as averages do.
     """
-    some = sampling.permuted_rows(num_images, 0, "irs/rows")[:MAX_INFLUENCE_ROWS]
+    some = row_draws.permuted_rows(num_images, 0, "irs/rows")[:MAX_INFLUENCE_ROWS]
     places = (
-        (sampling.uniform((_NUM_RESAMPLES, len(some)), 0, "irs/resamples") * len(some)).long().clamp(max=len(some) - 1)
+        (row_draws.uniform((_NUM_RESAMPLES, len(some)), 0, "irs/resamples") * len(some)).long().clamp(max=len(some) - 1)
     )
     return some[places]
 

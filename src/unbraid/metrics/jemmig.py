@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from unbraid.information.latent_information import LatentInformation
-from unbraid.metrics.estimators import Estimator, Quantised
+from unbraid.metrics.estimators import Estimator, Quantized
 from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
 from unbraid.metrics.reductions.gaps import mean_over_factors, top_two, varies, where_defined
@@ -21,17 +21,17 @@ class JEMMIG(InformationMetric):
     about factor k. Lower is better.
 
     Do & Tran, arXiv:1908.09961v4, section 3.3 and appendix A.12, eq. 17, with B bins. 0 if one latent, and no other,
-    names the factor and says nothing else. The part "unnormalised" is the mean without the division, in nats, as is the
+    names the factor and says nothing else. The part "unnormalized" is the mean without the division, in nats, as is the
     table "jemmig", by factor.
 
     Estimators without bins (`Exact`, `Sampled`) have differential entropies, for which there is no such bound. Then the
-    value itself is the unnormalised one: in nats, of any sign.
+    value itself is the unnormalized one: in nats, of any sign.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
     higher_is_better: ClassVar[bool | None] = False
 
-    estimator: Estimator = Quantised()  # noqa: RUF009 (frozen)
+    estimator: Estimator = Quantized()  # noqa: RUF009 (frozen)
     """How information is estimated."""
 
     @property
@@ -54,7 +54,7 @@ class JEMMIG(InformationMetric):
             per_factor = raw / torch.where(defined, most, 1.0)
         return {
             "value": mean_over_factors(per_factor, defined),
-            "unnormalised": mean_over_factors(raw, defined),
+            "unnormalized": mean_over_factors(raw, defined),
             "per_factor": per_factor,
             "jemmig": raw,
         }

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from unbraid.errors import SpecError
-from unbraid.information.delta import Averages
+from unbraid.information.delta_method import Averages
 from unbraid.metrics.reductions.sampled_entropies import SampledEntropies, sampled_entropies
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sampled_metric import SampledMetric

@@ -10,19 +10,19 @@ import torch
 from jaxtyping import Float64, Int64, Shaped
 from torch import Tensor
 
-from unbraid import sampling
+from unbraid._internal import row_draws
 from unbraid.codes import Labels
 from unbraid.errors import CodesError
+from unbraid.metrics.intervals import resampled_weights, spread
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.label_numbers import label_numbers
-from unbraid.metrics.reductions.bootstrap import resampled_weights, spread
-from unbraid.metrics.reductions.pearson import Unordered, has_order, standardised
+from unbraid.metrics.reductions.pearson import Unordered, has_order, standardized
 from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS, Statistics, unseen_note
 
 Correlation = Literal["pearson", "spearman"]
 Matching = Literal["strong", "weak"]
 
-# A direction in which standardised columns vary less than this share of the widest one is rounding.
+# A direction in which standardized columns vary less than this share of the widest one is rounding.
 _ROUNDING = 1e-10
 # Canonical variates, of variance 1, that are closer than this are equal but for rounding.
 _TIED = 1e-8
@@ -71,7 +71,7 @@ class MCC(Metric):
         as_ranks = self.correlation == "spearman" and self.matching == "strong"
         columns = _Columns.of(codes.mean, [codes.factors[k] for k in places], as_ranks=as_ranks)
         found = self._numbers(columns, statistics.weights)
-        value = Value.of(found["value"], self._error(columns, statistics.weights), self.bounds)
+        value = Value.from_standard_error(found["value"], self._error(columns, statistics.weights), self.bounds)
         per_factor = {}
         if self.matching == "strong":
             per_factor = dict.fromkeys(codes.factor_names, math.nan)
@@ -106,7 +106,7 @@ class MCC(Metric):
 
     def _error(self, columns: "_Columns", weights: Float64[Tensor, " image"]) -> float:
         """Returns the standard error, from resampled images: some thousands of them stand for all."""
-        rows = sampling.permuted_rows(len(weights), 0, "mcc")[:MAX_INFLUENCE_ROWS].to(weights.device)
+        rows = row_draws.permuted_rows(len(weights), 0, "mcc")[:MAX_INFLUENCE_ROWS].to(weights.device)
         some, p = columns.rows(rows), weights[rows]
         values = [
             self._numbers(some, share * p / (share @ p))["value"]
@@ -191,12 +191,12 @@ def _tied(columns: Float64[Tensor, "image column"]) -> Int64[Tensor, "image colu
 def _scaled(
     columns: Shaped[Tensor, "image column"], weights: Float64[Tensor, " image"]
 ) -> Float64[Tensor, "image column"]:
-    """Returns the columns standardised; of places, their ranks, where equal numbers share the middle of their ranks."""
+    """Returns the columns standardized; of places, their ranks, where equal numbers share the middle of their ranks."""
     if columns.is_floating_point():
-        return standardised(columns, weights)
+        return standardized(columns, weights)
     masses = weights.new_zeros(int(columns.max()) + 1, columns.shape[1])
     masses.scatter_add_(0, columns, weights[:, None].expand(columns.shape))
-    return standardised((masses.cumsum(dim=0) - masses / 2).gather(0, columns), weights)
+    return standardized((masses.cumsum(dim=0) - masses / 2).gather(0, columns), weights)
 
 
 def _whitened(

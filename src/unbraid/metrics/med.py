@@ -52,7 +52,7 @@ class MED(InformationMetric):
         table = information.mutual_information[:, defined].clamp(min=_LEAST)
         # A factor of which nothing is said is shared by all latents alike.
         share = table / table.sum(dim=0)
-        # A latent that says nothing favours no factor: by its shares it would favour the one that is known least.
+        # A latent that says nothing favors no factor: by its shares it would favor the one that is known least.
         says_nothing = (table <= _LEAST).all(dim=1)
         of_latents = torch.where(says_nothing, 0.0, disentanglement_of_latents(share.detach()))
         chosen = self._chosen(share.detach(), of_latents)

@@ -3,21 +3,22 @@
 import logging
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, final
 
+import torch
 from torch import Tensor
 
-from unbraid.arrays import same_content, shown
+from unbraid._internal.arrays import same_content, shown
 from unbraid.codes import Codes, Labels
+from unbraid.config import Config, text_of
+from unbraid.config.text import split
 from unbraid.errors import CodesError
 from unbraid.metrics.code_numbers import check_magnitude, whole_floats
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.settings import check_sizes, settings_of
-from unbraid.recipes import Recipe, text_of
-from unbraid.recipes.text import split
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,13 @@ _OWN_VALUES = (
     "nothing."
 )
 
+_FEW_IMAGES = (
+    "{}. With fewer than {} images, chance alone can bring a score near its best or its worst. Give more images."
+)
+_LEAST_IMAGES = 10
+# Means that spread less are small beside the penalty of a classifier.
+_SMALL_STD = 0.1
+
 # A value that is so little beyond its bounds is beyond them by rounding.
 _ROUNDING = 1e-9
 # 95 % of a normal distribution lies within so many standard deviations.
@@ -65,7 +73,7 @@ class Value:
     interval: Interval | None = None
 
     @classmethod
-    def of(
+    def from_standard_error(
         cls, value: float | Tensor, standard_error: float | Tensor, bounds: Interval = (-math.inf, math.inf)
     ) -> "Value":
         """Returns the value with an interval of 1.96 standard errors on either side, cut at the bounds. A value that
@@ -95,7 +103,7 @@ class Score:
     "mutual_information" is latent by factor, in nats. `settled` is False where more bins or samples would move the
     value by more than its interval says, and None where there is nothing to refine. `notes` are sentences to know
     before the number is quoted. `scoring` is which codes were scored and how, in what differs from the default
-    (`unbraid.evaluation.Scoring.changes`): a score is of the same question as another if metric, settings and scoring
+    (`Scoring.changes`): a score is of the same question as another if metric, settings and scoring
     are the same.
     """
 
@@ -138,7 +146,7 @@ def score_of(
         metric=name,
         value=value.value,
         interval=value.interval,
-        parts={key: Value.of(numbers[key], error) for key, error in errors.items() if key != "value"},
+        parts={key: Value.from_standard_error(numbers[key], error) for key, error in errors.items() if key != "value"},
         per_factor={} if by_factor is None else dict(zip(factor_names, by_factor.tolist(), strict=True)),
         per_latent=() if by_latent is None else tuple(by_latent.tolist()),
         tables=vectors,
@@ -147,7 +155,7 @@ def score_of(
 
 
 @dataclass(frozen=True)
-class Metric(Recipe, ABC):
+class Metric(Config, ABC):
     """A function of codes. Its settings are its fields, so a score can say how it was computed.
 
     `higher_is_better` is None for a quantity that is neither good nor bad. `needs_factors` is False for a metric that
@@ -181,14 +189,14 @@ class Metric(Recipe, ABC):
         """Returns what the codes may have beyond means, stds and a full set of discrete labels."""
 
     @property
-    def sees_scale(self) -> bool:
+    def is_scale_sensitive(self) -> bool:
         """Returns whether moving or scaling latents changes the score, because a classifier sees their means as they
         are.
         """
         return False
 
     @property
-    def tells_floats_apart(self) -> bool:
+    def treats_floats_as_continuous(self) -> bool:
         """Returns whether a factor scores otherwise as floats, which are measurements, than as integers, which are
         values.
         """
@@ -225,20 +233,26 @@ class Metric(Recipe, ABC):
         check_magnitude(statistics.codes)
         constant = _constant_factors(name, statistics) if self.needs_factors else []
         score = self.measure(statistics)
-        if self.sees_scale or (self.needs_factors and "means without std" in self.accepts):
-            notes = _scale_notes(statistics.codes, sees_scale=self.sees_scale)
+        if self.is_scale_sensitive or (self.needs_factors and "means without std" in self.accepts):
+            notes = _scale_notes(statistics.codes, is_scale_sensitive=self.is_scale_sensitive)
             score = replace(score, notes=(*score.notes, *notes))
-        if self.tells_floats_apart and (whole := whole_floats(statistics.codes)):
+        if self.treats_floats_as_continuous and (whole := whole_floats(statistics.codes)):
             score = replace(score, notes=(*score.notes, _WHOLE_FLOATS.format(", ".join(whole))))
-        if self.groups_by_value and statistics.singled_out:
-            score = replace(score, notes=(*score.notes, _OWN_VALUES.format(", ".join(statistics.singled_out))))
+        if (self.needs_factors or math.isfinite(self.bounds[1])) and (
+            few := _few_images(statistics.codes, statistics.codes.factors if self.needs_factors else ())
+        ):
+            score = replace(score, notes=(*score.notes, few))
+        if self.groups_by_value and statistics.factors_unique_per_image:
+            score = replace(
+                score, notes=(*score.notes, _OWN_VALUES.format(", ".join(statistics.factors_unique_per_image)))
+            )
         if not constant:
             return score
         return replace(score, notes=(*score.notes, ", ".join(constant) + UNDEFINED))
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Returns every setting by name. A recipe among them is told by its name, and its own settings follow."""
+        """Returns every setting by name. A config among them is told by its name, and its own settings follow."""
         return settings_of(self)
 
 
@@ -254,8 +268,8 @@ ADVICE: dict[Feature, str] = {
     "missing labels": "Keep the images in which the factor is known.",
     "weights": "Leave them out, or draw images from them first.",
     "means without std": "Give std or log_var. For a deterministic encoder, a metric with an estimator takes "
-    "MeansHistogram() or Neighbours(), or a std of 0 and Quantised().",
-    "draws without densities": "Give mean and std, or use Quantised(), which counts draws.",
+    "MeansHistogram() or Neighbors(), or a std of 0 and Quantized().",
+    "draws without densities": "Give mean and std, or use Quantized(), which counts draws.",
     "correlated posteriors": "Give the std of each latent in place of the covariance.",
     "discrete latents": "Ask for discrete='columns', which shows their probabilities, or discrete='left_out' "
     "(--discrete on the command line).",
@@ -293,7 +307,16 @@ def features(codes: Codes) -> dict[Feature, str]:
     return found
 
 
-def _scale_notes(codes: Codes, *, sees_scale: bool) -> tuple[str, ...]:
+def _few_images(codes: Codes, factors: Sequence[Labels]) -> str:
+    """Returns a note if the codes, or the labels of a factor, are of too few images to score."""
+    counted = codes.mean.new_ones(len(codes), dtype=torch.bool) if codes.weights is None else codes.weights > 0
+    numbers = {"These codes are of {} images": int(counted.sum())}
+    numbers |= {f"{labels.name} is known in {{}} images": int((counted & labels.is_known).sum()) for labels in factors}
+    what, least = min(numbers.items(), key=lambda number: number[1])
+    return "" if least >= _LEAST_IMAGES or least == 0 else _FEW_IMAGES.format(what.format(least), _LEAST_IMAGES)
+
+
+def _scale_notes(codes: Codes, *, is_scale_sensitive: bool) -> tuple[str, ...]:
     """Returns what to know of means whose offset or scale hides what they hold."""
     if codes.mean.shape[1] == 0:
         return ()
@@ -303,13 +326,13 @@ def _scale_notes(codes: Codes, *, sees_scale: bool) -> tuple[str, ...]:
         return (f"The means of no latent vary. {codes.mean.dtype} may have rounded away how they did.",)
     far = ((offset > 10) & (offset > 100 * std)).nonzero()[:, 0].tolist()
     notes = []
-    if sees_scale and far:
+    if is_scale_sensitive and far:
         notes.append(
             f"The means of latents [{shown(far, most=20)}] lie around {float(offset[far[0]]):.2g} with a std of "
             f"{float(std[far[0]]):.2g}: so far from 0 the classifier may not see them vary. Subtract the mean of each "
             "latent first."
         )
-    if sees_scale and float(std.max()) < 0.01:
+    if is_scale_sensitive and float(std.max()) < _SMALL_STD:
         notes.append(
             f"No latent's means have a std above {float(std.max()):.2g}: the classifier may not see them vary. If the "
             "scale of the latents has no meaning, divide them by their std first."

@@ -50,12 +50,12 @@ class MIG(InformationMetric):
         return self.bounds if self.value_weights == "frequency" else (0.0, torch.inf)
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
-        table, normaliser = information.mutual_information, information.factor_entropy
-        defined = varies(normaliser)
+        table, normalizer = information.mutual_information, information.factor_entropy
+        defined = varies(normalizer)
         if self.value_weights == "uniform":
             # H(z_j) over the images in which factor k is known is I + H(z_j, v_k) - H(v_k).
             table = table + information.joint_entropy - information.factor_entropy - information.entropy_given_value
-            normaliser = information.num_values.log()
+            normalizer = information.num_values.log()
         # Clipped before the gap, as in Chen et al.'s code: below zero there is only rounding and sampling noise.
-        gaps = where_defined(top_two(table.clamp(min=0)).gap / torch.where(defined, normaliser, 1.0), defined)
+        gaps = where_defined(top_two(table.clamp(min=0)).gap / torch.where(defined, normalizer, 1.0), defined)
         return {"value": mean_over_factors(gaps, defined), "per_factor": gaps}

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from unbraid.errors import SpecError
 from unbraid.information.latent_information import entropy
-from unbraid.information.quantised import Bins, own_bin
-from unbraid.metrics.estimators import Quantised
+from unbraid.information.quantized import Bins, own_bin
+from unbraid.metrics.estimators import Quantized
 from unbraid.metrics.estimators.estimator import settled
 from unbraid.metrics.metric import Feature, Metric, Score, Value
 from unbraid.metrics.reductions.statistics import Statistics
@@ -35,14 +35,14 @@ class MISJED(Metric):
     Do & Tran, arXiv:1908.09961v4, section 3.2 ("mutual information sums joint entropy difference"). H(z_i) is that of
     the aggregate posterior in the bins of `estimator`, the joint entropy that of the posteriors' means; their Table 5
     has 50 bins. Not a mutual information: wide posteriors raise it, and nothing keeps it above 0. The tables hold the
-    whole matrix, in nats and normalised, with the diagonal that the formula gives.
+    whole matrix, in nats and normalized, with the diagonal that the formula gives.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
     higher_is_better: ClassVar[bool | None] = False
     needs_factors: ClassVar[bool] = False
 
-    estimator: Quantised = Quantised()  # noqa: RUF009 (frozen)
+    estimator: Quantized = Quantized()  # noqa: RUF009 (frozen)
     """How information is estimated."""
 
     def __post_init__(self) -> None:
@@ -66,13 +66,13 @@ class MISJED(Metric):
             value, is_settled = Value(math.nan), None
         else:
             error = _standard_error(statistics, self.estimator, pairs) / _scale(self.estimator)
-            value = Value.of(_mean(table, pairs) / _scale(self.estimator), error, self.bounds)
+            value = Value.from_standard_error(_mean(table, pairs) / _scale(self.estimator), error, self.bounds)
             is_settled, notes = settled(value, self._change(statistics, pairs))
         score = Score(
             metric="MISJED",
             value=value.value,
             interval=value.interval,
-            tables={"misjed": table, "misjed_normalised": table / _scale(self.estimator)},
+            tables={"misjed": table, "misjed_normalized": table / _scale(self.estimator)},
             settled=is_settled,
             notes=notes,
             settings=self.settings,
@@ -86,7 +86,7 @@ class MISJED(Metric):
         return after - before, f"{finer.num_bins} bins in place of {self.estimator.num_bins}"
 
 
-def _scale(estimator: Quantised) -> float:
+def _scale(estimator: Quantized) -> float:
     return 2 * math.log(estimator.num_bins)
 
 
@@ -95,7 +95,7 @@ def _mean(table: Float64[Tensor, "latent latent"], pairs: Sequence[tuple[int, in
     return float(table[list(first), list(second)].mean())
 
 
-def _table(statistics: Statistics, estimator: Quantised) -> Float64[Tensor, "latent latent"]:
+def _table(statistics: Statistics, estimator: Quantized) -> Float64[Tensor, "latent latent"]:
     """Returns H(z_i) + H(z_j) - H(mean_i, mean_j), in nats."""
     alone = entropy(estimator.sums(statistics).marginal)
     bins = estimator.bins
@@ -129,7 +129,7 @@ def _histogram(
     return counts.double() / counts.sum(), cells
 
 
-def _standard_error(statistics: Statistics, estimator: Quantised, pairs: Sequence[tuple[int, int]]) -> float:
+def _standard_error(statistics: Statistics, estimator: Quantized, pairs: Sequence[tuple[int, int]]) -> float:
     """Returns the standard error of the mean over pairs, by the influence functions of the entropies: -log Q(own bin) -
     H for each image.
     """

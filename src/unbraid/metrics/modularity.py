@@ -8,7 +8,7 @@ from torch import Tensor
 
 from unbraid.errors import SpecError
 from unbraid.information.latent_information import LatentInformation
-from unbraid.metrics.estimators import Estimator, Quantised
+from unbraid.metrics.estimators import Estimator, Quantized
 from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
 from unbraid.metrics.reductions.gaps import varies
@@ -41,7 +41,7 @@ class Modularity(InformationMetric):
         "Modularity compares factors, and only one varies in these codes, or every latent was left out: undefined."
     )
 
-    estimator: Estimator = Quantised()  # noqa: RUF009 (frozen)
+    estimator: Estimator = Quantized()  # noqa: RUF009 (frozen)
     """How information is estimated."""
     uninformative: Uninformative = "zero"
     """What a latent counts that tells of no factor: zero, nothing (left_out), or what Do & Tran's code makes of it

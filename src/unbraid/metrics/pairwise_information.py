@@ -10,7 +10,7 @@ from torch import Tensor
 
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
-from unbraid.information.delta import Averages
+from unbraid.information.delta_method import Averages
 from unbraid.metrics.reductions.sampled_entropies import SampledEntropies
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.separation_metric import SeparationMetric

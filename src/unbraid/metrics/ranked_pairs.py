@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
 from unbraid.errors import CodesError
-from unbraid.metrics.estimators import Quantised
+from unbraid.metrics.estimators import Quantized
 from unbraid.metrics.informativeness import Informativeness
 from unbraid.metrics.metric import Feature, Interval, Metric, Score, Value
 from unbraid.metrics.misjed import MISJED
@@ -31,7 +31,7 @@ class RankedPairs(Metric):
     needs_factors: ClassVar[bool] = False
     by_name_only: ClassVar[bool] = True
 
-    estimator: Quantised = Quantised()  # noqa: RUF009 (frozen)
+    estimator: Quantized = Quantized()  # noqa: RUF009 (frozen)
     """How information is estimated."""
 
     @property

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from unbraid.information.latent_information import LatentInformation
-from unbraid.metrics.estimators import Estimator, Quantised
+from unbraid.metrics.estimators import Estimator, Quantized
 from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
 from unbraid.metrics.reductions.gaps import mean_over_factors, top_two, varies, where_defined
@@ -19,13 +19,13 @@ class RMIG(InformationMetric):
     """RMIG = mean_k (I(z_a; y_k) - I(z_b; y_k)) / H(y_k), where latents a and b say most about factor k. Higher is
     better, at most 1.
 
-    Do & Tran, arXiv:1908.09961v4, section 3.3, eq. 10, read through 100 bins by default. The part "unnormalised" is the
+    Do & Tran, arXiv:1908.09961v4, section 3.3, eq. 10, read through 100 bins by default. The part "unnormalized" is the
     mean gap in nats, as is the table "gap", by factor. With the same estimator it is MIG without MIG's clipping at 0.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
 
-    estimator: Estimator = Quantised()  # noqa: RUF009 (frozen)
+    estimator: Estimator = Quantized()  # noqa: RUF009 (frozen)
     """How information is estimated."""
 
     @property
@@ -35,10 +35,10 @@ class RMIG(InformationMetric):
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined = varies(information.factor_entropy)
         gap = where_defined(top_two(information.mutual_information).gap, defined)
-        normalised = gap / torch.where(defined, information.factor_entropy, 1.0)
+        normalized = gap / torch.where(defined, information.factor_entropy, 1.0)
         return {
-            "value": mean_over_factors(normalised, defined),
-            "unnormalised": mean_over_factors(gap, defined),
-            "per_factor": normalised,
+            "value": mean_over_factors(normalized, defined),
+            "unnormalized": mean_over_factors(gap, defined),
+            "per_factor": normalized,
             "gap": gap,
         }

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from unbraid.codes import Codes
-from unbraid.information.delta import Averages
+from unbraid.information.delta_method import Averages
 from unbraid.metrics.estimators import Sampled
 from unbraid.metrics.estimators.estimator import settled
 from unbraid.metrics.estimators.sampled import FIRST_HALF
@@ -83,7 +83,7 @@ def sampled_score(
         return torch.stack([moved[key] for key in scalars])
 
     errors = dict(zip(scalars, entropies.standard_error(stacked).tolist(), strict=True))
-    value = Value.of(found["value"], errors["value"], bounds)
+    value = Value.from_standard_error(found["value"], errors["value"], bounds)
     moved = float(numbers(entropies.half)["value"]) - value.value
     is_settled, notes = settled(value, (moved, FIRST_HALF), _ROUNDING)
     return score_of(name, found, errors, value, settled=is_settled, notes=notes, settings=settings)

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from unbraid.errors import SpecError
-from unbraid.information.delta import Averages
-from unbraid.metrics.estimators import Quantised
+from unbraid.information.delta_method import Averages
+from unbraid.metrics.estimators import Quantized
 from unbraid.metrics.estimators.sampled import Groups
 from unbraid.metrics.metric import Feature
 from unbraid.metrics.reductions.sampled_entropies import SampledEntropies, sampled_entropies
@@ -52,7 +52,7 @@ class SeparationMetric(SampledMetric):
     """A metric computed from `Terms`.
 
     `density_floor` is None, but for comparison with Do & Tran's code, which takes no density for less than 1e-8 and
-    clips every information at 0: with more than about 15 latents that is an artefact, their Fig. 19. It needs
+    clips every information at 0: with more than about 15 latents that is an artifact, their Fig. 19. It needs
     conditional="mc", as their code has it.
     """
 
@@ -85,13 +85,13 @@ class WeightedSeparation(SeparationMetric):
     """A number for each latent, averaged with the weights rho_i = I(x, z_i) / sum_j I(x, z_j); parts "NAME@k" are means
     of the k largest.
 
-    `normalise_bins` divides each by H(z_i) in so many bins from -4 to 4, whose own error the interval leaves out.
+    `normalize_bins` divides each by H(z_i) in so many bins from -4 to 4, whose own error the interval leaves out.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     needs_factors: ClassVar[bool] = False
 
-    normalise_bins: int | None = None
+    normalize_bins: int | None = None
     """Bins from -4 to 4, whose entropy each number is divided by; none to leave them in nats."""
 
     @abstractmethod
@@ -104,12 +104,12 @@ class WeightedSeparation(SeparationMetric):
 
     @final
     def entropies(self, statistics: Statistics) -> SampledEntropies:
-        return with_normaliser(self.sampled(statistics), statistics, self.normalise_bins)
+        return with_normalizer(self.sampled(statistics), statistics, self.normalize_bins)
 
     @final
     def numbers(self, averages: Averages) -> dict[str, Tensor]:
         terms = self.terms(averages)
-        per_latent = normalised(self.of_latents(terms), averages)
+        per_latent = normalized(self.of_latents(terms), averages)
         return {
             "value": terms.shares() @ per_latent,
             **ranked_means(per_latent, type(self).__name__),
@@ -127,21 +127,21 @@ def ranked_means(per_latent: Tensor, name: str) -> dict[str, Tensor]:
     return {f"{name}@{k}": mean for k, mean in enumerate(means, start=1)}
 
 
-def with_normaliser(entropies: SampledEntropies, statistics: Statistics, num_bins: int | None) -> SampledEntropies:
-    """Returns the entropies with H(z_i) quantised in `num_bins` bins from -4 to 4, to divide by (taken as known); as
+def with_normalizer(entropies: SampledEntropies, statistics: Statistics, num_bins: int | None) -> SampledEntropies:
+    """Returns the entropies with H(z_i) quantized in `num_bins` bins from -4 to 4, to divide by (taken as known); as
     they are if `num_bins` is None.
     """
     if num_bins is None:
         return entropies
-    return entropies.with_constant("normaliser", Quantised(num_bins).information(labels_aside(statistics)).entropy)
+    return entropies.with_constant("normalizer", Quantized(num_bins).information(labels_aside(statistics)).entropy)
 
 
-def normalised(per_latent: Tensor, averages: Averages) -> Tensor:
-    """Returns the numbers divided by the normaliser, if there is one; 0 for a latent that never leaves its bin."""
-    if "normaliser" not in averages:
+def normalized(per_latent: Tensor, averages: Averages) -> Tensor:
+    """Returns the numbers divided by the normalizer, if there is one; 0 for a latent that never leaves its bin."""
+    if "normalizer" not in averages:
         return per_latent
-    positive = averages["normaliser"] > 0
-    return torch.where(positive, per_latent / torch.where(positive, averages["normaliser"], 1.0), 0.0)
+    positive = averages["normalizer"] > 0
+    return torch.where(positive, per_latent / torch.where(positive, averages["normalizer"], 1.0), 0.0)
 
 
 def check_floor(name: str, density_floor: float | None, conditional: str) -> None:

@@ -15,7 +15,7 @@ class SEPIN(WeightedSeparation):
     rho_i = I(x, z_i) / sum_j I(x, z_j).
 
     Do & Tran, arXiv:1908.09961v4, section 3.2. Higher is better. Parts "SEPIN@k" are means of the k largest. An
-    information is clipped at 0 inside rho only; their code clips everywhere. `normalise_bins` divides SEPIN_i by H(z_i)
+    information is clipped at 0 inside rho only; their code clips everywhere. `normalize_bins` divides SEPIN_i by H(z_i)
     in so many bins from -4 to 4, whose own error the interval leaves out.
     """
 

@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from unbraid.config import Config
+from unbraid.config.own_configs import source_digest
+from unbraid.config.registry import short_name
 from unbraid.errors import SpecError
-from unbraid.recipes import Recipe
-from unbraid.recipes.own_recipes import source_digest
-from unbraid.recipes.registry import short_name
 
 # The least and the most of each count: with less there is nothing to measure, with more a metric would run for days or
 # out of memory, a slip of the hand.
 SIZES: dict[str, tuple[int, int]] = {
     "num_bins": (2, 100_000),
-    "normalise_bins": (2, 100_000),
+    "normalize_bins": (2, 100_000),
     "num_samples": (2, 10**8),
     "num_draws": (1, 10**6),
     "k": (1, 10**6),
@@ -28,11 +28,11 @@ SIZES: dict[str, tuple[int, int]] = {
 }
 
 
-def check_sizes(recipe: Recipe) -> None:
+def check_sizes(config: Config) -> None:
     """Raises if a seed is out of range, or a count is too small or too large."""
-    name = type(recipe).__name__
-    for field in fields(recipe):
-        value = getattr(recipe, field.name)
+    name = type(config).__name__
+    for field in fields(config):
+        value = getattr(config, field.name)
         if field.name == "seed":
             check_seed(f"{name}: seed", value)
         elif field.name in SIZES and value is not None:
@@ -42,18 +42,18 @@ def check_sizes(recipe: Recipe) -> None:
                 raise SpecError(f"{name}: {field.name} is {value}; expected {least:,} to {most:,}{usual}.")
 
 
-def settings_of(recipe: Recipe) -> dict[str, Any]:
-    """Returns every setting by name. A recipe among them is told by its name, and its own settings follow. Of classes
+def settings_of(config: Config) -> dict[str, Any]:
+    """Returns every setting by name. A config among them is told by its name, and its own settings follow. Of classes
     that are not of unbraid, `source` tells how they were written: scores of two states of them are two scores.
     """
-    source = source_digest(recipe)
-    values = {field.name: getattr(recipe, field.name) for field in fields(recipe)}
-    recipes = {name: value for name, value in values.items() if is_dataclass(value)}
+    source = source_digest(config)
+    values = {field.name: getattr(config, field.name) for field in fields(config)}
+    configs = {name: value for name, value in values.items() if is_dataclass(value)}
     return (
-        {name: value for name, value in values.items() if name not in recipes}
+        {name: value for name, value in values.items() if name not in configs}
         | {
             key: setting
-            for name, inner in recipes.items()
+            for name, inner in configs.items()
             for key, setting in ({name: short_name(inner).replace("-", "_")} | vars(inner)).items()
         }
         | ({} if source is None else {"source": source})

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from unbraid.errors import SpecError
 from unbraid.information.latent_information import entropy
+from unbraid.metrics.intervals import by_image, error_of_factor_mean
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
 from unbraid.metrics.predicting.probes import Probe, ProbeTraining, trained_probes
-from unbraid.metrics.reductions.bootstrap import by_image, error_of_factor_mean
 from unbraid.metrics.reductions.statistics import Statistics
 
 
@@ -77,7 +77,7 @@ class SNC(Metric):
         right |= self._knocked_out(known, paired, statistics.codes.mean.device)
         right["knock_out"] = [a - b for a, b in zip(right["all_latents"], right["without"], strict=True)]
         values = {
-            name: Value.of(
+            name: Value.from_standard_error(
                 torch.stack([each.mean() for each in rows]).mean(),
                 error_of_factor_mean(
                     [by_image(each - each.mean(), task.test_images) for each, task in zip(rows, known, strict=True)]
@@ -156,7 +156,7 @@ def _notes(tasks: list[PredictionTask], paired: list[int | None]) -> tuple[str, 
             ranked, first = _ranked(task, latent)
             cut += [task.name] if bool((ranked[first - 1] == ranked[first]).any()) else []
     told = (
-        f"Bins of equal mass cut through means that are equal ({', '.join(cut)}), as those of quantised codes are: two "
+        f"Bins of equal mass cut through means that are equal ({', '.join(cut)}), as those of quantized codes are: two "
         "values may share a bin, so that a perfect latent names one of them wrongly. InfoMEC(Levels()) counts "
         "levels as they are."
     )

@@ -10,8 +10,8 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from unbraid.errors import CodesError, SpecError
+from unbraid.metrics.intervals import spread
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
-from unbraid.metrics.reductions.bootstrap import spread
 from unbraid.metrics.reductions.pearson import Unordered, correlate_with_factors, means_std
 from unbraid.metrics.reductions.statistics import Statistics
 
@@ -70,7 +70,7 @@ class TopAttributes(Metric):
         of_these = self._places(codes.factor_names)
         mean_best = best[of_these].nanmean()
         best_resampled = _top_latents(resampled)[1][:, of_these].nanmean(dim=-1)
-        value = Value.of(mean_best, spread(best_resampled), self.bounds)
+        value = Value.from_standard_error(mean_best, spread(best_resampled), self.bounds)
         others, correlations = _other_attributes(matrix, top, self.num_top)
         runner_up = _runner_up(matrix, top, of_these)
         others_resampled = torch.stack([_runner_up(one, top, of_these) for one in resampled])
@@ -79,8 +79,10 @@ class TopAttributes(Metric):
             value=value.value,
             interval=value.interval,
             parts={
-                "runner_up": Value.of(runner_up, spread(others_resampled), self.bounds),
-                "margin": Value.of(mean_best - runner_up, spread(best_resampled - others_resampled), (-1.0, 1.0)),
+                "runner_up": Value.from_standard_error(runner_up, spread(others_resampled), self.bounds),
+                "margin": Value.from_standard_error(
+                    mean_best - runner_up, spread(best_resampled - others_resampled), (-1.0, 1.0)
+                ),
             },
             per_factor=dict(zip(codes.factor_names, best.tolist(), strict=True)),
             tables={

@@ -8,12 +8,12 @@ import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from unbraid import sampling
+from unbraid._internal import row_draws
+from unbraid.metrics.intervals import settled_by_half, wilson
 from unbraid.metrics.metric import Feature, Metric, Score
 from unbraid.metrics.predicting.convergence import quietly
 from unbraid.metrics.predicting.linear_svm import fitted_svm
 from unbraid.metrics.predicting.on_cores import on_cores
-from unbraid.metrics.reductions.bootstrap import settled_by_half, wilson
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.reductions.value_groups import (
     check_num_drawn,
@@ -63,7 +63,7 @@ class ZDiff(Metric):
         check_num_drawn("ZDiff", self.num_train + self.num_test, "pairs_per_point", self.pairs_per_point)
 
     @property
-    def sees_scale(self) -> bool:
+    def is_scale_sensitive(self) -> bool:
         return True
 
     @property
@@ -76,7 +76,7 @@ class ZDiff(Metric):
             statistics,
             self.num_train,
             self.num_test,
-            lambda groups, number, part: sampling.pairs_sharing_a_value(
+            lambda groups, number, part: row_draws.pairs_sharing_a_value(
                 groups, number, self.pairs_per_point, self.seed, f"z_diff{part}"
             ),
         )
@@ -126,7 +126,7 @@ class ZDiff(Metric):
         self, statistics: Statistics, image: Int64[Tensor, " draw"], start: int
     ) -> Float64[Tensor, "draw latent"]:
         mean = statistics.codes.mean
-        noise = sampling.normal((len(image), mean.shape[1]), self.seed, f"z_diff/noise/{start}").to(mean.device)
+        noise = row_draws.normal((len(image), mean.shape[1]), self.seed, f"z_diff/noise/{start}").to(mean.device)
         image = image.to(mean.device)
         if statistics.codes.covariance is None:
             # Not through `posteriors`, which refuse a std of 0: a sample of such a latent is its mean.

@@ -1,11 +1,10 @@
-"""Encoders and decoders as plain modules, and the recipe that puts them together."""
+"""Encoders and decoders as plain modules, and the config that puts them together."""
 
 from unbraid.models.architecture import Architecture as Architecture
 from unbraid.models.autoencoder import Autoencoder as Autoencoder
 from unbraid.models.autoencoder import AutoencoderModule as AutoencoderModule
 from unbraid.models.chen_conv import ChenConv as ChenConv
 from unbraid.models.conv import Conv as Conv
-from unbraid.models.critic import Critic as Critic
 from unbraid.models.disentanglement_lib_conv import DisentanglementLibConv as DisentanglementLibConv
 from unbraid.models.do_tran_celeba import DoTranCelebA as DoTranCelebA
 from unbraid.models.esmaeili_celeba import EsmaeiliCelebA as EsmaeiliCelebA

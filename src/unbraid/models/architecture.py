@@ -1,20 +1,22 @@
-"""What it takes to be a net of ours: a frozen recipe that makes a plain encoder and a plain decoder."""
+"""The base class of nets: a config that makes a plain encoder and a plain decoder."""
 
+import dataclasses
 from abc import ABC, abstractmethod
 
 from torch import nn
 
-from unbraid.distributions.posteriors.latents import Latents
-from unbraid.recipes import Recipe
+from unbraid.config import Config
+from unbraid.errors import SpecError
+from unbraid.models.distributions.posteriors.latents import Latents
 
 ImageShape = tuple[int, int, int]
 """(channels, height, width)."""
 
 
-class Architecture(Recipe, ABC):
-    """A recipe for two plain `nn.Module`s, which know nothing of fleets and objectives.
+class Architecture(Config, ABC):
+    """A config for two plain `nn.Module`s, which need no code for fleets or objectives.
 
-    For nets of one's own, write a frozen dataclass that is an Architecture: docs/architectures.md shows one. BatchNorm
+    For custom nets, write a frozen dataclass that is an Architecture: docs/architectures.md shows one. BatchNorm
     layers may be among the layers: they see the statistics of the batch while training, and those of all images
     afterwards. No other layer may hold buffers that training changes, and none may draw random numbers.
     """
@@ -28,6 +30,19 @@ class Architecture(Recipe, ABC):
 
     @abstractmethod
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
-        """Returns a module from (batch, num_inputs) to (batch, channel, height, width), without a final squashing: the
-        likelihood does that.
+        """Returns a module from (batch, num_inputs) to (batch, channel, height, width).
+
+        It has no final squashing: the likelihood does that.
         """
+
+
+def check_net_sizes(net: Architecture, *, least_channels: int = 1) -> None:
+    """Raises if a number of a net is below 1, a tuple of them is empty, or it has too few or too many `channels`."""
+    for field in dataclasses.fields(net):
+        value = getattr(net, field.name)
+        sizes = value if isinstance(value, tuple) else (value,)
+        least, most = (least_channels, 5) if field.name == "channels" else (1, len(sizes))  # 5 halve 32 pixels to 1
+        if isinstance(value, bool | str) or (least <= len(sizes) <= most and min(sizes) >= 1):
+            continue
+        expected = f"{least} to {most} positive widths" if field.name == "channels" else "positive widths"
+        raise SpecError(f"{type(net).__name__}: {field.name} is {value}; expected {expected}, such as {field.default}.")

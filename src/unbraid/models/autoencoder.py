@@ -1,4 +1,4 @@
-"""Encoder, prior and decoder, put together."""
+"""Autoencoder: encoder, prior and decoder."""
 
 import functools
 from collections import OrderedDict
@@ -12,42 +12,42 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
-from unbraid import draws
-from unbraid.arrays import as_tensor
+from unbraid._internal import draws
+from unbraid._internal.arrays import as_tensor
+from unbraid._internal.source import is_own
 from unbraid.codes import Codes
-from unbraid.data.own.from_arrays import unlabelled
-from unbraid.distributions.likelihoods.likelihood import BernoulliLikelihood, Likelihood
-from unbraid.distributions.posteriors.categories import with_categories
-from unbraid.distributions.posteriors.latents import GaussianLatents, Latents
-from unbraid.distributions.posteriors.posterior import Posterior
-from unbraid.distributions.priors.prior import Prior
+from unbraid.config import Config
+from unbraid.config.annotations import check_value
+from unbraid.datasets.user.from_arrays import unlabeled
 from unbraid.errors import CodesError, DataError, SpecError
 from unbraid.figures.traversal import Traversal
 from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.distributions.likelihoods.likelihood import BernoulliLikelihood, Likelihood
+from unbraid.models.distributions.posteriors.categories import with_categories
+from unbraid.models.distributions.posteriors.latents import GaussianLatents, Latents
+from unbraid.models.distributions.posteriors.posterior import Posterior
+from unbraid.models.distributions.priors.prior import Prior
 from unbraid.models.layers.seeded import seeded
 from unbraid.models.mlp import MLP
 from unbraid.models.trained.decode import likeliest_code
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, Words, traverse
-from unbraid.recipes import Recipe
-from unbraid.recipes.annotations import check_value
-from unbraid.source import is_own
 
 _SAMPLES_AT_ONCE = 1024
 
 
 @final
 @dataclass(frozen=True)
-class Autoencoder(Recipe):
-    """The recipe of a model. Without a `decoder` of its own, the decoder is the mirror of the `encoder`.
+class Autoencoder(Config):
+    """The config of a model. Without a `decoder`, the decoder is the mirror of the `encoder`.
 
     `noise_inputs` are inputs of the decoder that no image determines, as a generator has them; where an image is
     reconstructed they are 0.
 
     Examples:
         >>> import torch
-        >>> from unbraid.distributions import GaussianLatents
-        >>> recipe = Autoencoder(MLP(hidden=(32,), decoder_hidden=(32,)), latents=GaussianLatents(3))
-        >>> model = recipe.build((1, 16, 16), seed=0)
+        >>> from unbraid.models.distributions import GaussianLatents
+        >>> config = Autoencoder(MLP(hidden=(32,), decoder_hidden=(32,)), latents=GaussianLatents(3))
+        >>> model = config.build((1, 16, 16), seed=0)
         >>> model.encode(torch.zeros(2, 1, 16, 16)).mean.shape
         torch.Size([2, 3])
     """
@@ -72,9 +72,15 @@ class Autoencoder(Recipe):
         """Returns a model for images of this shape, with the initial weights of this seed, on the CPU."""
         return seeded(lambda: self._assemble(image_shape), seed)
 
+    def weight_shapes(self, image_shape: ImageShape) -> dict[str, tuple[int, ...]]:
+        """Returns the shape of each tensor of the state dict, without memory for any."""
+        with torch.device("meta"):
+            return {name: tuple(each.shape) for name, each in self._assemble(image_shape).state_dict().items()}
+
     def check(self, image_shape: ImageShape) -> None:
-        """Refuses images that the nets cannot take, and nets that do not fit the latents or cannot be trained in a
-        fleet. No weights are made.
+        """Refuses images that the nets cannot take, and nets that do not fit the latents or a fleet.
+
+        No weights are made.
         """
         encoder, decoder = type(self.encoder).__name__, type(self.decoder or self.encoder).__name__
         with torch.device("meta"):
@@ -85,15 +91,16 @@ class Autoencoder(Recipe):
             _check_layers(name, net)
 
     def _try(self, model: "AutoencoderModule", encoder: str, decoder: str) -> None:
-        """Refuses nets of the user's own that put out what does not fit. Those of unbraid fit as they are made, and a
-        try would take a second: for tensors without numbers torch imports its compiler.
+        """Refuses custom nets whose outputs do not fit.
+
+        Those of unbraid fit, and a try would take a second: for tensors without numbers torch imports its compiler.
         """
         image_shape = model.image_shape
         with torch.device("meta"):
             outputs = _tried(f"encoder {encoder}", model.encoder, image_shape, "images")
             if outputs.shape != (2, self.latents.num_parameters):
                 raise SpecError(
-                    f"The encoder {encoder} puts out {_numbers(outputs)} for an image; {type(self.latents).__name__} "
+                    f"The encoder {encoder} outputs {_numbers(outputs)} for an image; {type(self.latents).__name__} "
                     f"need {self.latents.num_parameters} numbers. Make it end in latents.num_parameters."
                 )
             images = _tried(
@@ -101,7 +108,7 @@ class Autoencoder(Recipe):
             )
             if images.shape != (2, *image_shape):
                 raise SpecError(
-                    f"The decoder {decoder} puts out {_numbers(images)} for images of {image_shape}. Make it end in "
+                    f"The decoder {decoder} outputs {_numbers(images)} for images of {image_shape}. Make it end in "
                     "the shape of the images."
                 )
 
@@ -124,9 +131,7 @@ class Autoencoder(Recipe):
 
 @final
 class ForwardPass(NamedTuple):
-    """Holds what a model makes of images: q(z | x), the code that stands for each image, and the images decoded from
-    it.
-    """
+    """The results of a model for images: q(z | x), the code of each image, and the decoded images."""
 
     posterior: Posterior
     code: Float[Tensor, "batch column"]
@@ -137,7 +142,7 @@ class ForwardPass(NamedTuple):
 class AutoencoderModule(nn.Module):
     """One model with its weights: `encode` gives q(z | x), `decode` gives the image that a code stands for.
 
-    Images are float tensors with intensities in [0, 1], one image a row, or what `FromArrays.of` takes: bytes,
+    Images are float tensors with intensities in [0, 1], one image a row, or what `FromArrays.from_arrays` takes: bytes,
     booleans, arrays of NumPy, with or without channels.
     """
 
@@ -202,8 +207,9 @@ class AutoencoderModule(nn.Module):
     def prior_draws(
         self, rows: Int64[Tensor, " draw"], seed: int = 0
     ) -> tuple[Float[Tensor, "draw column"], Float[Tensor, "draw noise_input"]]:
-        """Returns the codes of the samples of these numbers, with discrete latents as categories, and what the decoder
-        gets beside them: standard normal noise, where it has inputs for that.
+        """Returns the codes of the samples of these numbers, and the noise inputs of the decoder.
+
+        Discrete latents are categories, and noise inputs standard normal.
         """
         latents = self.latents
         noise = draws.normal(rows, "prior samples", seed, (latents.num_columns + self.noise_inputs,))
@@ -223,8 +229,10 @@ class AutoencoderModule(nn.Module):
         labels: Words | None = None,
         grid: tuple[int, int] | None = None,
     ) -> Traversal:
-        """Returns what changes in each of these images as one latent at a time moves, as `unbraid.traverse` explains
-        it; or in the typical one of `Codes`. `unbraid.traverse(model, code)` starts from codes as plain numbers.
+        """Returns what changes in each of these images as one latent at a time moves.
+
+        See `unbraid.traverse`. With `Codes` it starts from the typical image; `unbraid.traverse(model, code)` starts
+        from codes as plain numbers.
         """
         code: Any = images
         if not isinstance(images, Codes):
@@ -243,8 +251,9 @@ class AutoencoderModule(nn.Module):
         )
 
     def decode(self, codes: Any) -> Float[Tensor, "batch channel height width"]:
-        """Returns E[x | z], with intensities in [0, 1] for a Bernoulli likelihood. `codes` are rows of numbers, or
-        `Codes`, of which the likeliest are taken.
+        """Returns E[x | z], with intensities in [0, 1] for a Bernoulli likelihood.
+
+        `codes` are rows of numbers, or `Codes`, of which the likeliest are taken.
         """
         return self.likelihood.mean(self.decoder(self.decoder_input(self._columns(codes))))
 
@@ -272,7 +281,7 @@ class AutoencoderModule(nn.Module):
         if getattr(images, "shape", None) == self.image_shape:
             images = images[None]  # one image
         is_ready = isinstance(images, Tensor) and images.is_floating_point() and images.ndim == rank
-        x: Tensor = images if is_ready else unlabelled(images).batch(slice(None))
+        x: Tensor = images if is_ready else unlabeled(images).batch(slice(None))
         if x.shape[1:] != self.image_shape:
             raise DataError(
                 f"The images are {_described(x.shape[1:])} (channels x height x width); this model takes "
@@ -324,7 +333,7 @@ def _check_layers(name: str, net: nn.Module) -> None:
     for layer in net.modules():
         if isinstance(layer, _DropoutNd | nn.RReLU):
             raise SpecError(
-                f"The {name} has a {type(layer).__name__}, which draws random numbers of its own: no run could be "
+                f"The {name} has a {type(layer).__name__}, which draws random numbers: no run could be "
                 "repeated. Leave it out."
             )
         if isinstance(layer, _NormBase) and isinstance(layer, _BatchNorm) != layer.track_running_stats:

@@ -1,21 +1,20 @@
 """The convolutional nets of Chen et al., with BatchNorm."""
 
 from dataclasses import dataclass
-from typing import final
 
 from torch import nn
 
-from unbraid.distributions.posteriors.latents import Latents
-from unbraid.models.architecture import Architecture, ImageShape
-from unbraid.models.layers.convolutions import Canvas, activation, check_channels, check_width, doubling, halving
+from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.distributions.posteriors.latents import Latents
+from unbraid.models.layers.convolutions import Canvas, activation, doubling, halving
 from unbraid.models.layers.tiled_convolutions import TiledConv2d, TiledConvTranspose2d
 
 
-@final
 @dataclass(frozen=True)
 class ChenConv(Architecture):
-    """The convolutional nets that Chen et al. train on faces (arXiv:1802.04942v5; their released code), with BatchNorm
-    before every ReLU.
+    """The convolutional nets that Chen et al. train on faces (arXiv:1802.04942v5; their released code).
+
+    BatchNorm comes before every ReLU.
 
     Convolutions (4 x 4, stride 2) halve the image; one over the whole of the smallest map (4 x 4 at 64 pixels) makes
     `hidden` units. The decoder is the mirror image. A convolution over 1 x 1 maps is a linear layer: at the ends of the
@@ -30,8 +29,7 @@ class ChenConv(Architecture):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_width("ChenConv", "hidden", self.hidden, 512)
-        check_channels("ChenConv", self.channels)
+        check_net_sizes(self)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         canvas = Canvas.of("ChenConv", image_shape, self.channels)

@@ -1,25 +1,24 @@
 """Convolutional nets."""
 
 from dataclasses import dataclass
-from typing import final
 
 from torch import nn
 
-from unbraid.distributions.posteriors.latents import Latents
-from unbraid.models.architecture import Architecture, ImageShape
-from unbraid.models.layers.convolutions import Canvas, check_channels, check_width, doubling, halving
-from unbraid.models.layers.initial_weights import InitialWeights, initialised
+from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.distributions.posteriors.latents import Latents
+from unbraid.models.layers.convolutions import Canvas, doubling, halving
+from unbraid.models.layers.initial_weights import InitialWeights, initialized
 
 
-@final
 @dataclass(frozen=True)
 class Conv(Architecture):
-    """The convolutional nets that Do & Tran train on dSprites (arXiv:1908.09961v4, table 4). With `hidden=256`, those
-    of Higgins et al. for chairs and faces.
+    """The convolutional nets that Do & Tran train on dSprites (arXiv:1908.09961v4, table 4).
+
+    With `hidden=256`, those of Higgins et al. for chairs and faces.
 
     Convolutions (4 x 4, stride 2), one for each entry of `channels`, halve the image each; then comes a layer of
     `hidden` units. The decoder is the mirror image. ReLU between layers. The table's ReLU on the output is a slip: the
-    decoder puts out logits, as its authors' code does. Initial weights are torch's own unless `init` asks for the
+    decoder outputs logits, as its authors' code does. Initial weights are torch's own unless `init` asks for the
     authors' truncated normal.
 
     Examples:
@@ -38,8 +37,7 @@ class Conv(Architecture):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_width("Conv", "hidden", self.hidden, 128)
-        check_channels("Conv", self.channels)
+        check_net_sizes(self)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         canvas = Canvas.of("Conv", image_shape, self.channels)
@@ -51,7 +49,7 @@ class Conv(Architecture):
             nn.ReLU(),
             nn.Linear(self.hidden, latents.num_parameters),
         )
-        return initialised(encoder, self.init)
+        return initialized(encoder, self.init)
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
         canvas = Canvas.of("Conv", image_shape, self.channels)
@@ -68,4 +66,4 @@ class Conv(Architecture):
             *convolutions,
             *canvas.crop(),
         )
-        return initialised(decoder, self.init)
+        return initialized(decoder, self.init)

@@ -2,30 +2,31 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import final
 
 import torch
 from torch import nn
 
-from unbraid.distributions.posteriors.latents import Latents
-from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
 from unbraid.models.conv import Conv
-from unbraid.models.layers.convolutions import Canvas, check_channels, check_width, halving
-from unbraid.models.layers.initial_weights import InitialWeights, initialised
+from unbraid.models.distributions.posteriors.latents import Latents
+from unbraid.models.layers.convolutions import Canvas, halving
+from unbraid.models.layers.heads import layer_sizes
+from unbraid.models.layers.initial_weights import InitialWeights, initialized
 from unbraid.models.layers.tiled_convolutions import TiledConv2d
 
 _NUM_LARGE = 2  # convolutions of 4 x 4, which come first
 
 
-@final
 @dataclass(frozen=True)
 class DisentanglementLibConv(Architecture):
-    """The convolutional nets of disentanglement_lib, with which Locatello et al. (arXiv:1811.12359v4) train all their
-    models.
+    """The convolutional nets of disentanglement_lib.
+
+    Locatello et al. (arXiv:1811.12359v4) train all their models with them.
 
     They are those of `Conv(hidden=256)`, but for the encoder's third and fourth convolution, which have kernels of 2 x
-    2 (stride 2, no padding), and for the initial weights: Glorot's uniform ones, with biases of 0, where means and
-    log-variances are layers of their own, as in that library. Beyond 64 pixels, more convolutions have 2 x 2 too.
+    2 (stride 2, no padding), and for the initial weights: Glorot's uniform ones, with biases of 0, where means,
+    log-variances and the logits of each discrete latent are separate layers, as in that library.
+    Beyond 64 pixels, more convolutions have 2 x 2 too.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
@@ -37,8 +38,7 @@ class DisentanglementLibConv(Architecture):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_width("DisentanglementLibConv", "hidden", self.hidden, 256)
-        check_channels("DisentanglementLibConv", self.channels)
+        check_net_sizes(self)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         canvas = Canvas.of("DisentanglementLibConv", image_shape, self.channels)
@@ -56,11 +56,11 @@ class DisentanglementLibConv(Architecture):
             nn.ReLU(),
             outputs,
         )
-        initialised(encoder, self.init)
+        initialized(encoder, self.init)
         if self.init == "glorot_uniform":
             with torch.no_grad():
-                for of_one_kind in outputs.weight.split(latents.num_latents):  # all means, all log-variances
-                    nn.init.xavier_uniform_(of_one_kind)
+                for layer in outputs.weight.split(layer_sizes(latents)):
+                    nn.init.xavier_uniform_(layer)
         return encoder
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:

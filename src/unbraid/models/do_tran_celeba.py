@@ -1,18 +1,16 @@
 """The convolutional nets of Do & Tran for faces."""
 
 from dataclasses import dataclass
-from typing import final
 
 from torch import nn
 
-from unbraid.distributions.posteriors.latents import Latents
-from unbraid.models.architecture import Architecture, ImageShape
-from unbraid.models.layers.convolutions import Canvas, check_channels, check_width, doubling, halving
-from unbraid.models.layers.initial_weights import InitialWeights, initialised
+from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.distributions.posteriors.latents import Latents
+from unbraid.models.layers.convolutions import Canvas, doubling, halving
+from unbraid.models.layers.initial_weights import InitialWeights, initialized
 from unbraid.models.layers.tiled_convolutions import TiledConv2d, TiledConvTranspose2d
 
 
-@final
 @dataclass(frozen=True)
 class DoTranCelebA(Architecture):
     """The nets that Do & Tran train on CelebA (arXiv:1908.09961v4, table 3), with 65 latents there.
@@ -31,8 +29,7 @@ class DoTranCelebA(Architecture):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_width("DoTranCelebA", "hidden", self.hidden, 256)
-        check_channels("DoTranCelebA", self.channels)
+        check_net_sizes(self)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         canvas = Canvas.of("DoTranCelebA", image_shape, self.channels)
@@ -44,7 +41,7 @@ class DoTranCelebA(Architecture):
             nn.Flatten(),
             nn.Linear(self.hidden, latents.num_parameters),
         )
-        return initialised(encoder, self.init)
+        return initialized(encoder, self.init)
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
         canvas = Canvas.of("DoTranCelebA", image_shape, self.channels)
@@ -57,4 +54,4 @@ class DoTranCelebA(Architecture):
             *doubling((*reversed(canvas.widths), canvas.num_channels)),
             *canvas.crop(),
         )
-        return initialised(decoder, self.init)
+        return initialized(decoder, self.init)

@@ -1,21 +1,20 @@
 """The convolutional nets of Esmaeili et al. for faces, with BatchNorm."""
 
 from dataclasses import dataclass
-from typing import final
 
 from torch import nn
 
-from unbraid.distributions.posteriors.latents import Latents
-from unbraid.models.architecture import Architecture, ImageShape
-from unbraid.models.layers.convolutions import Canvas, check_channels, check_width, doubling, halving
+from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.distributions.posteriors.latents import Latents
+from unbraid.models.layers.convolutions import Canvas, doubling, halving
 from unbraid.models.layers.heads import Branched
 
 
-@final
 @dataclass(frozen=True)
 class EsmaeiliCelebA(Architecture):
-    """The nets that Esmaeili et al. train on CelebA (arXiv:1804.02086v1, table 5), with 20 Gaussian latents and two
-    Bernoulli ones.
+    """The nets that Esmaeili et al. train on CelebA (arXiv:1804.02086v1, table 5).
+
+    There, with 20 Gaussian latents and two Bernoulli ones.
 
     Convolutions (4 x 4, stride 2) with BatchNorm and ReLU halve the image; then 256 - means, 256 - log-variances and
     logits of the discrete latents, each from the smallest map. The decoder is code - 256 with ReLU - smallest map with
@@ -32,9 +31,7 @@ class EsmaeiliCelebA(Architecture):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_channels("EsmaeiliCelebA", self.channels)
-        check_width("EsmaeiliCelebA", "branch_width", self.branch_width, 256)
-        check_width("EsmaeiliCelebA", "decoder_hidden", self.decoder_hidden, 256)
+        check_net_sizes(self)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         canvas = Canvas.of("EsmaeiliCelebA", image_shape, self.channels)

@@ -2,22 +2,20 @@
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 from torch import nn
 
-from unbraid.distributions.posteriors.latents import Latents
-from unbraid.models.architecture import Architecture, ImageShape
-from unbraid.models.layers.convolutions import check_width
+from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.layers.heads import branched_mlp
-from unbraid.models.mlp import check_widths, mlp_decoder
+from unbraid.models.mlp import mlp_decoder
 
 
-@final
 @dataclass(frozen=True)
 class EsmaeiliDSprites(Architecture):
-    """The nets that Esmaeili et al. train on dSprites (arXiv:1804.02086v1, table 4), with 10 Gaussian latents and one
-    of 3 categories.
+    """The nets that Esmaeili et al. train on dSprites (arXiv:1804.02086v1, table 4).
+
+    There, with 10 Gaussian latents and one of 3 categories.
 
     The encoder is pixels - 1200 - 1200 with ReLU, then 400 - means, 400 - log-variances and logits of the discrete
     latents, each from the second 1200. The decoder is code - 400 - 1200 - 1200 - pixels with tanh between. Images of
@@ -33,8 +31,7 @@ class EsmaeiliDSprites(Architecture):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_widths("EsmaeiliDSprites", hidden=self.hidden, decoder_hidden=self.decoder_hidden)
-        check_width("EsmaeiliDSprites", "branch_width", self.branch_width, 400)
+        check_net_sizes(self)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         return branched_mlp(math.prod(image_shape), self.hidden, self.branch_width, latents)

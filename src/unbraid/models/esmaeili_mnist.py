@@ -2,22 +2,20 @@
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 from torch import nn
 
-from unbraid.distributions.posteriors.latents import Latents
-from unbraid.models.architecture import Architecture, ImageShape
-from unbraid.models.layers.convolutions import check_width
+from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.layers.heads import branched_mlp
-from unbraid.models.mlp import check_widths, mlp_decoder
+from unbraid.models.mlp import mlp_decoder
 
 
-@final
 @dataclass(frozen=True)
 class EsmaeiliMNIST(Architecture):
-    """The nets that Esmaeili et al. train on MNIST and Fashion-MNIST (arXiv:1804.02086v1, table 3), with 10 Gaussian
-    latents and one of 10 categories.
+    """The nets that Esmaeili et al. train on MNIST and Fashion-MNIST (arXiv:1804.02086v1, table 3).
+
+    There, with 10 Gaussian latents and one of 10 categories.
 
     The encoder is pixels - 400, then 200 - means, 200 - log-variances and logits of the discrete latents, each from the
     400. The decoder is code - 200 - 400 - pixels. ReLU between layers. Images of any size.
@@ -32,8 +30,7 @@ class EsmaeiliMNIST(Architecture):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_widths("EsmaeiliMNIST", hidden=self.hidden, decoder_hidden=self.decoder_hidden)
-        check_width("EsmaeiliMNIST", "branch_width", self.branch_width, 200)
+        check_net_sizes(self)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         return branched_mlp(math.prod(image_shape), self.hidden, self.branch_width, latents)

@@ -2,21 +2,20 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import final
 
 from torch import nn
 
-from unbraid.distributions.posteriors.latents import Latents
-from unbraid.models.architecture import Architecture, ImageShape
-from unbraid.models.layers.convolutions import Canvas, check_channels, check_width, doubling
+from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.distributions.posteriors.latents import Latents
+from unbraid.models.layers.convolutions import Canvas, doubling
 from unbraid.models.layers.strided_convolutions import Conv2d
 
 
-@final
 @dataclass(frozen=True)
 class InfoGANConv(Architecture):
-    """The nets of Chen, Duan et al. (arXiv:1606.03657v1; their released code for MNIST), for generator, critic and
-    encoder.
+    """The nets of Chen, Duan et al. (arXiv:1606.03657v1; their released code for MNIST).
+
+    They are for generator, critic and encoder.
 
     The encoder is two layers: a trunk, which an InfoGAN's critic shares, and a head. The trunk has convolutions (4 x 4,
     stride 2) and a layer of `hidden` units, with leaky ReLUs (slope 0.2), and BatchNorm before all of them but the
@@ -36,9 +35,7 @@ class InfoGANConv(Architecture):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_width("InfoGANConv", "hidden", self.hidden, 1024)
-        check_width("InfoGANConv", "head", self.head, 128)
-        check_channels("InfoGANConv", self.channels)
+        check_net_sizes(self)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         canvas = Canvas.of("InfoGANConv", image_shape, self.channels)

@@ -4,20 +4,18 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import final
 
 from torch import nn
 
-from unbraid.distributions.posteriors.latents import Latents
-from unbraid.errors import SpecError
-from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.distributions.posteriors.latents import Latents
 
 
-@final
 @dataclass(frozen=True)
 class MLP(Architecture):
-    """The fully connected nets that Chen et al. train on dSprites (arXiv:1802.04942v5; their released code), and
-    Higgins et al. before them.
+    """The fully connected nets that Chen et al. train on dSprites (arXiv:1802.04942v5; their released code).
+
+    Higgins et al. used them before.
 
     The encoder is pixels - 1200 - 1200 - outputs with ReLU between, the decoder latents - 1200 - 1200 - 1200 - pixels
     with tanh between.
@@ -36,7 +34,7 @@ class MLP(Architecture):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_widths("MLP", hidden=self.hidden, decoder_hidden=self.decoder_hidden)
+        check_net_sizes(self)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         return nn.Sequential(
@@ -45,12 +43,6 @@ class MLP(Architecture):
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
         return mlp_decoder(num_inputs, self.decoder_hidden, image_shape, nn.Tanh)
-
-
-def check_widths(net: str, **widths: Sequence[int]) -> None:
-    for name, given in widths.items():
-        if not given or min(given) < 1:
-            raise SpecError(f"{net}: {name} is {given}; expected one or more positive widths, such as (1200, 1200).")
 
 
 def fully_connected(widths: Sequence[int], activation: type[nn.Module]) -> Iterator[nn.Module]:

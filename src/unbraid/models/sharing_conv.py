@@ -1,23 +1,22 @@
 """Convolutional nets whose encoder has no fully connected layer, so that latents share its last kernels."""
 
 from dataclasses import dataclass
-from typing import final
 
 from torch import nn
 
-from unbraid.distributions.posteriors.latents import Latents
 from unbraid.errors import SpecError
-from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
 from unbraid.models.conv import Conv
-from unbraid.models.layers.convolutions import Canvas, check_channels, check_width, halving
+from unbraid.models.distributions.posteriors.latents import Latents
+from unbraid.models.layers.convolutions import Canvas, halving
 from unbraid.models.layers.strided_convolutions import Conv2d
 
 
-@final
 @dataclass(frozen=True)
 class SharingConv(Architecture):
-    """The sharing-parameter encoder of *An Information Theoretic Perspective on Disentangled Representation Learning*
-    (anonymous, submitted to ICLR 2020).
+    """The sharing-parameter encoder of an anonymous paper submitted to ICLR 2020.
+
+    *An Information Theoretic Perspective on Disentangled Representation Learning*.
 
     It has convolutions only (4 x 4, stride 2), which halve the image until `map_size` x `map_size` is left; the last
     map, flattened, is the parameters of the latents, several from each kernel. The widths before are `channels`, as
@@ -35,13 +34,12 @@ class SharingConv(Architecture):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_channels("SharingConv", self.channels)
-        check_width("SharingConv", "hidden", self.hidden, 256)
         if self.map_size not in (2, 4, 8):
             raise SpecError(
                 f"SharingConv: map_size is {self.map_size}; expected 2, 4 or 8. (A map of 1 x 1 would be a fully "
                 "connected layer, which shares nothing.)"
             )
+        check_net_sizes(self)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         canvas = Canvas.square("SharingConv", image_shape)
@@ -61,7 +59,7 @@ class SharingConv(Architecture):
         last, rest = divmod(latents.num_parameters, self.map_size**2)
         if rest:
             raise SpecError(
-                f"SharingConv puts out maps of {self.map_size} x {self.map_size}, so the latents must take a multiple "
+                f"SharingConv outputs maps of {self.map_size} x {self.map_size}, so the latents must take a multiple "
                 f"of {self.map_size**2} numbers; "
                 f"these {type(latents).__name__} take {latents.num_parameters}. "
                 + (

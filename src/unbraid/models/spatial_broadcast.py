@@ -1,4 +1,4 @@
-"""A decoder that paints the same code at every pixel and tells each where it is."""
+"""A decoder that repeats the code at every pixel, with the position of the pixel."""
 
 from dataclasses import dataclass
 from typing import final
@@ -7,14 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from unbraid.distributions.posteriors.latents import Latents
-from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
 from unbraid.models.conv import Conv
-from unbraid.models.layers.convolutions import check_channels, check_size, check_width
-from unbraid.models.mlp import check_widths
+from unbraid.models.distributions.posteriors.latents import Latents
+from unbraid.models.layers.convolutions import check_size
 
 
-@final
 @dataclass(frozen=True)
 class SpatialBroadcast(Architecture):
     """The spatial broadcast decoder of Watters et al. (arXiv:1901.07017v2, appendix A.1), with the encoder they use.
@@ -33,9 +31,7 @@ class SpatialBroadcast(Architecture):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_channels("SpatialBroadcast", self.channels)
-        check_width("SpatialBroadcast", "hidden", self.hidden, 256)
-        check_widths("SpatialBroadcast", decoder_channels=self.decoder_channels)
+        check_net_sizes(self)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         check_size("SpatialBroadcast", image_shape)
@@ -54,7 +50,7 @@ class SpatialBroadcast(Architecture):
 
 @final
 class _Broadcast(nn.Module):
-    """Puts out the code at every pixel, and the pixel's row and column from -1 to 1."""
+    """Repeats the code at every pixel, with the row and column of the pixel from -1 to 1."""
 
     def __init__(self, height: int, width: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Convolutional nets whose encoder has a branch of its own for each latent."""
+"""Convolutional nets whose encoder has a separate branch for each latent."""
 
 import math
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ from einops import rearrange
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from unbraid.distributions.posteriors.latents import Latents
-from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
 from unbraid.models.conv import Conv
-from unbraid.models.layers.convolutions import Canvas, check_channels, check_width, halving
+from unbraid.models.distributions.posteriors.latents import Latents
+from unbraid.models.layers.convolutions import Canvas, halving
 from unbraid.models.layers.heads import heads
 from unbraid.models.layers.strided_convolutions import Conv2d
 
 
-@final
 @dataclass(frozen=True)
 class SplitConv(Architecture):
-    """The split encoder of *An Information Theoretic Perspective on Disentangled Representation Learning* (anonymous,
-    submitted to ICLR 2020).
+    """The split encoder of an anonymous paper submitted to ICLR 2020.
+
+    *An Information Theoretic Perspective on Disentangled Representation Learning*.
 
     It has a trunk for all latents, then a branch for each. The trunk is the convolutions of `Conv` but the last. A
-    branch is that last convolution, a layer of `branch_width` units and one that puts out the parameters of its latent;
+    branch is that last convolution, a layer of `branch_width` units and one that outputs the parameters of its latent;
     no two branches share a weight. The paper gives no widths: these are those of `Conv(hidden=256)`, the baseline. The
     decoder is that of `Conv`, with `hidden` units.
     """
@@ -38,9 +38,7 @@ class SplitConv(Architecture):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_channels("SplitConv", self.channels, least=2)
-        check_width("SplitConv", "branch_width", self.branch_width, 256)
-        check_width("SplitConv", "hidden", self.hidden, 256)
+        check_net_sizes(self, least_channels=2)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         canvas = Canvas.of("SplitConv", image_shape, self.channels)
@@ -57,8 +55,9 @@ class SplitConv(Architecture):
 
 @final
 class _Branches(nn.Module):
-    """Applies all branches at once. All read the same map, so their convolutions are one of many channels; what follows
-    is a stack of linear layers.
+    """Applies all branches at once.
+
+    All read the same map, so their convolutions are one of many channels; what follows is a stack of linear layers.
     """
 
     def __init__(self, fan_in: int, channels: int, map_area: int, width: int, latents: Latents) -> None:

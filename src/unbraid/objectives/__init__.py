@@ -1,4 +1,4 @@
-"""What models are trained to minimise: an objective is one file."""
+"""Objectives: the losses of models, one file each."""
 
 from unbraid.objectives.aae import AAE as AAE
 from unbraid.objectives.anchor_vae import AnchorVAE as AnchorVAE

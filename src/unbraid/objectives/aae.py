@@ -2,38 +2,43 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import ClassVar
 
+from unbraid.config.schedule import Weight
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_weights
+from unbraid.objectives.levers import Levers, RatePrice, moved
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Step
 from unbraid.objectives.terms.adversary import critic_loss, generator_loss, judged
 from unbraid.objectives.terms.prior_draws import check_fixed_prior
-from unbraid.schedule import Weight
 
 
-@final
 @dataclass(frozen=True)
 class AAE(Objective):
-    """distortion - weight log D(z): an autoencoder whose codes must pass for draws from the prior. Makhzani et al.,
-    arXiv:1511.05644v2, section 2.
+    """distortion - weight log D(z): an autoencoder whose codes must look like draws from the prior.
 
-    The critic D tells draws from the prior (real) from codes (fake): it minimises -log D(p) - log(1 - D(z)). Only draws
-    are compared, so the encoder may be deterministic as well as stochastic. No density of a code is penalised, and the
-    rate is not logged: there may be none.
+    Makhzani et al., arXiv:1511.05644v2, section 2.
+
+    The critic D distinguishes draws from the prior (real) and codes (fake): it minimizes -log D(p) - log(1 - D(z)).
+    Only draws are compared, so the encoder may be deterministic as well as stochastic. No density of a code is
+    penalized, and the rate is not logged: there may be none.
     """
 
     weight: Weight = 10.0
-    """Weight of passing for a draw from the prior."""
+    """Weight of the adversarial loss."""
 
     critic_reads: ClassVar[CriticReads | None] = "codes"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_weights(self)
+    weights_are_nonnegative: ClassVar[bool] = True
 
     def check(self, model: Autoencoder) -> None:
         check_fixed_prior(self, model)
+
+    def levers(self) -> Levers:
+        what = "of the adversarial loss"
+        return Levers(moved(self, "weight", 0.25, what), "", moved(self, "weight", 2, what))
+
+    def rate_price(self) -> RatePrice:
+        return RatePrice("This objective has no rate, so there is no beta.")
 
     def draw_shapes(
         self, batch_size: int, model: Autoencoder, image_shape: ImageShape

@@ -1,21 +1,21 @@
-"""The VAE with some latents that must tell of the image."""
+"""The VAE with a bonus for the information of some latents."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar
 
 from jaxtyping import Float
 from torch import Tensor
 
+from unbraid.config.schedule import Weight
 from unbraid.errors import SpecError
 from unbraid.information.aggregate import combined_log_pmf, log_mixture, log_weights
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.decomposed_elbo import decomposition
-from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
+from unbraid.objectives.levers import PENALIZE_TC, Levers, RatePrice, moved
+from unbraid.objectives.objective import Loss, Objective, Step, check_rate
 from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
-from unbraid.schedule import Weight
 
 
-@final
 @dataclass(frozen=True)
 class AnchorVAE(Objective):
     """distortion + KL(q(z|x) || p(z)) - weight I(x; z_a) for the chosen latents z_a, the `anchors`.
@@ -29,9 +29,10 @@ class AnchorVAE(Objective):
     anchors: tuple[int, ...] = (0,)
     """The chosen latents, by number."""
 
+    weights_are_nonnegative: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_weights(self)
         if not self.anchors:
             raise SpecError("AnchorVAE: there are no anchors. Name one latent or more by number, or use VAE.")
 
@@ -39,8 +40,14 @@ class AnchorVAE(Objective):
         check_rate(self, model)
         check_anchors(self, self.anchors, model)
 
+    def levers(self) -> Levers:
+        return Levers(moved(self, "weight", 2, "of the information of the anchors"), "", PENALIZE_TC)
+
+    def rate_price(self) -> RatePrice:
+        return RatePrice.beside("anchors with little information", 1.0)
+
     def __call__(self, step: Step) -> Loss:
-        parts = elbo_parts(step, decomposition(step, "eq13"))
+        parts = elbo_parts(step, decomposition(step, "stratified_pairs"))
         return Loss(
             total=parts["distortion"] + rate(step) - self.weight * anchor_information(step, self.anchors),
             parts=parts | {"anchor_information": anchor_information(as_logged(step), self.anchors)},
@@ -50,7 +57,7 @@ class AnchorVAE(Objective):
 def anchor_information(step: Step, anchors: tuple[int, ...]) -> Float[Tensor, ""]:
     """Returns I(x; z_a), estimated from the batch with eq. 13, in nats."""
     z = step.z
-    weights = log_weights("eq13", len(z), step.dataset_size, step.weights, dtype=z.dtype, device=z.device)
+    weights = log_weights("stratified_pairs", len(z), step.dataset_size, step.weights, dtype=z.dtype, device=z.device)
     summed = step.posterior.summed_log_pmf
     drawn = [latent for latent in anchors if latent not in summed]
     log_pmf = combined_log_pmf(summed, anchors)

@@ -1,19 +1,20 @@
 """The VAE held at a capacity that grows."""
 
 from dataclasses import dataclass, field
-from typing import final
+from typing import ClassVar
 
+from unbraid.config.schedule import Linear, Weight
 from unbraid.objectives.decomposed_elbo import decomposition
-from unbraid.objectives.objective import Loss, Objective, Step, check_weights
+from unbraid.objectives.levers import PENALIZE_TC, Levers, RatePrice, moved
+from unbraid.objectives.objective import Loss, Objective, Step
 from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
-from unbraid.schedule import Linear, Weight
 
 
-@final
 @dataclass(frozen=True, kw_only=True)
 class AnnealedVAE(Objective):
-    """distortion + gamma |KL - capacity|, with the KL averaged over the batch before its distance is taken. Burgess et
-    al., arXiv:1804.03599v1, eq. 8.
+    """distortion + gamma |KL - capacity|, with the KL averaged over the batch before its distance is taken.
+
+    Burgess et al., arXiv:1804.03599v1, eq. 8.
 
     The capacity, in nats, is let out over training: by default from 0 to 25 along a straight line. Averaging after the
     distance, as some codes do, asks every single image to have the same KL, which is another objective. Below the
@@ -28,12 +29,17 @@ class AnnealedVAE(Objective):
     upward: Weight = 1.0
     """Weight of the distance where the KL is below the capacity, times gamma."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_weights(self)
+    weights_are_nonnegative: ClassVar[bool] = True
+
+    def levers(self) -> Levers:
+        return Levers(moved(self, "capacity", 2), moved(self, "capacity", 0.5), PENALIZE_TC)
+
+    def rate_price(self) -> RatePrice:
+        held = f"penalizes how far the rate is from a capacity ({self.capacity:.3g} nats at the end)"
+        return RatePrice(f"This objective {held}, so its loss implies no beta.")
 
     def __call__(self, step: Step) -> Loss:
-        parts = elbo_parts(step, decomposition(step, "eq13"))
+        parts = elbo_parts(step, decomposition(step, "stratified_pairs"))
         above, logged = rate(step) - self.capacity, (rate(as_logged(step)) - self.capacity).abs()
         penalty = above.relu() + self.upward * (-above).relu()
         return Loss(total=parts["distortion"] + self.gamma * penalty, parts=parts | {"capacity_distance": logged})

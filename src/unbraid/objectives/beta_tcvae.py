@@ -1,17 +1,16 @@
 """The VAE with a heavier total correlation."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar
 
+from unbraid.config.schedule import Weight, shifted
 from unbraid.information.aggregate import Estimator
-from unbraid.objectives.decomposed_elbo import DecomposedELBO
-from unbraid.objectives.objective import Loss, Objective, Step, check_weights
-from unbraid.schedule import Weight, shifted
+from unbraid.objectives.decomposed_elbo import CaseOfDecomposedELBO, DecomposedELBO
+from unbraid.objectives.levers import Levers, moved, smaller
 
 
-@final
 @dataclass(frozen=True, kw_only=True)
-class BetaTCVAE(Objective):
+class BetaTCVAE(CaseOfDecomposedELBO):
     """distortion + alpha MI + beta TC + gamma DWKL. Chen et al., arXiv:1802.04942v5, eq. 4.
 
     MI is the mutual information of image and code, TC the total correlation of the latents, DWKL the dimension-wise KL;
@@ -34,12 +33,10 @@ class BetaTCVAE(Objective):
     analytic_kl: bool = False
     """Whether the rate is in closed form and the sampled parts enter with the weights less 1: less noise."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_weights(self)
+    weights_are_nonnegative: ClassVar[bool] = True
 
-    def __call__(self, step: Step) -> Loss:
-        return self.general()(step)
+    def levers(self) -> Levers:
+        return Levers(smaller(self, "beta"), "", moved(self, "beta", 2))
 
     def general(self) -> DecomposedELBO:
         rate = 1.0 if self.analytic_kl else 0.0

@@ -1,22 +1,21 @@
 """The VAE with a heavier rate."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar
 
-from unbraid.objectives.decomposed_elbo import DecomposedELBO
-from unbraid.objectives.objective import Loss, Objective, Step, check_weights
-from unbraid.schedule import Weight
+from unbraid.config.schedule import Weight
+from unbraid.objectives.decomposed_elbo import CaseOfDecomposedELBO, DecomposedELBO
+from unbraid.objectives.levers import PENALIZE_TC, Levers, moved, smaller
 
 
-@final
 @dataclass(frozen=True)
-class BetaVAE(Objective):
+class BetaVAE(CaseOfDecomposedELBO):
     """distortion + beta KL(q(z|x) || p(z)), with the KL in closed form. Higgins et al., ICLR 2017, eq. 4.
 
     beta = 1 is the VAE. Sums over pixels: a published beta means the same here.
 
     Examples:
-        >>> from unbraid.schedule import Linear
+        >>> from unbraid.config.schedule import Linear
         >>> BetaVAE(beta=4.0)
         BetaVAE(beta=4.0)
         >>> BetaVAE(beta=Linear(0.0, 4.0, finish=0.5)).beta.extremes()
@@ -26,12 +25,10 @@ class BetaVAE(Objective):
     beta: Weight = 4.0
     """Weight of the KL; 1 is the VAE."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_weights(self)
+    weights_are_nonnegative: ClassVar[bool] = True
 
-    def __call__(self, step: Step) -> Loss:
-        return self.general()(step)
+    def levers(self) -> Levers:
+        return Levers(smaller(self, "beta"), moved(self, "beta", 2), PENALIZE_TC)
 
     def general(self) -> DecomposedELBO:
         return DecomposedELBO(

@@ -1,30 +1,39 @@
-"""Most terms there are, each with a weight."""
+"""A weighted sum of most terms of the other objectives."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Literal, final
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from unbraid._internal.amounts import listed
+from unbraid.config.schedule import Weight, extremes
 from unbraid.errors import SpecError
 from unbraid.information.aggregate import Estimator
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.anchor_vae import anchor_information, check_anchors
-from unbraid.objectives.decomposed_elbo import Groups, check_groups, constant_of, trained_and_logged
+from unbraid.objectives.decomposed_elbo import (
+    Groups,
+    check_estimator,
+    check_groups,
+    constant_of,
+    levers_of_parts,
+    price_of_parts,
+    trained_and_logged,
+)
 from unbraid.objectives.dip_vae import DIPVAE
 from unbraid.objectives.factor_vae import FactorVAE, critic_loss
+from unbraid.objectives.levers import Levers, RatePrice, moved
 from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_finite, check_rate
 from unbraid.objectives.terms.adversary import judged
 from unbraid.objectives.terms.covariance import covariance_of_means, expected_covariance
 from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
 from unbraid.objectives.terms.permuted_codes import permuted_codes
-from unbraid.schedule import Weight, extremes
 
 
-@final
 @dataclass(frozen=True, kw_only=True)
 class Composite(Objective):
     """distortion + the sum of weight times term, over all terms that are named below. By default, the VAE.
@@ -34,8 +43,8 @@ class Composite(Objective):
     for. With `anchors`: `anchor_information`, the I(x; z_a) of `AnchorVAE`; a negative weight rewards it. With a
     `capacity`: `capacity_distance`, the |KL - capacity| of `AnnealedVAE`. With a `covariance` of kind "i" or "ii":
     `off_diagonal` and `diagonal`, those of `DIPVAE` on the batch. With the `critic`: `critic_total_correlation`, that
-    of `FactorVAE`. The MMD of `InfoVAE` and the games of `AAE` and `InfoGAN` are not among the terms, and neither are
-    the running covariances of `DIPVAE`.
+    of `FactorVAE`. The MMD of `InfoVAE` and the adversarial losses of `AAE` and `InfoGAN` are not among the terms, and
+    neither are the running covariances of `DIPVAE`.
 
     A weight may be negative; whether the sum is then bounded below is not checked.
     """
@@ -59,10 +68,10 @@ class Composite(Objective):
     diagonal: Weight = 0.0
     """Weight of the squared distances of the variances from 1."""
     critic_total_correlation: Weight = 0.0
-    """Weight of the total correlation that a critic tells."""
+    """Weight of the total correlation that a critic estimates."""
     groups: Groups = "each"
     """Latents by number, group by group; or each by itself; or as the model's latents say."""
-    estimator: Estimator = "eq13"
+    estimator: Estimator = "stratified_pairs"
     """How q(z) is estimated from a batch."""
     anchors: tuple[int, ...] = ()
     """The latents of anchor_information, by number."""
@@ -73,24 +82,25 @@ class Composite(Objective):
     critic: bool = False
     """Whether there is a critic, for critic_total_correlation."""
     same_batch: bool = False
-    """Whether the critic sees the permuted codes of the batch itself."""
+    """Whether the critic reads the permuted codes of the batch itself."""
 
     critic_outputs: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_finite(self)
+        if self.is_bound:
+            return
         if self.capacity is not None and extremes(self.capacity)[0] < 0:
             raise SpecError(f"Composite: capacity is {self.capacity}; expected nats, 0 or more at every moment.")
-        self._check_switch("anchor_information", self.anchors != (), "anchors=(0,), or the latents that are meant")
-        self._check_switch("capacity_distance", self.capacity is not None, "a capacity, in nats")
         self._check_switch(
-            "off_diagonal", self.covariance is not None, 'covariance="i" (of the means) or "ii" (of the codes)'
+            "anchor_information", "anchors=(0,), or the latents that are meant", is_on=self.anchors != ()
         )
-        self._check_switch(
-            "diagonal", self.covariance is not None, 'covariance="i" (of the means) or "ii" (of the codes)'
-        )
-        self._check_switch("critic_total_correlation", self.critic, "critic=True")
+        self._check_switch("capacity_distance", "a capacity, in nats", is_on=self.capacity is not None)
+        for name in ("off_diagonal", "diagonal"):
+            switch = 'covariance="i" (of the means) or "ii" (of the codes)'
+            self._check_switch(name, switch, is_on=self.covariance is not None)
+        self._check_switch("critic_total_correlation", "critic=True", is_on=self.critic)
 
     @property
     def critic_reads(self) -> CriticReads | None:
@@ -114,6 +124,27 @@ class Composite(Objective):
     ) -> Mapping[str, tuple[int, ...]]:
         return FactorVAE().draw_shapes(batch_size, model, image_shape) if self.critic else {}
 
+    def check_image_weights(self) -> None:
+        check_estimator(self.estimator)
+
+    def levers(self) -> Levers:
+        switches = {"critic_total_correlation": self.critic, "off_diagonal": self.covariance is not None}
+        independence = next((name for name, is_on in switches.items() if is_on), "total_correlation")
+        levers = levers_of_parts(self, independence)
+        if self.capacity is None or self.rate != 0:
+            return levers
+        return replace(levers, less_rate=moved(self, "capacity", 2), more_rate=moved(self, "capacity", 0.5))
+
+    def rate_price(self) -> RatePrice:
+        switches = {
+            "anchors with little information": self.anchors != (),
+            "how far the rate is from a capacity": self.capacity is not None,
+            "the covariances of the latents": self.covariance is not None,
+            "the total correlation that a critic estimates": self.critic,
+        }
+        others = [words for words, is_on in switches.items() if is_on]
+        return RatePrice.beside(listed(others), extremes(self.rate)[1]) if others else price_of_parts(self)
+
     def __call__(self, step: Step) -> Loss:
         trained, logged = trained_and_logged(step, self.estimator, self.groups)
         parts = elbo_parts(step, logged, grouped=self.groups != "each")
@@ -131,10 +162,17 @@ class Composite(Objective):
         for name, term in extra.items():
             total = total + getattr(self, name) * term
         critic = _loss_of_critic(step) if self.critic else None
-        return Loss(total=total, parts=parts | logged_extra, critic=critic, constant=constant_of(self, step))
+        weights = (
+            self.mutual_information,
+            self.total_correlation,
+            self.total_correlation_within,
+            self.dimension_wise_kl,
+        )
+        constant = constant_of(step, self.estimator, self.groups, weights)
+        return Loss(total=total, parts=parts | logged_extra, critic=critic, constant=constant)
 
     def _extra_terms(self, step: Step, cost: Float[Tensor, ""]) -> dict[str, Float[Tensor, ""]]:
-        """Returns the terms that were asked for, by the names of their weights, where a code costs so many nats."""
+        """Returns the requested terms by the names of their weights; `cost` is the rate in nats."""
         terms: dict[str, Float[Tensor, ""]] = {}
         if self.anchors:
             terms["anchor_information"] = anchor_information(step, self.anchors)
@@ -152,7 +190,7 @@ class Composite(Objective):
             terms["critic_total_correlation"] = (joint - permuted).mean()
         return terms
 
-    def _check_switch(self, name: str, is_on: bool, switch: str) -> None:
+    def _check_switch(self, name: str, switch: str, *, is_on: bool) -> None:
         if not is_on and extremes(getattr(self, name)) != (0.0, 0.0):
             raise SpecError(
                 f"Composite: {name} is {getattr(self, name)}, and there is no such term without its setting. Give "

@@ -1,17 +1,19 @@
-"""The ELBO with a weight of its own for every part of its rate."""
+"""The ELBO with a separate weight for each part of its rate."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Literal, final
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.arrays import columns
-from unbraid.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
+from unbraid._internal.amounts import listed, short
+from unbraid._internal.arrays import columns
+from unbraid.config.schedule import Weight
 from unbraid.errors import SpecError
 from unbraid.information.aggregate import (
     Decomposition,
@@ -24,10 +26,11 @@ from unbraid.information.aggregate import (
 )
 from unbraid.information.gaussian_mixture import gaussian_log_aggregate
 from unbraid.models.autoencoder import Autoencoder
+from unbraid.models.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
+from unbraid.objectives.levers import Levers, RatePrice, moved, smaller
 from unbraid.objectives.objective import Loss, Objective, Step, check_finite, check_rate
 from unbraid.objectives.terms.nested_groups import Cut, cuts, shared
 from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
-from unbraid.schedule import Weight
 
 Groups = tuple[tuple[int, ...], ...] | Literal["each", "model"]
 """Latents that belong together: by number, where groups may lie within groups; or "each", every latent by itself; or
@@ -35,10 +38,11 @@ Groups = tuple[tuple[int, ...], ...] | Literal["each", "model"]
 """
 
 
-@final
 @dataclass(frozen=True, kw_only=True)
 class DecomposedELBO(Objective):
-    """distortion + rate KL + mutual_information MI + total_correlation TC + total_correlation_within TC' +
+    """distortion + rate KL + a weighted sum of the parts of the KL.
+
+    The loss is distortion + rate KL + mutual_information MI + total_correlation TC + total_correlation_within TC' +
     dimension_wise_kl DWKL.
 
     Each field is the weight of its term. KL is KL(q(z|x) || p(z)), in closed form where there is one; the others are
@@ -46,8 +50,8 @@ class DecomposedELBO(Objective):
     have the same expectation: the VAE. TC is the total correlation between `groups` of latents, TC' the one within
     them, both relative to the prior's own. The groups are tuples of latents by number; or "each", every latent by
     itself, and TC' is 0; or "model", as the model's latents say. Groups may lie within groups: then TC' is a sum over
-    the levels below the outermost groups, and `deeper` gives the second of these levels and those that follow weights
-    of their own. VAE, beta-VAE, beta-TCVAE, beta-SVAE, HFVAE and
+    the levels below the outermost groups, and `deeper` gives the second of these levels and those that follow
+    separate weights. VAE, beta-VAE, beta-TCVAE, beta-SVAE, HFVAE and
     information dropout are cases of this objective, which is why those with the same groups and estimator can share a
     fleet.
 
@@ -83,13 +87,22 @@ class DecomposedELBO(Objective):
         check_rate(self, model)
         check_groups(self, self.groups, model)
 
+    def check_image_weights(self) -> None:
+        check_estimator(self.estimator)
+
+    def levers(self) -> Levers:
+        return levers_of_parts(self, "total_correlation")
+
+    def rate_price(self) -> RatePrice:
+        return price_of_parts(self)
+
     def __call__(self, step: Step) -> Loss:
-        # What no member of a fleet asks for is not computed: a VAE compares no pairs of codes to learn from.
+        # Terms with weight 0 for all members of a fleet are skipped: a VAE compares no pairs of codes.
         compares_pairs = not all(map(_is_zero, self._weights_of_parts))
         if compares_pairs:
             trained, logged = trained_and_logged(step, self.estimator, self.groups)
         else:
-            trained, logged = None, decomposition(step, "eq13", self.groups)
+            trained, logged = None, decomposition(step, "stratified_pairs", self.groups)
         parts = elbo_parts(step, logged, grouped=self.groups != "each")
         terms = [] if _is_zero(self.rate) else [(self.rate, rate(step))]
         if trained is not None:
@@ -103,7 +116,11 @@ class DecomposedELBO(Objective):
         total = parts["distortion"]
         for weight, term in terms:
             total = total + weight * term
-        return Loss(total=total, parts=parts, constant=constant_of(self, step))
+        return Loss(
+            total=total,
+            parts=parts,
+            constant=constant_of(step, self.estimator, self.groups, self._weights_of_parts, len(self.deeper)),
+        )
 
     @property
     def _weights_of_parts(self) -> tuple[Any, ...]:
@@ -113,43 +130,76 @@ class DecomposedELBO(Objective):
 
     def _within(self, step: Step, trained: Decomposition) -> list[Float[Tensor, ""]]:
         """Returns the total correlation within the outermost groups, level by level: one for each weight."""
-        below = _levels(self.groups, self.deeper)
+        below = _levels(self.groups, len(self.deeper))
         finer = [_decompositions(step, [self.estimator], cut)[0] for cut in below]
         within = [each.total_correlation_within.mean() for each in (trained, *finer)]
         return [*(upper - lower for upper, lower in pairwise(within)), within[-1]]
 
 
-def constant_of(objective: Any, step: Step) -> Float[Tensor, ""] | float:
-    """Returns what the estimator adds to the weighted parts of a DecomposedELBO or a Composite, whatever the codes are.
-    It has no gradient.
+class CaseOfDecomposedELBO(Objective, ABC):
+    """A DecomposedELBO with certain weights, which `general` gives."""
+
+    @abstractmethod
+    def general(self) -> DecomposedELBO: ...
+
+    def __call__(self, step: Step) -> Loss:
+        return self.general()(step)
+
+
+def levers_of_parts(objective: Any, independence: str) -> Levers:
+    """Returns the levers of a DecomposedELBO or a Composite, where one weight asks for independence."""
+    name = "mutual_information" if objective.rate == 0 else "rate"
+    return Levers(smaller(objective, name), moved(objective, name, 2), moved(objective, independence, 2))
+
+
+def price_of_parts(objective: Any) -> RatePrice:
+    """Returns the price of the rate in a DecomposedELBO or a Composite without other terms."""
+    names = ["mutual_information", "total_correlation", "total_correlation_within", "dimension_wise_kl"]
+    if objective.groups == "each":
+        names.remove("total_correlation_within")
+    weights = {name: float(objective.rate + getattr(objective, name)) for name in names}
+    if max(weights.values()) - min(weights.values()) < 1e-9:  # sums of weights have errors of rounding
+        return RatePrice(weight=max(weights.values()))
+    texts = {"total_correlation_within": "total correlation within groups", "dimension_wise_kl": "dimension-wise KL"}
+    named = (f"{texts.get(name, name.replace('_', ' '))} {short(weight)}" for name, weight in weights.items())
+    return RatePrice(parts=listed(named))
+
+
+def constant_of(
+    step: Step, estimator: Estimator, groups: Groups, weights: Sequence[Any], num_deeper: int = 0
+) -> Float[Tensor, ""] | float:
+    """Returns what the estimator adds to the weighted parts, whatever the codes are. It has no gradient.
 
     The weights of "mws" sum to p(n_i) in row i, where those of the others sum to 1. So each log q^ of it has log p(n_i)
-    in it, -log N unless images are weighted: the joint once, D groups D times, L latents L times.
+    in it, -log N unless images are weighted: the joint once, D groups D times, L latents L times. `weights` belong to
+    the mutual information, the total correlation, that within groups, level by level, and the dimension-wise KL.
     """
-    if objective.estimator != "mws":
+    if estimator != "mws":
         return 0.0
-    num_latents = len(step.widths) or step.z.shape[1]
-    groups = _groups_of(step, objective.groups)
-    num_groups = num_latents if groups is None else len(groups)
-    deeper = getattr(objective, "deeper", ())
-    sizes = [num_groups, *map(len, _levels(objective.groups, deeper)), num_latents]
+    mutual_information, total_correlation, *within_groups, dimension_wise_kl = weights
+    num_latents, top = len(step.widths) or step.z.shape[1], _groups_of(step, groups)
+    num_groups = num_latents if top is None else len(top)
+    sizes = [num_groups, *map(len, _levels(groups, num_deeper)), num_latents]
     within = sum(
-        weight * (upper - lower)
-        for weight, (upper, lower) in zip((objective.total_correlation_within, *deeper), pairwise(sizes), strict=True)
+        weight * (upper - lower) for weight, (upper, lower) in zip(within_groups, pairwise(sizes), strict=True)
     )
     log_mass = -math.log(step.dataset_size) if step.weights is None else step.weights.log().mean()
     return log_mass * (
-        -objective.mutual_information
-        + (1 - num_groups) * objective.total_correlation
-        + within
-        + num_latents * objective.dimension_wise_kl
+        -mutual_information + (1 - num_groups) * total_correlation + within + num_latents * dimension_wise_kl
     )
 
 
+def check_estimator(estimator: Estimator) -> None:
+    """Refuses an estimator that is not defined for images that are not equally likely."""
+    if estimator == "mss":
+        raise SpecError(
+            "The estimator 'mss' of the objective is not defined for images that are not equally likely, as those of "
+            "`sampling` or with weights are not. Use 'stratified_pairs', its symmetric form, or 'mws'."
+        )
+
+
 def decomposition(step: Step, estimator: Estimator, groups: Groups = "each") -> Decomposition | None:
-    """Returns the parts of log q(z|x) - log p(z) of each code of the batch, for the log; None if the step is not
-    logged.
-    """
+    """Returns the parts of log q(z|x) - log p(z) of each code of the batch; None if the step is not logged."""
     return _decompositions(as_logged(step), [estimator], groups)[0] if step.is_logged else None
 
 
@@ -159,13 +209,15 @@ def trained_and_logged(step: Step, estimator: Estimator, groups: Groups) -> tupl
     They share their densities, unless the loss takes another density than that of the draws.
     """
     if as_logged(step) is not step or not step.is_logged:
-        return _decompositions(step, [estimator], groups)[0], decomposition(step, "eq13", groups)
-    logged, *trained = _decompositions(step, ["eq13"] if estimator == "eq13" else ["eq13", estimator], groups)
+        return _decompositions(step, [estimator], groups)[0], decomposition(step, "stratified_pairs", groups)
+    logged, *trained = _decompositions(
+        step, ["stratified_pairs"] if estimator == "stratified_pairs" else ["stratified_pairs", estimator], groups
+    )
     return (trained or [logged])[0], logged
 
 
 def _is_zero(weight: Any) -> bool:
-    """Returns whether this is the number 0, and not a tensor of a fleet, whose members may differ."""
+    """Returns whether this is the number 0. A tensor may be another number for other members of a fleet."""
     return isinstance(weight, float) and weight == 0
 
 
@@ -196,9 +248,9 @@ def check_deeper(objective: Objective, deeper: tuple[float, ...], groups: Groups
         )
 
 
-def _levels(groups: Groups, deeper: tuple[float, ...]) -> list[Cut]:
-    """Returns the groups within the outermost ones, level by level, as far as they have weights of their own."""
-    return [] if isinstance(groups, str) else cuts(groups)[1 : 1 + len(deeper)]
+def _levels(groups: Groups, num_deeper: int) -> list[Cut]:
+    """Returns the groups within the outermost ones, level by level, as far as they have separate weights."""
+    return [] if isinstance(groups, str) else cuts(groups)[1 : 1 + num_deeper]
 
 
 def _decompositions(step: Step, estimators: Sequence[Estimator], groups: Groups) -> list[Decomposition]:
@@ -213,16 +265,18 @@ def _decompositions(step: Step, estimators: Sequence[Estimator], groups: Groups)
 
 
 def sums_as_it_goes(step: Step) -> bool:
-    """Returns whether densities are summed as they are computed: on a GPU that saves most of the time. Elsewhere a
-    table of them all is as fast.
+    """Returns whether densities are summed as they are computed: on a GPU that saves most of the time.
+
+    Elsewhere a table of them all is as fast.
     """
-    is_factorised = isinstance(step.posterior, DiagonalGaussian) and step.prior.is_factorised
-    return is_factorised and step.z.device.type == "cuda" and step.z.dtype == torch.float32
+    is_factorized = type(step.posterior) is DiagonalGaussian and step.prior.is_factorized
+    return is_factorized and step.z.device.type == "cuda" and step.z.dtype == torch.float32
 
 
 def fused_decompositions(step: Step, tables: Sequence[Float[Tensor, "sample batch"]]) -> list[Decomposition]:
-    """Returns the parts with each table of weights, without a table of all densities. It is for independent Gaussian
-    latents, each a group of its own.
+    """Returns the parts with each table of weights, without a table of all densities.
+
+    It is for independent Gaussian latents, each in its own group.
     """
     z, posterior = step.z, step.posterior
     assert isinstance(posterior, DiagonalGaussian)
@@ -247,8 +301,8 @@ def expected_log_probs(
 ) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch batch latent"], Float[Tensor, "batch latent"]]:
     """Returns log q(z_j | x) of each code, of every code under every posterior, and log p(z_j).
 
-    A latent whose categories are summed over has its mean over them in the first and the last. In the middle it is 0:
-    what it adds there, the mixture must know for every category (`log_mixture`).
+    A latent whose categories are summed over has its mean over them in the first and the last. In the second it is 0:
+    the mixture needs what it adds there for every category (`log_mixture`).
     """
     z, posterior, prior = step.z, step.posterior, step.prior
     own, pairwise, log_prior = posterior.log_prob(z), posterior.pairwise_log_prob(z), prior.log_prob(z)
@@ -287,8 +341,9 @@ def _with_correlations(
     log_posterior: Float[Tensor, "batch latent"],
     log_prior: Float[Tensor, "batch latent"],
 ) -> JointDensities:
-    """Returns the joint densities, where the posterior or the prior correlates latents. A latent alone is what it is in
-    the product.
+    """Returns the joint densities, where the posterior or the prior correlates latents.
+
+    A latent alone is what it is in the product.
     """
     joint, posterior, prior, z = product, step.posterior, step.prior, step.z
     summed, everything = posterior.summed_log_pmf, tuple(range(log_prior.shape[1]))
@@ -299,7 +354,7 @@ def _with_correlations(
         means = [latent for latent in group if latent in summed]
         return joint_log_prob + columns(each, means).sum(dim=1) if means else joint_log_prob
 
-    if not posterior.is_factorised:
+    if not posterior.is_factorized:
         joint = replace(
             joint,
             own=with_means(posterior.joint_log_prob(z, drawn[everything]), log_posterior, everything),
@@ -312,7 +367,7 @@ def _with_correlations(
                     [posterior.pairwise_joint_log_prob(z, drawn[group]) for group in groups], dim=2
                 ),
             )
-    if not prior.is_factorised:
+    if not prior.is_factorized:
         joint = replace(joint, prior=with_means(prior.joint_log_prob(z, drawn[everything]), log_prior, everything))
         if groups is not None:
             of_groups = [with_means(prior.joint_log_prob(z, drawn[group]), log_prior, group) for group in groups]

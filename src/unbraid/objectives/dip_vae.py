@@ -2,18 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Literal, final
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.distributions.posteriors.latents import Latents
-from unbraid.distributions.posteriors.posterior import Posterior
+from unbraid.config.schedule import Weight, extremes, scaled
 from unbraid.errors import SpecError
 from unbraid.models.autoencoder import Autoencoder
+from unbraid.models.distributions.posteriors.latents import Latents
+from unbraid.models.distributions.posteriors.posterior import Posterior
 from unbraid.objectives.decomposed_elbo import decomposition
-from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
+from unbraid.objectives.levers import Levers, RatePrice, moved
+from unbraid.objectives.objective import Loss, Objective, Step, check_rate
 from unbraid.objectives.terms.covariance import (
     Moments,
     covariance_of_means,
@@ -22,17 +24,16 @@ from unbraid.objectives.terms.covariance import (
     moments_of_means,
 )
 from unbraid.objectives.terms.parts import elbo_parts, rate
-from unbraid.schedule import Weight, extremes, scaled
 
 DIAGONAL_SHARE: dict[str, float] = {"i": 10.0, "ii": 1.0}
 """The weight of the diagonal where none is given, as a multiple of `off_diagonal`."""
 
 
-@final
 @dataclass(frozen=True)
 class DIPVAE(Objective):
-    """distortion + KL(q(z|x) || p(z)) + off_diagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2. Kumar et al.,
-    arXiv:1711.00848v1, eq. 6.
+    """distortion + KL(q(z|x) || p(z)) + off_diagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2.
+
+    Kumar et al., arXiv:1711.00848v1, eq. 6.
 
     C is the covariance of the means for `kind` "i", and that of the codes for "ii"; each pair counts twice, as (i, j)
     and as (j, i). Without a `diagonal` it is 10 `off_diagonal` for "i", as in the paper, and `off_diagonal` for "ii",
@@ -57,10 +58,11 @@ class DIPVAE(Objective):
     rescale: bool = False
     """Whether the gradient of a running estimate is that of a whole batch."""
 
+    weights_are_nonnegative: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_weights(self)
-        if not extremes(self.decay)[1] < 1:
+        if not self.is_bound and not extremes(self.decay)[1] < 1:
             raise SpecError(
                 f"DIPVAE: decay is {self.decay}; expected a number from 0 up to, but not including, 1: at 1 no batch "
                 "would count."
@@ -74,11 +76,18 @@ class DIPVAE(Objective):
                 f"DIPVAE reads means, and {type(model.latents).__name__} have no continuous latent. Add some, such as "
                 "GaussianLatents."
             )
-        if self.kind == "ii" and posterior.std is None and posterior.covariance is None:
+        if self.kind == "ii" and posterior.gaussian_std is None and posterior.covariance is None:
             raise SpecError(
-                f"DIPVAE of kind 'ii' reads the variance of q(z | x), and {type(model.latents).__name__} do not tell "
+                f"DIPVAE of kind 'ii' reads the variance of q(z | x), and {type(model.latents).__name__} do not have "
                 "it. Use GaussianLatents, or kind 'i'."
             )
+
+    def levers(self) -> Levers:
+        less = "Composite with the same covariance and a rate below 1, such as 0.25 (DIPVAE has no weight of it)"
+        return Levers(less, "", moved(self, "off_diagonal", 2))
+
+    def rate_price(self) -> RatePrice:
+        return RatePrice.beside("the covariances of the latents", 1.0)
 
     def general(self) -> "DIPVAE":
         if self.diagonal is not None:
@@ -104,7 +113,7 @@ class DIPVAE(Objective):
         diagonal = covariance.diagonal()
         off_diagonal_part = (covariance - torch.diag(diagonal)).square().sum()
         diagonal_part = (diagonal - 1).square().sum()
-        parts = elbo_parts(step, decomposition(step, "eq13"))
+        parts = elbo_parts(step, decomposition(step, "stratified_pairs"))
         weight_of_diagonal = self.off_diagonal * DIAGONAL_SHARE[self.kind] if self.diagonal is None else self.diagonal
         return Loss(
             total=parts["distortion"]
@@ -116,7 +125,7 @@ class DIPVAE(Objective):
         )
 
     def _covariance(self, step: Step) -> tuple[Float[Tensor, "latent latent"], Mapping[str, Tensor]]:
-        """Returns C, and what the next step must know of it."""
+        """Returns C, and the state for the next step."""
         posterior = step.posterior
         match self.mode:
             case "batch":
@@ -148,5 +157,5 @@ def _state(step: Step, **tensors: Tensor) -> dict[str, Tensor]:
 
 
 def _a_posterior(latents: Latents) -> Posterior:
-    """Returns what the latents make of an encoder that puts out zeros, to see its shape."""
+    """Returns the posterior of an encoder that outputs zeros, for its shape."""
     return latents.posterior(torch.zeros(2, latents.num_parameters, device="cpu"), torch.zeros((), device="cpu"))

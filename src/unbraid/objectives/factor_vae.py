@@ -2,47 +2,45 @@
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, final
+from typing import ClassVar
 
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from unbraid.config.schedule import Weight
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.decomposed_elbo import decomposition
-from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_rate, check_weights
+from unbraid.objectives.levers import Levers, RatePrice, moved, smaller
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_rate
 from unbraid.objectives.terms.adversary import judged
 from unbraid.objectives.terms.parts import elbo_parts, rate
 from unbraid.objectives.terms.permuted_codes import permuted_codes
-from unbraid.schedule import Weight
 
 
-@final
 @dataclass(frozen=True)
 class FactorVAE(Objective):
-    """distortion + KL(q(z|x) || p(z)) + gamma TC, where a critic tells TC. Kim & Mnih, arXiv:1802.05983v3, eq. 2 and
-    algorithm 2.
+    """distortion + KL(q(z|x) || p(z)) + gamma TC, where a critic estimates TC.
 
-    The critic puts out two logits, for a code from q(z) and for one from prod_j q(z_j); TC is the mean of their
-    difference over the codes of the batch. It learns to tell those codes from the codes of a second, independent batch
-    whose latents are permuted; with `same_batch`, from the permuted codes of the batch itself, which costs one encoding
-    less. The estimate is known to be too low.
+    Kim & Mnih, arXiv:1802.05983v3, eq. 2 and algorithm 2.
+
+    The critic outputs two logits, for a code from q(z) and for one from prod_j q(z_j); TC is the mean of their
+    difference over the codes of the batch. It learns to distinguish those codes from the codes of a second, independent
+    batch whose latents are permuted; with `same_batch`, from the permuted codes of the batch itself, which costs one
+    encoding less. The estimate is known to be too low.
     """
 
     gamma: Weight = 35.0
     """Weight of the total correlation."""
     _: KW_ONLY
     same_batch: bool = False
-    """Whether the critic sees the permuted codes of the batch itself, in place of a second batch."""
+    """Whether the critic reads the permuted codes of the batch itself instead of a second batch."""
 
     critic_reads: ClassVar[CriticReads | None] = "codes"
     critic_outputs: ClassVar[int] = 2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_weights(self)
+    weights_are_nonnegative: ClassVar[bool] = True
 
     def check(self, model: Autoencoder) -> None:
         check_rate(self, model)
@@ -51,6 +49,12 @@ class FactorVAE(Objective):
                 "FactorVAE: the code has one latent, which cannot be correlated with another. Give at least 2, or use "
                 "VAE."
             )
+
+    def levers(self) -> Levers:
+        return Levers(smaller(self, "gamma"), "", moved(self, "gamma", 2))
+
+    def rate_price(self) -> RatePrice:
+        return RatePrice.beside("the total correlation that a critic estimates", 1.0)
 
     @property
     def needs_other_batch(self) -> bool:
@@ -67,7 +71,7 @@ class FactorVAE(Objective):
         assert step.critic_in_training is not None
         z_of_others = step.z if step.other is None else step.other.z
         permuted = permuted_codes(z_of_others, step.draws["permutation"], step.widths)
-        parts, cost = elbo_parts(step, decomposition(step, "eq13")), rate(step)
+        parts, cost = elbo_parts(step, decomposition(step, "stratified_pairs")), rate(step)
         total_correlation = _log_ratio(step.critic(step.z)).mean()
         return Loss(
             total=parts["distortion"] + cost + self.gamma * total_correlation,
@@ -77,7 +81,7 @@ class FactorVAE(Objective):
 
 
 def critic_loss(joint: Float[Tensor, "batch 2"], permuted: Float[Tensor, "batch 2"]) -> Float[Tensor, ""]:
-    """Returns the cross-entropy of telling codes apart from permuted ones, in nats a code; log 2 is guessing."""
+    """Returns the cross-entropy between codes and permuted codes, in nats per code; log 2 is chance."""
     # With two logits a and b, -log softmax(a) is softplus(b - a).
     return 0.5 * (softplus(-_log_ratio(joint)).mean() + softplus(_log_ratio(permuted)).mean())
 

@@ -1,20 +1,21 @@
-"""The hierarchically factorised VAE."""
+"""The hierarchically factorized VAE."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar
 
+from unbraid.config.schedule import Weight
 from unbraid.information.aggregate import Estimator
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.decomposed_elbo import DecomposedELBO, Groups, check_deeper, check_groups
-from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
-from unbraid.schedule import Weight
+from unbraid.objectives.decomposed_elbo import CaseOfDecomposedELBO, DecomposedELBO, Groups, check_deeper, check_groups
+from unbraid.objectives.levers import Levers, moved, smaller
+from unbraid.objectives.objective import check_rate
 
 
-@final
 @dataclass(frozen=True, kw_only=True)
-class HFVAE(Objective):
-    """distortion + alpha MI + beta TC between groups + gamma TC within groups + DWKL. Esmaeili et al.,
-    arXiv:1804.02086v1, eq. 9.
+class HFVAE(CaseOfDecomposedELBO):
+    """distortion + alpha MI + beta TC between groups + gamma TC within groups + DWKL.
+
+    Esmaeili et al., arXiv:1804.02086v1, eq. 9.
 
     Both total correlations are relative to the prior's own: what the prior correlates, a code may too. `groups` are
     tuples of latents, by number (continuous ones first); or "model", as the model's latents say; or "each", every
@@ -31,22 +32,23 @@ class HFVAE(Objective):
     """Weight of the total correlation within groups."""
     groups: Groups = "model"
     """Latents by number, group by group; or each by itself; or as the model's latents say."""
-    estimator: Estimator = "eq13"
+    estimator: Estimator = "stratified_pairs"
     """How q(z) is estimated from a batch."""
     deeper: tuple[float, ...] = ()
     """Weights of the total correlation within groups that lie in groups, level by level; the last is for all below."""
 
+    weights_are_nonnegative: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_weights(self)
         check_deeper(self, self.deeper, self.groups)
 
     def check(self, model: Autoencoder) -> None:
         check_rate(self, model)
         check_groups(self, self.groups, model)
 
-    def __call__(self, step: Step) -> Loss:
-        return self.general()(step)
+    def levers(self) -> Levers:
+        return Levers(smaller(self, "beta"), "", moved(self, "beta", 2))
 
     def general(self) -> DecomposedELBO:
         return DecomposedELBO(

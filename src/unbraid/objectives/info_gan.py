@@ -1,38 +1,39 @@
-"""The generator whose codes can be read off its images."""
+"""A generator with codes that an encoder recovers from its images."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, final
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.arrays import columns
+from unbraid._internal.arrays import columns
+from unbraid.config.schedule import Linear, Weight
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_density, check_weights
+from unbraid.objectives.levers import Levers, RatePrice, moved
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_density
 from unbraid.objectives.terms.adversary import critic_loss, generator_loss
 from unbraid.objectives.terms.prior_draws import check_fixed_prior
-from unbraid.schedule import Linear, Weight
 
 
-@final
 @dataclass(frozen=True, kw_only=True)
 class InfoGAN(Objective):
-    """-log D(G(c, u)) - weight E log Q(c | G(c, u)): a generator, and an encoder that reads its codes. Chen et al.,
-    arXiv:1606.03657v1, eq. 6.
+    """-log D(G(c, u)) - weight E log Q(c | G(c, u)): a generator, and an encoder that reads its codes.
+
+    Chen et al., arXiv:1606.03657v1, eq. 6.
 
     The decoder is the generator G, and the mean of its likelihood the image; codes c are drawn from the prior, and u is
-    standard normal, one number for each of the model's `noise_inputs`. The encoder is Q: it sees generated images alone
-    in training, and real ones afterwards, so every metric applies. The critic D tells real images from generated ones.
-    D and Q see images with Gaussian noise of the standard deviation `instance_noise`. Continuous codes have the
-    `weight`, discrete ones the `discrete_weight`.
+    standard normal, one number for each of the model's `noise_inputs`. The encoder is Q: it reads generated images
+    alone in training, and real ones afterwards, so every metric applies. The critic D classifies images as real or
+    generated. D and Q read images with Gaussian noise of the standard deviation `instance_noise`. Continuous codes have
+    the `weight`, discrete ones the `discrete_weight`.
 
     With `shared_trunk`, as published, D and Q are one net but for their last layers: D reads what the encoder makes of
-    an image before its last layer, and the encoder learns with D, at D's rate, from both losses. The optimiser of the
-    spec is then that of G alone. Without, D is a net of its own.
+    an image before its last layer, and the encoder learns with D, at D's rate, from both losses. The optimizer of the
+    spec is then that of G alone. Without, D is a separate net.
     """
 
     weight: Weight = 0.1
@@ -40,16 +41,13 @@ class InfoGAN(Objective):
     discrete_weight: Weight = 1.0
     """Weight of reading discrete codes back."""
     instance_noise: Weight = field(default_factory=lambda: Linear(0.1, 0.0))
-    """Standard deviation of the noise on images that the critic and the encoder see."""
+    """Standard deviation of the noise on images that the critic and the encoder read."""
 
     shared_trunk: bool = True
     """Whether the critic and the encoder are one net but for their last layers."""
 
-    recipe_version: ClassVar[int] = 2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_weights(self)
+    config_version: ClassVar[int] = 2
+    weights_are_nonnegative: ClassVar[bool] = True
 
     @property
     def critic_reads(self) -> CriticReads:
@@ -70,6 +68,12 @@ class InfoGAN(Objective):
                 "would stay as it began. Use one "
                 "without weights, such as GaussianLikelihood."
             )
+
+    def levers(self) -> Levers:
+        return Levers(moved(self, "weight", 4, "of reading codes back"))
+
+    def rate_price(self) -> RatePrice:
+        return RatePrice("This objective has no rate, so there is no beta.")
 
     def draw_shapes(
         self, batch_size: int, model: Autoencoder, image_shape: ImageShape
@@ -92,7 +96,7 @@ class InfoGAN(Objective):
         )
         generator = generator_loss(step.critic(noisy_fake))
         continuous, discrete = _information(step, code, noisy_fake)
-        # One batch at a time: with BatchNorm, a critic that sees both at once is told by their statistics.
+        # One batch at a time: with BatchNorm, a critic that reads both at once could use their statistics.
         real_logits, fake_logits = step.critic_in_training(noisy_real), step.critic_in_training(noisy_fake)
         return Loss(
             total=generator - self.weight * continuous - self.discrete_weight * discrete,
@@ -114,8 +118,9 @@ def _generated(step: Step, code: Float[Tensor, "batch column"]) -> Float[Tensor,
 def _information(
     step: Step, code: Float[Tensor, "batch column"], image: Float[Tensor, "batch channel height width"]
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """Returns E[log Q(c|x) - log p(c)] of the continuous codes and of the discrete ones: lower bounds on what an image
-    tells of them, in nats.
+    """Returns E[log Q(c|x) - log p(c)] of the continuous codes and of the discrete ones, in nats.
+
+    They are lower bounds on the information of an image about the codes.
 
     -log p(c) averages to the entropy of the codes, and has no gradient: the prior is fixed. Continuous latents come
     first.
@@ -125,7 +130,7 @@ def _information(
     log_prior, num_continuous = step.prior.log_prob(code), posterior.mean.shape[1]
     num_latents = log_prior.shape[1]
 
-    def told(latents: range) -> Float[Tensor, ""]:
+    def information(latents: range) -> Float[Tensor, ""]:
         return (posterior.joint_log_prob(code, latents) - columns(log_prior, latents).sum(dim=1)).mean()
 
-    return told(range(num_continuous)), told(range(num_continuous, num_latents))
+    return information(range(num_continuous)), information(range(num_continuous, num_latents))

@@ -1,29 +1,29 @@
-"""The VAE that does not penalise information."""
+"""The VAE that does not penalize information."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import final
 
+from unbraid.config.schedule import Weight, extremes
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.decomposed_elbo import decomposition
+from unbraid.objectives.levers import NO_WEIGHT, Levers, RatePrice, moved
 from unbraid.objectives.objective import Loss, Objective, Step
 from unbraid.objectives.terms.mmd import Bandwidth, Kernel, Statistic, squared_mmd
 from unbraid.objectives.terms.parts import elbo_parts, rate
-from unbraid.schedule import Weight, extremes
 
 
-@final
 @dataclass(frozen=True, kw_only=True)
 class InfoVAE(Objective):
-    """distortion + (1 - alpha) KL(q(z|x) || p(z)) + (alpha + weight - 1) MMD^2(q(z), p(z)). Zhao et al.,
-    arXiv:1706.02262v3, section 3.
+    """distortion + (1 - alpha) KL(q(z|x) || p(z)) + (alpha + weight - 1) MMD^2(q(z), p(z)).
 
-    `weight` is their lambda. alpha = 0 and weight = 1 are the VAE; alpha = 1 is the MMD-VAE, where a code may tell of
-    the image what it likes as long as all codes together look like the prior; weight = 1 - alpha is the beta-VAE with
-    that beta. The MMD compares the codes of the batch with as many draws from the prior. The defaults are ours, chosen
-    on MNIST (docs/objectives/info-vae.md).
+    Zhao et al., arXiv:1706.02262v3, section 3.
+
+    `weight` is their lambda. alpha = 0 and weight = 1 are the VAE; alpha = 1 is the MMD-VAE, where a code may have any
+    information about the image as long as all codes together look like the prior; weight = 1 - alpha is the beta-VAE
+    with that beta. The MMD compares the codes of the batch with as many draws from the prior. The defaults are ours,
+    chosen on MNIST (docs/objectives/info-vae.md).
     """
 
     alpha: Weight = 0.5
@@ -39,6 +39,8 @@ class InfoVAE(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.is_bound:
+            return
         # Not check_weights: alpha may be negative. What must not be negative are the two weights that come of it.
         (least_alpha, greatest_alpha), (least_weight, greatest_weight) = extremes(self.alpha), extremes(self.weight)
         finite = all(abs(end) < float("inf") for end in (least_alpha, greatest_alpha, least_weight, greatest_weight))
@@ -49,6 +51,13 @@ class InfoVAE(Objective):
                 "alpha + weight >= 1, so that the MMD is not rewarded; of schedules the least values count."
             )
 
+    def levers(self) -> Levers:
+        less = NO_WEIGHT if self.alpha == 1 else "an alpha nearer to 1, which leaves more of the rate out"
+        return Levers(less, "", moved(self, "weight", 2, "of the MMD"))
+
+    def rate_price(self) -> RatePrice:
+        return RatePrice.beside("the distance of all codes together from the prior (MMD)", 1 - extremes(self.alpha)[1])
+
     def draw_shapes(
         self, batch_size: int, model: Autoencoder, image_shape: ImageShape
     ) -> Mapping[str, tuple[int, ...]]:
@@ -56,7 +65,7 @@ class InfoVAE(Objective):
         return {"prior": (batch_size, model.latents.num_columns)}
 
     def __call__(self, step: Step) -> Loss:
-        parts, cost = elbo_parts(step, decomposition(step, "eq13")), rate(step)
+        parts, cost = elbo_parts(step, decomposition(step, "stratified_pairs")), rate(step)
         discrepancy = squared_mmd(
             step.z, step.prior.sample(step.draws["prior"]), self.kernel, self.bandwidth, self.statistic
         )

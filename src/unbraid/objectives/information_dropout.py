@@ -1,23 +1,24 @@
 """Reconstruction with few nats and independent latents, and no prior."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar
 
 import torch
 
+from unbraid.config.schedule import Weight
 from unbraid.errors import SpecError
 from unbraid.information.aggregate import Estimator
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.decomposed_elbo import DecomposedELBO
-from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
-from unbraid.schedule import Weight
+from unbraid.objectives.decomposed_elbo import CaseOfDecomposedELBO, DecomposedELBO
+from unbraid.objectives.levers import Levers, moved, smaller
+from unbraid.objectives.objective import check_rate
 
 
-@final
 @dataclass(frozen=True, kw_only=True)
-class InformationDropout(Objective):
-    """distortion + beta I(x; z) + gamma TC. Achille & Soatto, arXiv:1611.01353v3, as in Esmaeili et al.,
-    arXiv:1804.02086v1, table 1.
+class InformationDropout(CaseOfDecomposedELBO):
+    """distortion + beta I(x; z) + gamma TC.
+
+    Achille & Soatto, arXiv:1611.01353v3, as in Esmaeili et al., arXiv:1804.02086v1, table 1.
 
     Their multiplicative noise is not part of it. Nothing in it fixes the scale of a latent: no term compares a marginal
     with the prior, so means and stds may drift together. Bins with a fixed range then say little; use metrics that do
@@ -28,12 +29,10 @@ class InformationDropout(Objective):
     """Weight of the mutual information of image and code."""
     gamma: Weight = 1.0
     """Weight of the total correlation."""
-    estimator: Estimator = "eq13"
+    estimator: Estimator = "stratified_pairs"
     """How q(z) is estimated from a batch."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_weights(self)
+    weights_are_nonnegative: ClassVar[bool] = True
 
     def check(self, model: Autoencoder) -> None:
         check_rate(self, model)
@@ -48,8 +47,8 @@ class InformationDropout(Objective):
                 "weights, such as StandardNormalPrior or, if discrete, UniformCategories."
             )
 
-    def __call__(self, step: Step) -> Loss:
-        return self.general()(step)
+    def levers(self) -> Levers:
+        return Levers(smaller(self, "beta"), moved(self, "beta", 2), moved(self, "gamma", 2))
 
     def general(self) -> DecomposedELBO:
         return DecomposedELBO(

@@ -1,4 +1,4 @@
-"""What an objective sees, what it returns, and what it is."""
+"""The base class of objectives, its input (`Step`) and its output (`Loss`)."""
 
 import copy
 import math
@@ -12,15 +12,16 @@ from typing import Any, ClassVar, Literal, final
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.distributions.likelihoods.likelihood import Likelihood
-from unbraid.distributions.posteriors.latents import Latents
-from unbraid.distributions.posteriors.posterior import Posterior
-from unbraid.distributions.priors.prior import Prior
+from unbraid.config import Config
+from unbraid.config.schedule import Weight, extremes, value_at
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.recipes import Recipe
-from unbraid.schedule import Weight, extremes, value_at
+from unbraid.models.distributions.likelihoods.likelihood import Likelihood
+from unbraid.models.distributions.posteriors.latents import Latents
+from unbraid.models.distributions.posteriors.posterior import Posterior
+from unbraid.models.distributions.priors.prior import Prior
+from unbraid.objectives.levers import Levers, RatePrice
 
 CriticReads = Literal["codes", "images", "features"]
 
@@ -28,7 +29,7 @@ CriticReads = Literal["codes", "images", "features"]
 @final
 @dataclass(frozen=True)
 class EncodedBatch:
-    """Holds a batch, what the encoder says of it, and a draw of its codes."""
+    """A batch, its posterior, and a draw of its codes."""
 
     x: Float[Tensor, "batch channel height width"]
     posterior: Posterior
@@ -38,15 +39,16 @@ class EncodedBatch:
 @final
 @dataclass(frozen=True)
 class Step:
-    """Holds one batch through one model: all that an objective may see. It is written for ONE model; the fleet maps it
-    over many.
+    """One batch through one model: the input of an objective, which is written for ONE model.
+
+    A fleet maps it over many.
 
     `draws` holds the standard normal numbers that the objective asked for, by name. `progress` runs from 0 to 1 over
     training. `weights` is p(n) of the batch, where sampling is biased. `other` is a second, independent batch, for
     objectives that ask for one. `encode` and `decode` are this model's nets (`decode` gives what the `likelihood`
     reads), for objectives that send something else through them. `state` is what the objective returned at the last
-    step. `groups` are the latents that belong together, and `widths` the number of columns of each latent, as the model
-    says; without `widths`, each has one. Where the step is not `is_logged`, the parts of the loss are not read, and
+    step. `groups` are the latents that belong together, and `widths` the number of columns of each latent, in the
+    model; without `widths`, each has one. Where the step is not `is_logged`, the parts of the loss are not read, and
     what is computed for them alone may be left out.
 
     The critic comes twice, so that no loss can reach what it must not: `critic` has constant weights, those of the
@@ -78,10 +80,10 @@ class Step:
 @final
 @dataclass(frozen=True)
 class Loss:
-    """Holds what to minimise, and what it is made of.
+    """The loss to minimize, and its parts.
 
-    `parts` are unweighted, in nats per image, and are what they are called. `critic` is minimised over the critic's
-    weights alone, and those of the encoder where it reads features. `state` is handed back at the next step; it carries
+    `parts` are unweighted, in nats per image. `critic` is minimized over the critic's
+    weights alone, and those of the encoder where it reads features. `state` is the `state` of the next step; it has
     no gradient. `constant` is what an estimator adds to `total` whatever the codes are: it is in no part.
     """
 
@@ -98,28 +100,78 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class Objective(Recipe, ABC):
-    """A formula. Its hyperparameters are its fields; it owns no weights, no optimiser and no randomness.
+class Objective(Config, ABC):
+    """A loss. Its hyperparameters are its fields; it has no weights, no optimizer and no random numbers.
 
     Every field that is a number (or a schedule of one) may differ between the members of a fleet: there it arrives as a
-    0-d tensor, so the formula must not branch on it. What else an objective needs it says by the properties and methods
-    below. Its critic, if any, makes `critic_outputs` numbers of what it reads.
+    0-d tensor, so the formula must not branch on it. The properties and methods below define what else
+    an objective needs. Its critic, if any, has `critic_outputs` outputs.
     """
 
     critic_outputs: ClassVar[int] = 1
+    weights_are_nonnegative: ClassVar[bool] = False
+    """Whether weights below 0, or not finite, are refused."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.weights_are_nonnegative:
+            check_weights(self)
+
+    @final
+    def _check_field(self, name: str, given: Any, annotation: Any) -> Any:
+        # Inside a fleet, an objective that is built on another gives it numbers that are tensors.
+        if isinstance(given, Tensor) and given.ndim == 0 and name in _number_fields(type(self)):
+            return given
+        return super()._check_field(name, given, annotation)
 
     @abstractmethod
     def __call__(self, step: Step) -> Loss: ...
 
     def general(self) -> "Objective":
-        """Returns the same loss as a case of the widest family it belongs to, so that kin can share a fleet. By default
-        it returns itself.
+        """Returns the same loss as a case of the widest family it belongs to; by default itself.
+
+        Members of one family can share a fleet.
         """
         return self
 
+    @property
+    @final
+    def is_bound(self) -> bool:
+        """Returns whether hyperparameters are tensors, as in a fleet, so that their sizes cannot be checked."""
+        return any(isinstance(value, Tensor) for value in self.hyperparameters.values())
+
+    @final
+    def trained_form(self) -> "Objective":
+        """Returns the form that a fleet binds: `general()`, unless a subclass replaces `__call__` below it."""
+        for cls in type(self).__mro__:
+            if "general" in vars(cls):
+                break
+            if "__call__" in vars(cls):
+                return self
+        return self.general()
+
+    def check_image_weights(self) -> None:
+        """Refuses images that are not equally likely, where the formula is not defined for them."""
+        general = self.general()
+        if general is not self:
+            general.check_image_weights()
+
+    def levers(self) -> Levers:
+        """Returns how to weigh the rate less or more, and how to ask for independent latents, for `diagnose`."""
+        return Levers("a smaller weight of what the objective asks of codes")
+
+    def rate_price(self) -> RatePrice:
+        """Returns the weight of the rate in the loss, without schedules (`at`), for `diagnose`.
+
+        By default that of the form that is trained.
+        """
+        form = self.trained_form()
+        return RatePrice() if form is self else form.rate_price()
+
     def check(self, model: Autoencoder) -> None:
-        """Refuses a model that this formula cannot train. By default that is one without a finite rate, and what the
-        wider family of the formula refuses.
+        """Refuses a model that this formula cannot train.
+
+        By default that is one without a finite rate, and what the wider family of the formula refuses.
         """
         check_rate(self, model)
         general = self.general()
@@ -128,17 +180,17 @@ class Objective(Recipe, ABC):
 
     @property
     def critic_reads(self) -> CriticReads | None:
-        """Returns what the critic is shown. By default there is none. A class whose every member has one may say so
-        with a class variable.
+        """The input of the critic; None, the default, for no critic. A class variable works as well.
 
-        A critic of "features" is called with images too, and reads what the encoder makes of them before its last
-        layer. Then the encoder learns with the critic: by the critic's optimiser, and from its loss.
+        A critic of "features" is called with images too, and reads the features of the encoder before its last
+        layer. Then the encoder learns with the critic: by the critic's optimizer, and from its loss.
         """
         return None
 
     @property
     def generates(self) -> bool:
         """Returns whether the decoder learns from draws of the prior and of its noise inputs, not from codes of images.
+
         By default it does not.
         """
         return False
@@ -151,8 +203,9 @@ class Objective(Recipe, ABC):
     def draw_shapes(
         self, batch_size: int, model: Autoencoder, image_shape: ImageShape
     ) -> Mapping[str, tuple[int, ...]]:
-        """Returns the standard normal numbers that a step needs beyond the posterior's own, by name. By default there
-        are none.
+        """Returns the standard normal numbers that a step needs beyond the posterior's own, by name.
+
+        By default there are none.
         """
         del batch_size, model, image_shape
         return {}
@@ -164,18 +217,14 @@ class Objective(Recipe, ABC):
 
     @property
     def hyperparameters(self) -> dict[str, Weight]:
-        """Returns the fields that are numbers or schedules, by name. One that may be left out, and is, is not among
-        them.
+        """Returns the fields that are numbers or schedules, by name.
+
+        One that may be left out, and is, is not among them.
         """
         return {name: value for name in _number_fields(type(self)) if (value := getattr(self, name)) is not None}
 
     def bind(self, hyperparameters: Mapping[str, Float[Tensor, ""] | float]) -> "Objective":
-        """Returns a copy with these hyperparameters. It does not use `replace`: a tensor under `vmap` cannot be
-        validated.
-
-        A fleet binds `general()`. A case of a wider family is not bound itself: its `__call__` may construct, and so
-        validate, the general form.
-        """
+        """Returns a copy with these hyperparameters, as a fleet binds those of each member."""
         bound = copy.copy(self)
         for name, value in hyperparameters.items():
             object.__setattr__(bound, name, value)
@@ -211,16 +260,16 @@ def check_rate(objective: Objective, model: Autoencoder) -> None:
 
 
 def check_weights(objective: Objective) -> None:
-    """Refuses a weight that is negative or not finite at any moment: it would reward what the formula penalises."""
+    """Refuses a weight that is negative or not finite at any moment: it would reward what the formula penalizes."""
     for name, value in objective.hyperparameters.items():
-        if not all(math.isfinite(end) and end >= 0 for end in extremes(value)):
+        if not isinstance(value, Tensor) and not all(math.isfinite(end) and end >= 0 for end in extremes(value)):
             raise SpecError(f"{type(objective).__name__}: {name} is {value}; expected a finite weight of 0 or more.")
 
 
 def check_finite(objective: Objective) -> None:
     """Refuses a weight that is not finite at any moment. It may be negative."""
     for name, value in objective.hyperparameters.items():
-        if not all(map(math.isfinite, extremes(value))):
+        if not isinstance(value, Tensor) and not all(map(math.isfinite, extremes(value))):
             raise SpecError(f"{type(objective).__name__}: {name} is {value}; expected a finite weight.")
 
 

@@ -1,18 +1,17 @@
 """The variational autoencoder."""
 
 from dataclasses import dataclass
-from typing import final
 
 from unbraid.objectives.beta_vae import BetaVAE
-from unbraid.objectives.decomposed_elbo import DecomposedELBO
-from unbraid.objectives.objective import Loss, Objective, Step
+from unbraid.objectives.decomposed_elbo import CaseOfDecomposedELBO, DecomposedELBO
+from unbraid.objectives.levers import PENALIZE_TC, Levers
 
 
-@final
 @dataclass(frozen=True)
-class VAE(Objective):
-    """distortion + KL(q(z|x) || p(z)): minus the ELBO, with the KL in closed form. Kingma & Welling,
-    arXiv:1312.6114v10, eq. 10.
+class VAE(CaseOfDecomposedELBO):
+    """distortion + KL(q(z|x) || p(z)): minus the ELBO, with the KL in closed form.
+
+    Kingma & Welling, arXiv:1312.6114v10, eq. 10.
 
     Examples:
         >>> from unbraid import DSprites, RunSpec
@@ -20,8 +19,9 @@ class VAE(Objective):
         10000
     """
 
-    def __call__(self, step: Step) -> Loss:
-        return self.general()(step)
+    def levers(self) -> Levers:
+        below = "BetaVAE with a beta below 1, such as 0.25, or with a warm-up (beta=linear:0:1)"
+        return Levers(below, "BetaVAE with a beta above 1, such as 4", PENALIZE_TC)
 
     def general(self) -> DecomposedELBO:
         return BetaVAE(1.0).general()

@@ -6,26 +6,25 @@ from typing import Any
 
 from unbraid.errors import UnbraidError
 from unbraid.figures.side_by_side import SideBySide
-from unbraid.runs.run import Run
-from unbraid.runs.together import traverse_together
-from unbraid.studies.collect import collect
-from unbraid.studies.seeds_with_codes import seeds_with_codes
+from unbraid.studies.collect import collect, runs_with_codes
 from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.together import traverse_together
 
 
 def best_runs(
     study: Study, folder: Path | str, *, by: str | None = None, scores: StudyScores | None = None
 ) -> dict[str, Run]:
-    """Returns the best run of each setting, by a metric of the study (`best_by`, unless another is named), among those
-    whose weights and codes are still there. A setting without such a run, or without that score, is left out.
+    """Returns the best run of each setting by a metric of the study (default: `best_by`), among the runs that still
+    have weights and codes. Settings without such a run, or without the score, are left out.
     """
     metric = study.best_by if by is None else by
     found = collect(study, folder) if scores is None else scores
     found.check(metrics=[metric])
     sign = -1.0 if found.higher_is_better[metric] is False else 1.0
     best = {}
-    for label, runs in seeds_with_codes(study, Path(folder), found).items():
+    for label, runs in runs_with_codes(study, Path(folder), found).items():
         values = {seed: value for seed, value in found.values(label, metric).items() if seed in runs}
         if values:
             best[label] = runs[max(values, key=lambda seed: sign * values[seed])]
@@ -35,10 +34,14 @@ def best_runs(
 def best_traversals(
     study: Study, folder: Path | str, *, by: str | None = None, settings: Sequence[str] | None = None, **options: Any
 ) -> SideBySide:
-    """Returns traversals of the best run of each setting side by side, their latents matched with those of the first.
+    """Returns traversals of the best run of each setting side by side, with latents matched to those of the first.
 
-    `settings` are labels in the order in which they are to stand; `options` are those of
-    `unbraid.runs.traverse_together`. Names are the labels, with the score.
+    Args:
+        study: The study.
+        folder: The folder of its runs.
+        by: The metric, by default the `best_by` of the study.
+        settings: The labels of the settings to show, in this order.
+        **options: Options of `unbraid.training.runs.traverse_together`.
     """
     metric, scores = study.best_by if by is None else by, collect(study, folder)
     best = best_runs(study, folder, by=by, scores=scores)

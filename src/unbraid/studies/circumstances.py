@@ -11,7 +11,7 @@ from typing import Any, final
 
 import torch
 
-from unbraid.version import __version__
+from unbraid._internal.version import __version__
 
 
 @final
@@ -41,12 +41,6 @@ class Circumstances:
             unbraid=__version__,
         )
 
-    @classmethod
-    def of(cls, module: str, arguments: Sequence[str] | None, device: str, commit: str) -> "Circumstances":
-        """Returns those of a module that is run; `arguments` are those of the command, unless given by hand."""
-        given = sys.argv[1:] if arguments is None else arguments
-        return cls.now(["python", "-m", module, *given], device=device, commit=commit)
-
     def to_json(self) -> dict[str, Any]:
         """Returns every circumstance by name."""
         return asdict(self)
@@ -55,11 +49,22 @@ class Circumstances:
         return f"`{self.command}`, {self.date}, commit {self.commit}, {self.machine}, torch {self.torch}."
 
 
-def commit_of_checkout() -> str:
-    """Returns the commit of the checkout that this code lies in, or "unknown"."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+def commit_of_checkout(file: Path | str = __file__) -> str:
+    """Returns the commit of the checkout that this file belongs to, with "+changes" if tracked files have uncommitted
+    changes, or "unknown".
+
+    A package that is installed inside of another repository is not tracked there, and has no commit.
+    """
+    path = Path(file).resolve()
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        _git(path.parent, "ls-files", "--error-unmatch", path.name)
+        commit = _git(path.parent, "rev-parse", "--short", "HEAD")
+        is_changed = _git(path.parent, "status", "--porcelain", "--untracked-files=no")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return done.stdout.strip()
+    return f"{commit}+changes" if is_changed else commit
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

@@ -1,33 +1,40 @@
-"""From the folders of runs to the scores of a study."""
+"""Collects the scores of a study from the folders of its runs."""
 
 import itertools
+import logging
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from unbraid.memory import no_garbage_collection
-from unbraid.runs.kept_scores import question_key
-from unbraid.runs.scored_images import settled
-from unbraid.studies.index import Index
+from unbraid._internal.memory import no_garbage_collection
+from unbraid.studies.index import read_records
 from unbraid.studies.run_records import KeptNumbers, RunRecord
 from unbraid.studies.study import Study, StudyRun
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
+from unbraid.studies.swept_values import swept_values
+from unbraid.training.runs.kept_scores import question_key
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.scored_images import settled
+
+log = logging.getLogger(__name__)
 
 
 def collect(study: Study, folder: Path | str, *, parts: bool = True) -> StudyScores:
-    """Returns what the runs under the folder have scored so far. Nothing is computed, and no array is read. Without
-    `parts` it is the values of the metrics alone, which is what a wide table shows, and takes a fifth of the time.
+    """Returns the scores that the runs under the folder have so far. Nothing is computed, and no array is read.
+
+    Without `parts`, there are only the values of the metrics, as in a wide table, which takes a fifth of the time.
     """
     folder = Path(folder)
     with no_garbage_collection():
         placed = study.runs(folder)
-        with Index(folder) as index:
-            records = index.records([each.name for each in placed], "everything" if parts else "values")
-        return scores_of(study, placed, records)
+        found = read_records(folder, [each.name for each in placed], "everything" if parts else "values")
+        for name, reason in found.damaged.items():
+            log.warning("%s is left out, because its records cannot be read: %s", name, reason)
+        return scores_of(study, placed, found.records)
 
 
 def scores_of(study: Study, placed: list[StudyRun], records: Mapping[str, RunRecord]) -> StudyScores:
-    """Returns the scores of these runs of a study, of which these are the records."""
+    """Returns the scores of these runs of a study from their records."""
     metrics = study.asked
     runs: list[ScoredRun] = []
     numbers: list[Number] = []
@@ -55,19 +62,20 @@ def scores_of(study: Study, placed: list[StudyRun], records: Mapping[str, RunRec
         runs=tuple(runs),
         numbers=tuple(numbers),
         over={metric: tuple(dict.fromkeys(itertools.chain(*found))) for metric, found in over.items()},
+        swept=swept_values(study.settings),
     )
 
 
 def _keys(study: Study, of: StudyRun) -> dict[str, tuple[str, str]]:
-    """Returns under which keys the run of a setting keeps its answers: the metric and the scoring of each. The first
-    scoring of the study has no name.
+    """Returns the metric and the scoring by the key under which the runs of a setting keep a score. The first scoring
+    of the study has no name.
     """
     found: dict[str, tuple[str, str]] = {}
     for place, scoring in enumerate(study.scorings):
         changes = settled(of.setting.spec, scoring).changes()
-        told = question_key("", scoring.changes()).strip() if place else ""
+        named = question_key("", scoring.changes()).strip() if place else ""
         for name in study.asked:
-            found.setdefault(question_key(name, changes), (name, told))
+            found.setdefault(question_key(name, changes), (name, named))
     return found
 
 
@@ -77,3 +85,13 @@ def _parts(of: StudyRun, metric: str, scoring: str, kept: KeptNumbers) -> Iterat
         yield Number(label, seed, metric, scoring, "part", name, value, low, high, run)
     for name, value in kept.factors.items():
         yield Number(label, seed, metric, scoring, "factor", name, value, math.nan, math.nan, run)
+
+
+def runs_with_codes(study: Study, folder: Path, scores: StudyScores) -> dict[str, dict[int, Run]]:
+    """Returns the finished runs of each setting that still have codes, by seed."""
+    found: dict[str, dict[int, Run]] = {}
+    finished = {run.run for run in scores.runs if run.state == "finished"}
+    for each in study.runs(folder):
+        if each.name in finished and not each.run.removed_files:
+            found.setdefault(each.setting.label, {})[each.seed] = each.run
+    return found

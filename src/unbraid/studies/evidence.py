@@ -1,4 +1,4 @@
-"""Evidence: the scores of a study as one small file that travels, with what made them."""
+"""Evidence: the scores of a study in one small file, with their origin."""
 
 import json
 import math
@@ -7,26 +7,26 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
 
-from unbraid import files
+from unbraid._internal import files
 from unbraid.errors import UnbraidError
-from unbraid.evaluation.score_json import number_from_json, number_to_json
+from unbraid.metrics.score_json import number_from_json, number_to_json
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
 
 _FORMAT = 1
-_DIGITS = 7  # of every number: more than its interval says
+_DIGITS = 7  # of every number: more than its interval has
 
 
 @final
 @dataclass(frozen=True)
 class Evidence:
-    """The scores of a study, and where they come from: the command, the commit, the machine, the date, the seconds."""
+    """The scores of a study and their origin: command, commit, machine, date and seconds."""
 
     study: str
     scores: StudyScores
     made_by: Mapping[str, Any]
 
     def save(self, path: Path | str) -> Path:
-        """Writes it as JSON, one run per line, sealed."""
+        """Writes JSON with a checksum, one run per line."""
         path = Path(path)
         scores = self.scores
         head = {
@@ -34,6 +34,7 @@ class Evidence:
             "study": self.study,
             "made_by": dict(self.made_by),
             "settings": [[label, scores.families[label]] for label in scores.settings],
+            **({"swept": dict(scores.swept)} if scores.swept else {}),
             "metrics": [[name, scores.higher_is_better[name]] for name in scores.metrics],
         }
         runs = list(_runs_to_json(scores))
@@ -45,12 +46,13 @@ class Evidence:
 
     @classmethod
     def load(cls, path: Path | str) -> "Evidence":
-        """Reads what `save` wrote. A file that was changed is refused."""
+        """Reads a file that `save` wrote. A file that was changed is refused."""
         path = Path(path)
         try:
             content = files.read_sealed(path)
             if content["format"] != _FORMAT:
                 raise ValueError(f"it has format {content['format']!r}; this version reads {_FORMAT}")
+            _check_fields(content)
             return cls(content["study"], _scores_from_json(content), content["made_by"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UnbraidError(
@@ -72,18 +74,42 @@ def _runs_to_json(scores: StudyScores) -> Iterator[dict[str, Any]]:
 
 
 def _plain(number: Number) -> Any:
-    """Returns the value alone, or with its interval."""
+    """Returns the value, with its interval if there is one."""
     if math.isnan(number.low):
         return _rounded(number.value)
     return [_rounded(each) for each in (number.value, number.low, number.high)]
+
+
+def _check_fields(content: Mapping[str, Any]) -> None:
+    """Raises if a field does not fit the others, and names it."""
+    for name in ("settings", "metrics"):
+        pairs = content[name]
+        if not isinstance(pairs, list) or not all(
+            isinstance(p, list) and len(p) == 2 and isinstance(p[0], str) for p in pairs
+        ):
+            raise ValueError(
+                f"the field {name!r} is {str(pairs)[:100]!r}; expected a list of pairs of a name and a value"
+            )
+    if not isinstance(content["made_by"], dict):
+        raise ValueError(f"the field 'made_by' is {str(content['made_by'])[:100]!r}; expected names and values")
+    labels, metrics = {label for label, _ in content["settings"]}, {name for name, _ in content["metrics"]}
+    for place, run in enumerate(content["runs"]):
+        if run.get("setting") not in labels:
+            raise ValueError(
+                f"the field 'setting' of run {place} is {str(run.get('setting'))[:100]!r}, no setting of the file"
+            )
+        if unknown := [name for name in run.get("numbers", {}) if name.partition("\t")[0] not in metrics]:
+            raise ValueError(
+                f"the field 'numbers' of run {place} has {unknown[0][:100]!r}, which is no metric of the file"
+            )
 
 
 def _scores_from_json(content: Mapping[str, Any]) -> StudyScores:
     runs: list[ScoredRun] = []
     numbers: list[Number] = []
     for each in content["runs"]:
-        told = {name: value for name, value in each.items() if name != "numbers"}
-        run = ScoredRun(**{**told, "seconds": number_from_json(told["seconds"])})
+        fields = {name: value for name, value in each.items() if name != "numbers"}
+        run = ScoredRun(**{**fields, "seconds": number_from_json(fields["seconds"])})
         runs.append(run)
         for question, by_quantity in each["numbers"].items():
             metric, _, scoring = question.partition("\t")
@@ -99,6 +125,7 @@ def _scores_from_json(content: Mapping[str, Any]) -> StudyScores:
         higher_is_better=dict(content["metrics"]),
         runs=tuple(runs),
         numbers=tuple(numbers),
+        swept={label: float(value) for label, value in content.get("swept", {}).items()},
     )
 
 

@@ -1,57 +1,67 @@
-"""A study from where it stands to its scores: fleet after fleet is trained, scored, and cut down to what is kept."""
+"""run_study: trains, scores and cuts down what is missing of a study, fleet by fleet."""
 
 import contextlib
 import logging
-import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Literal, final
 
 import torch
 
-from unbraid.device import resolve_device
-from unbraid.display import shown
-from unbraid.errors import SpecError, TrainingError, UnbraidError
-from unbraid.events import Event, part_of, tell
-from unbraid.runs.extras import Extras, as_steps
-from unbraid.runs.run_writer import RunWriter
-from unbraid.studies.cluster.driver import Driver, FleetTask, Patience
+from unbraid._internal.cores import usable_cores
+from unbraid._internal.device import resolve_device
+from unbraid._internal.progress import Event, emit, part_of
+from unbraid._internal.progress_bar import shown
+from unbraid._internal.worker_pool import WorkerPool
+from unbraid.config.own_configs import classes_of_main
+from unbraid.errors import SpecError, TrainingError, TrainingInterrupted, UnbraidError
+from unbraid.studies.cluster.driver import Driver, FleetTask, Patience, start_nodes, start_processes
+from unbraid.studies.cluster.fleet_task import fleet_order, last_line, with_threads
 from unbraid.studies.cluster.parcels import receive, settle_arrivals
-from unbraid.studies.cluster.work import fleet_order, with_threads
-from unbraid.studies.cluster.workforce import Where, Workforce, nodes_of_ray, num_workers, processes_here
-from unbraid.studies.index import Index
-from unbraid.studies.keeping import Keeping, let_go, register, registered
-from unbraid.studies.plan import StudyFleet, StudyPlan, plan_study
+from unbraid.studies.index import read_records
+from unbraid.studies.plan import Speed, StudyFleet, StudyPlan, plan_study
 from unbraid.studies.questions import Question, Questions
+from unbraid.studies.retention import Retention, register, registered, remove_arrays
 from unbraid.studies.run_records import RunRecord
-from unbraid.studies.scorers import Scorers, scorers
-from unbraid.studies.speed import Speed
+from unbraid.studies.scoring_task import scoring_order
 from unbraid.studies.study import Study, StudyRun
 from unbraid.training.options import TrainingOptions
+from unbraid.training.runs.extras import Extras, as_steps
+from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.train import train_runs
 
 log = logging.getLogger(__name__)
 
-_MOST_SCORERS_ON_A_GPU = 12
-_MOST_IMAGES_FOR_A_CORE = 50_000
+_MAX_SCORERS_ON_A_GPU = 12
+_MAX_IMAGES_FOR_A_CORE = 50_000  # codes of more are scored on the GPU, if there is one
+_SECONDS_TO_WAIT = 600.0
 
 
 @final
 @dataclass(frozen=True)
 class StudyOptions:
-    """How a study is run, never what it is. `budget` is in seconds: a fleet that would take longer is not begun.
-    `fail_fast` ends at the first failure. `num_scorers` processes compute scores, by default one per core; with 0
-    they are computed in this process, which takes classes of a notebook too. A terminal and a
-    notebook show how far it is, unless `progress` is False.
+    """How a study is run. The options have no influence on what is computed.
 
-    Several fleets at a time are trained by `num_workers` processes of this machine, by default one per GPU if it has
-    more than one, or `on` "ray" by the cluster at this `address`; docs/cluster.md explains it. With `autoscaling` a
-    fleet may ask for nodes that are yet to come. `patience` says when a fleet is taken for lost. With
-    `latent_information_every` the histories of what is trained have what each latent says, and with `snapshots` its
-    weights are kept after these steps, as in `train`. What studies `beside` this one ask of a run is computed when the
-    run is scored, in one pass over its codes. `settings` are the labels of those that are run, by default of all.
+    Args:
+        device: Where fleets are trained.
+        budget: Seconds. No fleet is started that cannot finish within them.
+        fail_fast: Whether to stop at the first failure.
+        num_scorers: The number of processes that compute scores, by default one per core. With 0, this process computes
+            them, which allows classes that are defined in a notebook.
+        packages: The packages whose classes the studies in the folder may name.
+        progress: Whether a terminal or a notebook shows the progress.
+        on: Where several fleets are trained at a time: by processes of this machine, or by a Ray cluster
+            (docs/cluster.md).
+        address: The address of the cluster.
+        num_workers: The number of these processes, by default one per GPU.
+        autoscaling: Whether a fleet may ask for nodes that do not exist yet.
+        patience: When a fleet is taken for lost.
+        latent_information_every: Steps after which the information in each latent is logged, as in `train`.
+        beside: Other studies. Their scores of a run are computed together with those of this study.
+        snapshots: Steps after which weights are kept, as in `train`.
+        settings: The labels of the settings to run, by default all.
     """
 
     device: torch.device | str = "auto"
@@ -60,7 +70,7 @@ class StudyOptions:
     num_scorers: int | None = None
     packages: Sequence[str] = ("unbraid",)
     progress: bool = True
-    on: Where = "local"
+    on: Literal["local", "ray"] = "local"
     address: str | None = None
     num_workers: int | None = None
     autoscaling: bool = False
@@ -70,27 +80,18 @@ class StudyOptions:
     snapshots: Iterable[int] = ()
     settings: Sequence[str] = ()
 
-    @property
-    def device_here(self) -> torch.device:
-        """Returns what this process itself computes on: beside a Ray cluster, which has the fleets, the CPU."""
-        return resolve_device("cpu" if self.on == "ray" else self.device)
-
-    @property
-    def training(self) -> Mapping[str, Any]:
-        """Returns the options of `train` that hold for every fleet, by name."""
-        return {
-            "resume": True,
-            "latent_information_every": self.latent_information_every,
-            "snapshots": as_steps(self.snapshots),
-        }
-
 
 @final
 @dataclass(frozen=True)
 class Outcome:
-    """What `run_study` did. `failures` says by run why it has no scores, or not all; `not_begun` are fleets for which
-    the budget was too short, `needed` the seconds that the shortest of them takes. `halved` says by run beside how many
-    others of its fleet it was trained, itself included, where memory was too short for all: its last bits may differ.
+    """Result of `run_study`.
+
+    Attributes:
+        failures: The reason, for each run that has not all scores.
+        not_begun: Fleets that were not started, because the budget is too small.
+        needed: The seconds that the shortest of these takes.
+        halved: The number of models trained side by side, for each run whose whole fleet did not fit into memory. The
+            last bits of such a run may differ.
     """
 
     num_trained: int
@@ -106,15 +107,46 @@ class Outcome:
 
 
 def run_study(study: Study, folder: Path | str, options: StudyOptions | None = None) -> Outcome:
-    """Trains and scores what is missing of the study, and returns what was done. The same call goes on after any
-    interruption; what is finished is not repeated.
+    """Trains and scores what is missing of the study. After any interruption, the same call resumes it.
 
-    A run that fails is told in a warning when it does, and the others go on. A score of a run whose codes were let go
-    is computed by training it again; its old folder is kept in `.aside`.
+    Failures are reported as they happen, and the other runs continue. If a score is missing of a run whose codes were
+    removed, the run is trained again; its old folder is kept in `.archived`.
     """
     options = options or StudyOptions()
-    with shown(options.progress):
-        return _Execution(study, Path(folder), options).run()
+    try:
+        with shown(options.progress):
+            return _Execution(study, Path(folder), options).run()
+    except KeyboardInterrupt as stopped:
+        raise TrainingInterrupted(
+            "The study was stopped; what is finished and the checkpoints are kept. To resume, run it again with the "
+            "same command or call.",
+            getattr(stopped, "runs", ()),
+            at_once=getattr(stopped, "at_once", False),
+        ) from None
+
+
+def retry_study(study: Study, folder: Path | str) -> list[StudyRun]:
+    """Archives the failed runs of the study, so that `run_study` trains them again, and returns them."""
+    plan = plan_study(study, Path(folder))
+    failed = plan.runs_that_need("failed")
+    for each in failed:
+        RunWriter(each.run).archive()
+    return failed
+
+
+def _in_this_process(study: Study, options: StudyOptions) -> StudyOptions:
+    """Returns the options with which classes that a script or a notebook defines are trained and scored: in this
+    process, because no other can import them.
+    """
+    if not (names := classes_of_main(study)):
+        return options
+    if options.on == "ray":
+        raise SpecError(
+            f"{', '.join(names)} is defined in a script or a notebook, where workers of a cluster cannot import it. "
+            "Move it into a module."
+        )
+    log.warning("%s is defined in a script or a notebook, so the study is run in this process.", ", ".join(names))
+    return replace(options, num_workers=1, num_scorers=0)
 
 
 @final
@@ -123,22 +155,25 @@ class _Execution:
 
     def __init__(self, study: Study, folder: Path, options: StudyOptions) -> None:
         whole, study = study, study.only(options.settings)
+        options = _in_this_process(study, options)
         self._study, self._folder, self._options = study, folder, options
-        self._deadline = None if options.budget is None else time.monotonic() + options.budget
-        self._device = options.device_here
-        self._num_workers = num_workers(options.num_workers, str(options.device)) if options.on == "local" else 0
         if options.on == "local" and (options.address or options.autoscaling):
             raise SpecError("An address and autoscaling are those of a Ray cluster. Add --on ray, or leave them out.")
+        self._num_workers = 0 if options.on == "ray" else _num_workers(options)
         if options.budget is not None and self._num_workers != 1:
             raise SpecError("A budget is for one fleet at a time. Leave it out, or set num_workers=1 (--workers 1).")
+        self._snapshots = as_steps(options.snapshots)
         for setting in study.settings:
-            Extras(as_steps(options.snapshots)).check(setting.spec.num_steps)
+            Extras(self._snapshots).check(setting.spec.num_steps)
+        self._deadline = None if options.budget is None else time.monotonic() + options.budget
+        self._device = resolve_device("cpu" if options.on == "ray" else options.device)  # of this process
+        self._has_many_images = max(s.spec.dataset.num_images for s in study.settings) > _MAX_IMAGES_FOR_A_CORE
+        self._scoring_device = str(self._device) if self._has_many_images else "cpu"
         self._speed = Speed(self._device)
-        register(whole, folder)  # also where some settings are run: what it asks of the others stays protected
+        register(whole, folder)  # also the settings that are not run now: their scores stay protected
         self._questions = Questions(study)
-        asking = registered(folder, options.packages)
-        self._keeping = Keeping(asking, folder)
-        self._beside = Keeping([study, *options.beside], folder) if options.beside else None
+        self._retention = Retention(registered(folder, options.packages), folder)
+        self._beside = Retention([study, *options.beside], folder) if options.beside else None
         self._failures: dict[str, str] = {}
         self._halved: dict[str, int] = {}
         self._by_folder: dict[Path, StudyRun] = {}
@@ -148,37 +183,40 @@ class _Execution:
     def run(self) -> Outcome:
         settle_arrivals(self._folder)
         plan = plan_study(self._study, self._folder)
-        for name, why in plan.damaged.items():
-            log.warning("%s cannot be read (%s) and is trained again.", name, why)
+        for name, reason in plan.damaged.items():
+            log.warning("%s cannot be read (%s) and is trained again.", name, reason)
         self._by_folder = {each.run.folder: each for fleet in plan.fleets for each in fleet.runs}
-        for each in plan.those_that_need("failed"):
+        for each in plan.runs_that_need("failed"):
             self._failures[each.name] = plan.records[each.name].reason
-        asked = self._options.num_scorers
-        count = _num_scorers(self._scoring_device) if asked is None else asked
+        count = self._options.num_scorers
+        if count is None:
+            on_gpu = max(1, min(usable_cores() - 1, _MAX_SCORERS_ON_A_GPU))
+            count = usable_cores() if self._scoring_device == "cpu" else on_gpu
         not_begun, needed = tuple[StudyFleet, ...](), 0.0
-        with scorers(count, self._scoring_device, list(self._options.packages)) as pool:
-            self._order(plan.those_that_need("scoring"), plan.records, pool)
+        scorers = WorkerPool("unbraid.studies.scoring_task:score_run", [{"OMP_NUM_THREADS": "1"}] * count)
+        with contextlib.closing(scorers):
+            self._request_scores(plan.runs_that_need("scoring"), plan.records, scorers)
             if self._num_workers == 1:
-                not_begun, needed = self._train(plan, pool)
+                not_begun, needed = self._train(plan, scorers)
             elif plan.to_train:
                 self._train_by_workers(plan)
-            self._wait_for_scores(pool)
-        self._let_go(plan.those_that_need("nothing"))  # of which a process that died has left more than is kept
+            self._wait_for_scores(scorers)
+        self._remove_arrays(plan.runs_that_need("nothing"))  # those that a process left which died
+        if self._num_trained or self._num_scored:
+            self._check_complete(not_begun)
         return Outcome(self._num_trained, self._num_scored, self._failures, not_begun, needed, self._halved)
 
-    @property
-    def _scoring_device(self) -> str:
-        """Returns where scores are computed: on a GPU only if codes are so many that a core alone would take long."""
-        return str(self._device) if self._has_many_images else "cpu"
+    def _check_complete(self, not_begun: Sequence[StudyFleet]) -> None:
+        """Adds failures for runs that were removed or changed while the study ran."""
+        known = {each.name for fleet in not_begun for each in fleet.runs} | self._failures.keys()
+        plan = plan_study(self._study, self._folder)
+        for each in plan.runs_that_need("training", "scoring", "failed"):
+            if each.name not in known:
+                state = plan.damaged.get(each.name) or plan.records[each.name].state
+                self._failures[each.name] = f"it was removed or changed while the study ran ({state}). Run it again."
 
-    @property
-    def _has_many_images(self) -> bool:
-        return max(s.spec.dataset.num_images for s in self._study.settings) > _MOST_IMAGES_FOR_A_CORE
-
-    def _train(self, plan: StudyPlan, pool: Scorers) -> tuple[tuple[StudyFleet, ...], float]:
-        """Trains fleet after fleet while the budget lasts. Returns those that were not begun, and the seconds that the
-        shortest of them takes.
-        """
+    def _train(self, plan: StudyPlan, scorers: WorkerPool) -> tuple[tuple[StudyFleet, ...], float]:
+        """Trains fleet after fleet within the budget. Returns the others, and the seconds of the shortest of them."""
         waiting, needed = plan.to_train, dict[int, float]()
         total = len(waiting)
         for place, fleet in enumerate(waiting):
@@ -190,27 +228,29 @@ class _Execution:
             with part_of(Event(f"study {self._study.name}", place, total, "fleets")):
                 self._train_fleet(fleet, plan)
             records = self._records(fleet.runs)
-            self._order([each for each in fleet.runs if records[each.name].state == "finished"], records, pool)
-            if self._device.type == "cpu":  # whose cores the next fleet wants
-                self._wait_for_scores(pool)
+            finished = [each for each in fleet.runs if records[each.name].state == "finished"]
+            self._request_scores(finished, records, scorers)
+            if self._device.type == "cpu":  # the next fleet needs the cores
+                self._wait_for_scores(scorers)
             else:
-                self._take_scores(pool)
-        tell(Event(f"study {self._study.name}", total, total, "fleets"))
+                self._take_scores(scorers)
+        emit(Event(f"study {self._study.name}", total, total, "fleets"))
         return tuple(waiting[place] for place in needed), min(needed.values(), default=0.0)
 
     def _seconds_of(self, fleet: StudyFleet, plan: StudyPlan) -> float:
-        """Returns about how long it takes to train a fleet and to score it, as scoring has taken so far."""
+        """Estimates how long it takes to train a fleet and to score it, as scoring has taken so far."""
         count = sum(plan.needs[each.name] == "training" for each in fleet.runs)
         per_run = self._seconds_of_scoring / max(1, self._num_scored)
         return self._speed.seconds(fleet, count) + per_run * count
 
     def _train_fleet(self, fleet: StudyFleet, plan: StudyPlan) -> None:
-        """Trains what the fleet needs. An error is told now; the next fleet may do better."""
+        """Trains the runs of the fleet that need it. After an error, the next fleet is tried."""
         new = self._new(fleet, plan)
         began, error = time.monotonic(), ""
         try:
             with with_threads(self._study.threads):
-                train_runs([each.run for each in fleet.runs], TrainingOptions(self._device, **self._options.training))
+                options = TrainingOptions(**self._training_options)
+                train_runs([each.run for each in fleet.runs], options, device=self._device, resume=True)
         except UnbraidError as raised:
             error = str(raised)
         else:
@@ -222,130 +262,130 @@ class _Execution:
             elif error and each.run.status != "finished":
                 self._fail(each, error)
 
+    @property
+    def _training_options(self) -> dict[str, Any]:
+        every = self._options.latent_information_every
+        return {"latent_information_every": every, "snapshots": self._snapshots}
+
     def _new(self, fleet: StudyFleet, plan: StudyPlan) -> list[StudyRun]:
-        """Returns the runs of a fleet that are to be trained, with nothing of an earlier training in their way."""
+        """Returns the runs of a fleet to train. Archives what remains of an earlier training."""
         new = [each for each in fleet.runs if plan.needs[each.name] == "training"]
         for each in new:
             if plan.records[each.name].state == "finished":
-                log.warning("%s is trained again: a score is asked of it, and its codes were let go.", each.name)
-                RunWriter(each.run).put_aside()
+                log.warning("%s is trained again: a score of it is missing, and its codes were removed.", each.name)
+                RunWriter(each.run).archive()
         return new
 
     def _train_by_workers(self, plan: StudyPlan) -> None:
-        """Hands all fleets to workers, and takes what comes back until each has come to an end."""
+        """Trains and scores all fleets on several workers."""
         fleets = {fleet.runs[0].name: self._new(fleet, plan) for fleet in plan.to_train}
+        options, threads = self._options, self._study.threads or torch.get_num_threads()
 
         def take(task: FleetTask, answer: Mapping[str, Any], parcels: Iterable[bytes]) -> None:
             if not answer["is_home"]:
                 receive(parcels, self._folder, task.key)
-            self._take_fleet(fleets[task.key], answer["runs"])
+            for each in fleets[task.key]:
+                self._take_run(each, answer["runs"][each.name], len(fleets[task.key]))
 
-        with self._workforce() as force:
-            driver = Driver(force.workers, take, self._options.patience, name=f"study {self._study.name}")
+        if options.on == "ray":
+            started = start_nodes(
+                self._folder, options.address, threads, str(options.device), autoscaling=options.autoscaling
+            )
+        else:
+            started = start_processes(self._num_workers, str(options.device), threads)
+        tasks = [
+            FleetTask(
+                key,
+                fleet_order(
+                    [(each, self._missing(each, RunRecord("new"))) for each in runs],
+                    self._folder,
+                    device=started.device,
+                    scoring_device=started.device if self._has_many_images else "cpu",
+                    threads=threads,
+                    packages=options.packages,
+                    token=started.token,
+                    remove_arrays=all(self._retention.keeps_scores_alone(each) for each in runs),
+                    training=self._training_options,
+                ),
+            )
+            for key, runs in fleets.items()
+        ]
+        with contextlib.closing(started.workers):
+            driver = Driver(started.workers, take, options.patience, name=f"study {self._study.name}")
             try:
-                driver.run(FleetTask(key, self._fleet_order(runs, force)) for key, runs in fleets.items())
-            finally:
-                driver.cancel()
+                driver.run(tasks)
+            except KeyboardInterrupt:
+                log.warning("Stopping: the workers save checkpoints. Press Ctrl-C again to stop at once.")
+                raise
         for key, reason in driver.failures.items():
             for each in fleets[key]:
                 self._fail(each, reason)
 
-    def _workforce(self) -> contextlib.AbstractContextManager[Workforce]:
-        options, threads = self._options, self._study.threads or torch.get_num_threads()
-        if options.on == "local":
-            return processes_here(self._num_workers, str(options.device), threads)
-        return nodes_of_ray(
-            options.address, str(options.device), threads, self._folder, autoscaling=options.autoscaling
-        )
+    def _take_run(self, each: StudyRun, outcome: Mapping[str, Any], fleet_size: int) -> None:
+        """Records the outcome of a run on a worker."""
+        if outcome["status"] != "finished":
+            self._fail(each, outcome["reason"])
+            return
+        self._num_trained += 1
+        if outcome["side_by_side"] < fleet_size:
+            self._halved[each.name] = outcome["side_by_side"]
+        self._take_score(each, outcome["error"], outcome["failed"])
 
-    def _fleet_order(self, runs: Sequence[StudyRun], force: Workforce) -> dict[str, Any]:
-        nothing = RunRecord("new")
-        return fleet_order(
-            [(each, self._missing(each, nothing)) for each in runs],
-            self._folder,
-            device=force.device,
-            scoring_device=force.device if self._has_many_images else "cpu",
-            threads=force.threads,
-            packages=self._options.packages,
-            token=force.token,
-            let_go=all(self._keeping.wants_scores_alone(each) for each in runs),
-            training=self._options.training,
-        )
-
-    def _take_fleet(self, runs: Sequence[StudyRun], answers: Mapping[str, dict[str, Any]]) -> None:
-        """Puts down what came of a fleet."""
-        for each in runs:
-            told = answers[each.name]
-            if told["status"] != "finished":
-                self._fail(each, told["reason"])
-                continue
-            self._num_trained += 1
-            if told["side_by_side"] < len(runs):
-                self._halved[each.name] = told["side_by_side"]
-            self._took(each.run.folder, told["error"], told["failed"])
-
-    def _fail(self, of: StudyRun, reason: str) -> None:
-        """Says that a run failed, and ends the study if it is to fail fast."""
-        if reason not in self._failures.values():
-            log.warning("%s: %s", of.name, reason)
-        self._failures[of.name] = reason
-        if self._options.fail_fast:
-            raise TrainingError(f"{of.name} failed, and the study was to end at the first failure: {reason}")
-
-    def _order(self, runs: Sequence[StudyRun], records: Mapping[str, RunRecord], pool: Scorers) -> None:
-        """Orders the scores that the study asks of these runs and, where arrays are to go, those of all studies."""
+    def _request_scores(self, runs: Sequence[StudyRun], records: Mapping[str, RunRecord], scorers: WorkerPool) -> None:
         for each in runs:
             if questions := self._missing(each, records[each.name]):
-                pool.give(each.run.folder, questions)
+                order = scoring_order(each.run.folder, questions, self._scoring_device, self._options.packages)
+                scorers.submit(each.run.folder, order)
 
-    def _missing(self, of: StudyRun, record: RunRecord) -> list[Question]:
+    def _missing(self, run: StudyRun, record: RunRecord) -> list[Question]:
+        """Returns the scores to compute of a run: before its codes are removed, those of all studies in the folder."""
         if self._study.keep != "all":
-            return self._keeping.missing(of, record)
-        return self._beside.missing(of, record) if self._beside else self._questions.missing(of.setting.spec, record)
+            return self._retention.missing(run, record)
+        return self._beside.missing(run, record) if self._beside else self._questions.missing(run.setting.spec, record)
 
-    def _take_scores(self, pool: Scorers) -> None:
-        """Takes the scores that are there."""
-        while scored := pool.next(wait=False):
-            self._took(scored.folder, scored.error, scored.failed)
+    def _take_scores(self, scorers: WorkerPool, seconds: float = 0.0) -> None:
+        """Takes the scores that are there, or the next ones within so many seconds."""
+        for ended in scorers.wait(seconds):
+            error = "" if ended.how == "answered" else ended.reason
+            self._take_score(self._by_folder[ended.ticket], error, ended.answer.get("failed", {}))  # type: ignore[index]
 
-    def _wait_for_scores(self, pool: Scorers) -> None:
-        began, before, last = time.monotonic(), self._num_scored, pool.num_waiting
+    def _wait_for_scores(self, scorers: WorkerPool) -> None:
+        began, before, last = time.monotonic(), self._num_scored, scorers.num_waiting
         with part_of(Event("scoring", 0, 1)) if last else contextlib.nullcontext():
-            while scored := pool.next(wait=True):
-                self._took(scored.folder, scored.error, scored.failed)
-                tell(Event("scoring", last - pool.num_waiting, last, "runs"))
+            while scorers.num_waiting:
+                self._take_scores(scorers, _SECONDS_TO_WAIT)
+                emit(Event("scoring", last - scorers.num_waiting, last, "runs"))
         if self._num_scored > before:
             self._seconds_of_scoring += time.monotonic() - began
 
-    def _took(self, folder: Path, error: str, failed: dict[str, str]) -> None:
-        """Puts down what came of scoring a run, and lets go of what nothing needs any more."""
-        each = self._by_folder[folder]
+    def _take_score(self, each: StudyRun, error: str, failed: Mapping[str, str]) -> None:
+        """Records how the scoring of a run ended, and removes arrays that are no longer needed."""
         self._num_scored += 1
-        failed = {name: why for name, why in failed.items() if name in self._study.asked}
+        failed = {name: reason for name, reason in failed.items() if name in self._study.asked}
         if error or failed:
-            last = next(iter(failed.values()), "").strip().rpartition("\n")[2]
-            self._fail(each, f"it could not be scored: {error or ', '.join(failed) + ' failed: ' + last}")
-        self._let_go(self._keeping.siblings(each))
+            reason = error or f"{', '.join(failed)} failed: {last_line(next(iter(failed.values())))}"
+            self._fail(each, f"it could not be scored: {reason}")
+        self._remove_arrays(self._retention.siblings(each))
 
-    def _let_go(self, runs: Sequence[StudyRun]) -> None:
-        """Removes what nothing needs any more of these runs, which are all seeds of their settings."""
+    def _fail(self, each: StudyRun, reason: str) -> None:
+        if reason not in self._failures.values():
+            log.warning("%s: %s", each.name, reason)
+        self._failures[each.name] = reason
+        if self._options.fail_fast:
+            raise TrainingError(f"{each.name} failed, and the study stops at the first failure: {reason}")
+
+    def _remove_arrays(self, runs: Sequence[StudyRun]) -> None:
+        """Removes weights and codes that no study needs. The runs are all seeds of their settings."""
         if self._study.keep != "all":
-            let_go(runs, self._keeping, self._records(runs))
+            remove_arrays(runs, self._retention, self._records(runs))
 
     def _records(self, runs: Sequence[StudyRun]) -> dict[str, RunRecord]:
-        with Index(self._folder) as index:
-            return index.records([each.name for each in runs])
+        return read_records(self._folder, [each.name for each in runs]).records
 
 
-def retry_study(study: Study, folder: Path | str) -> list[StudyRun]:
-    """Puts the failed runs of the study aside, so that `run_study` trains them afresh, and returns them."""
-    plan = plan_study(study, Path(folder))
-    failed = plan.those_that_need("failed")
-    for each in failed:
-        RunWriter(each.run).put_aside()
-    return failed
-
-
-def _num_scorers(device: str) -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores) if device == "cpu" else max(1, min(cores - 1, _MOST_SCORERS_ON_A_GPU))
+def _num_workers(options: StudyOptions) -> int:
+    """Returns how many fleets are trained at a time on this machine: by default one per GPU."""
+    if options.num_workers is not None:
+        return options.num_workers
+    is_one = resolve_device(options.device).type != "cuda" or ":" in str(options.device)
+    return 1 if is_one else torch.cuda.device_count()

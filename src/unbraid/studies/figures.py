@@ -1,13 +1,12 @@
 """The scores of a study as figures."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from unbraid import figures
+from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
 from unbraid.studies.study_scores import StudyScores
-from unbraid.table import Table
 
 Draw = Callable[[StudyScores, Sequence[str]], Any]
 _STRENGTH = "strength"
@@ -15,8 +14,8 @@ _STRENGTH = "strength"
 
 def run_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Table:
     """Returns a row for each finished run, with a column for each metric (by default all), None where a run lacks it:
-    what `unbraid.figures` draws. "strength" is the last number in the label of the setting, such as 4 in
-    "beta-VAE 4", if it has one.
+    what `unbraid.figures` draws. "strength" is the value of the field in which the settings of a family differ, such as
+    beta; None for a setting without one.
     """
     if metrics is not None:
         scores.check(metrics=metrics)
@@ -24,7 +23,7 @@ def run_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Tabl
     values = {(label, name): scores.values(label, name) for label in scores.settings for name in names}
     rows = (
         (
-            *(label, scores.families[label], strength(label), run.seed, run.run),
+            *(label, scores.families[label], scores.swept.get(label), run.seed, run.run),
             *(values[label, name].get(run.seed) for name in names),
         )
         for label in scores.settings
@@ -32,12 +31,6 @@ def run_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Tabl
         if run.state == "finished"
     )
     return Table(("setting", "family", _STRENGTH, "seed", "run", *names), tuple(rows))
-
-
-def strength(label: str) -> float | None:
-    """Returns the last number in the label of a setting, or None."""
-    numbers = re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?", label)
-    return float(numbers[-1]) if numbers else None
 
 
 def draw(scores: StudyScores, kind: str, metrics: Sequence[str] = ()) -> Any:
@@ -63,8 +56,8 @@ def _line(scores: StudyScores, metrics: Sequence[str]) -> Any:
     table = run_table(scores, [metric])
     if len({value for value in table[_STRENGTH] if value is not None}) < 2:
         raise UnbraidError(
-            "A line needs settings in an order: labels that end in a number, such as 'beta-VAE 4', and at least two "
-            f"different ones. The study has {', '.join(scores.settings[:5])}. Draw a box instead."
+            "A line needs settings of one family that differ in a number, such as beta. The study has "
+            f"{', '.join(scores.settings[:5])}. Draw a box instead."
         )
     return figures.mean_band(table, _STRENGTH, metric, label=_titled(scores, metric), log=min(_strengths(table)) > 0)
 

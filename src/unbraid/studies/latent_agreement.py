@@ -1,4 +1,4 @@
-"""Agreement of latents across runs: do the seeds of a setting learn the same latents, and in the same order?"""
+"""Agreement of latents across runs: whether the seeds of a setting learn the same latents, in the same order."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -13,8 +13,8 @@ from scipy import stats
 from unbraid.codes import Codes
 from unbraid.codes.matching import Matching, match_latents
 from unbraid.errors import CodesError
-from unbraid.evaluation.usage import UNUSED, informativeness
-from unbraid.studies.seeds_with_codes import seeds_with_codes
+from unbraid.metrics.unused_latents import UNUSED, informativeness
+from unbraid.studies.collect import runs_with_codes
 from unbraid.studies.study import Study
 from unbraid.studies.study_scores import Number, StudyScores
 
@@ -26,11 +26,12 @@ Numbers = Float64[np.ndarray, " latent"]
 @final
 @dataclass(frozen=True)
 class LatentAgreement:
-    """How the informative latents of a run agree with those of other runs, on average over these.
+    """Agreement of the informative latents of a run with those of other runs, on average over these.
 
-    `value` is the mean |correlation| of matched latents (`unbraid.codes.matching`). The others are the rank correlation
-    of the places of matched latents, sorted by information and by the variance of their means; NaN with fewer than
-    three pairs.
+    Attributes:
+        value: The mean absolute correlation of matched latents (`unbraid.codes.matching`).
+        informativeness_order: The rank correlation of the information of matched latents; NaN for fewer than three.
+        variance_order: The rank correlation of the variance of their means.
     """
 
     value: float
@@ -39,22 +40,22 @@ class LatentAgreement:
 
 
 def agreement_of_seeds(codes: Mapping[int, Codes]) -> dict[int, LatentAgreement]:
-    """Returns how the latents of each run agree with those of the others, by the key of the run. All codes are of the
-    same images; latents that say less than 0.01 nats of them are left out.
+    """Returns the agreement of each run with the others. All codes are of the same images. Latents with less than 0.01
+    nats of information are left out.
     """
     if len(codes) < 2:
-        raise CodesError(f"Agreement compares the seeds of a setting, and here is {len(codes)}; expected two or more.")
-    readings = {seed: _Reading.of(each) for seed, each in codes.items()}
+        raise CodesError(f"Agreement compares the seeds of a setting; expected two or more, got {len(codes)}.")
+    readings = {seed: _Reading.from_codes(each) for seed, each in codes.items()}
     pairs = {(a, b): _agreement(readings[a], readings[b]) for a in readings for b in readings if a < b}
     return {seed: _mean([found for (a, b), found in pairs.items() if seed in (a, b)]) for seed in readings}
 
 
 def with_latent_agreement(study: Study, folder: Path, scores: StudyScores) -> StudyScores:
-    """Returns the scores with the agreement of latents across the seeds of each setting as one metric more, called
-    "latent-agreement", for the runs whose codes are still there.
+    """Returns the scores with one more metric, "latent-agreement": the agreement across the seeds of each setting, for
+    the runs that still have codes.
     """
     numbers = []
-    for label, runs in seeds_with_codes(study, folder, scores).items():
+    for label, runs in runs_with_codes(study, folder, scores).items():
         found = agreement_of_seeds({seed: run.codes() for seed, run in runs.items()}) if len(runs) > 1 else {}
         for seed, agreement in found.items():
             name = runs[seed].name
@@ -74,14 +75,14 @@ def with_latent_agreement(study: Study, folder: Path, scores: StudyScores) -> St
 @final
 @dataclass(frozen=True)
 class _Reading:
-    """The informative latents of a run, and what they are sorted by."""
+    """The informative latents of a run, with the quantities they are ranked by."""
 
     codes: Codes | None
     nats: Numbers
     variance: Numbers
 
     @classmethod
-    def of(cls, codes: Codes) -> "_Reading":
+    def from_codes(cls, codes: Codes) -> "_Reading":
         codes = codes.without_discrete() if codes.probabilities else codes
         nats = informativeness(codes).cpu().numpy()
         kept = np.flatnonzero(nats > UNUSED).tolist()
@@ -101,7 +102,7 @@ def _agreement(first: _Reading, second: _Reading) -> LatentAgreement:
 
 
 def _same_order(matching: Matching, first: Numbers, second: Numbers) -> float:
-    """Returns Spearman's correlation of two numbers of matched latents: 1 where both sort them alike."""
+    """Returns Spearman's correlation of a quantity of matched latents."""
     if len(matching.pairs) < 3:
         return math.nan
     ours = [first[pair.first] for pair in matching.pairs]

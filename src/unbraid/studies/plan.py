@@ -1,26 +1,38 @@
-"""What a study still has to do: which runs are trained in which fleets, which are scored, and what that takes."""
+"""The plan of a study: which runs are still to be trained, in which fleets, which are to be scored, and the costs."""
 
 import functools
+import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, final
+from typing import Literal, NamedTuple, final
 
 import torch
 
-from unbraid.memory import no_garbage_collection
-from unbraid.runs.spec import RunSpec
-from unbraid.studies.index import Index
+from unbraid._internal.memory import give_back_memory, no_garbage_collection
+from unbraid.studies.claims import Claim, computed
+from unbraid.studies.claims.judgment import LEVEL
+from unbraid.studies.claims.quantity import MIN_SEEDS
+from unbraid.studies.index import read_records
 from unbraid.studies.questions import Questions
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Setting, Study, StudyRun
-from unbraid.training.state import fleet_key
+from unbraid.training.compiler import Inductor
+from unbraid.training.fleet import Fleet
+from unbraid.training.placement import load_or_stream
+from unbraid.training.program import Programs
+from unbraid.training.runs.spec import RunSpec
+from unbraid.training.state import Member, fleet_key
 
 Need = Literal["training", "scoring", "nothing", "failed"]
-"""What a run needs: "training" also if a score is asked of it whose codes were let go."""
+"""What a run needs: "training" also if a score is missing and its codes were removed."""
 
+_MOST_SEEDS = 200  # to look for a number that a claim needs
 _BYTES_OF_RECORDS = 200_000  # history, scores with their tables, spec, log
+_SECONDS_TO_TIME = 1.0
+_WARM_UP_STEPS = 2
+_MAX_STEPS_TO_TIME = 50
 
 
 @final
@@ -45,14 +57,14 @@ class StudyFleet:
 @final
 @dataclass(frozen=True)
 class StudyPlan:
-    """Every fleet of a study, and what each run needs, by its name."""
+    """Every fleet of a study, and the records and needs of the runs by their names."""
 
     fleets: tuple[StudyFleet, ...]
     records: Mapping[str, RunRecord]
     needs: Mapping[str, Need]
     damaged: Mapping[str, str]
 
-    def those_that_need(self, *needs: Need) -> list[StudyRun]:
+    def runs_that_need(self, *needs: Need) -> list[StudyRun]:
         return [each for fleet in self.fleets for each in fleet.runs if self.needs[each.name] in needs]
 
     def runs_of(self, setting: Setting) -> list[StudyRun]:
@@ -69,27 +81,26 @@ class StudyPlan:
 
     @property
     def to_train(self) -> list[StudyFleet]:
-        """Returns the fleets of which at least one run is to be trained."""
+        """The fleets with at least one run to train."""
         return [fleet for fleet in self.fleets if any(self.needs[each.name] == "training" for each in fleet.runs)]
 
     @property
     def model_steps(self) -> int:
-        """Returns the steps of all models that are to be trained."""
-        return sum(each.setting.spec.num_steps for each in self.those_that_need("training"))
+        """The steps of all models to train."""
+        return sum(each.setting.spec.num_steps for each in self.runs_that_need("training"))
 
 
 def plan_study(study: Study, folder: Path) -> StudyPlan:
-    """Returns what is left to do of the study, by what its runs under the folder say."""
+    """Returns what is left to do of the study, from the records of its runs under the folder."""
     with no_garbage_collection():
         placed, questions = study.runs(folder), Questions(study)
-        with Index(folder) as index:
-            records = index.records([each.name for each in placed], "questions")
+        records, damaged = read_records(folder, [each.name for each in placed], "questions")
         needs = {each.name: need_of(each, records[each.name], questions) for each in placed}
-        return StudyPlan(tuple(fleets_of(study, placed)), records, needs, index.damaged)
+        return StudyPlan(tuple(fleets_of(study, placed)), records, needs, damaged)
 
 
 def need_of(of: StudyRun, record: RunRecord, questions: Questions) -> Need:
-    """Returns what a run needs before all questions have an answer."""
+    """Returns what is missing before all scores of a run are computed."""
     if record.state == "failed":
         return "failed"
     if record.state != "finished":
@@ -100,8 +111,8 @@ def need_of(of: StudyRun, record: RunRecord, questions: Questions) -> Need:
 
 
 def fleets_of(study: Study, placed: Sequence[StudyRun]) -> list[StudyFleet]:
-    """Returns all runs of the study in its fleets, finished or not, so that the same study always has the same ones.
-    The first seeds of all settings come first: whenever it is stopped, settings have about equally many.
+    """Returns all runs of the study in fleets, finished or not, so that the same study always has the same fleets. The
+    first seeds of all settings come first: whenever it is stopped, settings have about equally many runs.
     """
     keys = {setting.label: fleet_key(setting.spec) for setting in study.settings}
     kinds: dict[str, list[StudyRun]] = defaultdict(list)
@@ -117,7 +128,7 @@ def fleets_of(study: Study, placed: Sequence[StudyRun]) -> list[StudyFleet]:
 
 
 def bytes_of(spec: RunSpec) -> int:
-    """Returns about what weights, codes and records of one finished run take on disk."""
+    """Estimates the bytes on disk of one finished run: weights, codes and records."""
     with torch.device("meta"):
         model = spec.model.build(spec.dataset.image_shape, 0)
     weights = sum(parameter.numel() for parameter in model.parameters()) * spec.dtype.itemsize
@@ -126,10 +137,10 @@ def bytes_of(spec: RunSpec) -> int:
 
 
 def bytes_to_come(study: Study, plan: StudyPlan) -> tuple[int, int]:
-    """Returns how many bytes the runs that are to be trained take at most at one time, and at the end."""
+    """Estimates the bytes on disk of the runs to train: at most at one time, and at the end."""
     sizes = {setting.label: bytes_of(setting.spec) for setting in study.settings}
     by_setting: dict[str, int] = defaultdict(int)
-    for each in plan.those_that_need("training"):
+    for each in plan.runs_that_need("training"):
         by_setting[each.setting.label] += 1
     everything = sum(sizes[label] * count for label, count in by_setting.items())
     if study.keep == "all":
@@ -139,3 +150,71 @@ def bytes_to_come(study: Study, plan: StudyPlan) -> tuple[int, int]:
         return everything, records + sum(sizes[label] for label in by_setting)
     most = max((sum(sizes[each.setting.label] for each in fleet.runs) for fleet in plan.to_train), default=0)
     return records + most, records
+
+
+@final
+class Speed:
+    """Estimates how long fleets take: from earlier ones of their kind, or by timing some steps, which are discarded."""
+
+    def __init__(self, device: torch.device, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._device, self._clock = device, clock
+        self._per_model_step: dict[str, float] = {}
+
+    def learn(self, fleet: StudyFleet, seconds: float) -> None:
+        """Records that a whole fleet took so many seconds, for others of its kind."""
+        self._per_model_step[fleet.kind] = seconds / (fleet.num_steps * len(fleet.runs))
+
+    def seconds(self, fleet: StudyFleet, num_models: int | None = None) -> float:
+        """Estimates the seconds of the fleet, with so many of its models. Unknown kinds are timed."""
+        if fleet.kind not in self._per_model_step:
+            self._per_model_step[fleet.kind] = self._measured(fleet)
+        count = len(fleet.runs) if num_models is None else num_models
+        return self._per_model_step[fleet.kind] * fleet.num_steps * count
+
+    def _measured(self, fleet: StudyFleet) -> float:
+        """Times some steps of a fleet, compiled as it will be. Returns the seconds per model and step."""
+        images = load_or_stream(fleet.spec, self._device)
+        members = [Member(each.setting.spec, each.seed) for each in fleet.runs]
+        trained = Fleet(members, images, programs=Programs(Inductor(False)))
+        try:
+            trained.prepare()
+            for _ in range(_WARM_UP_STEPS):
+                trained.advance(log=False)
+            began, steps = self._now(), 0
+            while steps < _MAX_STEPS_TO_TIME and (steps == 0 or self._now() - began < _SECONDS_TO_TIME):
+                trained.advance(log=False)
+                steps += 1
+            return (self._now() - began) / (steps * len(members))
+        finally:
+            del trained
+            give_back_memory(self._device)
+
+    def _now(self) -> float:
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+        return self._clock()
+
+
+@final
+class Undecidable(NamedTuple):
+    """A claim that planned seeds cannot support: its smallest possible p-value, the `level` that it has to reach, and
+    the seeds that each of its settings needs; None where no number would do.
+    """
+
+    claim: Claim
+    smallest_p: float
+    level: float
+    seeds_needed: int | None
+
+
+def undecidable(claims: Sequence[Claim], num_seeds: Mapping[str, int]) -> list[Undecidable]:
+    """Returns the claims that so many seeds by setting cannot support, whatever the scores are."""
+    tested = [claim for claim in claims if not isinstance(claim.quantity, computed)]
+    level = LEVEL / max(1, len(tested))
+    found = []
+    for claim in tested:
+        if (smallest := claim.smallest_p(num_seeds)) > level:
+            labels = claim.quantity.settings_used
+            enough = (n for n in range(MIN_SEEDS, _MOST_SEEDS) if claim.smallest_p(dict.fromkeys(labels, n)) <= level)
+            found.append(Undecidable(claim, smallest, level, next(enough, None)))
+    return found

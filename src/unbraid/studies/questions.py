@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import NamedTuple, final
 
-from unbraid.evaluation.scoring import Scoring
 from unbraid.metrics.metric import Metric
-from unbraid.model_scores import ModelScore
-from unbraid.runs.kept_scores import question_key
-from unbraid.runs.scored_images import settled
-from unbraid.runs.spec import RunSpec
+from unbraid.metrics.model import ModelScore
+from unbraid.metrics.scoring import Scoring
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Study
+from unbraid.training.runs.kept_scores import question_key
+from unbraid.training.runs.scored_images import settled
+from unbraid.training.runs.spec import RunSpec
 
 
 @final

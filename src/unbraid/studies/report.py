@@ -2,24 +2,25 @@
 
 import datetime
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from unbraid import files
+from unbraid._internal import files
+from unbraid._internal.version import __version__
 from unbraid.errors import UnbraidError
-from unbraid.pages.fill import filled
-from unbraid.studies.answers import Ranking, agreement_of, ranking_of
-from unbraid.studies.claims import decide_all
+from unbraid.show.pages.fill import filled
+from unbraid.show.pages.policy import policy_of
+from unbraid.studies.claims import judge
+from unbraid.studies.ranking import Ranking, metric_agreement, rank_settings
 from unbraid.studies.strips import strip_of
 from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
 from unbraid.studies.tables import wide_rows
-from unbraid.version import __version__
 
 # What most readers look for first; all others are in the table below it.
 _FIRST = ("mig", "dci", "sap", "jemmig", "sepin", "elbo")
-_VERDICTS = {"reproduced": "yes", "in part": "part", "not reproduced": "no", "undecided": "open"}
+_VERDICTS = {"supported": "yes", "contradicted": "no", "undecided": "open"}
 
 
 def write_study_report(
@@ -48,8 +49,8 @@ def render(study: Study, scores: StudyScores, made_by: Mapping[str, Any], comman
     scored = [name for name in scores.metrics if scores.with_any_score(name)]
     main = next((name for name in (study.best_by, *_FIRST) if name in scored), scored[0])
     shown = [name for name in dict.fromkeys((main, *_FIRST)) if name in scored]
-    ranking = ranking_of(scores, main)
-    judged = [name for name in scored if scores.higher_is_better[name] is not None]
+    ranking = rank_settings(scores, main)
+    directed = [name for name in scored if scores.higher_is_better[name] is not None]
     heads, rows = wide_rows(scores, shown)
     all_heads, all_rows = wide_rows(scores, scored)
     return filled(
@@ -63,9 +64,9 @@ def render(study: Study, scores: StudyScores, made_by: Mapping[str, Any], comman
             "rows": rows,
             "all_heads": all_heads,
             "all_rows": all_rows,
-            "strips": [strip_of(scores, name) for name in shown],
-            "agreement": agreement_of(scores, judged),
-            "claims": list(zip(study.claims, decide_all(study.claims, scores), strict=True)),
+            "strips": {name: strip_of(scores, name) for name in shown},
+            "agreement": metric_agreement(scores, directed),
+            "judgment": judge(study.claims, scores),
             "verdicts": _VERDICTS,
             "collapsed": sum(run.is_collapsed for run in scores.runs),
             "failed": [run.run for run in scores.runs if run.state == "failed"],
@@ -75,6 +76,7 @@ def render(study: Study, scores: StudyScores, made_by: Mapping[str, Any], comman
             "command": command,
             "digests": _digests(scores),
             "date": date,
+            "policy": policy_of(),
             "version": __version__,
         },
         {"strength": _strength},
@@ -82,33 +84,27 @@ def render(study: Study, scores: StudyScores, made_by: Mapping[str, Any], comman
 
 
 def answer(ranking: Ranking | None, scores: StudyScores) -> str:
-    """Returns what the scores say, in a few sentences."""
+    """Returns the result of the study in a few sentences."""
     if ranking is None:
         return ""
-    best, metric = ranking.best, ranking.metric
-    wins = f"with other seeds it would win in {best.chance_to_win:.0%} of cases"
-    said = [f"{best.setting} has the best median {metric} ({best.median:.3g}); {wins}."]
-    if close := ranking.inseparable:
-        said.append(f"These seeds do not separate it from {_listed(close)}.")
-    else:
-        said.append("It lies significantly above all others.")
-    needed = [rival.seeds_needed for rival in ranking.rivals[1:] if rival.setting in close and rival.seeds_needed]
-    if needed:
-        said.append(
-            f"If differences are what they seem, {min(needed)} to {max(needed)} seeds each would."
-            if min(needed) < max(needed)
-            else f"If differences are what they seem, {needed[0]} seeds each would."
+    first, *others = ranking.settings
+    sentences = [f"{first.setting} has the best median {ranking.metric} ({first.median:.3g})."]
+    close = ranking.inseparable
+    if close:
+        names = ", ".join(each.setting for each in close[:4]) + (
+            f" and {len(close) - 4} more" if len(close) > 4 else ""
         )
+        sentences.append(f"These seeds do not separate it from {names}.")
+    elif others:
+        sentences.append("It is significantly better than all others.")
+    if needed := sorted({each.seeds_needed for each in close if each.seeds_needed}):
+        counts = f"{needed[0]} to {needed[-1]}" if len(needed) > 1 else f"{needed[0]}"
+        sentences.append(f"If differences are what they seem, {counts} seeds each would.")
     if collapsed := sum(run.is_collapsed for run in scores.runs):
-        said.append(f"{collapsed} of {len(scores.runs)} runs are collapsed: fewer than two latents say anything.")
-    return " ".join(said)
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Returns names as one would say them, at most four."""
-    shown = list(names[:4])
-    more = f" and {len(names) - 4} others" if len(names) > 4 else ""
-    return ", ".join(shown) + more if more or len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+        sentences.append(
+            f"{collapsed} of {len(scores.runs)} runs are collapsed: fewer than two of their latents are informative."
+        )
+    return " ".join(sentences)
 
 
 def _digests(scores: StudyScores) -> dict[str, str]:
@@ -117,5 +113,5 @@ def _digests(scores: StudyScores) -> dict[str, str]:
 
 
 def _strength(value: float) -> float:
-    """Returns how strongly a cell of a correlation is coloured, from 0 to 1."""
+    """Returns how strongly a cell of a correlation is colored, from 0 to 1."""
     return 0.0 if math.isnan(value) else round(min(1.0, abs(value)), 2)

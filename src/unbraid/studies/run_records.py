@@ -1,5 +1,7 @@
-"""What the folder of a run says of its end and its scores, in brief: read without its arrays, and without its spec."""
+"""RunRecord: how a run ended and what it scored, read from its folder without its arrays."""
 
+import hashlib
+import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -7,15 +9,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
-from unbraid import files
-from unbraid.evaluation.score_json import number_from_json
-from unbraid.runs.kept_scores import question_key
+from unbraid._internal import files
+from unbraid.metrics.score_json import number_from_json
 from unbraid.studies.study_scores import RunState
+from unbraid.training.runs.kept_scores import question_key
 
 _ENDS: dict[str, RunState] = {"finished.json": "finished", "failed.json": "failed"}
-_SCORES = "scores.json"
-
-
+_SCORES, _SPEC = "scores.json", "spec.json"
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -35,7 +35,7 @@ class KeptNumbers(NamedTuple):
 
 @final
 class RunRecord(NamedTuple):
-    """How a run stands. `numbers` and `refused` are by question: the name of a metric and the scoring, as
+    """The state of a run. `numbers` and `refused` are by question: the name of a metric and the scoring, as
     `question_key` writes them. `has_arrays` is whether its weights and codes are still there.
     """
 
@@ -50,11 +50,11 @@ class RunRecord(NamedTuple):
 
 
 def stamp_of(folder: str) -> str:
-    """Returns a text that changes when the end or the scores of a run do: the times and sizes of their files."""
+    """Returns a text that changes when the end or the scores of a run do, or when another run takes its place."""
     for end in _ENDS:
-        if told := _stamp_of_file(f"{folder}/{end}"):
-            return f"{end} {told}; {_stamp_of_file(f'{folder}/{_SCORES}')}"
-    return "unfinished" if os.path.lexists(f"{folder}/spec.json") else ""
+        if stamp := _stamp_of_file(f"{folder}/{end}"):
+            return f"{end} {stamp}; {_stamp_of_file(f'{folder}/{_SCORES}')}"
+    return "unfinished" if os.path.lexists(f"{folder}/{_SPEC}") else ""
 
 
 def _stamp_of_file(path: str) -> str:
@@ -62,31 +62,61 @@ def _stamp_of_file(path: str) -> str:
         status = os.stat(path)  # noqa: PTH116 (a Path for each of 200,000 files takes seconds)
     except OSError:
         return ""
-    return f"{status.st_mtime_ns} {status.st_size}"
+    return f"{status.st_mtime_ns} {status.st_ctime_ns} {status.st_size} {status.st_ino}"
 
 
-def read_run_record(folder: Path) -> RunRecord:
-    """Returns how the run in this folder stands. A record that cannot be read raises a ValueError or an OSError."""
+def read_run_record(folder: Path) -> tuple[RunRecord, bytes]:
+    """Returns the record of the run in this folder and the SHA-256 of its files.
+
+    Raises:
+        ValueError, OSError, KeyError or TypeError: The files were changed, or are those of another run.
+    """
     end = next((name for name in _ENDS if (folder / name).exists()), None)
     if end is None:
-        return RunRecord("unfinished" if os.path.lexists(folder / "spec.json") else "new")
-    record = _object(files.read_json(folder / end))
+        return RunRecord("unfinished" if os.path.lexists(folder / _SPEC) else "new"), b""
+    contents = [files.read_bytes(folder / name) for name in (_SPEC, end)]
+    ending = json.loads(contents[1])
+    _check_identity(folder.name, contents[0], ending["sha256"])
     if _ENDS[end] == "failed":
-        return RunRecord("failed", reason=f"{record.get('reason')} (step {record.get('step')})")
-    kept = _object(files.read_sealed(folder / _SCORES)) if (folder / _SCORES).exists() else {}
-    if kept and kept.get("codes") != _object(record["sha256"]).get("codes.safetensors"):
-        raise ValueError(f"{folder / _SCORES} holds the scores of other codes")
-    numbers = {
-        question_key(score["name"], score.get("scoring", {})): _numbers_of(score) for score in kept.get("scores", [])
-    }
+        record = RunRecord("failed", reason=f"{ending.get('reason')} (step {ending.get('step')})")
+    else:
+        scores: dict[str, Any] = {}
+        if (folder / _SCORES).exists():
+            contents.append(files.read_bytes(folder / _SCORES))
+            scores = _scores_in(contents[2], ending["sha256"])
+        record = _finished(ending, scores, has_weights=(folder / "weights.safetensors").exists())
+    return record, hashlib.sha256(b"\0".join(contents)).digest()
+
+
+def _check_identity(name: str, spec: bytes, checksums: Mapping[str, Any]) -> None:
+    """Raises if the spec is not the one of this end, or if its digest and seed are not those in the name."""
+    if hashlib.sha256(spec).hexdigest() != checksums.get(_SPEC):
+        raise ValueError(f"{_SPEC} was changed, or is that of another run (its SHA-256 does not match)")
+    content = json.loads(spec)
+    identity = f"{content.get('digest')}-seed{content.get('seed')}"
+    if not name.endswith(f"-{identity}"):
+        raise ValueError(f"it holds the run ...-{identity}")
+
+
+def _scores_in(content: bytes, checksums: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the content of scores.json. Raises if it was changed, or if it is of other codes."""
+    scores: dict[str, Any] = json.loads(content)
+    if scores.get("sha256") != files.seal(scores):
+        raise ValueError(f"{_SCORES} was changed (its SHA-256 does not match)")
+    if scores.get("codes") != checksums.get("codes.safetensors"):
+        raise ValueError(f"{_SCORES} holds the scores of other codes")
+    return scores
+
+
+def _finished(ending: Mapping[str, Any], scores: Mapping[str, Any], *, has_weights: bool) -> RunRecord:
     return RunRecord(
         "finished",
-        seconds=float(record.get("seconds", math.nan)),
-        fleet_size=max(1, len(record.get("fleet", []))),
-        has_arrays=not record.get("let_go") and (folder / "weights.safetensors").exists(),
-        num_used=kept.get("num_used"),
-        numbers=numbers,
-        refused=kept.get("refused", {}),
+        seconds=float(ending.get("seconds", math.nan)),
+        fleet_size=max(1, len(ending.get("fleet", []))),
+        has_arrays=has_weights and not ending.get("removed_files"),
+        num_used=scores.get("num_used"),
+        numbers={question_key(s["name"], s.get("scoring", {})): _numbers_of(s) for s in scores.get("scores", [])},
+        refused=scores.get("refused", {}),
     )
 
 
@@ -100,9 +130,3 @@ def _numbers_of(score: dict[str, Any]) -> KeptNumbers:
 
 def _ends(interval: list[float | str | None] | None) -> tuple[float, float]:
     return (math.nan, math.nan) if interval is None else (number_from_json(interval[0]), number_from_json(interval[1]))
-
-
-def _object(content: Any) -> dict[str, Any]:
-    if not isinstance(content, dict):
-        raise ValueError(f"it holds a {type(content).__name__}; expected an object")
-    return content

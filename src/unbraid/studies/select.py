@@ -1,4 +1,4 @@
-"""Models chosen without labels, and how well such a choice agrees with scores that need them."""
+"""Model selection without labels, and its agreement with scores that need them."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -8,15 +8,16 @@ from typing import Literal, final
 
 from unbraid.codes import Codes
 from unbraid.errors import UnbraidError
+from unbraid.studies.collect import runs_with_codes
 from unbraid.studies.latent_agreement import agreement_of_seeds
-from unbraid.studies.seeds_with_codes import seeds_with_codes
-from unbraid.studies.statistics import RankCorrelation, correlation_over_settings
-from unbraid.studies.statistics.samples import StatisticsError
+from unbraid.studies.statistics import Measurement, StatisticsError, spearman
 from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
 from unbraid.studies.udr import udr_scores
 
 Criterion = Literal["udr", "agreement", "wsepin", "elbo"]
+
+_FEWEST_MODELS = 4  # with the criterion and the score, for a correlation
 
 # The metric of which each criterion is the value; UDR and agreement are computed from codes.
 _METRICS = {"wsepin": "sepin", "elbo": "elbo"}
@@ -25,7 +26,7 @@ _METRICS = {"wsepin": "sepin", "elbo": "elbo"}
 @final
 @dataclass(frozen=True)
 class Choice:
-    """A run, by its setting and seed, and what the criterion says of it. Higher is better."""
+    """A run, by its setting and seed, with its value of the criterion. Higher is better."""
 
     setting: str
     seed: int
@@ -34,7 +35,7 @@ class Choice:
 
 
 def choices(study: Study, folder: Path, scores: StudyScores, by: Criterion) -> list[Choice]:
-    """Returns all runs that the criterion can tell of, the best first."""
+    """Returns all runs with a value of the criterion, best first."""
     names = {(run.setting, run.seed): run.run for run in scores.runs}
     compare = {"udr": udr_scores, "agreement": _agreements}.get(by)
     values = _kept(scores, by) if compare is None else _of_seeds(study, folder, scores, compare)
@@ -42,24 +43,19 @@ def choices(study: Study, folder: Path, scores: StudyScores, by: Criterion) -> l
     return sorted(found, key=lambda choice: -choice.value)
 
 
-def agreement(scores: StudyScores, chosen: list[Choice], metric: str) -> RankCorrelation:
+def agreement(scores: StudyScores, chosen: list[Choice], metric: str) -> Measurement:
     """Returns the rank correlation of a criterion with a score of the same runs. The score counts as better the higher
     it is, or the lower where that is better.
     """
     sign = -1.0 if scores.higher_is_better.get(metric) is False else 1.0
-    criterion: dict[str, dict[int, float]] = {}
-    for choice in chosen:
-        criterion.setdefault(choice.setting, {})[choice.seed] = choice.value
-    first, second = [], []
-    for label, by_seed in criterion.items():
-        values = scores.values(label, metric)
-        seeds = [seed for seed in by_seed if seed in values]
-        if seeds:
-            first.append([by_seed[seed] for seed in seeds])
-            second.append([sign * values[seed] for seed in seeds])
-    if len(first) < 3:
-        raise StatisticsError(f"Only {len(first)} settings have both the criterion and {metric}; expected three.")
-    return correlation_over_settings(first, second)
+    pairs = [
+        (choice.value, sign * value)
+        for choice in chosen
+        if (value := scores.values(choice.setting, metric).get(choice.seed)) is not None
+    ]
+    if len(pairs) < _FEWEST_MODELS:
+        raise StatisticsError(f"{len(pairs)} runs have both the criterion and {metric}; expected {_FEWEST_MODELS}.")
+    return spearman([one for one, _ in pairs], [other for _, other in pairs])
 
 
 def _kept(scores: StudyScores, by: Criterion) -> Mapping[tuple[str, int], float]:
@@ -75,9 +71,9 @@ def _kept(scores: StudyScores, by: Criterion) -> Mapping[tuple[str, int], float]
 def _of_seeds(
     study: Study, folder: Path, scores: StudyScores, compare: Callable[[Mapping[int, Codes]], Mapping[int, float]]
 ) -> Mapping[tuple[str, int], float]:
-    """Returns what comparing the codes of all seeds of a setting says of each. Raises if no setting has two."""
+    """Returns a value for each run from comparing all seeds of its setting. Raises if no setting has two."""
     found: dict[tuple[str, int], float] = {}
-    for label, runs in seeds_with_codes(study, folder, scores).items():
+    for label, runs in runs_with_codes(study, folder, scores).items():
         if len(runs) > 1:
             compared = compare({seed: run.codes() for seed, run in runs.items()})
             found |= {(label, seed): value for seed, value in compared.items()}

@@ -1,85 +1,40 @@
-"""One dot per seed, one row per setting: what a page of a study shows of a metric, as numbers for an SVG."""
+"""Every seed a dot, one row for each setting: a metric of a study as an SVG."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import final
+import statistics
 
-import numpy as np
+from markupsafe import Markup
 
-from unbraid.pages.axis import round_step
-from unbraid.pages.families import family_class
+from unbraid.show.pages.axis import Axis
+from unbraid.show.pages.families import family_class
+from unbraid.show.pages.svg import Frame, element, line, rounded_text, text
 from unbraid.studies.study_scores import StudyScores
 
-WIDTH, ROW = 640, 26
-_LEFT, _RIGHT, _TOP = 170, 20, 30
-_MOST_TICKS = 6
+_WIDTH, _ROW = 640.0, 26.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 170.0, 20.0, 30.0, 10.0
 
 
-@final
-@dataclass(frozen=True)
-class StripRow:
-    """A setting: where its seeds lie, where their median, and the classes that give it the colour of its family."""
-
-    label: str
-    y: float
-    xs: tuple[float, ...]
-    median: float | None
-    title: str
-    colour: str
-
-
-@final
-@dataclass(frozen=True)
-class Strip:
-    """The figure of one metric."""
-
-    metric: str
-    width: int
-    height: int
-    left: int
-    rows: tuple[StripRow, ...]
-    ticks: tuple[tuple[float, str], ...]
-
-
-def strip_of(scores: StudyScores, metric: str) -> Strip:
-    """Returns where the seeds of every setting lie in a metric."""
-    values = {label: scores.of_seeds(label, metric) for label in scores.settings}
-    finite = [value for each in values.values() for value in each if math.isfinite(value)]
-    low, high = _ends(finite)
-
-    def place(value: float) -> float:
-        return round(_LEFT + (WIDTH - _LEFT - _RIGHT) * (value - low) / (high - low), 1)
-
-    rows = tuple(
-        StripRow(
-            label,
-            _TOP + ROW * (number + 0.5),
-            tuple(place(value) for value in each if math.isfinite(value)),
-            place(float(np.median(each))) if each and math.isfinite(float(np.median(each))) else None,
-            f"{label}: " + (", ".join(f"{value:.3g}" for value in sorted(each)) or "no scores"),
-            family_class(scores.families[label]),
-        )
-        for number, (label, each) in enumerate(values.items())
-    )
-    ticks = tuple((place(tick), f"{tick:g}") for tick in _ticks(low, high))
-    return Strip(metric, WIDTH, _TOP + ROW * len(rows) + 10, _LEFT, rows, ticks)
-
-
-def _ends(values: Sequence[float]) -> tuple[float, float]:
-    """Returns the range of an axis: 0 to 1 where scores lie within, else a little beyond the values."""
-    if not values:
-        return 0.0, 1.0
-    low, high = min(values), max(values)
-    if low >= 0 and high <= 1:
-        return 0.0, 1.0
-    room = 0.03 * (high - low) or 1.0
-    return low - room, high + room
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """Returns round numbers within the range, at most six."""
-    step = round_step((high - low) / (_MOST_TICKS - 1))
-    first = math.ceil(low / step - 1e-9)
-    last = math.floor(high / step + 1e-9)
-    return [round(number * step, 12) for number in range(first, last + 1)]
+def strip_of(scores: StudyScores, metric: str) -> Markup:
+    """Draws the seeds of every setting in a metric, with their median. Scores from 0 to 1 have an axis from 0 to 1."""
+    values = {
+        label: sorted(value for value in scores.of_seeds(label, metric) if math.isfinite(value))
+        for label in scores.settings
+    }
+    every = [value for of_setting in values.values() for value in of_setting]
+    axis = Axis.over([0.0, 1.0] if all(0 <= value <= 1 for value in every) else every)
+    height = _TOP + _ROW * len(values) + _BOTTOM
+    frame = Frame(_WIDTH, height, _LEFT, _RIGHT, _TOP, _BOTTOM)
+    drawn = []
+    for tick in axis.ticks:
+        x = frame.x(axis.share(tick))
+        drawn.append(line(x, 24, x, height, class_="grid") + text(rounded_text(tick), x, 16, text_anchor="middle"))
+    for number, (label, of_setting) in enumerate(values.items()):
+        y = _TOP + _ROW * (number + 0.5)
+        shown = ", ".join(f"{value:.3g}" for value in of_setting) or "no scores"
+        row = [element("title", f"{label}: {shown}"), text(label, _LEFT - 12, y + 4, text_anchor="end")]
+        if of_setting:
+            x = frame.x(axis.share(statistics.median(of_setting)))
+            row.append(line(x, y - 9, x, y + 9, class_="median"))
+        row += [element("circle", cx=frame.x(axis.share(value)), cy=y, r=4) for value in of_setting]
+        drawn.append(element("g", *row, class_=family_class(scores.families[label])))
+    return frame.svg(*drawn, label=f"{metric} of every seed, by setting", class_=None)

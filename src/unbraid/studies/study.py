@@ -1,4 +1,4 @@
-"""Study: settings that are compared, each with seeds of its own, and what is asked of their runs."""
+"""Study: settings to compare, each with its seeds, and the scores of their runs."""
 
 import functools
 import re
@@ -8,20 +8,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Unpack, final
 
-from unbraid import files
+from unbraid._internal import files
+from unbraid._internal.memory import no_garbage_collection
+from unbraid._internal.names import kebab_case
+from unbraid.config import Config, from_json, to_json
 from unbraid.errors import SpecError
-from unbraid.evaluation.scoring import Scoring
-from unbraid.evaluation.selection import select
-from unbraid.hub.repository import PushOptions
-from unbraid.memory import no_garbage_collection
+from unbraid.integrations.hub.repository import PushOptions
 from unbraid.metrics.metric import Metric
-from unbraid.model_scores import ModelScore
-from unbraid.names import kebab_case
-from unbraid.recipes import Recipe, from_json, to_json
-from unbraid.runs.run import Run
-from unbraid.runs.spec import RunSpec
-from unbraid.runs.spec_words import spec_labels
+from unbraid.metrics.model import ModelScore
+from unbraid.metrics.scoring import Scoring
+from unbraid.metrics.selection import select
 from unbraid.studies.claims import Claim
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.spec import RunSpec
+from unbraid.training.runs.spec_words import spec_labels
 
 Keep = Literal["scores", "best", "all"]
 
@@ -31,10 +31,10 @@ _MEMBERS_PER_FLEET = 64
 
 @final
 @dataclass(frozen=True)
-class Setting(Recipe):
-    """One of the things that a study compares: a spec with a label and seeds of its own.
+class Setting(Config):
+    """A spec that a study compares with others, under a label and with its seeds.
 
-    Settings of one `family` are drawn in one colour; without a name it is that of the objective.
+    Settings of one `family` are drawn in one color; by default it is the name of the objective.
     """
 
     label: str
@@ -45,7 +45,9 @@ class Setting(Recipe):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.label.strip():
-            raise SpecError("A setting has an empty label; give it one that tells it from the others.")
+            raise SpecError(
+                "Expected the label of a setting to be a text, got an empty one. Give each setting its own label."
+            )
         if not self.seeds:
             raise SpecError(f"The setting {self.label!r} has no seeds; give at least one, such as seeds=(0, 1, 2).")
         if repeated := [seed for seed, count in Counter(self.seeds).items() if count > 1]:
@@ -55,7 +57,7 @@ class Setting(Recipe):
 
     @classmethod
     def each(cls, specs: Iterable[RunSpec], seeds: Iterable[int], family: str = "") -> "tuple[Setting, ...]":
-        """Returns a setting for each spec, all with these seeds, labelled by the objective and what differs."""
+        """Returns a setting for each spec, all with these seeds, labeled by the objective and by what differs."""
         listed, numbers = list(specs), tuple(seeds)
         labels = spec_labels(listed)
         return tuple(cls(labels[spec.digest], spec, numbers, family) for spec in listed)
@@ -63,16 +65,24 @@ class Setting(Recipe):
 
 @final
 @dataclass(frozen=True)
-class Study(Recipe):
-    """Settings, each a spec with seeds of its own, that are trained, scored and compared to answer a question.
+class Study(Config):
+    """Settings, each a spec with its seeds, that are trained, scored and compared to answer a question.
 
-    `metrics` are names or instances of metrics and of scores of models, computed of every run in each of these
-    `scorings`; tables show the first. `keep` says what stays of a run once it is scored: its "scores" alone, weights
-    and codes of the "best" seed of each setting by the metric `best_by`, or "all". Runs that can share a fleet are
-    trained in fleets of at most `members_per_fleet`, fixed here so that every machine puts the same fleets together.
-    On a CPU each fleet has so many `threads`, by default as many as torch takes on the machine that runs the study: the
-    last bits of a result depend on them.
-    `claims` are sentences that the scores decide.
+    Runs that can share a fleet are trained in fleets of at most `members_per_fleet`, so that every machine makes the
+    same fleets. The last bits of a result on a CPU depend on the number of `threads`.
+
+    Args:
+        name: The name, which also names files.
+        settings: The settings.
+        question: The question, for the report.
+        metrics: Metrics and scores of models, by name or as instances.
+        scorings: The ways in which every run is scored. Tables show the first.
+        keep: What is kept of a scored run: its "scores" only, weights and codes of the "best" seed of each setting, or
+            "all".
+        best_by: The metric that decides which seed is the best.
+        members_per_fleet: The number of runs trained side by side at most.
+        threads: The number of CPU threads of each fleet, by default that of torch.
+        claims: Sentences that the scores decide.
     """
 
     name: str
@@ -132,13 +142,18 @@ class Study(Recipe):
 
     @functools.cached_property
     def asked(self) -> dict[str, Metric | ModelScore]:
-        """Returns the metrics and the scores of models by name."""
+        """The metrics and the scores of models by name."""
         selection = select(self.metrics)
         return {**selection.metrics, **selection.model_scores}
 
     @property
     def num_runs(self) -> int:
         return sum(len(setting.seeds) for setting in self.settings)
+
+    @property
+    def num_seeds(self) -> dict[str, int]:
+        """The number of seeds of each setting."""
+        return {setting.label: len(setting.seeds) for setting in self.settings}
 
     def runs(self, folder: Path) -> "list[StudyRun]":
         """Returns its runs under the folder, made or not: the first seed of every setting, then the second, ..."""
@@ -147,7 +162,7 @@ class Study(Recipe):
         return [runs[place] for place in range(longest) for runs in placed if place < len(runs)]
 
     def only(self, labels: Collection[str]) -> "Study":
-        """Returns the study with these of its settings alone, and without claims; without labels, itself."""
+        """Returns the study with only these settings and without claims; without labels, the study itself."""
         if not labels:
             return self
         known = [setting.label for setting in self.settings]
@@ -176,8 +191,10 @@ class Study(Recipe):
         return study
 
     def push_to_hub(self, repo_id: str, folder: Path | str, **options: Unpack[PushOptions]) -> str:
-        """Pushes all finished runs under the folder to the Hugging Face Hub: one repository, a folder for each run, the
-        scores as one table, and one commit, whose address is returned. `unbraid.hub.PushOptions` lists the options.
+        """Pushes all finished runs under the folder to the Hugging Face Hub in one commit, with a table of scores.
+
+        Returns:
+            The address of the commit. `unbraid.hub.PushOptions` lists the options.
         """
         from unbraid.studies.zoo import push_study
 
@@ -192,8 +209,13 @@ class Study(Recipe):
         revision: str | None = None,
         packages: Collection[str] = ("unbraid",),
     ) -> "Study":
-        """Fetches a study from the Hugging Face Hub, or reads it from the cache, and puts its runs below the folder.
-        `revision` is a branch, a tag or a commit; `packages` are those whose classes it may name.
+        """Fetches a study from the Hugging Face Hub or its cache, and puts its runs below the folder.
+
+        Args:
+            repo_id: The repository.
+            folder: The folder for the runs.
+            revision: A branch, a tag or a commit.
+            packages: The packages whose classes the study may name.
         """
         from unbraid.studies.zoo import fetch_study
 
@@ -203,9 +225,7 @@ class Study(Recipe):
 @final
 @dataclass(frozen=True)
 class StudyRun:
-    """A run, and the setting that asks for it. `run` itself is made when it is first used: to look at 100,000 runs
-    their names will do.
-    """
+    """A run and its setting. `run` is made when it is first used: 100,000 runs are handled by name."""
 
     setting: Setting
     seed: int

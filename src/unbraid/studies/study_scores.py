@@ -1,5 +1,5 @@
-"""StudyScores: every number that a study asked of its runs, as plain data. Tables, figures and claims read nothing
-else, so scores that come from a file serve as well as those of runs on this machine.
+"""StudyScores: all numbers of the runs of a study as plain data. Tables, figures and claims use nothing else, so scores
+from a file are as good as those of runs on this machine.
 """
 
 import functools
@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, final
 
+from unbraid._internal.names import suggestion
 from unbraid.errors import UnbraidError
-from unbraid.names import suggestion
 
 Quantity = Literal["value", "part", "factor"]
 RunState = Literal["finished", "failed", "unfinished", "new"]
@@ -37,7 +37,7 @@ class Number(NamedTuple):
 @final
 @dataclass(frozen=True)
 class ScoredRun:
-    """How a run of the study ended. `num_used` is how many latents say anything of the image, None if not known."""
+    """The state of a run of the study. `num_used` is the number of informative latents, None if unknown."""
 
     setting: str
     seed: int
@@ -49,16 +49,23 @@ class ScoredRun:
 
     @property
     def is_collapsed(self) -> bool:
-        """Whether fewer than two latents say anything of the image."""
+        """Whether fewer than two latents are informative."""
         return self.num_used is not None and self.num_used < 2
 
 
 @final
 @dataclass(frozen=True)
 class StudyScores:
-    """The numbers of a study. `settings` are all labels in order, with or without runs; `families` are by label;
-    `higher_is_better` is by metric. `over` says of each metric over which factors it is in the first scoring, where
-    `numbers` holds no numbers of factors.
+    """The numbers of a study.
+
+    Attributes:
+        settings: All labels in order, with or without runs.
+        families: The family of each setting.
+        metrics: The names of all metrics.
+        higher_is_better: Which direction of each metric is better; None for neither.
+        runs: The runs, scored or not.
+        numbers: The numbers of all scored runs.
+        over: The factors that each metric covers in the first scoring, if `numbers` has no numbers of factors.
     """
 
     settings: tuple[str, ...]
@@ -68,10 +75,11 @@ class StudyScores:
     runs: tuple[ScoredRun, ...]
     numbers: tuple[Number, ...]
     over: Mapping[str, Sequence[str]] | None = None
+    swept: Mapping[str, float] = field(default_factory=dict)
 
     def values(self, setting: str, metric: str, of: str = "", scoring: str = "") -> dict[int, float]:
-        """Returns the number of each finished seed of a setting, those that are not defined left out. `of` names a part
-        or a factor of the score, which may also follow its name: "rmig:scale".
+        """Returns the number of each finished seed of a setting, without those that are undefined. `of` is a part or a
+        factor of the score. It may also be a suffix of the name: "rmig:scale".
         """
         self.check([setting], [metric])
         metric, after = metric_and_part(metric, self.higher_is_better)
@@ -80,16 +88,16 @@ class StudyScores:
         return {seed: value for seed, value in found.items() if not math.isnan(value)}
 
     def of_seeds(self, setting: str, metric: str, of: str = "") -> list[float]:
-        """Returns what `values` does, as a list."""
+        """Returns the numbers of `values` as a list."""
         return list(self.values(setting, metric, of).values())
 
     def under(self, scoring: str) -> "StudyScores":
-        """Returns the scores of another scoring than the first, as if that were the first."""
+        """Returns the scores of another scoring in place of those of the first."""
         numbers = tuple(number._replace(scoring="") for number in self.numbers if number.scoring == scoring)
         return replace(self, numbers=numbers, over=None)
 
     def paired(self, setting: str, first: str, second: str) -> tuple[list[float], list[float]]:
-        """Returns two scores of the seeds that have both."""
+        """Returns two scores, of the seeds that have both."""
         one, other = self.values(setting, first), self.values(setting, second)
         seeds = [seed for seed in one if seed in other]
         return [one[seed] for seed in seeds], [other[seed] for seed in seeds]
@@ -99,7 +107,7 @@ class StudyScores:
         return self._runs_by_setting.get(setting, [])
 
     def check(self, settings: Sequence[str] = (), metrics: Sequence[str] = ()) -> None:
-        """Raises if the study has no such setting or metric."""
+        """Raises if the study lacks one of these settings or metrics."""
         for label in settings:
             if label not in self.families:
                 raise UnbraidError(f"The study has no setting {label!r}. {suggestion(label, self.settings)}")
@@ -108,12 +116,12 @@ class StudyScores:
                 raise UnbraidError(f"The study has no metric {metric!r}. {suggestion(metric, self.metrics)}")
 
     def with_any_score(self, metric: str) -> list[str]:
-        """Returns the settings of which at least one seed has this score, in order."""
+        """Returns the settings with at least one scored seed, in study order."""
         return [label for label in self.settings if self.values(label, metric)]
 
     @functools.cached_property
     def factors(self) -> dict[str, list[str]]:
-        """Returns over which factors each metric is, in the first scoring: those that any run has a number of."""
+        """The factors that each metric covers in the first scoring: those with a number of any run."""
         if self.over is not None:
             return {metric: list(names) for metric, names in self.over.items()}
         found: dict[str, dict[str, None]] = defaultdict(dict)

@@ -7,9 +7,10 @@ from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 
-from unbraid.evaluation.score_rows import in_markdown, number_text
+from unbraid._internal.table import Table
+from unbraid.metrics.score_rows import in_markdown, number_text
+from unbraid.studies.claims import Judgment
 from unbraid.studies.study_scores import StudyScores
-from unbraid.table import Table
 
 Form = Literal["wide", "long"]
 _ARROWS = {True: " ↑", False: " ↓", None: ""}
@@ -20,6 +21,8 @@ _LATEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
 }
+
+CLAIM_NOTE = "p-values are adjusted for all claims (Holm, 5 %); intervals are not."
 
 
 def long_table(scores: StudyScores) -> Table:
@@ -40,7 +43,7 @@ def wide_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Tab
     """
     chosen = _chosen(scores, metrics)
     summaries = _summaries(scores, chosen)
-    return Table.of(
+    return Table.from_records(
         {**_counts(scores, label), **{k: v for m in chosen for k, v in _named(m, summaries[label, m]).items()}}
         for label in scores.settings
     )
@@ -80,6 +83,20 @@ def wide_latex(scores: StudyScores, metrics: Sequence[str] | None = None) -> str
             "",
         ]
     )
+
+
+def claim_rows(judgment: Judgment) -> tuple[list[str], list[list[str]]]:
+    """Returns the heads and the cells of the table of claims: verdict, sentence, reason."""
+    rows = [[each.verdict, each.claim.sentence, each.reason] for each in judgment.claims]
+    return ["verdict", "claim", "reason"], rows
+
+
+def claim_markdown(judgment: Judgment) -> str:
+    """Returns the table of claims in Markdown, with the verdict of them all."""
+    heads, rows = claim_rows(judgment)
+    lines = [heads, ["---"] * len(heads), *([in_markdown(cell) for cell in row] for row in rows)]
+    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return f"Together: {judgment.text}. {CLAIM_NOTE}\n\n{table}\n"
 
 
 def factors_of(scores: StudyScores, metrics: Sequence[str] | None = None) -> list[str]:

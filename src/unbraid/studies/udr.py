@@ -1,4 +1,4 @@
-"""UDR: how well the latents of a model agree with those of other seeds of its setting (arXiv:1905.12614v4)."""
+"""Unsupervised disentanglement ranking (UDR; arXiv:1905.12614v4)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -8,13 +8,13 @@ from jaxtyping import Float64
 from scipy import stats
 from sklearn.linear_model import Lasso
 
-from unbraid import sampling
+from unbraid._internal import row_draws
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
 
 Similarity = Literal["spearman", "lasso"]
 
-_USED = 0.01  # nats: a latent whose mean KL to a standard normal is not above it says nothing
+_USED = 0.01  # nats: a latent is used if its mean KL to a standard normal is larger
 _ALPHA = 0.1  # of the published Lasso
 _NUM_ROWS = 1_000
 
@@ -22,19 +22,23 @@ _NUM_ROWS = 1_000
 def udr_scores(
     codes: Mapping[int, Codes], *, similarity: Similarity = "spearman", num_rows: int = _NUM_ROWS, seed: int = 0
 ) -> dict[int, float]:
-    """Returns the UDR of each model of one setting, by its seed: the median over all other models of how uniquely their
-    used latents match. 1 is a match of one to one; a model without used latents has 0.
+    """Computes the UDR of each model of one setting, by its seed: the median over all other models of how uniquely the
+    used latents match. It is 1 for a one-to-one match, and 0 for a model without used latents.
 
-    `similarity` is the absolute rank correlation of two latents, or the absolute coefficients of a Lasso from all
-    latents of one model to each of the other's. At most `num_rows` images are drawn, the same for all models.
+    Args:
+        codes: The codes of the same images by each model.
+        similarity: The absolute rank correlation of two latents, or the absolute coefficients of a Lasso from all
+            latents of one model to each latent of the other.
+        num_rows: The number of images that are drawn, the same for all models.
+        seed: The seed of these draws.
     """
     if len(codes) < 2:
-        raise CodesError(f"UDR compares the seeds of a setting, and here is {len(codes)}; expected two or more.")
+        raise CodesError(f"UDR compares the seeds of a setting; expected two or more, got {len(codes)}.")
     sizes = {len(each) for each in codes.values()}
     if len(sizes) > 1:
-        raise CodesError(f"The models encode {sorted(sizes)} images; expected codes of the same images.")
+        raise CodesError(f"Expected codes of the same images, got codes of {sorted(sizes)} images.")
     count = sizes.pop()
-    rows = sampling.permuted_rows(count, seed, "images of UDR")[: min(num_rows, count)].numpy()
+    rows = row_draws.permuted_rows(count, seed, "images of UDR")[: min(num_rows, count)].numpy()
     means = {model: _used_means(each)[rows] for model, each in codes.items()}
     return {
         model: float(np.median([_agreement(own, means[other], similarity) for other in means if other != model]))
@@ -43,7 +47,7 @@ def udr_scores(
 
 
 def _used_means(codes: Codes) -> Float64[np.ndarray, "image latent"]:
-    """Returns the standardised means of those latents that are used."""
+    """Returns the standardized means of the used latents."""
     mean = codes.mean.double().cpu().numpy()
     std = None if codes.marginal_std is None else codes.marginal_std.double().cpu().numpy()
     if std is None:
@@ -58,7 +62,7 @@ def _used_means(codes: Codes) -> Float64[np.ndarray, "image latent"]:
 def _agreement(
     own: Float64[np.ndarray, "image latent"], other: Float64[np.ndarray, "image other_latent"], similarity: Similarity
 ) -> float:
-    """Returns the mean over both models of how much of what a latent resembles is one latent, times how well."""
+    """Returns the mean over the latents of both models of the largest similarity times its share of all."""
     if own.shape[1] == 0 or other.shape[1] == 0:
         return 0.0
     table = _correlations(own, other) if similarity == "spearman" else _coefficients(own, other)
@@ -73,7 +77,7 @@ def _uniqueness(table: Float64[np.ndarray, "latent other_latent"]) -> float:
 def _correlations(
     own: Float64[np.ndarray, "image latent"], other: Float64[np.ndarray, "image other_latent"]
 ) -> Float64[np.ndarray, "latent other_latent"]:
-    first, second = (_standardised(stats.rankdata(each, axis=0)) for each in (own, other))
+    first, second = (_standardized(stats.rankdata(each, axis=0)) for each in (own, other))
     return np.abs(first.T @ second) / len(own)
 
 
@@ -84,6 +88,6 @@ def _coefficients(
     return np.abs(np.stack([fit.coef_ for fit in fits], axis=1))
 
 
-def _standardised(values: Float64[np.ndarray, "image latent"]) -> Float64[np.ndarray, "image latent"]:
+def _standardized(values: Float64[np.ndarray, "image latent"]) -> Float64[np.ndarray, "image latent"]:
     spread = values.std(axis=0)
     return (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

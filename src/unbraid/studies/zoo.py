@@ -1,28 +1,31 @@
 """A zoo: the runs of a study in one repository on the Hub, a folder for each, with all scores in one table."""
 
 import contextlib
+import math
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from unbraid import files
+import numpy as np
+
+from unbraid._internal import files
+from unbraid._internal.names import kebab_case
+from unbraid.config import text_of, to_json
 from unbraid.errors import RunError, UnbraidError
-from unbraid.evaluation.score_rows import in_markdown, interval_text, number_text
-from unbraid.hub.model_card import ModelCard, Result
-from unbraid.hub.repository import fetch, push
-from unbraid.names import kebab_case
-from unbraid.recipes import text_of, to_json
-from unbraid.runs.hub_runs import PATTERNS, as_json, contents_of, placed
-from unbraid.runs.run_card import PLAIN_FILES, UNBRAID, dataset_name, licence_text, traversal_picture
+from unbraid.integrations.hub.model_card import ModelCard, Result
+from unbraid.integrations.hub.repository import fetch, push
+from unbraid.metrics.score_rows import in_markdown, interval_text, number_text
 from unbraid.studies.best import best_runs
 from unbraid.studies.collect import collect
-from unbraid.studies.statistics import median
+from unbraid.studies.statistics import sign_test
 from unbraid.studies.study import Study, StudyRun
 from unbraid.studies.study_scores import StudyScores
 from unbraid.studies.tables import long_table
+from unbraid.training.runs.hub_runs import PATTERNS, as_json, contents_of, placed
+from unbraid.training.runs.run_card import PLAIN_FILES, UNBRAID, dataset_name, license_text, traversal_picture
 
 STUDY, SCORES = "study.json", "scores.csv"
 _MOST_PICTURES = 12  # settings whose best run is shown
-_FEW = 6  # seeds, below which an interval over them says less than it seems
+_FEW = 6  # seeds, below which an interval over them is too short
 _MOST_METRICS = 8  # columns of the table on the card; the file has all
 
 
@@ -34,11 +37,11 @@ def push_study(
     private: bool = False,
     revision: str | None = None,
     codes: bool = True,
-    licence: str | None = None,
-    data_licence: str | None = None,
+    license: str | None = None,
+    data_license: str | None = None,
 ) -> str:
     """Pushes all finished runs of a study in one commit, and returns the address of that."""
-    contents = zoo_contents(study, folder, repo_id, codes=codes, licence=licence, data_licence=data_licence)
+    contents = zoo_contents(study, folder, repo_id, codes=codes, license=license, data_license=data_license)
     return push(repo_id, contents, message=f"Add the study {study.name}", private=private, revision=revision)
 
 
@@ -48,8 +51,8 @@ def zoo_contents(
     repo_id: str,
     *,
     codes: bool = True,
-    licence: str | None = None,
-    data_licence: str | None = None,
+    license: str | None = None,
+    data_license: str | None = None,
 ) -> dict[str, bytes | Path]:
     """Returns the files of a zoo by their paths: the study, its scores as one table, a folder for each finished run,
     pictures of the best run of each setting, and a card.
@@ -71,8 +74,8 @@ def zoo_contents(
     contents[SCORES] = long_table(scores).to_csv().encode()
     pictures = _pictures(study, Path(folder), scores)
     contents |= {f"traversals/{name}.png": picture for name, picture in pictures.values()}
-    text = _text(study, scores, finished, repo_id, {label: name for label, (name, _) in pictures.items()}, data_licence)
-    contents["README.md"] = ModelCard(study.name, _tags(study), _results(study, scores), text, licence).content()
+    text = _text(study, scores, finished, repo_id, {label: name for label, (name, _) in pictures.items()}, data_license)
+    contents["README.md"] = ModelCard(study.name, _tags(study), _results(study, scores), text, license).content()
     return contents
 
 
@@ -105,7 +108,7 @@ def _text(
     finished: Sequence[StudyRun],
     repo_id: str,
     pictures: dict[str, str],
-    data_licence: str | None,
+    data_license: str | None,
 ) -> str:
     datasets = list({setting.spec.dataset: None for setting in study.settings})
     shown = [
@@ -119,7 +122,7 @@ def _text(
         f"## Load it\n\n{_how_to_load(repo_id, finished[0].name)}",
         f"## Scores\n\n{_scores_table(study, scores)}",
         f"## Settings and seeds\n\n{_settings_table(study)}",
-        "## Data\n\n" + "\n\n".join(licence_text(dataset, data_licence) for dataset in datasets),
+        "## Data\n\n" + "\n\n".join(license_text(dataset, data_license) for dataset in datasets),
         *(["## The best model of each setting\n\n" + "\n\n".join(shown)] if shown else []),
         PLAIN_FILES,
     ]
@@ -159,17 +162,16 @@ def _scores_table(study: Study, scores: StudyScores) -> str:
         rows.append([in_markdown(label), *cells])
     table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
     more = f" {SCORES} has {len(metrics) - len(shown)} more metrics." if len(metrics) > len(shown) else ""
-    few = " With fewer than six seeds it is too short." if min(len(s.seeds) for s in study.settings) < _FEW else ""
-    return f"{table}\n\nMedian over seeds, with its 95 % interval over resampled seeds.{few}{more}"
+    few = " Fewer than six seeds give none." if min(len(s.seeds) for s in study.settings) < _FEW else ""
+    return f"{table}\n\nMedian over seeds, with its 95 % interval (order statistics).{few}{more}"
 
 
 def _median(values: list[float]) -> str:
     if not values:
         return "–"
-    if len(values) == 1:
-        return number_text(values[0])
-    estimate = median(values)
-    return f"{number_text(estimate.value)} ({interval_text(*estimate.interval)})"
+    found = sign_test(values)
+    is_bounded = all(map(math.isfinite, found.interval))
+    return number_text(found.value) + (f" ({interval_text(*found.interval)})" if is_bounded else "")
 
 
 def _settings_table(study: Study) -> str:
@@ -193,7 +195,7 @@ def _results(study: Study, scores: StudyScores) -> list[Result]:
         return []
     by_label = {setting.label: scores.of_seeds(setting.label, study.best_by) for setting in study.settings}
     return [
-        Result(dataset_name(setting.spec.dataset), study.best_by, median(values).value, setting.label)
+        Result(dataset_name(setting.spec.dataset), study.best_by, float(np.median(values)), setting.label)
         for setting in study.settings
         if (values := by_label[setting.label])
     ]

@@ -1,5 +1,10 @@
-"""From specs to runs."""
+"""Training: from specs to runs."""
 
+from unbraid._internal.progress import Event as Event
+from unbraid._internal.progress import emit as emit
+from unbraid._internal.progress import listening as listening
+from unbraid._internal.progress import part_of as part_of
+from unbraid.training.critic import Critic as Critic
 from unbraid.training.extension import extend as extend
 from unbraid.training.fleet import Fleet as Fleet
 from unbraid.training.options import TrainingOptions as TrainingOptions

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from unbraid import draws
+from unbraid._internal import draws
 
 
 @final
@@ -39,8 +39,9 @@ class Batches:
         return self._num_images // self._batch_size
 
     def source(self, step: int) -> Int64[Tensor, "member image"] | Float64[Tensor, " image"]:
-        """Returns what the rows of this step are taken from, always in the same place of memory: the order of this
-        epoch, or the cumulative weights.
+        """Returns the source of the rows of this step: the order of this epoch, or the cumulative weights.
+
+        It is always in the same place of memory.
         """
         if self._cumulative is not None:
             return self._cumulative

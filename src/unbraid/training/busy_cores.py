@@ -1,7 +1,6 @@
 """Says so when training on a CPU is slow because its cores are busy."""
 
 import logging
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,15 +8,18 @@ from typing import final
 
 import torch
 
-from unbraid import files
-from unbraid.events import Event, Listener
-from unbraid.threads import is_waiting_chosen
+from unbraid._internal import files
+from unbraid._internal.cores import usable_cores
+from unbraid._internal.progress import Event, Listener
+from unbraid._internal.threads import is_waiting_chosen
 
 log = logging.getLogger(__name__)
 
 ADVICE = (
-    "Training is slow because the CPU's cores are busy with other work: set OMP_WAIT_POLICY=PASSIVE in the environment "
-    "before Python starts, and torch's threads will sleep while they wait for each other; results stay the same."
+    "Training is slow because the CPU's cores are busy with other work. Set OMP_WAIT_POLICY=PASSIVE in the environment "
+    "before torch is imported (in a notebook, in the first cell: import os; "
+    'os.environ["OMP_WAIT_POLICY"] = "PASSIVE"), and its threads sleep while they wait for each other; results stay '
+    "the same."
 )
 _SECONDS_BETWEEN_LOOKS = 20.0
 # Of the time, in which the thread that trains could have run and had no core: next to none on a quiet machine.
@@ -61,14 +63,9 @@ class _Noticing:
         if self._is_said or seconds < _SECONDS_BETWEEN_LOOKS:
             return
         self._last = now
-        if waited > _SHARE_OF_WAITING * seconds and computed < _SHARE_OF_OUR_OWN * seconds * _num_cores():
+        if waited > _SHARE_OF_WAITING * seconds and computed < _SHARE_OF_OUR_OWN * seconds * usable_cores():
             self._is_said = True
             log.warning(ADVICE)
 
     def _now(self) -> tuple[float, ...]:
         return tuple(clock() or 0.0 for clock in self._clocks)
-
-
-def _num_cores() -> int:
-    """Returns how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

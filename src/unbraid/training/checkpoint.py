@@ -1,4 +1,4 @@
-"""Checkpoints of one member: the last two, each a safetensors file and the JSON that vouches for it.
+"""Checkpoints of one member: the last two, each a safetensors file and a JSON file with its checksum.
 
 The tensors are written first and the JSON last, with the SHA-256 of both in it. So a checkpoint without its JSON, or
 that does not match it, is one that was being written when the process died, or that the disk has damaged; the one
@@ -16,9 +16,11 @@ from typing import Any, final
 
 import torch
 
-from unbraid import files
-from unbraid.files import seal
-from unbraid.runs.checkpoint_file import (
+from unbraid._internal import files
+from unbraid._internal.files import seal
+from unbraid._internal.tensor_file import write_tensors
+from unbraid._internal.version import __version__
+from unbraid.training.runs.checkpoint_file import (
     CHECKPOINT_FORMAT,
     UNREADABLE,
     OtherRunError,
@@ -26,13 +28,11 @@ from unbraid.runs.checkpoint_file import (
     read_checkpoint,
     tensors_beside,
 )
-from unbraid.runs.extras import STATE
-from unbraid.runs.history import History
-from unbraid.runs.run import Run
-from unbraid.tensor_file import write_tensors
+from unbraid.training.runs.extras import STATE
+from unbraid.training.runs.history import History
+from unbraid.training.runs.run import Run
 from unbraid.training.state import Carried, MemberState, Net, from_named
 from unbraid.training.trees import named_leaves
-from unbraid.version import __version__
 
 log = logging.getLogger(__name__)
 
@@ -42,8 +42,10 @@ _NUM_KEPT = 2
 @final
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint that can be used: where it is, of which step, the names of the runs that were trained side by side
-    with it, its own among them, and what was logged until then.
+    """A usable checkpoint.
+
+    `fleet` has the names of the runs that were trained side by side with it, including its own; `history` is what was
+    logged until then.
     """
 
     path: Path
@@ -65,8 +67,9 @@ def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str], history:
 
 
 def save_last_good(run: Run, state: MemberState) -> Path:
-    """Keeps the weights that a member had when it failed, under the step that led to them, and returns their file. Only
-    `--force` puts them aside.
+    """Keeps the weights that a member had when it failed, under the step that led to them, and returns their file.
+
+    Only `--force` puts them aside.
     """
     assert state.failed_at is not None
     good = replace(state, step=state.failed_at - 1)
@@ -83,13 +86,14 @@ def save_snapshot(run: Run, state: MemberState) -> None:
 
 
 def save_state(run: Run, state: MemberState, fleet: Sequence[str], history: History) -> None:
-    """Keeps the state of the last step, for good, so that a longer run can go on from it."""
+    """Keeps the state of the last step, so that a longer run can continue from it."""
     _write(run.folder / STATE, run, state, fleet, history)
 
 
 def usable_checkpoints(run: Run, layout: Carried) -> dict[int, Checkpoint]:
-    """Returns every good checkpoint by its step, read and checked. Each bad one is passed over with a warning that says
-    what is wrong with it.
+    """Returns every good checkpoint by its step, read and checked.
+
+    Each bad one is passed over with a warning that says what is wrong with it.
     """
     found: dict[int, Checkpoint] = {}
     for path in run.checkpoints.values():
@@ -116,7 +120,7 @@ def load_checkpoint(run: Run, checkpoint: Checkpoint, layout: Carried) -> Member
 
 
 def remove_later(run: Run, step: int) -> None:
-    """Removes what a process that died has saved of later steps than this, from which the run goes on.
+    """Removes checkpoints of later steps than this, from which the run resumes.
 
     Only some of its fleet have them. They would crowd out, at the next checkpoint, the step that all members have.
     """

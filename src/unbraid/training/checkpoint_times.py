@@ -5,8 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import final
 
-from unbraid.errors import SpecError
-
 _LEAST_SECONDS = 60.0
 # The time between two checkpoints over the time that one takes: less than 2 % of a long training goes into them.
 _SECONDS_PER_SECOND = 50.0
@@ -16,24 +14,25 @@ _BYTES_PER_SECOND = 5e8
 
 @final
 class CheckpointTimes:
-    """Says when a checkpoint is due: after every so many steps, or by the clock: after a minute, or whenever fifty
-    times as long has passed as the last checkpoint took.
+    """Decides when a checkpoint is due: after every so many steps, or by the clock.
+
+    By the clock it is due after a minute, or whenever fifty times as long has passed as the last checkpoint took.
 
     `num_bytes` is how large one is, from which the cost of the first is guessed. The clock must be one that cannot be
     set.
     """
 
     def __init__(self, every: int | None, num_bytes: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
-        if every is not None and every < 1:
-            raise SpecError(f"checkpoint_every is {every}; expected 1 step or more, or None: then the clock decides.")
         self._every = every
         self._clock = clock
         self._last = clock()
         self._pause = _pause_after(num_bytes / _BYTES_PER_SECOND)
 
     def is_due(self, step: int, *, is_last: bool = False) -> bool:
-        """Returns whether a checkpoint is due at this step. After the last one the clock decides as ever: what is lost
-        if the end of a run goes wrong is no more than in its midst.
+        """Returns whether a checkpoint is due at this step.
+
+        After the last one the clock decides as ever: what is lost if the end of a run goes wrong is no more than in its
+        midst.
         """
         if self._every is not None:
             return step % self._every == 0 or is_last

@@ -6,10 +6,10 @@ from typing import Any, final
 
 import torch
 
-from unbraid import files
-from unbraid.runs.run import Run
+from unbraid._internal import files
+from unbraid._internal.version import __version__
 from unbraid.training.compiler import Inductor
-from unbraid.version import __version__
+from unbraid.training.runs.run import Run
 
 FILE = "environment.json"
 _Device = torch.device  # within the class, torch is the name of its version
@@ -18,8 +18,9 @@ _Device = torch.device  # within the class, torch is the name of its version
 @final
 @dataclass(frozen=True)
 class Environment:
-    """Holds what may change the last bits of a training beside its spec. `threads` counts those of a CPU; `compiler`
-    holds the settings with which steps are compiled for a GPU.
+    """Holds what may change the last bits of a training beside its spec.
+
+    `threads` counts those of a CPU; `compiler` holds the settings with which steps are compiled for a GPU.
     """
 
     unbraid: str
@@ -36,15 +37,16 @@ class Environment:
         return cls(__version__, torch.__version__, "CPU", torch.get_num_threads(), None)
 
     def record(self, runs: Sequence[Run], step: int) -> str | None:
-        """Writes down that these runs, side by side, are trained here from this step on. Returns a sentence if they
-        come from another environment.
+        """Writes down that these runs, side by side, are trained here from this step on.
+
+        Returns a sentence if they come from another environment.
         """
         before = [self._record(run, step) for run in runs]
         moved = [(run, changes) for run, changes in zip(runs, before, strict=True) if changes]
         if not moved:
             return None
         run, changes = moved[0]
-        others = f" and {len(moved) - 1} others go on" if len(moved) > 1 else " goes on"
+        others = f" and {len(moved) - 1} others resume" if len(moved) > 1 else " resumes"
         return (
             f"{run.name}{others} from step {step} in another environment ({changes}), so the last bits may not be "
             "those of a training that was not interrupted."

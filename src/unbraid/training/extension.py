@@ -1,27 +1,27 @@
-"""Runs that go on where shorter ones ended."""
+"""Runs that continue where shorter ones ended."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
 
-from unbraid import files
-from unbraid.display import shown
+from unbraid._internal import files
+from unbraid._internal.progress import Listener
+from unbraid._internal.progress_bar import shown
+from unbraid.config.schedule import Schedule
 from unbraid.errors import RunError, SpecError
-from unbraid.events import Listener, listening
-from unbraid.runs.checkpoint_file import UNREADABLE, OtherRunError, read_checkpoint
-from unbraid.runs.extras import STATE, as_steps
-from unbraid.runs.history import History
-from unbraid.runs.run import Run
-from unbraid.runs.run_source import changed_source
-from unbraid.runs.run_writer import RunWriter
-from unbraid.schedule import Schedule
 from unbraid.training.checkpoint import save_checkpoint
 from unbraid.training.environment import FILE as ENVIRONMENT
 from unbraid.training.options import TrainingOptions
 from unbraid.training.reporter import is_row
+from unbraid.training.runs.checkpoint_file import UNREADABLE, OtherRunError, read_checkpoint
+from unbraid.training.runs.extras import STATE
+from unbraid.training.runs.history import History
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.run_source import changed_source
+from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.state import MemberState, from_named, layout
 from unbraid.training.train import train_runs
 
@@ -31,25 +31,19 @@ def extend(
     num_steps: int,
     *,
     device: torch.device | str = "auto",
-    checkpoint_every: int | None = None,
-    stream: bool | None = None,
-    deterministic: bool = False,
-    snapshots: Iterable[int] = (),
-    keep_state: bool = True,
     watch: Listener | None = None,
     progress: bool = True,
+    options: TrainingOptions | None = None,
 ) -> list[Run]:
     """Trains finished runs on to `num_steps` steps in all, and returns the longer runs, in the same order.
 
-    Each is a run of its own, with a spec and a digest of its own, beside the shorter one, which stays as it is. Runs
+    Each is a new run, with its own spec and digest, beside the shorter one, which does not change. Runs
     that were trained side by side have the bits that they would have had if asked for at once if they are extended
-    together. The runs must have kept their states (`train(keep_state=True)`), and may have no schedules, which run over
-    all of training. A longer run that was begun before is continued. The options are those of `train`; states are kept
-    again, unless `keep_state` is False.
+    together. The runs must have kept their states (`TrainingOptions(keep_state=True)`), and may have no schedules,
+    which run over all of training. A longer run that was begun before is continued. Without `options`, states are kept
+    again.
     """
-    options = TrainingOptions(
-        device, True, False, checkpoint_every, stream, deterministic, as_steps(snapshots), keep_state
-    )
+    options = options or TrainingOptions(keep_state=True)
     longer = [Run.place(run.folder.parent, replace(run.spec, num_steps=num_steps), run.seed) for run in runs]
     for run, target in zip(runs, longer, strict=True):
         _check(run, target.spec.num_steps)
@@ -57,25 +51,25 @@ def extend(
     names = {run.name: target.name for run, target in zip(runs, longer, strict=True)}
     for run, target in zip(runs, longer, strict=True):
         if target.status in ("new", "unfinished") and not target.checkpoints:
-            _hand_over(run, target, names)
-    with shown(progress), listening(*([watch] if watch else [])):
-        return train_runs(longer, options)
+            _start_from(run, target, names)
+    with shown(progress, watch):
+        return train_runs(longer, options, device=device, resume=True)
 
 
-def schedules_in(recipe: Any, path: str = "") -> Iterator[str]:
-    """Yields the path of every field of a recipe that holds a schedule, such as "objective.beta"."""
-    if isinstance(recipe, Schedule):
+def schedules_in(config: Any, path: str = "") -> Iterator[str]:
+    """Yields the path of every field of a config that holds a schedule, such as "objective.beta"."""
+    if isinstance(config, Schedule):
         yield path
-    elif isinstance(recipe, tuple):
-        for item in recipe:
+    elif isinstance(config, tuple):
+        for item in config:
             yield from schedules_in(item, path)
-    elif dataclasses.is_dataclass(recipe):
-        for field in dataclasses.fields(recipe):
-            yield from schedules_in(getattr(recipe, field.name), f"{path}.{field.name}".removeprefix("."))
+    elif dataclasses.is_dataclass(config):
+        for field in dataclasses.fields(config):
+            yield from schedules_in(getattr(config, field.name), f"{path}.{field.name}".removeprefix("."))
 
 
 def _check(run: Run, num_steps: int) -> None:
-    """Refuses runs that cannot be extended to the bits that the longer run would have had."""
+    """Refuses runs that cannot be extended to exactly what the longer run would have been."""
     if run.status != "finished":
         raise RunError(f"{run.folder} is {run.status}; only a finished run can be extended. Finish it first.")
     if num_steps <= run.spec.num_steps:
@@ -85,7 +79,7 @@ def _check(run: Run, num_steps: int) -> None:
         )
     if changes := run.source_changes:
         changed = changed_source(f"{run.name} was", changes)
-        raise RunError(f"{changed} It cannot be extended: it would go on as another run.")
+        raise RunError(f"{changed} It cannot be extended: the longer run would be another.")
     if schedules := list(schedules_in(run.spec)):
         raise SpecError(
             f"{run.name} cannot be extended: {', '.join(schedules)} follows a schedule, which runs over all of "
@@ -94,18 +88,18 @@ def _check(run: Run, num_steps: int) -> None:
         )
     if not run.has_state:
         raise RunError(
-            f"{run.folder} has not kept the state of its last step, so there is nothing to go on from. Train with "
-            "keep_state=True (--keep-state); this run again, with force=True (--force) as well."
+            f"{run.folder} has not kept the state of its last step, so it cannot be extended. Train with "
+            "TrainingOptions(keep_state=True) (--keep-state); this run again, with force=True (--force) as well."
         )
 
 
-def _hand_over(run: Run, longer: Run, names: dict[str, str]) -> None:
+def _start_from(run: Run, longer: Run, names: dict[str, str]) -> None:
     """Begins the longer run with a checkpoint: the state in which the shorter one ended."""
     path = run.folder / STATE
     try:
         record, tensors = read_checkpoint(path, run.spec.digest, run.seed)
         carried, history = from_named(tensors, layout(longer.spec)), History.from_csv(record["history"])
-        company = [names[name] for name in record["fleet"] if name in names]
+        fleet = [names[name] for name in record["fleet"] if name in names]
         state = MemberState(record["step"], carried, failed_at=None)
     except OtherRunError:
         raise
@@ -120,7 +114,7 @@ def _hand_over(run: Run, longer: Run, names: dict[str, str]) -> None:
         environment = run.folder / ENVIRONMENT
         if environment.exists():
             files.write_bytes(longer.folder / ENVIRONMENT, files.read_bytes(environment))
-        save_checkpoint(longer, state, company, _thinned(history, longer.spec.num_steps))
+        save_checkpoint(longer, state, fleet, _thinned(history, longer.spec.num_steps))
         writer.log(f"extends {run.name} from step {state.step}")
 
 

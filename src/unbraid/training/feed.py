@@ -1,4 +1,4 @@
-"""The images that a fleet sees, step by step: taken from the device's memory, or read ahead from the disk."""
+"""The batches of a fleet: from the device's memory, or read ahead from the disk."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float, Float32, Int64, UInt8
 from torch import Tensor
 
-from unbraid.data.dataset import FactorImages
-from unbraid.data.pixels.pixels import inputs
+from unbraid.datasets.dataset import FactorImages
+from unbraid.datasets.pixels.pixels import inputs
 from unbraid.training.batches import Batches
 
 # One batch is on its way to the device while the next is read.
@@ -20,7 +20,7 @@ _STEPS_AHEAD = 2
 class Feed:
     """Supplies each member's batches, the same whether they come from memory or from the disk.
 
-    Pixels that are streamed are gathered where they lie, a few steps ahead, by a thread of its own while the fleet
+    Pixels that are streamed are gathered where they lie, a few steps ahead, by a separate thread while the fleet
     computes. `supply` does what no GPU can do by itself, `rows` and `images` the rest, from tensors alone.
     """
 
@@ -36,8 +36,9 @@ class Feed:
         self._arrived: dict[str, Tensor] = {}
 
     def supply(self, step: int) -> dict[str, Tensor]:
-        """Returns what the batches of this step, counted from 0, are made of: tensors that lie at the same place of the
-        device's memory at every step.
+        """Returns the tensors that the batches of this step, counted from 0, are made of.
+
+        They are at the same place of the device's memory at every step.
         """
         if self._reader is None:
             return {"source": self._batches.source(step)}

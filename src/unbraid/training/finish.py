@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
+from unbraid._internal.precision import Precision
 from unbraid.codes import Codes
-from unbraid.data.dataset import FactorImages
+from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import CodesError
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.encode import encode_all
-from unbraid.precision import Precision
-from unbraid.runs.run import Run
-from unbraid.runs.run_writer import RunWriter
 from unbraid.training.checkpoint import remove_checkpoints, save_last_good
 from unbraid.training.fleet import Fleet
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.state import MemberState
 from unbraid.training.writers import writers
 
@@ -20,6 +20,7 @@ def keep(
     fleet: Fleet, members: Sequence[int], runs: Sequence[Run], images: FactorImages, seconds: float
 ) -> list[CodesError | None]:
     """Encodes all images with these members of a fleet, whose runs are `runs`, and keeps what they have learnt.
+
     Returns, for each, why it was not possible.
     """
     models = [fleet.model(index) for index in members]
@@ -36,9 +37,7 @@ def keep(
 
 
 def conclude(run: Run) -> None:
-    """Says how a run, of which all is kept, has ended. Of the checkpoints of one that failed, that of the last good
-    weights stays.
-    """
+    """Marks a run, of which everything is written, as ended. The last good weights of one that failed are kept."""
     writer = RunWriter(run)
     writer.conclude()
     failure = run.failure

@@ -1,7 +1,7 @@
 """A fleet: any number of models trained side by side as one stack of weights.
 
-A member's batches and noise come from its own seed and step, so it becomes the same model alone and in any company, up
-to the order in which floats are summed (docs/runs.md).
+A member's batches and noise come from its own seed and step, so it becomes the same model alone and in any fleet, up to
+the order in which floats are summed (docs/runs.md).
 """
 
 import copy
@@ -14,10 +14,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
-from unbraid.data.dataset import FactorImages
+from unbraid._internal.precision import matrix_units
+from unbraid.datasets.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.batch_norm import set_population_statistics
-from unbraid.precision import matrix_units
 from unbraid.training.program import Programs, Replayed
 from unbraid.training.state import Member, MemberState, Reason, fresh_state, of_member
 from unbraid.training.step import FleetStep, Given, Kept
@@ -60,8 +60,9 @@ class Fleet:
         return sum(tensor.nbytes for tensor in tree_leaves(self._state.carried))
 
     def prepare(self) -> float:
-        """Compiles the step, where that pays: on a GPU. Returns the seconds that compiling took, 0 where it was found
-        compiled.
+        """Compiles the step, where that pays: on a GPU.
+
+        Returns the seconds that compiling took, 0 where it was found compiled.
         """
         if self._images.device.type != "cuda" or self._replayed:
             return 0.0
@@ -79,9 +80,10 @@ class Fleet:
             }
         return self._programs.seconds - before
 
-    def advance(self, log: bool = True) -> dict[str, Float[Tensor, " member"]]:
-        """Takes one step with every member that has not failed. Returns the loss and its parts, by name, before the
-        step; nothing without `log`.
+    def advance(self, *, log: bool = True) -> dict[str, Float[Tensor, " member"]]:
+        """Takes one step with every member that has not failed.
+
+        Returns the loss and its parts, by name, before the step; nothing without `log`.
         """
         kept = self._kept()
         with matrix_units(self._spec.precision):
@@ -94,20 +96,21 @@ class Fleet:
         return losses
 
     def failed_at(self, index: int) -> int | None:
-        """Returns the step, counted from 1, at which the loss of member `index` or its gradient was not finite, or the
-        loss too large.
+        """Returns the step, counted from 1, at which member `index` failed, if it did.
+
+        Its loss or its gradient was not finite, or the loss too large.
         """
         step = int(self._state.failed_at[index])
         return None if step < 0 else step
 
     def state(self, index: int) -> MemberState:
-        """Returns what member `index` would need to go on alone, on the CPU."""
+        """Returns the state of member `index`, on the CPU."""
         carried = tree_map(lambda tensor: tensor.cpu().clone(), of_member(self._state.carried, index))
         reason = int(self._state.reason[index])
         return MemberState(self.step, carried, self.failed_at(index), get_args(Reason)[reason - 1] if reason else None)
 
     def restore(self, states: Sequence[MemberState]) -> None:
-        """Goes on from these states, one for each member, all of the same step. Without states, nothing changes."""
+        """Continues from these states, one per member, all of the same step. Without states, nothing changes."""
         for index, state in enumerate(states):
             self.step = state.step
             self._state.step.fill_(state.step)
@@ -117,7 +120,7 @@ class Fleet:
         tree_map(lambda place, tensor: place.copy_(tensor), self._rounded, self._steps.rounded(self._state))
 
     def model(self, index: int) -> AutoencoderModule:
-        """Returns member `index` as a model of its own, on the fleet's device, ready for use."""
+        """Returns member `index` as a separate model on the device of the fleet, in evaluation mode."""
         model = copy.deepcopy(self._template)
         model.load_state_dict(model.state_dict() | of_member(self._state.carried, index).model.weights)
         with matrix_units(self._spec.precision):

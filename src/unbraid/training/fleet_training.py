@@ -4,12 +4,10 @@ import logging
 import time
 from typing import final
 
-from unbraid.amounts import duration
-from unbraid.data.dataset import FactorImages
+from unbraid._internal.amounts import duration
+from unbraid._internal.progress import Event, emit
+from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import CodesError, TrainingInterrupted
-from unbraid.events import Event, tell
-from unbraid.runs.run_writer import RunWriter
-from unbraid.runs.spec import RunSpec
 from unbraid.training.checkpoint import remove_later, save_checkpoint, save_last_good
 from unbraid.training.checkpoint_times import CheckpointTimes
 from unbraid.training.compiler import Inductor
@@ -17,12 +15,14 @@ from unbraid.training.environment import Environment
 from unbraid.training.finish import conclude, keep, keep_failed, keep_unencodable
 from unbraid.training.fleet import Fleet
 from unbraid.training.held_out import HeldOut
-from unbraid.training.interrupt import GO_ON, Interrupt, interruptible
+from unbraid.training.interrupt import HOW_TO_RESUME, Interrupt, interruptible
 from unbraid.training.kept_extras import KeptExtras
 from unbraid.training.latent_information import LatentInformationOfBatches
 from unbraid.training.options import TrainingOptions
 from unbraid.training.program import Programs
 from unbraid.training.reporter import Later, Reporter
+from unbraid.training.runs.run_writer import RunWriter
+from unbraid.training.runs.spec import RunSpec
 from unbraid.training.starts import Start
 from unbraid.training.state import Member, Reason
 from unbraid.training.writers import writers
@@ -79,8 +79,9 @@ class FleetTraining:
         self._extras = KeptExtras(start.runs, self._fleet)
 
     def run(self) -> bool:
-        """Trains to the end and finishes the runs. Returns whether a stop was asked for meanwhile, too late to stop
-        these.
+        """Trains to the end and finishes the runs.
+
+        Returns whether a stop was asked for meanwhile, too late to stop these.
         """
         with interruptible() as interrupt:
             self._train(interrupt)
@@ -90,10 +91,10 @@ class FleetTraining:
     def _prepare(self) -> None:
         if self._images.device.type == "cuda":
             names = tuple(run.name for run in self._runs)
-            tell(Event("compiling", 0, 1, runs=names))
+            emit(Event("compiling", 0, 1, runs=names))
             seconds = self._fleet.prepare()
             text = f"Compiled in {duration(seconds)}." if seconds > 0 else "It was compiled before."
-            tell(Event("compiling", 1, 1, text=text, runs=names))
+            emit(Event("compiling", 1, 1, text=text, runs=names))
 
     def _train(self, interrupt: Interrupt) -> None:
         fleet = self._fleet
@@ -109,9 +110,9 @@ class FleetTraining:
                 self._leave()
 
     def _finish(self, interrupt: Interrupt) -> None:
-        """Keeps everything of every member, and only then says of each how it ended.
+        """Writes the results of all members, and only then marks each as ended.
 
-        So whenever the process dies, either all of the fleet go on together, or none has to: alone, a member would end
+        So whenever the process dies, either all of the fleet resume together, or none has to: alone, a member would end
         with other last bits.
         """
         for history, run in zip(self._reporter.histories, self._runs, strict=True):
@@ -122,7 +123,7 @@ class FleetTraining:
         names, num_all = tuple(self._runs[index].name for index in remaining), len(remaining)
         at_once = _ENCODED_AT_ONCE.get(self._images.device.type, 4)
         while members := remaining[:at_once]:
-            tell(Event("encoding images", num_all - len(remaining), num_all, "models", runs=names))
+            emit(Event("encoding images", num_all - len(remaining), num_all, "models", runs=names))
             if interrupt.requested:
                 self._leave()
             self._extras.keep_states(members, self._reporter.histories)
@@ -130,11 +131,11 @@ class FleetTraining:
             errors |= {index: error for index, error in zip(members, outcomes, strict=True) if error is not None}
             remaining = remaining[at_once:]
         if names:
-            tell(Event("encoding images", num_all, num_all, "models", runs=names))
+            emit(Event("encoding images", num_all, num_all, "models", runs=names))
         fleet = [run.name for run in self._runs]
         for index in failed:
             state = self._fleet.state(index)
-            keep_failed(self._runs[index], state, _in_words(self._runs[index].spec, state.reason), fleet)
+            keep_failed(self._runs[index], state, _failure_text(self._runs[index].spec, state.reason), fleet)
         for index, error in errors.items():
             name = self._runs[index].name
             log.warning("%s: it was trained to the end, but cannot encode the images. %s", name, error)
@@ -147,12 +148,13 @@ class FleetTraining:
         if self._saved_at < self._fleet.step:
             self._checkpoint()
         raise TrainingInterrupted(
-            f"Stopped at step {self._fleet.step} of {self._num_steps}, as asked; a checkpoint is saved. {GO_ON}"
+            f"Stopped at step {self._fleet.step} of {self._num_steps}, as asked; a checkpoint is saved. {HOW_TO_RESUME}"
         )
 
     def _checkpoint(self) -> None:
-        """Saves every member, history first: rows beyond a checkpoint are dropped on resuming, rows before it could not
-        be made again.
+        """Saves every member, history first.
+
+        Rows beyond a checkpoint are dropped on resuming; rows before it could not be made again.
         """
         bool(
             self._fleet.alive.any()
@@ -172,16 +174,16 @@ class FleetTraining:
         """Keeps the last good weights of a failed member: those from before the step at which it failed."""
         run, state = self._runs[index], self._fleet.state(index)
         save_last_good(run, state)
-        reason = _in_words(run.spec, state.reason)
+        reason = _failure_text(run.spec, state.reason)
         log.warning(
-            "%s: %s at step %s. It is frozen, its last good weights are kept, and the others go on.",
+            "%s: %s at step %s. It is frozen, its last good weights are kept, and the others continue.",
             run.name,
             reason,
             state.failed_at,
         )
 
 
-def _in_words(spec: RunSpec, reason: Reason | None) -> str:
+def _failure_text(spec: RunSpec, reason: Reason | None) -> str:
     match reason:
         case "loss not finite":
             return "its loss was not finite"

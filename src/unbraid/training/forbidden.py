@@ -1,4 +1,4 @@
-"""What an objective or a net must not do where models are trained side by side, in our words and with its line.
+"""Errors for what an objective or a net must not do where models are trained side by side, with the line of code.
 
 `vmap` maps the formula of one model over all: a number of it is then a tensor with a value for each model.
 """
@@ -47,7 +47,7 @@ _IN_PLACE = (
     """The tensor is shared by all models that are trained. Make a new one, with torch.stack, torch.cat or
     torch.where.""",
 )
-# By what torch says: what was done, and what to do instead.
+# By the message of torch: what was done, and what to do instead.
 _FORBIDDEN = {
     "data-dependent control flow": _BRANCHES,
     "randomness error mode": _DRAWS,
@@ -60,17 +60,18 @@ _OF_OTHERS = (Path(torch.__file__).parent, Path(__file__).parents[1], Path(conte
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Refuses what vmap forbids within the block, with the line of the user's code and what to write instead. Other
-    errors, and those of code of unbraid, are left as they are.
+    """Refuses what vmap forbids within the block, with the line of the user's code and what to write instead.
+
+    Other errors, and those of code of unbraid, are left as they are.
     """
     try:
         yield
     except RuntimeError as error:
-        told = next((told for said, told in _FORBIDDEN.items() if said in str(error)), None)
-        place = None if told is None else _place(error)
-        if told is None or place is None:
+        found = next((found for message, found in _FORBIDDEN.items() if message in str(error)), None)
+        place = None if found is None else _place(error)
+        if found is None or place is None:
             raise
-        what, advice = told
+        what, advice = found
         raise SpecError(
             f"{place} {what}, which cannot be done where models are trained side by side. {' '.join(advice.split())}"
         ) from error
@@ -80,7 +81,7 @@ def checked(loss: Any, objective: Objective) -> Loss:
     """Returns what an objective returned, if it is a loss of one number with parts of one number."""
     if not isinstance(loss, Loss):
         raise SpecError(
-            f"{_returning(objective)} returns a {type(loss).__name__}; expected a Loss: what to minimise, and its "
+            f"{_returning(objective)} returns a {type(loss).__name__}; expected a Loss: what to minimize, and its "
             'parts by name, such as Loss(total, {"distortion": distortion, "rate": rate}), from unbraid.objectives.'
         )
     numbers: dict[str, Any] = {"total": loss.total} | {f"part {name!r}": part for name, part in loss.parts.items()}

@@ -1,18 +1,17 @@
-"""The ELBO on images that are not trained on, as training goes on."""
+"""The ELBO on held-out images during training."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import final
 
 import torch
 
+from unbraid._internal.precision import matrix_units
 from unbraid.errors import SpecError
 from unbraid.models.trained.elbo import hard_elbo
-from unbraid.precision import matrix_units
-from unbraid.recipes.annotations import check_value
-from unbraid.runs.scored_images import scored_images
-from unbraid.runs.spec import RunSpec
 from unbraid.training.fleet import Fleet
+from unbraid.training.runs.scored_images import scored_images
+from unbraid.training.runs.spec import RunSpec
 
 COLUMN = "held_out_elbo"
 _MAX_IMAGES = 10_000
@@ -20,8 +19,9 @@ _MAX_IMAGES = 10_000
 
 @final
 class HeldOut:
-    """Computes the ELBO of each member of a fleet on at most 10,000 of the images that their subset holds out, every so
-    many steps. It reads the weights and changes nothing.
+    """Computes the ELBO of each member of a fleet on held-out images, every so many steps.
+
+    At most 10,000 of the images that the subset holds out are used. It reads the weights and changes nothing.
     """
 
     def __init__(self, spec: RunSpec, every: int, device: torch.device) -> None:
@@ -38,20 +38,15 @@ class HeldOut:
             ]
 
 
-def check_held_out(specs: Iterable[RunSpec], every: int | None) -> None:
-    """Raises if the ELBO on held-out images was asked for and one of the specs has none."""
-    if check_value(every, int | None, "held_out_every") is None or every is None:
-        return
-    if every < 1:
-        raise SpecError(f"held_out_every is {every}; expected 1 or more steps.")
-    for spec in specs:
-        if spec.subset is None:
-            raise SpecError(
-                "The ELBO on held-out images (held_out_every) was asked for, and a spec holds none out. Give it a "
-                "subset, such as RunSpec(subset=RandomSplit()) or --subset random-split; or leave it out."
-            )
-        if not spec.model.latents.has_density:
-            raise SpecError(
-                f"The ELBO on held-out images (held_out_every) was asked for, and {type(spec.model.latents).__name__} "
-                "have no density, so that there is none. Leave it out."
-            )
+def check_held_out(spec: RunSpec) -> None:
+    """Raises if the spec has no ELBO on held-out images."""
+    if spec.subset is None:
+        raise SpecError(
+            "The ELBO on held-out images (held_out_every) was asked for, and a spec holds none out. Give it a subset, "
+            "such as RunSpec(subset=RandomSplit()) or --subset random-split; or leave it out."
+        )
+    if not spec.model.latents.has_density:
+        raise SpecError(
+            f"The ELBO on held-out images (held_out_every) was asked for, and {type(spec.model.latents).__name__} have "
+            "no density, so that there is none. Leave it out."
+        )

@@ -1,18 +1,17 @@
-"""Ctrl-C, SIGTERM and SIGHUP, turned into a question that the loop asks between two steps, and how it ends."""
+"""Ctrl-C, SIGTERM and SIGHUP: noted, and acted on between two steps."""
 
 import contextlib
 import signal
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import final
 
 from unbraid.errors import TrainingInterrupted
-from unbraid.runs.run import Run
+from unbraid.training.runs.run import Run
 
-GO_ON = "Go on with the same command and --resume (in Python, resume=True)."
+HOW_TO_RESUME = "Go on with the same command and --resume (in Python, resume=True)."
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -20,7 +19,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @final
 @dataclass
 class Interrupt:
-    """Holds whether a stop was asked for."""
+    """Whether a stop was requested."""
 
     requested: bool = False
 
@@ -59,39 +58,28 @@ def interruptible() -> Iterator[Interrupt]:
 
 @contextlib.contextmanager
 def stoppable() -> Iterator[None]:
-    """Lets Ctrl-C end the block at once, as no step is taken in it."""
+    """Stops after the block, in which no step is taken, if the first signal came within it.
+
+    The block imports parts of torch and runs Python from C++: an exception raised at any place of it could be lost
+    there, or end the process.
+    """
+    stopped = TrainingInterrupted(f"Stopped before the next step, as asked; nothing is lost. {HOW_TO_RESUME}")
     try:
-        yield
+        with interruptible() as interrupt:
+            yield
     except KeyboardInterrupt:
-        raise TrainingInterrupted(f"Stopped before the next step, as asked; nothing is lost. {GO_ON}") from None
+        raise stopped from None
+    if interrupt.requested:
+        raise stopped
 
 
 @contextlib.contextmanager
 def naming_runs(runs: Sequence[Run]) -> Iterator[None]:
-    """Makes whatever Ctrl-C raises within the block, which trains these runs, say which of them can be resumed."""
+    """Raises TrainingInterrupted, with the runs that can be resumed, instead of any other KeyboardInterrupt."""
     try:
         yield
     except KeyboardInterrupt as stopped:
-        _end_in_a_sentence()
         at_once = not isinstance(stopped, TrainingInterrupted)
-        message = f"Stopped at once, as asked; what is finished is kept. {GO_ON}" if at_once else str(stopped)
+        message = f"Stopped at once, as asked; what is finished is kept. {HOW_TO_RESUME}" if at_once else str(stopped)
         unfinished = [run for run in runs if run.status == "unfinished"]
         raise TrainingInterrupted(message, unfinished, at_once=at_once) from None
-
-
-def _end_in_a_sentence() -> None:
-    """Makes a program that does not catch a TrainingInterrupted end with its sentence and without a traceback, from now
-    on. All else is shown as it was.
-    """
-    before = sys.excepthook
-    if getattr(before, "shows_sentences", False):
-        return
-
-    def show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-        if isinstance(error, TrainingInterrupted):
-            sys.stderr.write(f"{error}\n")
-        else:
-            before(kind, error, traceback)
-
-    show.shows_sentences = True  # type: ignore[attr-defined]
-    sys.excepthook = show

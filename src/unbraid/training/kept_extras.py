@@ -1,14 +1,14 @@
-"""What a fleet keeps beside its end: weights on the way, and the state of its last step."""
+"""Snapshots of weights, and the state of the last step."""
 
 import logging
 from collections.abc import Sequence
 from typing import final
 
-from unbraid.runs.extras import Extras, read_extras
-from unbraid.runs.history import History
-from unbraid.runs.run import Run
 from unbraid.training.checkpoint import save_snapshot, save_state
 from unbraid.training.fleet import Fleet
+from unbraid.training.runs.extras import Extras, read_extras
+from unbraid.training.runs.history import History
+from unbraid.training.runs.run import Run
 from unbraid.training.writers import writers
 
 log = logging.getLogger(__name__)
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 @final
 class KeptExtras:
-    """Keeps what the runs of a fleet were asked to keep, each its own. Members that have failed keep nothing more."""
+    """Saves the requested snapshots and states of a fleet. Members that have failed save nothing more."""
 
     def __init__(self, runs: Sequence[Run], fleet: Fleet) -> None:
         self._runs, self._fleet = runs, fleet
@@ -30,8 +30,8 @@ class KeptExtras:
         ]
         if missed:
             log.warning(
-                "A snapshot of step %d was asked for, and %s goes on from step %d. To have it, train the run afresh "
-                "(--force, or force=True).",
+                "A snapshot of step %d was asked for, and %s resumes from step %d. To have it, train the run again "
+                "(--force, or TrainingOptions(force=True)).",
                 missed[0][1],
                 missed[0][0].name,
                 fleet.step,
@@ -55,14 +55,8 @@ class KeptExtras:
                 save_state(self._runs[index], self._fleet.state(index), names, histories[index])
 
 
-def check_extras(runs: Sequence[Run], extras: Extras) -> None:
-    """Refuses snapshots that one of these runs will never come to."""
-    for run in runs:
-        extras.check(run.spec.num_steps)
-
-
-def name_missing(runs: Sequence[Run], extras: Extras) -> None:
-    """Warns of finished runs that were found and lack what is asked for now."""
+def warn_of_missing(runs: Sequence[Run], extras: Extras) -> None:
+    """Warns of finished runs that are reused and lack requested snapshots or states."""
     finished = [run for run in runs if run.status == "finished"]
     for step in extras.snapshots:
         _warn(
@@ -76,7 +70,7 @@ def _warn(runs: Sequence[Run], what: str) -> None:
     if runs:
         log.warning(
             "%d of the runs that were found have not kept %s (the first is %s): it was not asked for when they were "
-            "trained. --force (force=True) trains them again.",
+            "trained. --force (TrainingOptions(force=True)) trains them again.",
             len(runs),
             what,
             runs[0].folder,

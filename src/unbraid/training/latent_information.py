@@ -1,28 +1,28 @@
-"""What each latent says of the image, as training goes on."""
+"""The mutual information of each latent and the image during training."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import final
 
 import torch
 
-from unbraid.data.dataset import FactorImages
+from unbraid._internal.precision import matrix_units
+from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import SpecError
 from unbraid.information.aggregate import log_aggregate, log_weights
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.coded_images import CodedImages
-from unbraid.precision import matrix_units
-from unbraid.recipes.annotations import check_value
-from unbraid.runs.history import latent_column
-from unbraid.runs.spec import RunSpec
 from unbraid.training.batches import Batches
 from unbraid.training.fleet import Fleet
+from unbraid.training.runs.history import latent_column
+from unbraid.training.runs.spec import RunSpec
 
 
 @final
 class LatentInformationOfBatches:
-    """Estimates I(x; z_d) of each member and latent from the batch that the member was just trained on, every so many
-    steps: Esmaeili et al., arXiv:1804.02086v1, eq. 13. It reads the weights and changes nothing.
+    """Estimates I(x; z_d) of each member and latent from the current batch, every so many steps.
+
+    Esmaeili et al., arXiv:1804.02086v1, eq. 13. It reads the weights and changes nothing.
     """
 
     def __init__(self, fleet: Fleet, spec: RunSpec, images: FactorImages, every: int) -> None:
@@ -44,27 +44,23 @@ class LatentInformationOfBatches:
 
 
 def batch_information(model: AutoencoderModule, images: FactorImages, rows: torch.Tensor, seed: int = 0) -> list[float]:
-    """Returns the mean over a batch of log q(z_d | x) - log q^(z_d) for each latent d, in nats; q^ is the estimate of
-    eq. 13. An estimate of 0 may be a little below it, and none is above log N of N images.
+    """Returns the mean over a batch of log q(z_d | x) - log q^(z_d) for each latent d, in nats.
+
+    q^ is the estimate of eq. 13. An estimate of 0 may be a little below it, and none is above log N of N images.
     """
     coded = CodedImages(model, images, rows)
     z = coded.code(seed)
     weights = None if images.weights is None else (images.weights / images.weights.sum())[rows].to(z)
-    table = log_weights("eq13", len(rows), len(images), weights, dtype=z.dtype, device=z.device)
+    table = log_weights("stratified_pairs", len(rows), len(images), weights, dtype=z.dtype, device=z.device)
     log_q = log_aggregate(coded.posterior.pairwise_log_prob(z), table)
     information: list[float] = (coded.posterior.log_prob(z) - log_q).double().mean(dim=0).tolist()
     return information
 
 
-def check_latent_information(specs: Iterable[RunSpec], every: int | None) -> None:
-    """Raises if the information of latents was asked for and one of the specs has latents without a density."""
-    if check_value(every, int | None, "latent_information_every") is None or every is None:
-        return
-    if every < 1:
-        raise SpecError(f"latent_information_every is {every}; expected 1 or more steps.")
-    for spec in specs:
-        if not spec.model.latents.has_density:
-            raise SpecError(
-                "The information of each latent (latent_information_every) was asked for, and "
-                f"{type(spec.model.latents).__name__} have no density to estimate it from. Leave it out."
-            )
+def check_latent_information(spec: RunSpec) -> None:
+    """Raises if the latents of the spec have no density."""
+    if not spec.model.latents.has_density:
+        raise SpecError(
+            "The information of each latent (latent_information_every) was asked for, and "
+            f"{type(spec.model.latents).__name__} have no density to estimate it from. Leave it out."
+        )

@@ -1,4 +1,4 @@
-"""The loss of one member of a fleet, as a function of its weights and of what it sees at a step."""
+"""The loss of one member of a fleet, as a function of its weights and its batch."""
 
 import copy
 from collections.abc import Callable, Collection, Mapping
@@ -10,13 +10,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from unbraid.distributions.posteriors.categories import with_categories
-from unbraid.distributions.posteriors.posterior import Posterior
+from unbraid._internal.precision import nets_run_in
 from unbraid.models.autoencoder import AutoencoderModule, trunk_of, with_noise_inputs
-from unbraid.models.layers.batch_norm import normalise_by_the_batch
+from unbraid.models.distributions.posteriors.categories import with_categories
+from unbraid.models.distributions.posteriors.posterior import Posterior
+from unbraid.models.layers.batch_norm import make_batch_norm_stateless
 from unbraid.models.layers.seeded import seeded
 from unbraid.objectives.objective import EncodedBatch, Loss, Step
-from unbraid.precision import nets_run_in
 from unbraid.training.forbidden import checked, explained
 from unbraid.training.state import Member
 from unbraid.training.trees import as_tree
@@ -29,9 +29,7 @@ Weights = dict[str, dict[str, Tensor]]
 @final
 @dataclass(frozen=True)
 class Inputs:
-    """Holds what members see at one step, with a leading axis of members: images and noise of each batch, and weights
-    of images, where they have any.
-    """
+    """The inputs of all members at one step, with a leading axis of members: images, noise and weights of images."""
 
     hyperparameters: dict[str, Tensor]
     x: dict[str, Tensor]
@@ -43,41 +41,43 @@ class Inputs:
 
 @final
 class MemberLoss:
-    """Computes what a member minimises: the objective of its spec, through nets like those of `template`. The
-    hyperparameters named in `zeros` are 0 for every member of the fleet.
+    """Computes the objective of a member, through nets like those of `template`.
+
+    The hyperparameters named in `zeros` are 0 for every member of the fleet.
     """
 
     def __init__(
         self, member: Member, template: AutoencoderModule, dataset_size: int, zeros: Collection[str] = ()
     ) -> None:
         self._spec, self._dataset_size, self._zeros = member.spec, dataset_size, zeros
-        self._objective = member.spec.objective.general()
+        self._objective = member.spec.objective.trained_form()
         # BatchNorm without its running averages: vmap has no place for them. They are computed at the end, from all
         # images.
         self._model = copy.deepcopy(template)
-        normalise_by_the_batch(self._model)
+        make_batch_norm_stateless(self._model)
         self._critic = seeded(member.spec.make_critic, member.seed, "critic")
         self._shares_trunk = self._objective.critic_reads == "features"
 
     def __call__(
         self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""], *, is_logged: bool = True
     ) -> tuple[Float[Tensor, ""], tuple[dict[str, Float[Tensor, ""]], dict[str, Tensor]]]:
-        """Returns the loss of one member; its parts by name, and what the objective carries over. Runs under `vmap`.
-        If it `is_logged`, all parts are there.
+        """Returns the loss of one member; its parts by name, and what the objective carries over.
+
+        Runs under `vmap`. If it `is_logged`, all parts are there.
 
         The model's loss and the critic's are added up, and one gradient is taken of both: neither depends on what the
-        other is minimised over.
+        other is minimized over.
         """
         # A number that is 0 for every member is given as such, and not as a tensor: the objective may leave out what it
         # would multiply.
         objective = self._objective.bind(inputs.hyperparameters | dict.fromkeys(self._zeros, 0.0))
         with explained():
-            loss = checked(objective(self._step(learned, inputs, progress, is_logged)), objective)
+            loss = checked(objective(self._step(learned, inputs, progress, is_logged=is_logged)), objective)
         total = loss.total if loss.critic is None else loss.total + loss.critic
         return total, ({"loss": loss.shown.detach(), **_detached(_parts(loss))}, _detached(loss.state))
 
-    def _step(self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""], is_logged: bool) -> Step:
-        """Returns what the objective sees of one member."""
+    def _step(self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""], *, is_logged: bool) -> Step:
+        """Returns the input of the objective of one member."""
         model, latents = self._model, self._model.latents
 
         def of_model(module: str) -> dict[str, Tensor]:
@@ -127,8 +127,9 @@ class MemberLoss:
     def _judge(
         self, learned: Weights, trunk: "_SharedTrunk | None", *, in_training: bool
     ) -> Callable[[Tensor], Tensor] | None:
-        """Returns the critic, behind the encoder's trunk where it shares that: with constant weights, or in training,
-        where what it sees is constant.
+        """Returns the critic, behind the encoder's trunk where it shares that.
+
+        Its weights are constant, or, in training, its inputs are.
         """
         critic = self._critic
         if critic is None:
@@ -144,7 +145,7 @@ class MemberLoss:
         return judge
 
     def _through(self, net: nn.Module, parameters: Mapping[str, Tensor], inputs: Tensor) -> Tensor:
-        """Returns what the net makes of its inputs, computed in the type that the spec asks for."""
+        """Returns the outputs of the net, computed in the type of the spec."""
         inner = nets_run_in(self._spec.precision)
         held = dict(net.named_buffers()) | dict(parameters)
         output: Tensor = functional_call(
@@ -159,7 +160,7 @@ class _SharedTrunk:
 
     Of the same images, features with constant weights have the gradient of what is seen, and features of constant
     images that of the weights. The encoder, which needs both, adds the second to the first without its value, and takes
-    no pass of its own.
+    no separate pass.
     """
 
     def __init__(
@@ -184,7 +185,7 @@ class _SharedTrunk:
         return _kept(self._in_training, x, lambda: self._through(self._trunk, self._of_trunk, x.detach()))
 
     def encoded(self, x: Tensor) -> Tensor | None:
-        """Returns what the encoder makes of images that the critic has been shown; of others nothing."""
+        """Returns the outputs of the encoder for images that the critic has read; None for others."""
         if id(x) not in self._constant:
             return None
         of_weights = self.in_training(x)
@@ -192,8 +193,9 @@ class _SharedTrunk:
 
 
 def _kept(features: dict[int, tuple[Tensor, Tensor]], x: Tensor, compute: Callable[[], Tensor]) -> Tensor:
-    """Returns the features of these images, which are computed if they are not kept. The images are kept beside them:
-    no other can then have their identity.
+    """Returns the features of these images, which are computed if they are not kept.
+
+    The images are kept beside them: no other can then have their identity.
     """
     if id(x) not in features:
         features[id(x)] = x, compute()

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.schedule import Schedule, Weight
+from unbraid.config.schedule import Schedule, Weight
 
 
 @final

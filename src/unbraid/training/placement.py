@@ -1,16 +1,16 @@
-"""Where the images of a run lie while it is trained."""
+"""Images in memory, or streamed from the disk."""
 
 import torch
 
-from unbraid.data.dataset import FactorImages
-from unbraid.memory import free_memory
-from unbraid.runs.spec import RunSpec
+from unbraid._internal.memory import free_memory
+from unbraid.datasets.dataset import FactorImages
+from unbraid.training.runs.spec import RunSpec
 
 # The rest is for weights, activations and the codes of all images.
 _SHARE_FOR_IMAGES = 0.5
 
 
-def load_or_stream(spec: RunSpec, device: torch.device | str, stream: bool | None = None) -> FactorImages:
+def load_or_stream(spec: RunSpec, device: torch.device | str, *, stream: bool | None = None) -> FactorImages:
     """Returns the images of the spec, in the memory of the device or read from the disk as they are needed.
 
     By default they are streamed if they would take more than half of the memory that is free. Training takes the same

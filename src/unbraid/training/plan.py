@@ -1,15 +1,16 @@
-"""What is about to be trained, in words."""
+"""The plan of a training as text."""
 
 from collections.abc import Sequence
 
 import torch
 
-from unbraid.amounts import size_text
+from unbraid._internal.amounts import size_text
 from unbraid.training.sizing import Memory
 
 
 def plan_text(sizes: Sequence[int], num_steps: int, device: torch.device, memory: Memory | None, num_later: int) -> str:
     """Returns how many models in how many fleets, for how many steps, with how much memory, if that was measured.
+
     `num_later` models are trained after these.
     """
     count = "1 model" if sum(sizes) == 1 else f"{sum(sizes)} models"
@@ -21,5 +22,5 @@ def plan_text(sizes: Sequence[int], num_steps: int, device: torch.device, memory
 
 
 def others(count: int) -> str:
-    """Returns how many other models there are, in words: `1 other model`, `2 other models`."""
+    """Returns `1 other model`, `2 other models` and so on."""
     return f"{count} other {'model' if count == 1 else 'models'}"

@@ -37,8 +37,9 @@ class Traced:
 
     @classmethod
     def of(cls, function: Function, tree: Tree) -> "Traced":
-        """Traces the function. Nothing is computed, and no tensor is changed. Tensors that it reads beside its argument
-        are kept as they are.
+        """Traces the function.
+
+        Nothing is computed, and no tensor is changed. Tensors that it reads beside its argument are kept as they are.
         """
         leaves, inputs = tree_flatten(tree)
         outputs: list[TreeSpec] = []
@@ -65,6 +66,7 @@ class Traced:
 @final
 class Programs:
     """Keeps compiled functions by what they compute, so that a second fleet of the same shape finds them.
+
     `compile_graph` makes a callable of a traced graph and of tensors like those that it will be given.
     """
 
@@ -78,8 +80,9 @@ class Programs:
     def compiled(
         self, key: Hashable, function: Function, tree: Tree, beside: object, scratch: Callable[[], Tree]
     ) -> Function:
-        """Returns the function, compiled for tensors like these. `scratch` makes copies of them, on which it runs once:
-        the first call sets up what a CUDA graph cannot record.
+        """Returns the function, compiled for tensors like these.
+
+        `scratch` makes copies of them, on which it runs once: the first call sets up what a CUDA graph cannot record.
 
         `beside` is the object whose tensors the function reads besides its argument: they become part of the program.
         """
@@ -100,8 +103,9 @@ class Programs:
 
 @final
 class Replayed:
-    """A compiled function of tensors that stay where they are, recorded as a CUDA graph. Each call runs it on what they
-    hold by then.
+    """A compiled function of tensors that stay where they are, recorded as a CUDA graph.
+
+    Each call runs it on what they hold by then.
 
     `complete` adds to these tensors what is made anew for each call, and is recorded too. Functions that are never
     called at once may share a `pool` of memory.

@@ -1,4 +1,4 @@
-"""How a fleet is doing: written down at steps that depend on the step alone, told by the clock."""
+"""The history of a fleet, at steps that depend on the step alone, and its progress, by the clock."""
 
 import math
 import time
@@ -9,13 +9,13 @@ from typing import final
 import torch
 from torch import Tensor
 
-from unbraid.events import Event, tell
-from unbraid.runs.history import History
-from unbraid.runs.run import Run
+from unbraid._internal.progress import Event, emit
 from unbraid.training.fleet import Fleet
 from unbraid.training.held_out import COLUMN, HeldOut
 from unbraid.training.latent_information import LatentInformationOfBatches
 from unbraid.training.plan import others
+from unbraid.training.runs.history import History
+from unbraid.training.runs.run import Run
 
 _ROWS_OF_HISTORY = 500
 _SECONDS_BETWEEN_LOOKS = 0.5
@@ -33,7 +33,7 @@ class Later:
 
 @final
 class Reporter:
-    """Keeps the history of a fleet, and tells where it stands.
+    """Keeps the history of a fleet, and emits its progress.
 
     A GPU is given steps to take long before it takes them. It is waited for whenever a row of the history is due, and
     about twice a second: so that a member that failed, or a request to stop, is seen to soon.
@@ -68,8 +68,9 @@ class Reporter:
         )
 
     def after_step(self, losses: dict[str, Tensor]) -> list[int]:
-        """Notes and tells what the last step gives reason for; `losses` are given where they were wanted. Returns the
-        members found to have failed.
+        """Updates the history and the progress after a step, with the losses if they were wanted.
+
+        Returns the members that have failed since.
         """
         if not losses and self._fleet.step < self._next_look:
             return []
@@ -91,7 +92,7 @@ class Reporter:
                 else math.inf
             )
             num_later = self._later.num_of_other_kinds
-            tell(
+            emit(
                 Event(
                     "training",
                     self._fleet.step,
@@ -107,15 +108,17 @@ class Reporter:
         return failed
 
     def _is_due(self, every: int) -> bool:
-        """Returns whether this row is the first since a multiple of so many steps, or the last. Rows stay where they
-        are: those of other runs are compared with them.
+        """Returns whether this row is the first since a multiple of so many steps, or the last.
+
+        Rows stay where they are: those of other runs are compared with them.
         """
         step = self._fleet.step
         return step == self._num_steps or step // every > max(0, step - _rows_apart(self._num_steps)) // every
 
     def _take(self, losses: dict[str, Tensor]) -> None:
-        """Writes down the losses of the step just taken, if they belong in the history. Those of members that have
-        failed mean nothing.
+        """Writes down the losses of the step just taken, if they belong in the history.
+
+        Those of members that have failed mean nothing.
         """
         by_name = {name: values.tolist() for name, values in losses.items()}
         self._losses = {

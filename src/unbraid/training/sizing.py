@@ -1,4 +1,4 @@
-"""How many models are trained side by side: as many as fit into memory, by what one of them was seen to take."""
+"""How many models are trained side by side: as many as fit into memory, by the measured need of one."""
 
 import math
 import weakref
@@ -11,14 +11,14 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from unbraid.data.dataset import FactorImages
-from unbraid.memory import free_memory, give_back_memory, is_out_of_memory
+from unbraid._internal.memory import free_memory, give_back_memory, is_out_of_memory
+from unbraid.datasets.dataset import FactorImages
 from unbraid.training.fleet import Fleet
 from unbraid.training.state import Member
 
 # The rest is for gaps between blocks of memory, and for whatever else runs on the device.
 _SHARE_FOR_FLEETS = 0.9
-# What tensors take on a CPU is not all: operations use memory of their own, and freed blocks leave gaps. Whole
+# What tensors take on a CPU is not all: operations use more memory, and freed blocks leave gaps. Whole
 # processes were seen to take 1.2 times as much for a fully connected net and 1.7 times for a convolutional one.
 _BESIDE_TENSORS_ON_A_CPU = 2.0
 
@@ -26,8 +26,10 @@ _BESIDE_TENSORS_ON_A_CPU = 2.0
 @final
 @dataclass(frozen=True)
 class Memory:
-    """Holds what one member more takes, at most, what any fleet takes beside, and what was free before there was one;
-    in bytes.
+    """Memory in bytes.
+
+    `per_member` is what one member more takes, at most, `beside` what any fleet takes in addition, and `free` what was
+    free before there was one.
     """
 
     per_member: int
@@ -41,8 +43,9 @@ class Memory:
 
 
 def fleet_sizes(num_members: int, capacity: int) -> list[int]:
-    """Returns the sizes of as few fleets as can be, none above the capacity, as near to each other as can be: 21 of
-    which 16 fit become 11 and 10.
+    """Returns the sizes of as few fleets as possible, none above the capacity, as equal as possible.
+
+    21 members of which 16 fit become 11 and 10.
     """
     num_fleets = math.ceil(num_members / capacity)
     size, larger = divmod(num_members, max(1, num_fleets))
@@ -50,8 +53,9 @@ def fleet_sizes(num_members: int, capacity: int) -> list[int]:
 
 
 def measured(members: Sequence[Member], images: FactorImages) -> Memory:
-    """Returns the memory that steps of one member and of two take, on a GPU; of one, on a CPU, where it grows in step
-    with the members.
+    """Returns the memory that steps of one member and of two take, on a GPU; of one, on a CPU.
+
+    On a CPU it grows in proportion to the members.
 
     The steps are not compiled, which takes more memory than a compiled one does. Takes seconds.
     """
@@ -69,7 +73,7 @@ def _on_the_cpu(members: Sequence[Member], images: FactorImages) -> Memory:
 
 
 def _on_the_gpu(members: Sequence[Member], images: FactorImages) -> Memory:
-    _peak_on_the_gpu(members[:1], images)  # not counted: libraries take memory of their own at their first use
+    _peak_on_the_gpu(members[:1], images)  # not counted: libraries allocate memory at their first use
     give_back_memory(images.device)
     free, alone = free_memory(images.device), _peak_on_the_gpu(members[:1], images)
     try:
@@ -95,7 +99,7 @@ def _peak_on_the_gpu(members: Sequence[Member], images: FactorImages) -> int:
 class _Tally(TorchDispatchMode):
     """Counts the bytes of all tensors that operations return, as long as these are alive.
 
-    Which of them are alive is asked after each operation. A callback when one dies would be told sooner, but Python
+    Which of them are alive is checked after each operation. A callback at their end would be sooner, but Python
     drops what is raised in a callback, Ctrl-C included.
     """
 

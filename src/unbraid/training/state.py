@@ -1,4 +1,4 @@
-"""What the members of a fleet carry from step to step: a tree of named tensors.
+"""The state of the members of a fleet: a tree of named tensors.
 
 It is flattened only where a step is traced, and in a checkpoint, where each tensor is named by its path.
 """
@@ -12,11 +12,11 @@ from jaxtyping import Int64
 from torch import Tensor, nn
 from torch.utils._pytree import tree_map, tree_structure, tree_unflatten
 
+from unbraid.config.own_configs import own_source
 from unbraid.models.architecture import ImageShape
 from unbraid.models.layers.seeded import seeded
-from unbraid.optimisers.optimiser import Optimiser
-from unbraid.recipes.own_recipes import own_source
-from unbraid.runs.spec import RunSpec
+from unbraid.training.optimizers.optimizer import Optimizer
+from unbraid.training.runs.spec import RunSpec
 from unbraid.training.trees import as_tree, named_leaves
 
 Reason = Literal["loss not finite", "loss above max_loss", "gradient not finite"]
@@ -36,20 +36,19 @@ class Member:
 @final
 @dataclass(frozen=True)
 class Net:
-    """Holds the weights of a net by name, and what its optimiser remembers of each of them. Both are empty where a spec
-    has no such net.
-    """
+    """The weights of a net by name, and the optimizer's state of each. Both are empty where a spec has no such net."""
 
     weights: dict[str, Tensor]
-    memory: dict[str, dict[str, Tensor]]
+    optimizer_state: dict[str, dict[str, Tensor]]
 
 
 @as_tree
 @final
 @dataclass(frozen=True)
 class Carried:
-    """Holds the tensors that a member carries from step to step: two nets, and what the objective carries over. In a
-    fleet each has a leading axis of members.
+    """Holds the tensors that a member carries from step to step: two nets, and what the objective carries over.
+
+    In a fleet each has a leading axis of members.
     """
 
     model: Net
@@ -66,8 +65,10 @@ class Carried:
 @final
 @dataclass(frozen=True)
 class FleetState:
-    """Holds all that a step changes, in place. `failed_at` is -1 for a member that has not failed; `reason` is 0 for
-    none, then the place in `Reason`, counted from 1.
+    """Holds all that a step changes, in place.
+
+    `failed_at` is -1 for a member that has not failed; `reason` is 0 for none, then the place in `Reason`, counted from
+    1.
     """
 
     carried: Carried
@@ -92,16 +93,17 @@ class MemberState:
 
 
 def fleet_key(spec: RunSpec) -> str:
-    """Returns a key that members have in common if they can share a fleet: their specs differ at most in numbers of the
-    objective and in the learning rate.
+    """Returns a key that members have in common if they can share a fleet.
+
+    Their specs differ at most in numbers of the objective and in the learning rate.
     """
     content = spec.to_json()
-    objective = spec.objective.general()
+    objective = spec.objective.trained_form()
     content["objective"] = [
         type(objective),
         {k: v for k, v in vars(objective).items() if k not in objective.hyperparameters},
     ]
-    del content["optimiser"]["learning_rate"]
+    del content["optimizer"]["learning_rate"]
     return repr((content, own_source(spec).identity))
 
 
@@ -109,7 +111,7 @@ def fresh_state(members: Sequence[Member], image_shape: ImageShape, like: Tensor
     """Returns the state of a fleet before its first step, in the type and on the device of `like`."""
     count, spec = len(members), members[0].spec
     with torch.device("cpu"):
-        initial = spec.objective.general().initial_state(spec.model.latents)
+        initial = spec.objective.trained_form().initial_state(spec.model.latents)
     models = [member.spec.model.build(image_shape, member.seed) for member in members]
     critics = [seeded(member.spec.make_critic, member.seed, "critic") for member in members]
     carried = Carried(
@@ -137,8 +139,9 @@ def layout(spec: RunSpec) -> Carried:
 
 
 def from_named(tensors: Mapping[str, Tensor], expected: Carried) -> Carried:
-    """Returns the tree of the expected layout that holds these tensors. Refuses others than those of the layout with a
-    ValueError that names the first that differs.
+    """Returns the tree of the expected layout that holds these tensors.
+
+    Refuses others than those of the layout with a ValueError that names the first that differs.
     """
     names = named_leaves(expected)
     for name, like in names.items():
@@ -158,23 +161,24 @@ def in_words(tensor: Tensor) -> str:
 
 
 def learns_with(spec: RunSpec, which: str, name: str) -> str:
-    """Returns whose optimiser moves these weights of a net, "model" or "critic": that of its kind, and of an encoder
-    that shares its trunk with the critic, the critic's.
+    """Returns whose optimizer updates these weights of a net, "model" or "critic".
+
+    It is that of the net, and, for an encoder that shares its trunk with the critic, the critic's.
     """
     return "critic" if name.startswith("encoder.") and spec.objective.critic_reads == "features" else which
 
 
-def optimisers(spec: RunSpec) -> dict[str, Optimiser]:
-    """Returns the optimisers of the model and of the critic."""
-    return {"model": spec.optimiser, "critic": spec.critic_or_default.optimiser}
+def optimizers(spec: RunSpec) -> dict[str, Optimizer]:
+    """Returns the optimizers of the model and of the critic."""
+    return {"model": spec.optimizer, "critic": spec.critic_or_default.optimizer}
 
 
 def _stacked(which: str, nets: Sequence[nn.Module | None], spec: RunSpec, like: Tensor) -> Net:
-    """Returns the stacked weights of one kind of net, and what optimisers remember of them at first."""
+    """Returns the stacked weights of one kind of net, and the initial state of their optimizers."""
     named = [{} if net is None else dict(net.named_parameters()) for net in nets]
     weights = {name: torch.stack([of_net[name].detach() for of_net in named]).to(like) for name in named[0]}
-    memory: dict[str, dict[str, Tensor]] = {}
+    optimizer_state: dict[str, dict[str, Tensor]] = {}
     for name, tensor in weights.items():
-        for kind, first in optimisers(spec)[learns_with(spec, which, name)].memory.items():
-            memory.setdefault(kind, {})[name] = torch.full_like(tensor, first)
-    return Net(weights, memory)
+        for kind, first in optimizers(spec)[learns_with(spec, which, name)].state.items():
+            optimizer_state.setdefault(kind, {})[name] = torch.full_like(tensor, first)
+    return Net(weights, optimizer_state)

@@ -14,17 +14,17 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 from torch.func import grad, vmap
 
-from unbraid import draws
-from unbraid.data.dataset import FactorImages
+from unbraid._internal import draws
+from unbraid._internal.precision import nets_run_in
+from unbraid.config.schedule import value_at
+from unbraid.datasets.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.optimisers.optimiser import Pace, over_members
-from unbraid.precision import nets_run_in
-from unbraid.schedule import value_at
 from unbraid.training.feed import Feed
 from unbraid.training.gradients import clipping, gradient_norm
 from unbraid.training.member_loss import Inputs, MemberLoss, Weights
 from unbraid.training.numbers import Numbers
-from unbraid.training.state import FleetState, Member, Net, fleet_key, learns_with, optimisers
+from unbraid.training.optimizers.optimizer import StepSize, over_members
+from unbraid.training.state import FleetState, Member, Net, fleet_key, learns_with, optimizers
 from unbraid.training.trees import as_tree
 
 _STREAMS = {"first": ("batch", "noise"), "other": ("other batch", "other noise")}
@@ -35,9 +35,10 @@ _STREAMS = {"first": ("batch", "noise"), "other": ("other batch", "other noise")
 @final
 @dataclass(frozen=True)
 class Kept:
-    """Holds all that stays in its place of memory: what changes from step to step; the weights that nets read in a
-    coarser type than they are kept in, rounded once for all that read them; the numbers of each member; and what the
-    next batches are made of.
+    """All tensors that stay in their place of memory.
+
+    They are the state; the weights that nets read in a coarser type than they are kept in, rounded once for all that
+    read them; the numbers of each member; and the source of the next batches.
     """
 
     state: FleetState
@@ -51,14 +52,12 @@ class Kept:
 @final
 @dataclass(frozen=True)
 class Given:
-    """Holds all that a step sees: what is kept, what is drawn for it, and where in training it is (`progress`, from 0
-    to 1).
-    """
+    """All inputs of a step: what is kept, what is drawn for it, and its `progress` in training, from 0 to 1."""
 
     kept: Kept
     rows: dict[str, Tensor]
     noise: dict[str, Tensor]
-    of_step: dict[str, dict[str, Tensor]]
+    step_constants: dict[str, dict[str, Tensor]]
     progress: Tensor
     draws: dict[str, Tensor]
 
@@ -77,16 +76,16 @@ class FleetStep:
         spec = members[0].spec
         like = torch.empty(0, dtype=spec.dtype, device=images.device)
         self._members, self._spec, self._images = tuple(members), spec, images
-        self._objective = spec.objective.general()
-        self._optimisers = optimisers(spec)
+        self._objective = spec.objective.trained_form()
+        self._optimizers = optimizers(spec)
         self._seeds = torch.tensor([member.seed for member in members], device=images.device)
         batches = ("first", "other") if self._objective.needs_other_batch else ("first",)
         self.feeds = {which: Feed(images, self._seeds, spec.batch_size, _STREAMS[which][0]) for which in batches}
         self._hyperparameters = {
-            name: Numbers([member.spec.objective.general().hyperparameters[name] for member in members], like)
+            name: Numbers([member.spec.objective.trained_form().hyperparameters[name] for member in members], like)
             for name in self._objective.hyperparameters
         }
-        self._learning_rate = Numbers([member.spec.optimiser.learning_rate for member in members], like)
+        self._learning_rate = Numbers([member.spec.optimizer.learning_rate for member in members], like)
         zeros = [name for name, numbers in self._hyperparameters.items() if numbers.are_zero]
         loss = MemberLoss(members[0], template, len(images), zeros)
         self._losses = vmap(loss, in_dims=(0, 0, None))
@@ -97,15 +96,17 @@ class FleetStep:
 
     @property
     def key(self) -> tuple[Hashable, ...]:
-        """Returns what the compiled step depends on, beside the images: what fleets may share, how many they are, and
-        numbers that are not inputs.
+        """Returns what the compiled step depends on, beside the images.
+
+        That is what fleets may share, the number of members, and numbers that are not inputs.
         """
         schedules = [numbers.key for numbers in (*self._hyperparameters.values(), self._learning_rate)]
         return fleet_key(self._spec), len(self._members), *schedules
 
     def rounded(self, state: FleetState) -> Weights:
-        """Returns copies of the weights that nets read in a coarser type than they are kept in. They spare every step
-        the rounding of them all.
+        """Returns copies of the weights that nets read in a coarser type than they are kept in.
+
+        They spare every step the rounding of them all.
         """
         coarse = nets_run_in(self._spec.precision)
         if coarse == self._spec.dtype:
@@ -143,9 +144,10 @@ class FleetStep:
             rows={which: feed.rows(kept.supplied[which], step) for which, feed in self.feeds.items()},
             noise={which: normal(_STREAMS[which][1], noise_shape) for which in self.feeds},
             # Here and not in the compiled step, which would compute them anew for every weight.
-            of_step={
+            step_constants={
                 which: {
-                    name: number.to(spec.dtype) for name, number in self._optimisers[which].of_step(step + 1).items()
+                    name: number.to(spec.dtype)
+                    for name, number in self._optimizers[which].step_constants(step + 1).items()
                 }
                 for which in kept.state.carried.nets
             },
@@ -158,7 +160,7 @@ class FleetStep:
         _, (losses, _) = self._losses(given.learned, self._inputs(given), given.progress)
         return losses
 
-    def advance(self, given: Given, log: bool = False) -> dict[str, Tensor]:
+    def advance(self, given: Given, *, log: bool = False) -> dict[str, Tensor]:
         """Takes one step: changes the state in place. Returns the losses if they are to be logged."""
         spec, state = self._spec, given.kept.state
         gradient, (losses, carried_over) = self._gradients[log](given.learned, self._inputs(given), given.progress)
@@ -174,39 +176,39 @@ class FleetStep:
             old.copy_(torch.where(over_members(alive, new), new, old))
         scale = None if spec.max_gradient_norm is None else clipping(norms["model"], spec.max_gradient_norm)
         rate = self._learning_rate.at(given.progress, given.kept.learning_rate) * alive
-        paces = {"model": Pace(rate, alive, given.of_step["model"])}
+        step_sizes = {"model": StepSize(rate, alive, given.step_constants["model"])}
         if "critic" in gradient:
-            rate = value_at(self._optimisers["critic"].learning_rate, given.progress) * alive.to(spec.dtype)
-            paces["critic"] = Pace(rate, alive, given.of_step["critic"])
-        self._descend("model", given, gradient["model"], paces, scale)
+            rate = value_at(self._optimizers["critic"].learning_rate, given.progress) * alive.to(spec.dtype)
+            step_sizes["critic"] = StepSize(rate, alive, given.step_constants["critic"])
+        self._update("model", given, gradient["model"], step_sizes, scale)
         if "critic" in gradient:
-            self._descend("critic", given, gradient["critic"], paces)
+            self._update("critic", given, gradient["critic"], step_sizes)
         return losses if log else {}
 
-    def _descend(
+    def _update(
         self,
         which: str,
         given: Given,
         gradient: Mapping[str, Tensor],
-        paces: Mapping[str, Pace],
+        step_sizes: Mapping[str, StepSize],
         scale: Float[Tensor, " member"] | None = None,
     ) -> None:
-        """Takes one step with one kind of net, down the gradient times `scale`.
+        """Updates one kind of net with its gradient times `scale`.
 
-        A failed member keeps its last good weights and the memory of them, and the others do not notice.
+        A failed member keeps its last good weights and the optimizer's state.
         """
         net: Net = given.kept.state.carried.nets[which]
         rounded = given.kept.rounded.get(which, {})
         for name, weights in net.weights.items():
             learner = learns_with(self._spec, which, name)
-            pace = paces[learner]
+            step_size = step_sizes[learner]
             slope = gradient[name].to(weights.dtype)
             slope = slope if scale is None else slope * over_members(scale, slope)
-            self._optimisers[learner].descend_(
+            self._optimizers[learner].update_(
                 weights,
-                torch.where(over_members(pace.alive, slope), slope, 0),
-                {kind: of_weights[name] for kind, of_weights in net.memory.items() if name in of_weights},
-                pace,
+                torch.where(over_members(step_size.alive, slope), slope, 0),
+                {kind: of_weights[name] for kind, of_weights in net.optimizer_state.items() if name in of_weights},
+                step_size,
             )
             if name in rounded:
                 rounded[name].copy_(weights)
@@ -236,8 +238,6 @@ class FleetStep:
 def _reasons(
     loss: Float[Tensor, " member"], norms: Float[Tensor, "net member"], max_loss: float
 ) -> Int64[Tensor, " member"]:
-    """Returns why each member fails at this step, as a number: 0 if it does not, else its place in `Reason`, counted
-    from 1.
-    """
+    """Returns why each member fails at this step: 0 if it does not, else its place in `Reason`, from 1."""
     of_gradient = torch.where(norms.isfinite().all(dim=0), 0, 3)
     return torch.where(loss.isfinite(), torch.where(loss > max_loss, 2, of_gradient), 1)

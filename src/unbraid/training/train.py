@@ -1,45 +1,43 @@
-"""Specs and seeds in, finished runs out."""
+"""`train`: from specs and seeds to finished runs."""
 
 import contextlib
 import logging
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from unbraid import files
-from unbraid.allocator import keep_freed_memory
-from unbraid.data.dataset import FactorImages
-from unbraid.device import resolve_device
-from unbraid.display import shown
-from unbraid.errors import RunError, TrainingError, TrainingInterrupted
-from unbraid.events import Event, Listener, listening, tell
-from unbraid.memory import give_back_memory, is_out_of_memory
-from unbraid.recipes.own_recipes import own_source
-from unbraid.runs.extras import as_steps
-from unbraid.runs.run import Run
-from unbraid.runs.run_writer import RunWriter
-from unbraid.runs.spec import RunSpec
-from unbraid.source import check_current
-from unbraid.training.asked import asked_runs, check_listener, check_options
+from unbraid._internal import files
+from unbraid._internal.allocator import keep_freed_memory
+from unbraid._internal.device import resolve_device
+from unbraid._internal.memory import give_back_memory, is_out_of_memory
+from unbraid._internal.progress import Event, Listener, emit, listening
+from unbraid._internal.progress_bar import shown
+from unbraid._internal.source import check_current
+from unbraid.config.own_configs import own_source
+from unbraid.datasets.dataset import FactorImages
+from unbraid.errors import RunError, SpecError, TrainingError, TrainingInterrupted
+from unbraid.training.arguments import check_callback, requested_runs
 from unbraid.training.busy_cores import noticing_busy_cores
 from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.compiler import Inductor
+from unbraid.training.existing_runs import check_specs, refuse_locked, refuse_unfinished, warn_of_other_versions
 from unbraid.training.finish import conclude
 from unbraid.training.fleet_training import FleetTraining
-from unbraid.training.found_runs import check_specs, name_other_versions, refuse_those_in_use, refuse_unfinished
 from unbraid.training.held_out import check_held_out
-from unbraid.training.interrupt import GO_ON, naming_runs, stoppable
-from unbraid.training.kept_extras import check_extras, name_missing
+from unbraid.training.interrupt import HOW_TO_RESUME, naming_runs, stoppable
+from unbraid.training.kept_extras import warn_of_missing
 from unbraid.training.latent_information import check_latent_information
 from unbraid.training.options import TrainingOptions
 from unbraid.training.placement import load_or_stream
 from unbraid.training.plan import plan_text
 from unbraid.training.program import Programs
 from unbraid.training.reporter import Later
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.run_writer import RunWriter
+from unbraid.training.runs.spec import RunSpec
 from unbraid.training.sizing import Memory, fleet_sizes, measured
 from unbraid.training.starts import Start, starts
 from unbraid.training.state import Member, fleet_key
@@ -54,38 +52,30 @@ def train(
     folder: Path | str = "runs",
     device: torch.device | str = "auto",
     resume: bool = False,
-    force: bool = False,
-    checkpoint_every: int | None = None,
-    stream: bool | None = None,
-    deterministic: bool = False,
-    snapshots: Iterable[int] = (),
-    keep_state: bool = False,
-    held_out_every: int | None = None,
-    latent_information_every: int | None = None,
     watch: Listener | None = None,
     progress: bool = True,
+    options: TrainingOptions | None = None,
 ) -> list[Run]:
-    """Trains every spec from every seed, all that can share a fleet side by side, and returns their runs in that order.
+    """Trains every spec from every seed, side by side where possible, and returns their runs in that order.
 
-    A run that is finished is found again, not repeated. One that was left unfinished is refused, unless `resume` goes
-    on with it or `force` puts its folder aside and starts afresh. As many models are trained side by side as fit into
-    the memory of the device; the others wait for their turn. Images too many for it are streamed from the disk, which
-    changes no result; `stream` says so (True) or forbids it (False) whatever their size. A checkpoint is saved every
-    `checkpoint_every` steps, or so often that it takes less than 2 % of the time. On a GPU `deterministic` compiles
-    steps that are the same on every machine of its kind, at some cost of speed (docs/runs.md). With `held_out_every`,
-    the history has a column `held_out_elbo`: about every so many steps, the ELBO on images that the subset holds out;
-    with `latent_information_every` columns `information_z0` and so on, I(x; z_d) of each latent from the batch.
+    A finished run is reused. An unfinished one is refused, unless `resume` continues it from its last checkpoint or
+    `TrainingOptions(force=True)` archives its folder and starts again. As many models are trained side by side as fit
+    into the memory of the device; the others wait. `options` holds what few runs need: checkpoints, snapshots,
+    streaming, more columns of the history.
 
-    `snapshots` are steps after which the weights are kept, for `run.model(step)`, `run.codes(step=...)` and
-    `run.score(step=...)`. With `keep_state` the last state is kept, so that `run.extend` can go on from it. A run that
-    is resumed keeps what it was begun with as well.
+    Args:
+        specs: What to train.
+        seeds: A run is trained from each.
+        folder: Where the folders of the runs lie.
+        device: "auto" is the GPU where there is one.
+        resume: Whether unfinished runs are continued.
+        watch: A callback for every `Event`; `watch=print` prints a line for each.
+        progress: Whether a terminal or a notebook shows a bar. Warnings are logged either way.
+        options: See `TrainingOptions`.
 
-    `watch` hears every `unbraid.events.Event`: `watch=print` prints a line for each. A terminal and a notebook show a
-    bar, unless `progress` is False; what a person should know is logged as a warning.
-
-    Three things of the process change. On a CPU, glibc is told to keep freed memory, for good, unless the environment
-    has MALLOC_ variables. The soft limit on open files is raised where many runs are locked at once. While steps are
-    taken in the main thread, the first Ctrl-C, SIGTERM or SIGHUP saves a checkpoint and raises TrainingInterrupted, a
+    Three things of the process change. On a CPU, glibc keeps freed memory, for good, unless the environment has MALLOC_
+    variables. The soft limit on open files is raised where many runs are locked at once. While steps are taken in the
+    main thread, the first Ctrl-C, SIGTERM or SIGHUP saves a checkpoint and raises TrainingInterrupted, a
     KeyboardInterrupt whose `runs` can be resumed; afterwards the handlers are what they were.
 
     Examples:
@@ -96,60 +86,51 @@ def train(
         >>> [(run.seed, run.status) for run in runs]
         [(0, 'finished'), (1, 'finished')]
     """
-    runs = asked_runs(specs, seeds, folder)
-    check_listener(watch)
-    kept = as_steps(snapshots)
-    options = TrainingOptions(
-        device,
-        resume,
-        force,
-        checkpoint_every,
-        stream,
-        deterministic,
-        kept,
-        keep_state,
-        held_out_every,
-        latent_information_every,
-    )
-    with shown(progress) as say, listening(*([watch] if watch else [])):
-        _say_found(runs, options, say)
-        return train_runs(runs, options)
+    runs = requested_runs(specs, seeds, folder)
+    check_callback(watch)
+    options = options or TrainingOptions()
+    with shown(progress, watch) as print_line:
+        _print_finished(runs, options, print_line)
+        return train_runs(runs, options, device=device, resume=resume)
 
 
-def _say_found(runs: Sequence[Run], options: TrainingOptions, say: Callable[[str], None]) -> None:
-    """Says how many of the runs are there already."""
+def _print_finished(runs: Sequence[Run], options: TrainingOptions, print_line: Callable[[str], None]) -> None:
+    """Prints how many of the runs are finished already."""
     finished = [] if options.force else [run for run in runs if run.status == "finished"]
     if finished:
         count = "It is" if len(runs) == 1 else f"{len(finished)} of {len(runs)} runs are"
-        say(f"{count} finished already and not repeated (force=True would): {finished[0].folder}")
+        print_line(
+            f"{count} finished already and not repeated (TrainingOptions(force=True) would): {finished[0].folder}"
+        )
 
 
-def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
+def train_runs(
+    runs: Sequence[Run],
+    options: TrainingOptions | None = None,
+    *,
+    device: torch.device | str = "auto",
+    resume: bool = False,
+) -> list[Run]:
     """Trains these runs, new or unfinished, as `train` does. Returns them all, in the same order."""
-    if len({run.folder for run in runs}) < len(runs):
-        raise RunError("The same spec and seed were given twice. Give each once.")
-    for run in runs:
-        check_current(own_source(run.spec))
-    check_options(options)
-    check_extras(runs, options.extras)
-    check_held_out((run.spec for run in runs), options.held_out_every)
-    check_latent_information((run.spec for run in runs), options.latent_information_every)
-    device = resolve_device(options.device)
+    options = options or TrainingOptions()
+    if resume and options.force:
+        raise SpecError("resume continues a run and force starts it again. Give one of them.")
+    _check_specs_of(runs, options)
+    device = resolve_device(device)
     if device.type == "cpu":
         keep_freed_memory()
-    options = replace(options, device=device)
     if options.force:
-        refuse_those_in_use(runs)
+        refuse_locked(runs)
         for run in runs:
-            RunWriter(run).put_aside()
-    if not options.resume:
+            RunWriter(run).archive()
+    if not resume:
         refuse_unfinished(runs)
     check_specs(runs)
-    name_other_versions(runs)
-    name_missing(runs, options.extras)
+    warn_of_other_versions(runs)
+    warn_of_missing(runs, options.extras)
     _tidy_up(runs)
     pending = _pending(runs)
-    refuse_those_in_use(pending)
+    refuse_locked(pending)
     parts = _parts(runs)
     with naming_runs(runs):
         for part in parts[1:]:  # those of the first are about to be opened
@@ -158,7 +139,7 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
         for part in parts:
             num_later -= len(part)
             with _naming_folders(), listening(*noticing_busy_cores(device)):
-                _train_part(part, num_later, options)
+                _train_part(part, num_later, device, options)
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
             f"No run is left: {len(pending)} of {len(pending)} failed, the first because {pending[0].failure}. "
@@ -167,14 +148,27 @@ def train_runs(runs: Sequence[Run], options: TrainingOptions) -> list[Run]:
     return list(runs)
 
 
+def _check_specs_of(runs: Sequence[Run], options: TrainingOptions) -> None:
+    """Raises if a run is there twice, its source has changed, or it cannot have what is requested of it."""
+    if len({run.folder for run in runs}) < len(runs):
+        raise RunError("The same spec and seed were given twice. Give each once.")
+    for run in runs:
+        check_current(own_source(run.spec))
+        options.extras.check(run.spec.num_steps)
+        if options.held_out_every:
+            check_held_out(run.spec)
+        if options.latent_information_every:
+            check_latent_information(run.spec)
+
+
 @contextlib.contextmanager
 def _naming_folders() -> Iterator[None]:
-    """Raises a RunError that names a folder which lies in place of a file of a run."""
+    """Raises a RunError that names a folder where a file of a run is expected."""
     try:
         yield
     except IsADirectoryError as error:
         raise RunError(
-            f"{error.filename} is a folder where a file is expected. Move it away, and go on with the same command."
+            f"{error.filename} is a folder where a file is expected. Move it away, and repeat the command."
         ) from None
 
 
@@ -204,9 +198,9 @@ def _parts(runs: Sequence[Run]) -> list[list[Run]]:
     return [pending for part in parts if (pending := _pending(part))]
 
 
-def _train_part(runs: Sequence[Run], num_later: int, options: TrainingOptions) -> None:
+def _train_part(runs: Sequence[Run], num_later: int, device: torch.device, options: TrainingOptions) -> None:
     """Trains runs that can share a fleet, each under its lock, before `num_later` others."""
-    images = load_or_stream(runs[0].spec, options.device, options.stream)
+    images = load_or_stream(runs[0].spec, device, stream=options.stream)
     with stoppable():
         memory = _memory(runs, images)
     with contextlib.ExitStack() as locks:
@@ -223,17 +217,18 @@ def _train_part(runs: Sequence[Run], num_later: int, options: TrainingOptions) -
 
 
 def _conclude(runs: Sequence[Run]) -> None:
-    """Says that runs are finished whose process died when there was nothing else left to do."""
+    """Marks runs as finished whose process died when nothing else was left to do."""
     for run in [run for run in runs if RunWriter(run).can_conclude]:
         conclude(run)
 
 
 def _memory(runs: Sequence[Run], images: FactorImages) -> Memory | None:
-    """Returns what a model takes; None for a single one that is all of unbraid, where it does not matter. A step that
-    goes wrong does so here, before a folder is made.
+    """Returns what a model takes; None for a single one that is all of unbraid, where it does not matter.
+
+    A step that goes wrong does so here, before a folder is made.
     """
     spec = runs[0].spec
-    if len(runs) == 1 and not own_source((spec.model, spec.objective, spec.critic, spec.optimiser)):
+    if len(runs) == 1 and not own_source((spec.model, spec.objective, spec.critic, spec.optimizer)):
         return None
     try:
         return measured([Member(run.spec, run.seed) for run in runs], images)
@@ -252,7 +247,7 @@ def _train_fleets(
 ) -> None:
     """Trains the fleets one after the other. One for which memory is short is halved, and so are those after it."""
     waiting, programs, tried = deque(fleets), Programs(Inductor(options.deterministic)), list[int]()
-    _tell_plan(waiting, images, memory, num_later)
+    _emit_plan(waiting, images, memory, num_later)
     while waiting:
         start = waiting.popleft()
         shortage = _train_fleet(start, images, programs, _later(waiting, num_later), options)
@@ -272,7 +267,7 @@ def _train_fleets(
         )
         left = starts(_pending(start.runs))
         waiting = deque(part for each in (*left, *waiting) for part in _fitting(each, half))
-        _tell_plan(waiting, images, memory, num_later)
+        _emit_plan(waiting, images, memory, num_later)
 
 
 def _train_fleet(
@@ -289,7 +284,7 @@ def _train_fleet(
         return _in_short(error)
     if is_to_stop:
         rest = (
-            f"; the others have yet to be trained. {GO_ON}"
+            f"; the others have yet to be trained. {HOW_TO_RESUME}"
             if later.member_steps or later.num_of_other_kinds
             else "; nothing is left to train."
         )
@@ -304,17 +299,17 @@ def _later(waiting: Sequence[Start], num_of_other_kinds: int) -> Later:
     )
 
 
-def _tell_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | None, num_later: int) -> None:
-    """Tells of the fleets that are left, before the first of them and again where they had to be made smaller."""
+def _emit_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | None, num_later: int) -> None:
+    """Emits the plan, before the first fleet and again where fleets had to be made smaller."""
     if waiting:
         runs = [run for start in waiting for run in start.runs]
         sizes = [len(start.runs) for start in waiting]
         text = plan_text(sizes, runs[0].spec.num_steps, images.device, memory, num_later)
-        tell(Event("planning", text=text, runs=tuple(run.name for run in runs)))
+        emit(Event("planning", text=text, runs=tuple(run.name for run in runs)))
 
 
 def _in_short(error: Exception) -> str:
-    """Returns what was asked for, without what follows: that is about the settings of the allocator."""
+    """Returns the size that was requested, without advice on the settings of the allocator."""
     return ". ".join(str(error).partition("\n")[0].split(". ")[:2]).removesuffix(".") or type(error).__name__
 
 

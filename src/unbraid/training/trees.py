@@ -1,4 +1,4 @@
-"""Trees of named tensors: dataclasses and dicts that torch can map, vectorise and trace as a whole."""
+"""Trees of named tensors: dataclasses and dicts that torch can map, vectorize and trace as a whole."""
 
 from collections.abc import Iterable
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""Threads that write what a fleet has come to: taking checksums and waiting for the disk go on beside each other."""
+"""Threads that write the results of a fleet: checksums are computed while others wait for the disk."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

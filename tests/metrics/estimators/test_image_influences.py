@@ -7,7 +7,7 @@ import torch
 
 from tests.metrics.test_mig import random_codes
 from unbraid.information.influence import influences
-from unbraid.metrics.estimators import Exact, MeansHistogram, Quantised, image_influences
+from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized, image_influences
 from unbraid.metrics.reductions import statistics as of_statistics
 from unbraid.metrics.reductions.statistics import Statistics
 
@@ -20,7 +20,7 @@ def mixed_codes():
     return replace(random_codes(0), probabilities=(torch.softmax(random_codes(1).mean[:, :2], dim=1),))
 
 
-@pytest.mark.parametrize("estimator", [Quantised(20), MeansHistogram(20)])
+@pytest.mark.parametrize("estimator", [Quantized(20), MeansHistogram(20)])
 def test_influences_of_a_subset_are_those_of_all(monkeypatch, estimator):
     """Of 30 images 20 are looked at: what they add is what they would add among all."""
     whole = of(estimator, Statistics(mixed_codes()))
@@ -32,7 +32,7 @@ def test_influences_of_a_subset_are_those_of_all(monkeypatch, estimator):
         torch.testing.assert_close(part[name], whole[name][some.influence_rows])
 
 
-@pytest.mark.parametrize("estimator", [Quantised(20), MeansHistogram(20), Exact()])
+@pytest.mark.parametrize("estimator", [Quantized(20), MeansHistogram(20), Exact()])
 def test_influences_are_the_same_in_blocks_of_images(monkeypatch, estimator):
     whole = of(estimator, Statistics(mixed_codes()))
     monkeypatch.setattr(image_influences, "_BLOCK_INFLUENCES", 500)
@@ -50,7 +50,7 @@ def test_influences_on_densities_are_those_through_fine_bins():
     # 50 bins over the range of each latent against 400 over a fixed one.
     torch.testing.assert_close(
         of(Exact(), statistics)["mutual_information"],
-        of(Quantised(400), statistics)["mutual_information"],
+        of(Quantized(400), statistics)["mutual_information"],
         atol=0.02,
         rtol=0,
     )

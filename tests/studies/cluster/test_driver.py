@@ -1,14 +1,14 @@
 """The driver: what is lost is handed out again, elsewhere; what goes wrong by itself is not; what is silent is lost."""
 
-import json
 from collections import deque
 
 import pytest
 
+from unbraid._internal.worker_pool import Ended
 from unbraid.errors import RunError
-from unbraid.studies.cluster.driver import Driver, Ended, FleetTask, Patience
+from unbraid.studies.cluster.driver import Driver, FleetTask, Patience
 
-ANSWER = json.dumps({"runs": {}, "is_home": True})
+ANSWER = {"runs": {}, "is_home": True}
 
 
 class Scripted:
@@ -16,19 +16,20 @@ class Scripted:
 
     def __init__(self, *script):
         self.script, self.now = deque(script), 0.0
-        self.orders, self.avoided, self.cancelled = [], [], []
+        self.orders, self.avoided, self.canceled = [], [], []
         self._ready, self._begun = deque(), {}
 
     def clock(self):
         return self.now
 
-    def submit(self, ticket, order, num_parcels, avoid):
-        self.orders.append(json.loads(order))
+    def submit(self, ticket, order, avoid):
+        self.orders.append(order)
         self.avoided.append(avoid)
         self._begun[ticket] = self.now
-        how, text = self.script.popleft()
+        how, content = self.script.popleft()
         if how not in ("silent", "not begun"):
-            self._ready.append(Ended(ticket, how, text, node="a"))
+            parts = {"answer": content} if how == "answered" else {"reason": content}
+            self._ready.append(Ended(ticket, how, node="a", **parts))
         if how == "not begun":
             del self._begun[ticket]
 
@@ -40,10 +41,10 @@ class Scripted:
             yield ended
 
     def cancel(self, ticket):
-        self.cancelled.append(ticket)
+        self.canceled.append(ticket)
         self._begun.pop(ticket, None)
 
-    def signs(self):
+    def seconds_silent(self):
         return {ticket: self.now - at for ticket, at in self._begun.items()}
 
 
@@ -83,32 +84,24 @@ def test_one_model_alone_that_runs_out_of_memory_ends_as_a_failure():
     assert "memory ran out for one model alone" in driver.failures["f"]
 
 
-def test_what_goes_silent_is_cancelled_and_handed_out_again():
+def test_what_goes_silent_is_canceled_and_handed_out_again():
     workers, driver = driven(("silent", ""), ("answered", ANSWER), silence=30, tick=10)
-    assert workers.cancelled == [0]
+    assert workers.canceled == [0]
     assert (workers.now, driver.failures) == (50, {})
 
 
 def test_what_is_never_begun_while_nothing_else_is_heard_is_handed_out_again():
     workers, _ = driven(("not begun", ""), ("answered", ANSWER), silence=30, tick=10)
-    assert workers.cancelled == [0]
+    assert workers.canceled == [0]
 
 
 def test_a_node_of_another_version_is_a_failure_that_says_so():
-    _, driver = driven(("answered", json.dumps({"refused": "unbraid 0.1 there"})))
+    _, driver = driven(("answered", {"refused": "unbraid 0.1 there"}))
     assert driver.failures == {"f": "unbraid 0.1 there"}
 
 
-def test_runs_that_another_process_holds_are_asked_for_later():
-    in_use = ("answered", json.dumps({"in_use": "locked"}))
-    workers, driver = driven(in_use, ("answered", ANSWER), in_use=20, tick=10)
-    assert (len(workers.orders), driver.failures, workers.now) == (2, {}, 40)
-    _, driver = driven(*[in_use] * 3, in_use=1, times_in_use=2)
-    assert driver.failures == {"f": "locked"}
-
-
 def test_a_worker_that_was_told_to_stop_lets_another_go_on():
-    _, driver = driven(("answered", json.dumps({"stopped": "SIGTERM"})), ("answered", ANSWER))
+    _, driver = driven(("answered", {"stopped": "SIGTERM"}), ("answered", ANSWER))
     assert driver.failures == {}
 
 

@@ -13,11 +13,11 @@ import pytest
 import torch
 
 import unbraid
-from tests.studies.cluster.test_work import STUDY, values, weights_of
+from tests.studies.cluster.test_fleet_task import STUDY, values, weights_of
+from unbraid._internal.worker_pool import WorkerPool
 from unbraid.errors import SpecError
-from unbraid.studies import StudyOptions, run_study
-from unbraid.studies.cluster.local_workers import LocalWorkers
-from unbraid.studies.cluster.workforce import num_workers, processes_here
+from unbraid.studies import StudyOptions, execute, run_study
+from unbraid.studies.cluster import driver
 
 OPTIONS = StudyOptions("cpu", num_scorers=0, packages=("tests",), progress=False)
 
@@ -36,18 +36,18 @@ def test_two_processes_train_what_one_does_to_the_bit_although_one_is_killed(tmp
                 return
 
     pids = []
-    before = LocalWorkers._ask
+    before = WorkerPool._exchange
 
-    def ask(self, process, job, node):
-        pids.append(process.pid)
-        return before(self, process, job, node)
+    def exchange(self, worker, ticket, order):
+        pids.append(worker.process.pid)
+        return before(self, worker, ticket, order)
 
-    LocalWorkers._ask = ask
+    WorkerPool._exchange = exchange
     threading.Thread(target=kill, args=(pids,), daemon=True).start()
     try:
         outcome = run_study(study, tmp_path / "two", replace(OPTIONS, num_workers=2))
     finally:
-        LocalWorkers._ask = before
+        WorkerPool._exchange = before
     assert killed
     assert (outcome.num_trained, outcome.num_scored, outcome.failures, outcome.halved) == (4, 4, {}, {})
     run_study(study, tmp_path / "one", OPTIONS)
@@ -56,22 +56,17 @@ def test_two_processes_train_what_one_does_to_the_bit_although_one_is_killed(tmp
 
 
 def test_each_process_has_a_gpu_of_its_own(monkeypatch):
-    given = []
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,7")
-    monkeypatch.setattr("unbraid.studies.cluster.workforce.resolve_device", lambda _: torch.device("cuda"))
+    for module in (execute, driver):
+        monkeypatch.setattr(module, "resolve_device", lambda _: torch.device("cuda"))
+    given = []
+    monkeypatch.setattr(driver, "WorkerPool", lambda task, environments, grace: given.extend(environments))
     monkeypatch.setattr("torch.cuda.device_count", lambda: 3)
-    monkeypatch.setattr("unbraid.studies.cluster.workforce.LocalWorkers", lambda each: given.extend(each) or FakePool())
-    assert num_workers(None, "auto") == 3
-    assert num_workers(None, "cuda:1") == 1
-    with processes_here(3, "auto", 2) as force:
-        assert (force.device, force.threads, force.token) == ("cuda", 2, None)
+    assert execute._num_workers(StudyOptions("auto")) == 3
+    assert execute._num_workers(StudyOptions("cuda:1")) == 1
+    assert driver.start_processes(3, "auto", 2).device == "cuda"
     assert [each["CUDA_VISIBLE_DEVICES"] for each in given] == ["4", "5", "7"]
     assert {each["OMP_NUM_THREADS"] for each in given} == {"2"}
-
-
-class FakePool:
-    def close(self):
-        pass
 
 
 @pytest.mark.parametrize(

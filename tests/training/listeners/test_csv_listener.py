@@ -6,8 +6,8 @@ import math
 import pytest
 
 from tests.training.short_runs import SPEC
+from unbraid._internal.progress import Event, emit, listening
 from unbraid.errors import RunError
-from unbraid.events import Event, listening, tell
 from unbraid.training import train
 from unbraid.training.listeners import CSVListener
 
@@ -20,8 +20,8 @@ def rows(path):
 def test_there_is_a_row_for_each_number_and_one_for_an_event_without(tmp_path):
     times = iter([0.0, 1.5, 2.0])
     with listening(CSVListener(tmp_path / "heard.csv", clock=lambda: next(times))):
-        tell(Event("planning", text='2 models, "side by side"'))
-        tell(Event("training", 5, 10, "steps", runs=("a", "b"), values={"loss": [1.5, math.nan]}))
+        emit(Event("planning", text='2 models, "side by side"'))
+        emit(Event("training", 5, 10, "steps", runs=("a", "b"), values={"loss": [1.5, math.nan]}))
     first, *losses = rows(tmp_path / "heard.csv")
     assert (first["seconds"], first["about"], first["text"]) == ("1.5", "planning", '2 models, "side by side"')
     assert [(row["done"], row["run"], row["name"], row["value"]) for row in losses] == [

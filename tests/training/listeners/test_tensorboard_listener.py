@@ -7,8 +7,8 @@ import pytest
 
 from tests.training.short_runs import ABSURD, SPEC, stop
 from tests.training.watchers import Stopwatch
+from unbraid._internal.progress import listening
 from unbraid.errors import SpecError, TrainingInterrupted
-from unbraid.events import listening
 from unbraid.training import train
 from unbraid.training.listeners import TensorBoardListener
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
+from unbraid.config import Config
 from unbraid.information.discrete import discrete_information
 from unbraid.information.latent_information import LatentInformation, joined
 from unbraid.metrics.metric import Feature, Score, Value
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.settings import check_sizes
-from unbraid.recipes import Recipe
 
 Deviations = tuple[Mapping[str, Tensor], float]
 """What each row adds to the fields of `LatentInformation`, by name, and how many rows (images or draws) there were."""
@@ -25,10 +25,10 @@ OF_POSTERIORS: frozenset[Feature] = frozenset(
 
 
 @dataclass(frozen=True)
-class Estimator(Recipe, ABC):
-    """A recipe for what each latent says of the image and of each factor, in nats. Its settings are its fields.
+class Estimator(Config, ABC):
+    """A config for what each latent says of the image and of each factor, in nats. Its settings are its fields.
 
-    What it computes from codes is kept in their `Statistics` under the recipe itself, so that metrics with equal
+    What it computes from codes is kept in their `Statistics` under the config itself, so that metrics with equal
     estimators share it.
     """
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from unbraid.information.discrete import discrete_statistics
 from unbraid.information.influence import influences
-from unbraid.information.quantised import Bins, QuantisedStatistics, Quantiser, quantise, statistics_of_masses
+from unbraid.information.quantized import Bins, QuantizedStatistics, Quantizer, quantize, statistics_of_masses
 from unbraid.metrics.reductions.statistics import Statistics
 
 # Where the estimator itself has no bins, influences are computed through so many, over the range of each latent.
@@ -21,7 +21,7 @@ Influences = dict[str, Tensor]
 
 
 def image_influences(
-    statistics: Statistics, continuous: Callable[[], tuple[Quantiser, QuantisedStatistics]]
+    statistics: Statistics, continuous: Callable[[], tuple[Quantizer, QuantizedStatistics]]
 ) -> Influences:
     """Returns the influences of some images on the continuous latents, if there are any, then on the discrete ones.
 
@@ -44,7 +44,7 @@ def image_influences(
 def density_influences(statistics: Statistics) -> Influences:
     """Returns the influences on differential information, through bins that span the range of each latent."""
 
-    def continuous() -> tuple[Quantiser, QuantisedStatistics]:
+    def continuous() -> tuple[Quantizer, QuantizedStatistics]:
         rows = statistics.influence_rows
         mean, std = statistics.codes.mean[rows].double(), statistics.std[rows].double()
         low, high = (mean - 3 * std).amin(dim=0), (mean + 3 * std).amax(dim=0)
@@ -53,14 +53,14 @@ def density_influences(statistics: Statistics) -> Influences:
         values = statistics.values.sample(rows, statistics.influence_sample.weights)
 
         def masses(part: Int64[Tensor, " row"]) -> Tensor:
-            return quantise(mean[part], std[part], bins)
+            return quantize(mean[part], std[part], bins)
 
         return masses, statistics_of_masses(masses, mean.shape[1], _DENSITY_BINS, values)
 
     return statistics.once("density_influences", lambda: image_influences(statistics, continuous))
 
 
-def _in_blocks(statistics: Statistics, masses: Quantiser, sums: QuantisedStatistics) -> Influences:
+def _in_blocks(statistics: Statistics, masses: Quantizer, sums: QuantizedStatistics) -> Influences:
     """Returns the influences, computed in blocks of images: each has a table of latents by bins and by values."""
     num_latents, num_bins = sums.marginal.shape
     values, sampled = statistics.values, statistics.influence_sample

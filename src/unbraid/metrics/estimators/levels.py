@@ -9,13 +9,13 @@ from torch import Tensor
 
 from unbraid.errors import CodesError
 from unbraid.information.latent_information import LatentInformation, information_of_tables
-from unbraid.information.quantised import QuantisedStatistics, Quantiser, statistics_of_masses
+from unbraid.information.quantized import QuantizedStatistics, Quantizer, statistics_of_masses
 from unbraid.metrics.estimators.estimator import OF_POSTERIORS, Deviations, Estimator, with_discrete
 from unbraid.metrics.estimators.image_influences import image_influences
 from unbraid.metrics.metric import Feature, Score
 from unbraid.metrics.reductions.statistics import Statistics
 
-# A latent with more different means is not quantised.
+# A latent with more different means is not quantized.
 _MAX_LEVELS = 1_000
 _FEW_LEVELS = 50
 
@@ -23,10 +23,10 @@ _FEW_LEVELS = 50
 @final
 @dataclass(frozen=True)
 class Levels(Estimator):
-    """Counts the means alone, each different number as a level of its own: for quantised codes, whose latents take a
+    """Counts the means alone, each different number as a level of its own: for quantized codes, whose latents take a
     few values each.
 
-    It is the plug-in estimate, that of Hsu et al., arXiv:2305.18378v2, for their quantised latents. There is nothing to
+    It is the plug-in estimate, that of Hsu et al., arXiv:2305.18378v2, for their quantized latents. There is nothing to
     refine. It refuses a latent of more than 1,000 levels, or of more than 50 and half as many as there are images.
     """
 
@@ -54,7 +54,7 @@ class Levels(Estimator):
     def deviations(self, statistics: Statistics) -> tuple[Deviations, ...]:
         seen = self.seen(statistics)
 
-        def continuous() -> tuple[Quantiser, QuantisedStatistics]:
+        def continuous() -> tuple[Quantizer, QuantizedStatistics]:
             places, num_levels = _levels(seen.codes.mean)
             table = torch.eye(num_levels, dtype=torch.float64, device=places.device)
             sums = statistics_of_masses(lambda rows: table[places[rows]], places.shape[1], num_levels, seen.values)
@@ -73,7 +73,7 @@ class Levels(Estimator):
             return score
         note = (
             f"Latents {many} have more than half as many levels as there are images ({len(mean):,}): a level names its "
-            "image, and so every factor. Give more images, or use MeansHistogram() if the codes are not quantised."
+            "image, and so every factor. Give more images, or use MeansHistogram() if the codes are not quantized."
         )
         return replace(score, notes=(*score.notes, note))
 
@@ -87,7 +87,7 @@ def _levels(mean: Float[Tensor, "image latent"]) -> tuple[Int64[Tensor, "image l
         if len(levels) > most:
             raise CodesError(
                 f"Levels counts each different mean as a level of its own, and latent {latent} has {len(levels):,} of "
-                f"them in {len(mean):,} images; expected at most {most:,}. Use Neighbours() or MeansHistogram() "
-                "(--like infomec) for codes that are not quantised."
+                f"them in {len(mean):,} images; expected at most {most:,}. Use Neighbors() or MeansHistogram() "
+                "(--like infomec) for codes that are not quantized."
             )
     return torch.stack([places for _, places in found], dim=1), max(len(levels) for levels, _ in found)

@@ -10,11 +10,11 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from unbraid.errors import CodesError
+from unbraid.metrics.intervals import by_image, resampled_weights, spread
 from unbraid.metrics.metric import Value
 from unbraid.metrics.predicting.convergence import quietly
 from unbraid.metrics.predicting.lasso import lasso
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask
-from unbraid.metrics.reductions.bootstrap import by_image, resampled_weights, spread
 from unbraid.metrics.settings import sklearn_seed
 
 Predictor = Literal["lasso", "forest", "boosted_trees"]
@@ -30,7 +30,7 @@ class PredictorSettings:
 
     predictor: Predictor = "lasso"
     alpha: float = 0.002
-    standardise: bool = True
+    standardize: bool = True
     num_trees: int = 10
     max_depth: int = 8
     regress_unordered: bool = False
@@ -67,8 +67,8 @@ class Losses:
         loss = p @ self.losses
         if self.values is None:
             return loss
-        centred = self.values - self.values.mean()
-        variance = p @ centred.square() - (p @ centred).square()
+        centered = self.values - self.values.mean()
+        variance = p @ centered.square() - (p @ centered).square()
         return torch.where(variance > 0, loss / variance, torch.nan).sqrt()
 
     def influence(self) -> Float64[Tensor, " row"]:
@@ -103,12 +103,12 @@ def mean_error(losses: Sequence[Losses], seed: int, images: Sequence[Int64[Tenso
             resampled_weights(len(part.losses), seed, images=of) for part, of in zip(losses, images, strict=True)
         ]
         resampled = torch.stack([part.error(p) for part, p in zip(losses, weights, strict=True)], dim=1).nanmean(dim=1)
-        return Value.of(mean, spread(resampled), (0.0, math.inf))
+        return Value.from_standard_error(mean, spread(resampled), (0.0, math.inf))
     if any(len(part.losses) != most for part in losses):
         return Value(float(mean))
     each = [by_image(part.influence(), of) for part, of in zip(losses, images, strict=True)]
     influence = torch.stack(each).nanmean(dim=0)
-    return Value.of(mean, influence.square().mean().sqrt() / math.sqrt(most), (0.0, math.inf))
+    return Value.from_standard_error(mean, influence.square().mean().sqrt() / math.sqrt(most), (0.0, math.inf))
 
 
 def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> FittedPredictor:
@@ -117,7 +117,7 @@ def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> Fitte
     Importance is |weight| for the LASSO and the mean decrease in impurity, summing to one, for trees.
     """
     if settings.predictor == "lasso":
-        fit = lasso(task.train_codes, task.train_labels.double(), settings.alpha, standardise=settings.standardise)
+        fit = lasso(task.train_codes, task.train_labels.double(), settings.alpha, standardize=settings.standardize)
         return FittedPredictor(
             fit.weights[0].abs(),
             _squared(fit.predict(task.train_codes)[0], task.train_labels),
@@ -150,7 +150,7 @@ def refitted_importances(
             task.train_codes,
             task.train_labels.double(),
             settings.alpha,
-            standardise=settings.standardise,
+            standardize=settings.standardize,
             row_weights=row_weights,
         )
         return fit.weights.abs()

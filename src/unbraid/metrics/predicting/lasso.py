@@ -48,13 +48,13 @@ def lasso(
     y: Float64[Tensor, " row"],
     alpha: float,
     *,
-    standardise: bool = True,
+    standardize: bool = True,
     row_weights: Float64[Tensor, "resample row"] | None = None,
 ) -> Lasso:
     """Returns argmin_w 1/2 sum_n p_n (y_n - w . x_n - b)^2 + alpha |w|_1, with p_n = 1 / N or given, for each of
     several p.
 
-    With `standardise`, x and y are first brought to mean 0 and variance 1; a constant latent gets the weight 0. Cyclic
+    With `standardize`, x and y are first brought to mean 0 and variance 1; a constant latent gets the weight 0. Cyclic
     coordinate descent on the second moments (Friedman, Hastie & Tibshirani, J. Stat. Softw. 2010), which costs nothing
     per row, until no weight moves by more than 1e-10 or the signs of all weights are found, which leaves a linear
     equation.
@@ -72,7 +72,7 @@ def lasso(
     rounding = 1e-12 * second.diagonal(dim1=1, dim2=2)
     negligible = 1e-24 * torch.cat([x_shift, y_shift[None]]).square() + rounding
     scale = torch.where(variance > negligible, variance.clamp(min=0).sqrt(), 0.0)
-    divisor = torch.where(scale > 0, scale, 1.0) if standardise else torch.ones_like(scale)
+    divisor = torch.where(scale > 0, scale, 1.0) if standardize else torch.ones_like(scale)
     gram = covariance / divisor[:, :, None] / divisor[:, None, :]
     gram = gram * (scale > 0)[:, :, None] * (scale > 0)[:, None, :]
     if x.shape[1] <= _MAX_FEW_LATENTS:

@@ -30,15 +30,15 @@ class LogLosses:
 
 
 def log_losses(task: PredictionTask, *, in_sample: bool, of_levels: bool = False) -> LogLosses:
-    """Returns the losses of a multinomial regression on standardised latents, on the test rows. It has C = 1, and
+    """Returns the losses of a multinomial regression on standardized latents, on the test rows. It has C = 1, and
     without latents each value has its frequency among the training rows. In sample, where the test rows are the
     training rows, it has no penalty and balanced classes, and without latents all values are alike. `of_levels`: it
-    reads a column of 0 and 1 for each level of each latent among the training rows, in place of standardised latents.
+    reads a column of 0 and 1 for each level of each latent among the training rows, in place of standardized latents.
     """
     from sklearn.linear_model import LogisticRegression
 
     values, places = task.train_labels.unique(return_inverse=True)
-    train, test = _in_levels(task) if of_levels else _standardised(task)
+    train, test = _in_levels(task) if of_levels else _standardized(task)
     seen = torch.isin(task.test_labels, values)
     rows = torch.searchsorted(values, task.test_labels[seen])
     if in_sample:
@@ -57,7 +57,7 @@ def log_losses(task: PredictionTask, *, in_sample: bool, of_levels: bool = False
     return LogLosses(-logs.clamp(min=least).gather(1, rows[:, None])[:, 0], null, seen)
 
 
-def _standardised(task: PredictionTask) -> tuple[Float64[Tensor, "train latent"], Float64[Tensor, "test latent"]]:
+def _standardized(task: PredictionTask) -> tuple[Float64[Tensor, "train latent"], Float64[Tensor, "test latent"]]:
     mean, scale = task.train_codes.mean(dim=0), task.train_codes.std(dim=0, correction=0)
     scale = torch.where(scale > 0, scale, 1.0)
     return (task.train_codes - mean) / scale, (task.test_codes - mean) / scale

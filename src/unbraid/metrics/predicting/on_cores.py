@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import torch
 
-from unbraid.events import Event, tell
+from unbraid._internal.progress import Event, emit
 from unbraid.metrics.predicting.convergence import quietly
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ def on_cores(name: str, fits: Sequence[Callable[[], T]]) -> list[T]:
         found: list[T] = []
         for result in pool.map(lambda fit: fit(), fits):
             found.append(result)
-            tell(Event(name, len(found), len(fits), "fits"))
+            emit(Event(name, len(found), len(fits), "fits"))
         return found
 
 

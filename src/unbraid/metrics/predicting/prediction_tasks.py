@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from unbraid import sampling
+from unbraid._internal import row_draws
 from unbraid.codes import Labels
 from unbraid.errors import CodesError
 from unbraid.metrics.predicting.label_numbers import label_numbers
@@ -141,10 +141,10 @@ def _rows(
     if num_train is None:
         num_fitted, num_train, num_test = num_fitted or len(codes), len(codes), len(codes)
     if num_fitted is None:
-        return sampling.train_and_test_rows(len(codes), num_train, num_test, seed, "prediction", known, weights)
+        return row_draws.train_and_test_rows(len(codes), num_train, num_test, seed, "prediction", known, weights)
     parts = {"train": (range(num_fitted), num_train), "test": (range(num_fitted, len(codes)), num_test)}
     train, test = (
-        sampling.rows_of_part(part, number, seed, f"prediction/{name}", known, weights)
+        row_draws.rows_of_part(part, number, seed, f"prediction/{name}", known, weights)
         for name, (part, number) in parts.items()
     )
     return train, test

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
-from unbraid import sampling
-from unbraid.events import Event, tell
+from unbraid._internal import row_draws
+from unbraid._internal.progress import Event, emit
 from unbraid.metrics.predicting.factor_predictors import Losses
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask
 
@@ -45,11 +45,11 @@ class Probe:
         return (num_latents + 1) * self.hidden + (self.hidden + 1) * outputs
 
     def targets(self) -> Float64[Tensor, " train"]:
-        """Returns the training labels as it learns them: the place of each value, or the value standardised."""
+        """Returns the training labels as it learns them: the place of each value, or the value standardized."""
         labels = self.task.train_labels
         if self.classifies:
             return labels.unique(return_inverse=True)[1].double()
-        return _standardised(labels.double(), labels.double())
+        return _standardized(labels.double(), labels.double())
 
     def losses(self, outputs: Float64[Tensor, "test output"]) -> Losses:
         """Returns what these outputs miss: squared residuals, or 1 where the value is wrong."""
@@ -57,7 +57,7 @@ class Probe:
         if self.classifies:
             named = task.train_labels.unique()[outputs[:, : self.num_outputs].argmax(dim=1)]
             return Losses((named != task.test_labels).double(), None)
-        values = _standardised(task.test_labels.double(), task.train_labels.double())
+        values = _standardized(task.test_labels.double(), task.train_labels.double())
         return Losses((outputs[:, 0] - values).square(), values)
 
 
@@ -76,7 +76,7 @@ class ProbeTraining:
 
     def batch(self, step: int) -> Float64[Tensor, " batch"]:
         """Returns where the rows of a batch lie among all, from 0 to 1."""
-        return sampling.uniform((self.batch_size,), self.seed, f"probes/batch/{step}")
+        return row_draws.uniform((self.batch_size,), self.seed, f"probes/batch/{step}")
 
 
 def trained_probes(probes: Sequence[Probe], training: ProbeTraining, device: torch.device) -> list[Losses]:
@@ -89,7 +89,7 @@ def trained_probes(probes: Sequence[Probe], training: ProbeTraining, device: tor
     weights = fleet.initial_weights(training.seed)
     moments = [(torch.zeros_like(weight), torch.zeros_like(weight)) for weight in weights]
     for step in range(training.num_steps):
-        tell(Event("probes", step, training.num_steps, "steps"))
+        emit(Event("probes", step, training.num_steps, "steps"))
         places = training.batch(step).to(device)
         leaves = [weight.detach().requires_grad_() for weight in weights]
         with torch.enable_grad():
@@ -163,7 +163,7 @@ class _Fleet:
 
         return cls(
             probes=tuple(probes),
-            codes=padded([_standardised(task.train_codes, task.train_codes) for task in tasks.values()]),
+            codes=padded([_standardized(task.train_codes, task.train_codes) for task in tasks.values()]),
             targets=padded([probe.targets() for probe in probes]),
             num_rows=torch.tensor([len(probe.task.train_labels) for probe in probes], device=device),
             task=torch.tensor([list(tasks).index(id(probe.task)) for probe in probes], device=device),
@@ -193,7 +193,7 @@ class _Fleet:
             for place, (shape, inputs) in enumerate(
                 zip(own, (num_latents, num_latents, inside, inside, num_latents), strict=True)
             ):
-                draws = 2 * sampling.uniform(shape, seed, f"probes/weights/{place}") - 1
+                draws = 2 * row_draws.uniform(shape, seed, f"probes/weights/{place}") - 1
                 weights[place][number, : shape[0], : shape[1]] = draws / math.sqrt(inputs)
         return [weight.to(self.codes.device) for weight in weights]
 
@@ -211,13 +211,13 @@ class _Fleet:
         found = []
         for number, probe in enumerate(self.probes):
             masks, own = self.masks.of(number), [weight[number, None] for weight in weights]
-            codes = _standardised(probe.task.test_codes, probe.task.train_codes).to(self.codes.device)
+            codes = _standardized(probe.task.test_codes, probe.task.train_codes).to(self.codes.device)
             blocks = codes.split(max(1, _BLOCK_NUMBERS // masks.units.shape[2]))
             found.append(probe.losses(torch.cat([masks.predicted(own, block[None])[0] for block in blocks]).cpu()))
         return found
 
 
-def _standardised(
+def _standardized(
     values: Float64[Tensor, " row *columns"], like: Float64[Tensor, " other *columns"]
 ) -> Float64[Tensor, " row *columns"]:
     """Returns the columns less the mean of others, over their std."""

@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from unbraid import sampling
+from unbraid._internal import row_draws
 from unbraid.codes import Codes, Labels
+from unbraid.metrics.intervals import NUM_RESAMPLES
 from unbraid.metrics.predicting.label_numbers import label_numbers
-from unbraid.metrics.reductions.bootstrap import NUM_RESAMPLES
 from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS
 
 # The mean of equal numbers differs from them by a few units of the last digit; a deviation below this share of the
@@ -31,7 +31,7 @@ _BLOCK_NUMBERS = 8_000_000
 @dataclass(frozen=True)
 class PearsonCorrelations:
     """Holds the correlation of each column of one table with each of another, as `matrix`. `one` and `other` are some
-    rows of the tables, standardised; `multipliers` is how much each of them counts in each resample.
+    rows of the tables, standardized; `multipliers` is how much each of them counts in each resample.
     """
 
     matrix: Float64[Tensor, "row column"]
@@ -68,16 +68,16 @@ def correlate(
     between entries and takes a matrix product each. `weights` sums to one; `num_images` is how many independent images
     the rows are worth, if not as many as there are rows.
     """
-    u = standardised(one, weights)
-    v = u if other is None else standardised(other, weights)
+    u = standardized(one, weights)
+    v = u if other is None else standardized(other, weights)
     matrix = (u.T @ (v * weights[:, None])).clamp(-1, 1)
     rows = _some_rows(len(u)).to(u.device)
-    noise = sampling.normal((NUM_RESAMPLES, len(rows)), 0, "correlations").to(u.device)
+    noise = row_draws.normal((NUM_RESAMPLES, len(rows)), 0, "correlations").to(u.device)
     scale = len(weights) / math.sqrt(len(rows) * (num_images or len(weights)))
     return PearsonCorrelations(matrix, u[rows], v[rows], noise * weights[rows] * scale)
 
 
-def standardised(
+def standardized(
     values: Float[Tensor, "image column"], weights: Float64[Tensor, " image"]
 ) -> Float64[Tensor, "image column"]:
     """Returns each column less its mean, over its std (both weighted by p(n)); zeros for a column that never varies."""
@@ -134,4 +134,4 @@ def has_order(labels: Labels) -> bool:
 def _some_rows(num_rows: int) -> Int64[Tensor, " row"]:
     if num_rows <= MAX_INFLUENCE_ROWS:
         return torch.arange(num_rows)
-    return sampling.permuted_rows(num_rows, 0, "correlations")[:MAX_INFLUENCE_ROWS]
+    return row_draws.permuted_rows(num_rows, 0, "correlations")[:MAX_INFLUENCE_ROWS]

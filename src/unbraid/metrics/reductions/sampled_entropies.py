@@ -7,7 +7,7 @@ from typing import Literal, final
 import torch
 from torch import Tensor
 
-from unbraid.information.delta import Averages, standard_error
+from unbraid.information.delta_method import Averages, standard_error
 from unbraid.information.floored import floored_log_densities
 from unbraid.information.posteriors import Draws
 from unbraid.information.sampled import LogDensities

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from unbraid import sampling
+from unbraid._internal import row_draws
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.information.posteriors import Draws, Posteriors
@@ -19,15 +19,10 @@ from unbraid.information.value_table import ValueTable
 
 # The spread of influences is estimated from so many images: to about 1 % of a standard error.
 MAX_INFLUENCE_ROWS = 4_000
-# Where the estimator itself has no bins, influences are computed through so many, over the range of each latent.
-_INFLUENCE_BINS = 50
-# They are computed in blocks of images with about this many numbers in a table: 128 MB.
-_BLOCK_INFLUENCES = 16_000_000
 # Tables of information have a column for each value of each factor, and thousands of rows at a time.
 MAX_VALUES = 20_000
 
 T = TypeVar("T")
-Influences = dict[str, Tensor]
 
 
 @final
@@ -43,7 +38,7 @@ class Statistics:
             raise CodesError(
                 f"Codes were given as {type(codes).__name__}; expected unbraid.Codes. {_how_to_score(codes)}"
             )
-        self.codes = _with_sane_weights(codes)
+        self.codes = codes
         self.given_draws = draws
         self.num_fitted = num_fitted
         self._kept: dict[Any, Any] = {}
@@ -99,20 +94,20 @@ class Statistics:
             return self
 
         def compute() -> Statistics:
-            rows = sampling.permuted_rows(len(self.codes), seed, "drawn images")[:num_images].sort().values
-            return Statistics(self.codes.rows(rows.to(self.codes.mean.device)))
+            rows = row_draws.permuted_rows(len(self.codes), seed, "drawn images")[:num_images].sort().values
+            return Statistics(self.codes[rows.to(self.codes.mean.device)])
 
         return self.once(("drawn", num_images, seed), compute)
 
     @cached_property
     def fitted_part(self) -> "Statistics":
         """Returns the images that predictors are fitted on; all of them, unless some are set apart for tests."""
-        return self if self.num_fitted is None else Statistics(self.codes.rows(slice(self.num_fitted)))
+        return self if self.num_fitted is None else Statistics(self.codes[: self.num_fitted])
 
     @cached_property
     def tested_part(self) -> "Statistics":
         """Returns the images that predictors are tested on; all of them, unless some are set apart for that."""
-        return self if self.num_fitted is None else Statistics(self.codes.rows(slice(self.num_fitted, None)))
+        return self if self.num_fitted is None else Statistics(self.codes[self.num_fitted :])
 
     # ---- factors
 
@@ -125,7 +120,7 @@ class Statistics:
         return tuple(_varies(labels, self.codes.weights) for labels in self.codes.factors)
 
     @cached_property
-    def singled_out(self) -> tuple[str, ...]:
+    def factors_unique_per_image(self) -> tuple[str, ...]:
         """Returns the discrete factors that have a value of their own in every image."""
         found = []
         for labels, varies in zip(self.codes.factors, self.varies, strict=True):
@@ -138,7 +133,7 @@ class Statistics:
     @cached_property
     def values(self) -> ValueTable:
         """Returns the factors, all discrete, as the estimators of information take them."""
-        found = ValueTable.of(
+        found = ValueTable.from_assignments(
             tuple(f.assignment() for f in self.codes.factors),
             len(self.codes),
             self.codes.weights,
@@ -178,7 +173,7 @@ class Statistics:
             raise CodesError(
                 "This estimator needs the std of each posterior, and these codes have only means or draws. Give std "
                 "or log_var; for a deterministic "
-                "encoder give a std of 0 and use Quantised(); draws alone can be quantised too."
+                "encoder give a std of 0 and use Quantized(); draws alone can be quantized too."
             )
         return std
 
@@ -197,7 +192,7 @@ class Statistics:
         shares = [each / (p @ each).clamp(min=torch.finfo(torch.float64).tiny) for each in known]
         r = p if not shares else p * (1 + torch.stack(shares).mean(dim=0))
         r = r / r.sum()
-        rows = sampling.images(MAX_INFLUENCE_ROWS, num_images, 0, "influences", r).to(p.device)
+        rows = row_draws.images(MAX_INFLUENCE_ROWS, num_images, 0, "influences", r).to(p.device)
         return InfluenceSample(rows, p[rows] / r[rows], (num_images * r[rows]).sqrt())
 
     @property
@@ -219,9 +214,9 @@ class Statistics:
         def compute() -> Draws:
             device = self.codes.mean.device
             weights = None if self.codes.weights is None else self.weights
-            image = sampling.images(num_samples, len(self.codes), seed, "draws/images", weights).to(device)
-            noise = sampling.normal((num_samples, self.codes.mean.shape[1]), seed, "draws/noise").to(device)
-            uniform = sampling.uniform((num_samples, len(self.codes.probabilities)), seed, "draws/categories").to(
+            image = row_draws.images(num_samples, len(self.codes), seed, "draws/images", weights).to(device)
+            noise = row_draws.normal((num_samples, self.codes.mean.shape[1]), seed, "draws/noise").to(device)
+            uniform = row_draws.uniform((num_samples, len(self.codes.probabilities)), seed, "draws/categories").to(
                 device
             )
             return self.posteriors.draw(image, noise, uniform)
@@ -246,17 +241,7 @@ class InfluenceSample:
 def _rows(codes: Codes, sample: InfluenceSample) -> Codes:
     """Returns some of the images, weighted so that they stand for all."""
     weights = None if bool((sample.weights == sample.weights[0]).all()) else sample.weights
-    return replace(codes.rows(sample.rows), weights=weights)
-
-
-def _with_sane_weights(codes: Codes) -> Codes:
-    """Returns codes whose largest weight is 1, where the sum of weights might overflow or vanish: weights count up to
-    scale.
-    """
-    if codes.weights is None or 1e-100 <= float(codes.weights.max()) <= 1e100:
-        return codes
-    weights = codes.weights.double()
-    return replace(codes, weights=weights / weights.max())
+    return replace(codes[sample.rows], weights=weights)
 
 
 def unseen_note(statistics: Statistics, seen: Statistics) -> tuple[str, ...]:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from unbraid._internal.row_draws import ImagesByValue
 from unbraid.errors import SpecError
 from unbraid.metrics.reductions.statistics import Statistics
-from unbraid.sampling import ImagesByValue
 
 Groups = tuple[ImagesByValue, ...]
 
@@ -35,7 +35,8 @@ def drawn_points(
         codes = part.codes
         key = ("value_groups", varying)
         return part.once(
-            key, lambda: tuple(ImagesByValue.of(codes.factors[k].assignment(), codes.weights) for k in varying)
+            key,
+            lambda: tuple(ImagesByValue.from_assignment(codes.factors[k].assignment(), codes.weights) for k in varying),
         )
 
     if num_fitted is None:

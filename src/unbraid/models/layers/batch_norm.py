@@ -1,4 +1,4 @@
-"""BatchNorm while a fleet trains: by the statistics of the batch, and nothing else."""
+"""BatchNorm while a fleet trains: by the statistics of the batch alone."""
 
 from typing import final
 
@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from unbraid.precision import widened
+from unbraid._internal.precision import widened
 
 
-def normalise_by_the_batch(net: nn.Module) -> None:
+def make_batch_norm_stateless(net: nn.Module) -> None:
     """Changes every BatchNorm layer of the net so that it keeps no running averages, for which `vmap` has no place.
 
     Weights keep their names and their numbers.
@@ -17,13 +17,15 @@ def normalise_by_the_batch(net: nn.Module) -> None:
     for parent in list(net.modules()):
         for name, layer in list(parent.named_children()):
             if isinstance(layer, _BatchNorm):
-                setattr(parent, name, BatchNormOfTheBatch(layer))
+                setattr(parent, name, StatelessBatchNorm(layer))
 
 
 @final
-class BatchNormOfTheBatch(nn.Module):
-    """A BatchNorm layer without running averages. On a GPU it is written out: torch's own asks for a layout of memory
-    that `vmap` cannot give to what our convolutions put out, and a compiler fuses these few operations.
+class StatelessBatchNorm(nn.Module):
+    """A BatchNorm layer without running averages.
+
+    On a GPU it is written out: torch's own asks for a layout of memory that `vmap` cannot give to the outputs of our
+    convolutions, and a compiler fuses these few operations.
     """
 
     def __init__(self, layer: _BatchNorm) -> None:
@@ -32,17 +34,18 @@ class BatchNormOfTheBatch(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         if x.is_cuda:
-            return normalised(x, self.weight, self.bias, self.eps)
+            return normalized(x, self.weight, self.bias, self.eps)
         return nn.functional.batch_norm(x, None, None, self.weight, self.bias, training=True, eps=self.eps)
 
 
-def normalised(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
-    """Returns every channel, the second axis, with mean 0 and variance 1 over all others, times its weight, plus its
-    bias.
+def normalized(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+    """Returns every channel, the second axis, with mean 0 and variance 1 over all other axes.
+
+    Each is then multiplied by its weight, and its bias is added.
     """
     axes, wide = [axis for axis in range(x.ndim) if axis != 1], widened(x)
-    centred = wide - wide.mean(dim=axes, keepdim=True)
-    normal = centred * torch.rsqrt(centred.square().mean(dim=axes, keepdim=True) + eps)
+    centered = wide - wide.mean(dim=axes, keepdim=True)
+    normal = centered * torch.rsqrt(centered.square().mean(dim=axes, keepdim=True) + eps)
     along = (1, -1, *[1] * (x.ndim - 2))
     scaled = normal if weight is None else normal * weight.reshape(along)
     return (scaled if bias is None else scaled + bias.reshape(along)).to(x.dtype)

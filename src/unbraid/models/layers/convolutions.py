@@ -20,8 +20,9 @@ _UNIT = 16  # pixels, or more where more convolutions halve them
 @final
 @dataclass(frozen=True)
 class Canvas:
-    """A black canvas that an image lies on, in the middle, and the `widths` of the convolutions that halve it. It can
-    be halved so often without a rest.
+    """A black canvas that an image lies on, in the middle, and the `widths` of the convolutions that halve it.
+
+    It can be halved so often without a rest.
     """
 
     image_shape: ImageShape
@@ -30,9 +31,10 @@ class Canvas:
 
     @classmethod
     def of(cls, net: str, image_shape: ImageShape, channels: Sequence[int]) -> "Canvas":
-        """Returns the canvas for such images and convolutions of these `channels`. Up to 64 pixels there is one of each
-        width; beyond that there is one more, as wide as the last, and beyond 128 two. `net` is the name of the net, for
-        the message that refuses.
+        """Returns the canvas for such images and convolutions of these `channels`.
+
+        Up to 64 pixels there is one of each width; beyond that there is one more, as wide as the last, and beyond 128
+        two. `net` is the name of the net, for the message that refuses.
         """
         check_size(net, image_shape)
         longest = max(image_shape[1:])
@@ -91,19 +93,6 @@ def check_size(net: str, image_shape: ImageShape) -> None:
         )
 
 
-def check_channels(net: str, channels: Sequence[int], least: int = 1) -> None:
-    # Five halve 32 pixels to one.
-    if not least <= len(channels) <= 5 or min(channels) < 1:
-        raise SpecError(
-            f"{net}: channels is {tuple(channels)}; expected {least} to 5 positive widths, such as (32, 32, 64, 64)."
-        )
-
-
-def check_width(net: str, name: str, width: int, example: int) -> None:
-    if width < 1:
-        raise SpecError(f"{net}: {name} is {width}; expected a positive width, such as {example}.")
-
-
 def halving(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Module]:
     """Returns convolutions (4 x 4, stride 2, padding 1) from each width to the next, with ReLU after every one."""
     layers: list[nn.Module] = []
@@ -113,8 +102,9 @@ def halving(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Modul
 
 
 def doubling(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Module]:
-    """Returns transposed convolutions (4 x 4, stride 2, padding 1) from each width to the next, with ReLU between any
-    two and none after the last.
+    """Returns transposed convolutions (4 x 4, stride 2, padding 1) from each width to the next.
+
+    There is a ReLU between any two and none after the last.
     """
     *inner, last = pairwise(widths)
     layers: list[nn.Module] = []

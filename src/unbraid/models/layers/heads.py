@@ -1,4 +1,4 @@
-"""Which numbers an encoder must put out for which latents, for nets that have a head for each."""
+"""The outputs of an encoder by latent, for nets that have a head for each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from unbraid.distributions.posteriors.conditional import ConditionalLatents
-from unbraid.distributions.posteriors.grouped import GroupedLatents
-from unbraid.distributions.posteriors.latents import Latents
 from unbraid.errors import SpecError
+from unbraid.models.distributions.posteriors.conditional import ConditionalLatents
+from unbraid.models.distributions.posteriors.grouped import GroupedLatents
+from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.mlp import fully_connected
 
 
@@ -53,11 +53,27 @@ def heads(latents: Latents) -> tuple[LatentsHead, ...]:
     return (LatentsHead(latents.num_latents, numbers_each, is_discrete=latents.num_discrete > 0),)
 
 
+def layer_sizes(latents: Latents) -> list[int]:
+    """Returns the sizes of separate output layers of an encoder.
+
+    There is one for each kind of number of a continuous family (all means, all log-variances), and one for the logits
+    of each discrete latent.
+    """
+    if isinstance(latents, GroupedLatents):
+        return list(chain.from_iterable(layer_sizes(part) for part in latents.parts))
+    if isinstance(latents, ConditionalLatents):
+        kinds, logits = heads(latents.independent)
+        return [kinds.num_latents * logits.numbers_each] * kinds.numbers_each + [logits.num_parameters]
+    size = latents.num_parameters // latents.num_latents if latents.num_discrete else latents.num_latents
+    num_layers, rest = divmod(latents.num_parameters, size)
+    return [size] * num_layers + [rest] * bool(rest)
+
+
 @final
 class Branched(nn.Module):
     """Maps features to the parameters of the latents, after Esmaeili et al., arXiv:1804.02086v1, tables 3 to 5.
 
-    Each kind of number of a continuous family (means, log-variances) has a hidden layer of `width` units of its own,
+    Each kind of number of a continuous family (means, log-variances) has a separate hidden layer of `width` units,
     which of `ConditionalLatents` reads the category too. Logits of discrete latents come straight from the features.
     """
 
@@ -78,8 +94,10 @@ class Branched(nn.Module):
 
 @final
 class PerCategory(nn.Module):
-    """Maps features and a category to a number for each latent, for every category: a hidden layer that reads both, as
-    the heads of the style do in the examples of the library of Esmaeili et al., and a linear one.
+    """Maps features and a category to a number for each latent, for every category.
+
+    It is a hidden layer that reads both, as the heads of the style in the examples of the library of Esmaeili et al.,
+    and a linear one.
     """
 
     def __init__(self, num_features: int, width: int, num_latents: int, num_categories: int) -> None:

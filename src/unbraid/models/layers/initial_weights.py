@@ -11,7 +11,7 @@ deviations, biases 0; or as TensorFlow and so disentanglement_lib: uniform withi
 """
 
 
-def initialised(net: nn.Module, how: InitialWeights) -> nn.Module:
+def initialized(net: nn.Module, how: InitialWeights) -> nn.Module:
     """Returns the net, with its weights drawn anew unless torch's own will do."""
     if how == "torch":
         return net

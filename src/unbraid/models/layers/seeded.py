@@ -6,7 +6,7 @@ from typing import Any, TypeVar, final
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from unbraid import draws
+from unbraid._internal import draws
 
 Made = TypeVar("Made")
 
@@ -14,7 +14,7 @@ Made = TypeVar("Made")
 def seeded(make: Callable[[], Made], seed: int, stream: str = "") -> Made:
     """Returns what `make` makes on the CPU when every random number that torch draws for it comes from this seed.
 
-    The numbers are those that torch's global generator would give from this seed, but the generator is one of its own:
+    The numbers are those that torch's global generator would give from this seed, but the generator is a separate one:
     threads may build models at the same time. A named stream keeps two nets of one seed apart: their weights would
     otherwise be the same numbers, scaled.
     """
@@ -28,7 +28,7 @@ def seeded(make: Callable[[], Made], seed: int, stream: str = "") -> Made:
 class _Drawing(TorchDispatchMode):
     """Lets every operation of this thread that draws random numbers take them from one generator.
 
-    Plain modules initialise themselves from the global generator and have no argument for another.
+    Plain modules initialize themselves from the global generator and have no argument for another.
     """
 
     def __init__(self, generator: torch.Generator) -> None:

@@ -1,7 +1,8 @@
-"""Convolutions that halve an image and transposed ones that double it (4 x 4, stride 2, padding 1), on a GPU as
-products of matrices.
+"""Convolutions that halve an image, and transposed ones that double it, as products of matrices on a GPU.
 
-In a fleet every member has kernels of its own. To torch that is one convolution of many groups, at which GPUs are slow;
+Kernels are 4 x 4, with stride 2 and padding 1.
+
+In a fleet every member has its own kernels. To torch that is one convolution of many groups, at which GPUs are slow;
 a product of matrices becomes a batch of products, at which they are fast. What is left to save is memory traffic, so
 all here is laid out with channels last and nothing is written twice.
 
@@ -27,15 +28,16 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from unbraid._internal.precision import widened
 from unbraid.models.layers import matrix_products
 from unbraid.models.layers.matrix_products import kernel_matrix, plus, product
-from unbraid.precision import widened
 
 
 @final
 class Conv2d(nn.Conv2d):
-    """Is torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1: the same weights, the same results
-    but for rounding, fast in fleets on a GPU.
+    """Torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1.
+
+    The weights are the same, and the results but for rounding; it is fast in fleets on a GPU.
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
@@ -47,8 +49,9 @@ class Conv2d(nn.Conv2d):
 
 @final
 class ConvTranspose2d(nn.ConvTranspose2d):
-    """Is torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1: the same weights, the same results
-    but for rounding, fast in fleets on a GPU.
+    """Torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1.
+
+    The weights are the same, and the results but for rounding; it is fast in fleets on a GPU.
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
@@ -103,8 +106,9 @@ def _by_patches(weight: Tensor) -> bool:
 
 
 def _block_matrix(weight: Float[Tensor, "smaller larger 4 4"]) -> Float[Tensor, "block_number window_number"]:
-    """Returns the matrix from a block (pixel of the block, channel) to windows (pixel of the window, channel). W[0, 0]
-    meets the last pixel of a window, hence the flip.
+    """Returns the matrix from a block (pixel of the block, channel) to windows (pixel of the window, channel).
+
+    W[0, 0] meets the last pixel of a window, hence the flip.
     """
     kernels = weight.unflatten(3, (2, 2)).unflatten(2, (2, 2)).flip((2, 4))
     return kernels.permute(3, 5, 1, 2, 4, 0).flatten(3).flatten(0, 2)
@@ -112,8 +116,9 @@ def _block_matrix(weight: Float[Tensor, "smaller larger 4 4"]) -> Float[Tensor, 
 
 @final
 class _Linear(torch.autograd.Function):
-    """Applies a linear map, with its adjoint for gradients. What autograd would derive in its place adds up many images
-    of zeros.
+    """Applies a linear map, with its adjoint for gradients.
+
+    What autograd would derive in its place adds up many images of zeros.
     """
 
     generate_vmap_rule = True
@@ -142,8 +147,9 @@ def _linear(x: Tensor, apply: Callable[[Tensor], Tensor], adjoint: Callable[[Ten
 
 
 def _blocks(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "image block_row block_column number"]:
-    """Returns blocks of 2 x 2 pixels of the image with a margin of 1. The margin below or to the right of an odd number
-    of pixels is in no kernel's reach.
+    """Returns blocks of 2 x 2 pixels of the image with a margin of 1.
+
+    The margin below or to the right of an odd number of pixels is in no kernel's reach.
     """
     framed = pad(x, (0, 0, 1, 1 - x.shape[2] % 2, 1, 1 - x.shape[1] % 2))
     return framed.unflatten(2, (-1, 2)).unflatten(1, (-1, 2)).transpose(2, 3).flatten(3)
@@ -152,9 +158,7 @@ def _blocks(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "im
 def _from_blocks(
     blocks: Float[Tensor, "image block_row block_column number"], size: tuple[int, int]
 ) -> Float[Tensor, "image height width channel"]:
-    """Is the adjoint of `_blocks`, and its inverse: returns the image of this size that the blocks hold, without the
-    margin.
-    """
+    """The adjoint of `_blocks`, and its inverse: returns the image of this size without the margin."""
     framed = blocks.unflatten(3, (2, 2, -1)).transpose(2, 3).flatten(3, 4).flatten(1, 2)
     return framed[:, 1 : 1 + size[0], 1 : 1 + size[1]]
 
@@ -167,7 +171,7 @@ def _windows(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "i
 def _from_windows(
     windows: Float[Tensor, "image window_row window_column number"],
 ) -> Float[Tensor, "image height width channel"]:
-    """Is the adjoint of `_windows`: each pixel is the sum of its places in four windows."""
+    """The adjoint of `_windows`: each pixel is the sum of its places in four windows."""
     parts = widened(windows).unflatten(3, (2, 2, -1))
     parts = parts[:, 1:, :, 0] + parts[:, :-1, :, 1]
     return parts[:, :, 1:, 0] + parts[:, :, :-1, 1]
@@ -181,9 +185,7 @@ def _patches(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "i
 def _from_patches(
     patches: Float[Tensor, "image patch_row patch_column number"], size: tuple[int, int]
 ) -> Float[Tensor, "image height width channel"]:
-    """Is the adjoint of `_patches`: returns an image of this size, each pixel the sum of its places in the patches that
-    cover it.
-    """
+    """The adjoint of `_patches`: each pixel is the sum of its places in the patches that cover it."""
     parts = widened(patches).unflatten(3, (2, 2, 2, 2, -1))
     unpadded = (0, 0)
     parts = pad(parts[:, :, :, 0], (*unpadded * 5, 0, 1)) + pad(parts[:, :, :, 1], (*unpadded * 5, 1, 0))

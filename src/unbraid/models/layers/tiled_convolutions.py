@@ -17,8 +17,9 @@ from unbraid.models.layers.matrix_products import kernel_matrix, plus, product
 
 @final
 class TiledConv2d(nn.Conv2d):
-    """Is torch's layer of this name for kernels that cover the whole map, or whose `stride` is their size: the same
-    weights, the same results but for rounding, fast in fleets on a GPU.
+    """Torch's layer of this name for kernels that cover the whole map, or whose `stride` is their size.
+
+    The weights are the same, and the results but for rounding; it is fast in fleets on a GPU.
     """
 
     def __init__(
@@ -35,8 +36,9 @@ class TiledConv2d(nn.Conv2d):
 
 @final
 class TiledConvTranspose2d(nn.ConvTranspose2d):
-    """Is torch's layer of this name for maps of one pixel, which becomes a map as large as the kernels: the same
-    weights, the same results but for rounding, fast in fleets on a GPU.
+    """Torch's layer of this name for maps of one pixel, which becomes a map as large as the kernels.
+
+    The weights are the same, and the results but for rounding; it is fast in fleets on a GPU.
     """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, int], *, bias: bool = True) -> None:
@@ -53,8 +55,9 @@ def shrunk(
     weight: Float[Tensor, "out_channel in_channel kernel_height kernel_width"],
     bias: Float[Tensor, " out_channel"] | None = None,
 ) -> Float[Tensor, "image out_channel tile_row tile_column"]:
-    """Returns `nn.functional.conv2d(x, weight, bias, stride=kernel_size)`, with channels last in memory. The height and
-    the width must be multiples of the kernel's.
+    """Returns `nn.functional.conv2d(x, weight, bias, stride=kernel_size)`, with channels last in memory.
+
+    The height and the width must be multiples of the kernel's.
     """
     height, width = weight.shape[2:]
     tiles = x.permute(0, 2, 3, 1).unflatten(2, (-1, width)).unflatten(1, (-1, height)).transpose(2, 3)

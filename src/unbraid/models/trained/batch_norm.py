@@ -1,4 +1,4 @@
-"""BatchNorm after training: the statistics of all images in place of those of a batch."""
+"""BatchNorm after training: the statistics of all images instead of those of a batch."""
 
 from typing import Any, final
 
@@ -7,11 +7,11 @@ from jaxtyping import Float, Float64, Int64
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from unbraid import draws
-from unbraid.data.dataset import FactorImages
-from unbraid.distributions.posteriors.categories import with_categories
-from unbraid.distributions.posteriors.posterior import Posterior
+from unbraid._internal import draws
+from unbraid.datasets.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.models.distributions.posteriors.categories import with_categories
+from unbraid.models.distributions.posteriors.posterior import Posterior
 
 
 def has_batch_norm(model: AutoencoderModule) -> bool:
@@ -23,11 +23,12 @@ def has_batch_norm(model: AutoencoderModule) -> bool:
 def set_population_statistics(
     model: AutoencoderModule, images: FactorImages, seed: int, batch_size: int = 1024, *, generates: bool = False
 ) -> None:
-    """Gives every BatchNorm layer the mean and variance of what it sees when all images are encoded and their codes
-    decoded.
+    """Sets the mean and variance of every BatchNorm layer to those over all images.
 
-    It takes one pass, in batches of at least `batch_size` (or of all images), each normalised by itself as in training.
-    Order and codes are draws, from this seed: images come sorted by their factors, and a batch of neighbours would not
+    They are those of its inputs when all images are encoded and their codes decoded.
+
+    It takes one pass, in batches of at least `batch_size` (or of all images), each normalized by itself as in training.
+    Order and codes are draws, from this seed: images come sorted by their factors, and a batch of neighbors would not
     look like the batches that the weights were trained on. Images with weights are drawn with replacement, as in
     training. Where the model `generates`, the decoder sees draws of the prior and of its noise inputs instead, which it
     was trained on. A model without such layers is left as it is.

@@ -14,8 +14,10 @@ _AT_ONCE = 1024
 def category_samples(
     model: AutoencoderModule, latent: int | None = None, *, num_draws: int = 10, seed: int = 0
 ) -> Traversal:
-    """Returns a row of images for each category of a discrete latent, by default the first: draws from the prior in
-    which that latent has this category. Draw n has the same other latents in every row.
+    """Returns a row of images for each category of a discrete latent, by default the first.
+
+    The images are draws from the prior in which that latent has this category. Draw n has the same other latents in
+    every row.
     """
     where = places(model, None, 0)
     discrete = [number for number, place in enumerate(where) if place.num_categories]

@@ -6,11 +6,11 @@ from typing import final
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from unbraid import draws
-from unbraid.data.dataset import FactorImages
-from unbraid.distributions.posteriors.categories import with_categories
-from unbraid.distributions.priors.prior import Prior
+from unbraid._internal import draws
+from unbraid.datasets.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule, with_noise_inputs
+from unbraid.models.distributions.posteriors.categories import with_categories
+from unbraid.models.distributions.priors.prior import Prior
 from unbraid.models.trained.decode import likeliest_code
 
 
@@ -41,8 +41,10 @@ class CodedImages:
         return self.model.decode(code)
 
     def code(self, seed: int, number: int = 0) -> Float[Tensor, "row column"]:
-        """Returns a draw from q(z | x) of each image. It is a function of row, seed and the number of the draw, so that
-        it does not depend on the batch that the image comes in.
+        """Returns a draw from q(z | x) of each image.
+
+        It is a function of row, seed and the number of the draw, so that it does not depend on the batch that the image
+        comes in.
         """
         latents = self.model.latents
         stream = "hard elbo" if number == 0 else f"hard elbo {number}"

@@ -18,8 +18,7 @@ def likeliest(codes: Codes, rows: Int64[Tensor, " row"], widths: Sequence[int]) 
 def likeliest_code(
     mean: Float[Tensor, "row latent"], probabilities: Sequence[Float[Tensor, "row _category"]], widths: Sequence[int]
 ) -> Float[Tensor, "row column"]:
-    """Returns the code that stands for each posterior: means of the continuous latents, the likeliest category of each
-    discrete one.
+    """Returns the code of each posterior: means of continuous latents, likeliest categories of discrete ones.
 
     `widths` is how many columns each latent takes, as `Latents.widths` says.
     """
@@ -29,7 +28,8 @@ def likeliest_code(
 
 
 def columns_of(categories: Int64[Tensor, " row"], width: int) -> Int64[Tensor, "row column"]:
-    """Returns a one for the category and zeros for the others. A latent of one column is binary, and has its category
-    there.
+    """Returns a one for the category and zeros for the others.
+
+    A latent of one column is binary, and has its category there.
     """
     return categories[:, None] if width == 1 else one_hot(categories, width)

@@ -5,8 +5,8 @@ from typing import final
 
 import torch
 
-from unbraid import draws
-from unbraid.data.dataset import FactorImages
+from unbraid._internal import draws
+from unbraid.datasets.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.coded_images import CodedImages
 

@@ -8,18 +8,18 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from unbraid import draws
+from unbraid._internal import draws
+from unbraid._internal.precision import Precision, matrix_units
 from unbraid.codes import Codes, Labels, LatentPrior
-from unbraid.data.dataset import FactorImages
-from unbraid.distributions.posteriors.posterior import Posterior
+from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import CodesError
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.precision import Precision, matrix_units
+from unbraid.models.distributions.posteriors.posterior import Posterior
 
 _NUM_DRAWS = 16
 _IMAGES_ON_A_CPU = 1024
 # A GPU takes as many images at once as have so many pixels: enough to keep it busy with one model (16,384 of 64 x 64),
-# and few enough for what a convolution puts out, some eight times as much, to stay at 2 GB. Not a share of the memory
+# and few enough for the outputs of a convolution, some eight times as much, to stay at 2 GB. Not a share of the memory
 # that happens to be free: codes would depend on it.
 _PIXELS_ON_A_GPU = 2**26
 
@@ -27,8 +27,9 @@ _PIXELS_ON_A_GPU = 2**26
 def encode(
     model: AutoencoderModule, images: FactorImages, batch_size: int | None = None, *, precision: Precision = "float32"
 ) -> Codes:
-    """Returns q(z | x) of every image, in the order of the images, streamed in batches. The codes lie where the images
-    lie.
+    """Returns q(z | x) of every image, in the order of the images, streamed in batches.
+
+    The codes lie where the images lie.
 
     Of continuous latents that are not Gaussian the codes hold draws, 16 of each image. They are the same whenever the
     image is encoded. `batch_size` is 1024 on a CPU and larger on a GPU, unless it is given. With the `precision` "tf32"
@@ -45,8 +46,9 @@ def encode_all(
     *,
     precision: Precision = "float32",
 ) -> list[Codes]:
-    """Returns the codes of each model, as `encode` gives them. The images are read, unpacked and moved once for all
-    models.
+    """Returns the codes of each model, as `encode` gives them.
+
+    The images are read, unpacked and moved once for all models.
     """
     found = [_Tables(len(images)) for _ in models]
     with matrix_units(precision):
@@ -75,7 +77,7 @@ def _described(
     numbers = torch.arange(rows.start, rows.stop, device=x.device)
     known = {
         "mean": posterior.mean,
-        "std": posterior.std if posterior.covariance is None else None,
+        "std": posterior.gaussian_std if posterior.covariance is None else None,
         "covariance": posterior.covariance,
         "samples": _draws(posterior, numbers, model.latents.num_noise),
         **{f"probabilities {latent}": table for latent, table in enumerate(posterior.probabilities)},
@@ -127,8 +129,8 @@ def _prior(model: AutoencoderModule) -> LatentPrior | None:
 def _draws(
     posterior: Posterior, rows: Int64[Tensor, " image"], num_noise: int
 ) -> Float[Tensor, "draw image latent"] | None:
-    """Returns draws of the continuous latents, where neither std nor covariance says what they look like."""
-    if posterior.std is not None or posterior.covariance is not None:
+    """Returns draws of the continuous latents, where neither std nor covariance describes them."""
+    if posterior.gaussian_std is not None or posterior.covariance is not None:
         return None
     # Every image has its own address, its row, so that the draws do not depend on the batch it comes in.
     noise = draws.normal(torch.zeros_like(rows), "encode", rows, (_NUM_DRAWS, num_noise)).to(posterior.mean.dtype)

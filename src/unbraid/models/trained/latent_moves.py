@@ -10,8 +10,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from unbraid.codes import Codes
-from unbraid.distributions.posteriors.latents import Latents
 from unbraid.errors import CodesError
+from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.trained.decode import columns_of
 
 
@@ -69,8 +69,9 @@ def places(decoder: Decoder, codes: Codes | None, num_columns: int) -> tuple[Pla
 
 @contextlib.contextmanager
 def decoding(decoder: Decoder, num_columns: int) -> Iterator[Decoder]:
-    """Keeps the decoder in evaluation mode and without gradients within the block. Gives a function that takes codes of
-    any type from anywhere, and returns what the decoder makes of them on the CPU.
+    """Keeps the decoder in evaluation mode and without gradients within the block.
+
+    Gives a function that takes codes of any type from anywhere, and returns what the decoder makes of them on the CPU.
     """
     owner = getattr(decoder, "__self__", decoder)  # a method of a module runs its layers
     modules = list(owner.modules()) if isinstance(owner, nn.Module) else []

@@ -23,8 +23,9 @@ def traverse_matched(
     num_frames: int = NUM_FRAMES,
     min_std: float = 0.05,
 ) -> SideBySide:
-    """Decodes one image again and again with each model while a latent moves, and returns the traversals side by side:
-    in each row the first model's latent, and the latents of the others that are matched with it (`match_latents`).
+    """Decodes one image with each model while a latent moves, and returns the traversals side by side.
+
+    In each row are the first model's latent, and the latents of the others that are matched with it (`match_latents`).
 
     `models` holds decoders and their codes of the same images, by name. `latents` are those of the first model, in the
     order of the rows; without them, all that are not dead (`min_std`). All start from the same `image`, by default the

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.arrays import as_floats
+from unbraid._internal.arrays import as_floats
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
 from unbraid.figures.traversal import Strip, Traversal
@@ -50,8 +50,9 @@ def traverse(
     labels: Words | None = None,
     grid: tuple[int, int] | None = None,
 ) -> Traversal:
-    """Decodes a code again and again while one latent at a time moves from one end of its range to the other, and
-    returns a row of frames for each latent.
+    """Decodes codes in which one latent at a time moves from one end of its range to the other.
+
+    Returns a row of frames for each latent.
 
     `decoder` is a model of unbraid, or any function of torch from codes to images. `code` is one code, or a table of
     them, to start from each; or `Codes`, to start from the image whose code is nearest the mean of all. `images` are
@@ -96,13 +97,13 @@ def traverse(
 
 
 def typical_image(codes: Codes) -> int:
-    """Returns the image whose mean code is nearest the mean of all, each latent in units of its own spread."""
+    """Returns the image whose mean code is nearest the mean of all, each latent in units of its spread."""
     mean = codes.mean.double()
-    centred = mean - mean.mean(dim=0)
-    # The posterior's own std keeps an unused latent, whose means hardly differ, from having a say.
-    spread = centred.square().mean(dim=0) + (0 if codes.std is None else codes.std.double().square().mean(dim=0))
+    centered = mean - mean.mean(dim=0)
+    # The std of the posterior keeps unused latents, whose means differ little, from counting.
+    spread = centered.square().mean(dim=0) + (0 if codes.std is None else codes.std.double().square().mean(dim=0))
     # A latent that never differs at all is as near everywhere.
-    return int((centred.square() / spread.where(spread > 0, 1.0)).sum(dim=1).argmin())
+    return int((centered.square() / spread.where(spread > 0, 1.0)).sum(dim=1).argmin())
 
 
 def _start(

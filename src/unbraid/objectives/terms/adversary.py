@@ -1,4 +1,4 @@
-"""What two players of an adversarial game minimise. A logit says how likely what the critic sees is to be real."""
+"""Adversarial losses. A logit is that of the probability that the input of the critic is real."""
 
 from collections.abc import Callable
 
@@ -11,21 +11,23 @@ from torch.nn.functional import softplus
 def judged(
     critic: Callable[[Tensor], Tensor], first: Float[Tensor, "batch ..."], second: Float[Tensor, "batch ..."]
 ) -> tuple[Float[Tensor, "batch logit"], Float[Tensor, "batch logit"]]:
-    """Returns what the critic makes of two batches."""
+    """Returns the logits of two batches."""
     # In one go: its weights, many more than the model's, are read once, and so is their gradient written.
     of_first, of_second = critic(torch.cat([first, second])).chunk(2)
     return of_first, of_second
 
 
 def critic_loss(real: Float[Tensor, "batch 1"], fake: Float[Tensor, "batch 1"]) -> Float[Tensor, ""]:
-    """Returns -log D(real) - log(1 - D(fake)), averaged over each, in nats; 2 log 2 is guessing. Goodfellow et al.,
-    arXiv:1406.2661v1, eq. 1.
+    """Returns -log D(real) - log(1 - D(fake)), averaged over each, in nats; 2 log 2 is chance.
+
+    Goodfellow et al., arXiv:1406.2661v1, eq. 1.
     """
     return softplus(-real).mean() + softplus(fake).mean()
 
 
 def generator_loss(fake: Float[Tensor, "batch 1"]) -> Float[Tensor, ""]:
-    """Returns -log D(fake), in nats: the form whose gradient does not fade while the critic wins. Goodfellow et al.,
-    arXiv:1406.2661v1, section 3.
+    """Returns -log D(fake), in nats: the form whose gradient does not fade while the critic wins.
+
+    Goodfellow et al., arXiv:1406.2661v1, section 3.
     """
     return softplus(-fake).mean()

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.distributions.posteriors.posterior import Posterior
+from unbraid.models.distributions.posteriors.posterior import Posterior
 
 
 @final
@@ -31,8 +31,9 @@ def moments_of_means(posterior: Posterior) -> Moments:
 
 
 def moments_of_codes(posterior: Posterior) -> Moments:
-    """Returns the moments of the codes, so that their covariance is Cov_x(mean(x)) + E_x[Cov(z|x)]: that of q(z), by
-    the law of total covariance.
+    """Returns the moments of the codes.
+
+    Their covariance is Cov_x(mean(x)) + E_x[Cov(z|x)]: that of q(z), by the law of total covariance.
     """
     of_means = moments_of_means(posterior)
     return Moments(of_means.first, of_means.second + expected_covariance(posterior))
@@ -40,14 +41,14 @@ def moments_of_codes(posterior: Posterior) -> Moments:
 
 def covariance_of_means(posterior: Posterior) -> Float[Tensor, "latent latent"]:
     """Returns Cov_x(mean(x)) over the batch, ddof 0."""
-    # Centred first: E[m m'] - E[m] E[m]' cancels in float32 where means are far from zero.
-    centred = posterior.mean - posterior.mean.mean(dim=0)
-    return centred.T @ centred / len(centred)
+    # Centered first: E[m m'] - E[m] E[m]' cancels in float32 where means are far from zero.
+    centered = posterior.mean - posterior.mean.mean(dim=0)
+    return centered.T @ centered / len(centered)
 
 
 def expected_covariance(posterior: Posterior) -> Float[Tensor, "latent latent"]:
     """Returns E_x[Cov(z|x)] over the batch: a diagonal matrix, unless the latents of an image are correlated."""
     if posterior.covariance is not None:
         return posterior.covariance.mean(dim=0)
-    assert posterior.std is not None
-    return torch.diag(posterior.std.square().mean(dim=0))
+    assert posterior.gaussian_std is not None
+    return torch.diag(posterior.gaussian_std.square().mean(dim=0))

@@ -17,8 +17,9 @@ def squared_mmd(
     bandwidth: Bandwidth = "dimension",
     statistic: Statistic = "biased",
 ) -> Float[Tensor, ""]:
-    """Returns mean k(a, a') + mean k(b, b') - 2 mean k(a, b). Gretton et al., JMLR 13 (2012), eq. 5 ("biased") and eq.
-    3 ("unbiased").
+    """Returns mean k(a, a') + mean k(b, b') - 2 mean k(a, b).
+
+    Gretton et al., JMLR 13 (2012), eq. 5 ("biased") and eq. 3 ("unbiased").
 
     "biased" counts each code with itself too: it is never negative, and 0 for two equal sets. "unbiased" leaves those
     out: where both sets are from one distribution its mean is 0, so it is often negative. It has no unit.
@@ -32,8 +33,9 @@ def squared_mmd(
 def similarity(
     a: Float[Tensor, "sample column"], b: Float[Tensor, "other_sample column"], kernel: Kernel, bandwidth: Bandwidth
 ) -> Float[Tensor, "sample other_sample"]:
-    """Returns k(a, b) of every pair: exp(-|a - b|^2 / s) for "rbf", c / (c + |a - b|^2) with c = 2 d for "imq", where d
-    is the number of columns.
+    """Returns the kernel k(a, b) of every pair.
+
+    It is exp(-|a - b|^2 / s) for "rbf", c / (c + |a - b|^2) with c = 2 d for "imq", where d is the number of columns.
 
     s is 2 h^2: d for the bandwidth "dimension", under which two draws from a standard normal have |a - b|^2 = 2 s on
     average; d^2 for "zhao", as in the code of Zhao et al., arXiv:1706.02262v3.

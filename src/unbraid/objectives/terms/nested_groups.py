@@ -8,8 +8,7 @@ Cut = tuple[Group, ...]
 
 
 def cuts(groups: Sequence[Group]) -> list[Cut]:
-    """Returns the groups level by level: those that lie in no other, then what these are made of, and so on, until
-    there is nothing but single latents. That last level is left out.
+    """Returns the groups level by level, from the outermost down to single latents, which are left out.
 
     >>> cuts(((0, 1, 2, 3), (0, 1), (4, 5)))
     [((0, 1, 2, 3), (4, 5)), ((0, 1), (2,), (3,), (4,), (5,))]

@@ -1,4 +1,4 @@
-"""What every autoencoder logs, whatever it minimises."""
+"""Parts of the loss that every autoencoder logs."""
 
 from dataclasses import replace
 
@@ -21,11 +21,12 @@ def as_logged(step: Step) -> Step:
 
 
 def elbo_parts(step: Step, logged: Decomposition | None, *, grouped: bool = False) -> dict[str, Float[Tensor, ""]]:
-    """Returns distortion and rate, and the parts of the rate, for the log; nats per image. Without `logged`, for a step
-    that is not logged, it returns the distortion alone.
+    """Returns distortion and rate, and the parts of the rate, for the log; nats per image.
+
+    Without `logged`, for a step that is not logged, it returns the distortion alone.
 
     Distortion plus rate is minus the ELBO, except where the decoder sees a discrete latent relaxed and the rate counts
-    its category. Only where latents are `grouped` is there a correlation within groups to tell of.
+    its category. A correlation within groups is logged only where latents are `grouped`.
     """
     distortion = -step.log_likelihood.mean()
     if logged is None:

@@ -10,8 +10,9 @@ from torch import Tensor
 def permuted_codes(
     z: Float[Tensor, "batch column"], noise: Float[Tensor, "batch latent"], widths: Sequence[int] = ()
 ) -> Float[Tensor, "batch column"]:
-    """Returns each latent of the batch in a random order of its own: the order of its noise. Kim & Mnih,
-    arXiv:1802.05983v3, algorithm 1.
+    """Returns each latent of the batch in a separate random order: the order of its noise.
+
+    Kim & Mnih, arXiv:1802.05983v3, algorithm 1.
 
     The result is a draw from prod_j q(z_j), as far as the batch is one from q(z). `widths` are the numbers of columns
     of each latent, which move together: a category is not torn apart. Without them, each latent has one.

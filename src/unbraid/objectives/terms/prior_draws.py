@@ -1,4 +1,4 @@
-"""What an objective that feeds on draws from the prior asks of it."""
+"""The check of objectives that read draws from the prior."""
 
 import torch
 
@@ -8,7 +8,7 @@ from unbraid.objectives.objective import Objective
 
 
 def check_fixed_prior(objective: Objective, model: Autoencoder) -> None:
-    """Refuses a prior that is learned: no part of this loss would teach it."""
+    """Refuses a learned prior: no part of the loss has a gradient for it."""
     with torch.device("meta"):
         prior = model.latents.make_prior()
     if any(True for _ in prior.parameters()):

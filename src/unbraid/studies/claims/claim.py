@@ -1,129 +1,80 @@
-"""What a claim is: a sentence, the test that decides it, and what came out."""
+"""Claim: a sentence, a quantity, and the region in which the quantity lies if the sentence is true."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, final
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import final
 
+from unbraid._internal.names import suggestion
+from unbraid.config import Config
 from unbraid.errors import SpecError
-from unbraid.names import suggestion
-from unbraid.recipes import Recipe
-from unbraid.studies.statistics import holm
-from unbraid.studies.statistics.samples import StatisticsError
-from unbraid.studies.study_scores import StudyScores, metric_and_part
-
-Verdict = Literal["reproduced", "in part", "not reproduced", "undecided"]
-"""What scores say of a claim, or the claims of an item together."""
+from unbraid.metrics.scoring import Scoring
+from unbraid.studies.claims.quantities import computed
+from unbraid.studies.claims.quantity import MIN_SEEDS, Quantity
+from unbraid.studies.statistics import Measurement
+from unbraid.studies.study_scores import metric_and_part
 
 
 @final
 @dataclass(frozen=True)
-class Decision:
-    """What came of a claim: the verdict, the reason in a sentence, and the numbers behind it by name. `p_value` is that
-    of its one test, where it has one, and `opposite` that of the test of the opposite: both are adjusted for being one
-    of many.
-    """
+class Claim(Config):
+    """A sentence that scores may support or contradict: its quantity lies above a border, below one, or between two.
 
-    verdict: Verdict
-    reason: str
-    numbers: Mapping[str, float] = field(default_factory=dict)
-    p_value: float | None = None
-    opposite: float | None = None
-
-
-@dataclass(frozen=True)
-class Claim(Recipe, ABC):
-    """A sentence about settings that scores may confirm or refute, and the test by which they do.
-
-    A claim that turns out false is a result and no error. A metric may name a part or a factor of a score, as in
-    "rmig:scale". A kind of claim of one's own says in `subjects` which settings and metrics it reads, and decides in
-    `test`. A control is a claim of one's own beside those that are examined: it is decided and shown, and does not
-    count in the verdict of them all.
+    A claim that turns out false is a result and no error. `central` claims decide the verdict of an item or a study.
+    `scoring` is another scoring of the study than its first, by whose scores the claim is judged.
     """
 
     sentence: str
-    is_control: bool = field(default=False, kw_only=True)
+    quantity: Quantity
+    _: KW_ONLY
+    above: float | None = None
+    below: float | None = None
+    between: tuple[float, ...] | None = None
+    central: bool = False
+    scoring: Scoring | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = {name: value for name in ("above", "below", "between") if (value := getattr(self, name)) is not None}
+        low, high = self.region
+        is_range = low < high or (low == high and isinstance(self.quantity, computed))
+        if len(given) != 1 or not is_range or (self.between is not None and len(self.between) != 2):
+            raise SpecError(
+                f"Claim {self.sentence!r}: the region is {given or 'missing'}; expected above=, below=, or between= "
+                "with two borders in order, such as above=0."
+            )
 
     @property
-    def told(self) -> str:
-        """Returns the sentence as tables show it: that of a control says that it is one."""
-        return f"Control: {self.sentence}" if self.is_control else self.sentence
+    def region(self) -> tuple[float, float]:
+        """The borders of the region; one of them is infinite unless it is `between`."""
+        if self.between:
+            return self.between[0], self.between[-1]
+        return -math.inf if self.above is None else self.above, math.inf if self.below is None else self.below
 
-    @abstractmethod
-    def subjects(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Returns the labels of the settings and the names of the metrics that the claim is about."""
+    def p_values(self, measured: Measurement) -> tuple[float, float]:
+        """Returns the p-value of "the claim is false", and that of "the claim is true"."""
+        low, high = self.region
+        if self.between is None:
+            alone = measured.test(low) if math.isinf(high) else measured.test(high)[::-1]
+        else:
+            (above_low, below_low), (above_high, below_high) = measured.test(low), measured.test(high)
+            alone = max(above_low, below_high), 2 * min(below_low, above_high)
+        return min(1.0, self.quantity.num_choices * alone[0]), min(1.0, self.quantity.num_choices * alone[1])
 
-    @abstractmethod
-    def test(self, scores: StudyScores) -> Decision:
-        """Returns what the scores say of the claim."""
-
-    @final
-    def decide(self, scores: StudyScores) -> Decision:
-        """Returns what the scores say of the claim; "undecided" if there are too few of them."""
-        settings, metrics = self.subjects()
-        scores.check(settings, metrics)
-        lacking = [
-            f"{label} has no {metric}" for label in settings for metric in metrics if not scores.values(label, metric)
-        ]
-        if lacking:
-            return Decision("undecided", f"Scores are missing: {'; '.join(lacking)}.")
-        try:
-            return self.test(scores)
-        except StatisticsError as error:
-            return Decision("undecided", str(error))
+    def smallest_p(self, num_seeds: Mapping[str, int]) -> float:
+        """Returns the smallest p-value by which so many seeds by setting can support the claim."""
+        (low, high), sizes = self.region, self.quantity.sizes(num_seeds)
+        if min(sizes, default=MIN_SEEDS) < MIN_SEEDS:
+            return 1.0
+        above = 0.0 if math.isinf(low) else self.quantity.smallest_p(sizes, low)[0]
+        below = 0.0 if math.isinf(high) else self.quantity.smallest_p(sizes, high)[1]
+        return min(1.0, self.quantity.num_choices * max(above, below))
 
     def check(self, labels: Collection[str], metrics: Collection[str]) -> None:
         """Raises if the claim is about a setting or a metric that its study does not have."""
-        about, measured_by = self.subjects()
-        for label in about:
+        for label in self.quantity.settings_used:
             if label not in labels:
                 raise SpecError(f"A claim is about the setting {label!r}. {suggestion(label, labels)}")
-        for metric in measured_by:
-            if metric_and_part(metric, metrics)[0] not in metrics:
-                raise SpecError(f"A claim is about the metric {metric!r}. {suggestion(metric, metrics)}")
-
-
-def decide_all(claims: Sequence[Claim], scores: StudyScores) -> list[Decision]:
-    """Returns what the scores say of each claim. The tests that reproduce claims are adjusted for being many (Holm),
-    and so are those of their opposites, which refute them: a claim of which neither is then significant is undecided.
-    Controls are adjusted among themselves.
-    """
-    decisions = [claim.decide(scores) for claim in claims]
-    for is_control in (False, True):
-        _adjust(decisions, claims, is_control)
-    return decisions
-
-
-def _adjust(decisions: list[Decision], claims: Sequence[Claim], is_control: bool) -> None:
-    """Adjusts the decisions of all claims, or of all controls, for being many."""
-    places = [place for place, claim in enumerate(claims) if claim.is_control == is_control]
-    among_all = _adjusted({place: decisions[place].p_value for place in places})
-    opposites = _adjusted({place: decisions[place].opposite for place in places})
-    for place, p_value in among_all.items():
-        decision, level = decisions[place], getattr(claims[place], "level", 0.05)
-        is_refuted = decision.verdict == "not reproduced"
-        by_opposite = is_refuted and place in opposites
-        alone, adjusted = (decision.opposite, opposites[place]) if by_opposite else (decision.p_value, p_value)
-        which = "the opposite has p" if by_opposite else "p"
-        num_tests = len(opposites if by_opposite else among_all)
-        note = f" Among {num_tests} tests, {which} = {adjusted:.2g} (Holm)." if adjusted != alone else ""
-        is_lost = adjusted > level and (by_opposite or not is_refuted)
-        decisions[place] = replace(
-            decision,
-            verdict="undecided" if is_lost else decision.verdict,
-            reason=decision.reason + note,
-            numbers={**decision.numbers, "p among all": p_value},
-        )
-
-
-def _adjusted(p_values: Mapping[int, float | None]) -> dict[int, float]:
-    """Returns the p-values that are known, adjusted for their number."""
-    given = {place: p_value for place, p_value in p_values.items() if p_value is not None}
-    return dict(zip(given, holm(list(given.values())), strict=True))
-
-
-def judged(p_value: float, opposite: float, level: float) -> Verdict:
-    """Returns the verdict of a one-sided test and of the test of the opposite."""
-    if p_value <= level:
-        return "reproduced"
-    return "not reproduced" if opposite <= level else "undecided"
+        for name in self.quantity.metrics_used:
+            if metric_and_part(name, metrics)[0] not in metrics:
+                raise SpecError(f"A claim is about the metric {name!r}. {suggestion(name, metrics)}")

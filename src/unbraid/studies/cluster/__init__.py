@@ -1,1 +1,1 @@
-"""Fleets of a study as pieces of work for many processes: of this machine, or of a Ray cluster."""
+"""Fleets of a study on many workers: processes of this machine, or a Ray cluster."""

@@ -1,99 +1,107 @@
-"""The driver of a study on many workers: it hands out fleets, takes what comes back, and hands out again what is lost.
+"""The driver of a study on many workers: it submits fleets, takes their results, and resubmits what is lost.
 
-It knows no Ray: workers are what answers to `Workers`, so that a simulation of 64 nodes that die drives the very same
-code.
+Workers are anything with the methods of `Workers`: processes of this machine, a Ray cluster, or a simulation of 64
+nodes that die.
 """
 
-import heapq
 import itertools
-import json
 import logging
+import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol, final
+from pathlib import Path
+from typing import NamedTuple, Protocol, final
 
-from unbraid.errors import RunError
-from unbraid.events import Event, tell
+import torch
+
+from unbraid._internal.device import resolve_device
+from unbraid._internal.progress import Event, emit
+from unbraid._internal.worker import Json
+from unbraid._internal.worker_pool import Ended, WorkerPool
+from unbraid.errors import RunError, SpecError
 
 log = logging.getLogger(__name__)
 
-How = Literal["answered", "lost", "out of memory", "raised"]
 
+class Workers(Protocol):
+    """The methods of `WorkerPool`. An order starts when there is room, if possible on none of the nodes to avoid."""
 
-class LostError(Exception):
-    """Says that what a worker made is gone, with its node."""
+    def submit(self, ticket: Hashable, order: Json, avoid: Collection[str]) -> None: ...
+    def wait(self, seconds: float) -> Iterable[Ended]: ...
+    def cancel(self, ticket: Hashable) -> None: ...
+    def seconds_silent(self) -> Mapping[Hashable, float]: ...
+    def close(self) -> None: ...
 
 
 @final
-class Ended(NamedTuple):
-    """How a piece of work ended: with an answer, by a node or process that died, by memory that ran out, or by an error
-    of the code itself. `text` is the answer or the reason; `node` is where it was, if known.
-    """
+class StartedWorkers(NamedTuple):
+    """Workers, the kind of device of each, and a token by which they check whether they share the study's folder."""
 
-    ticket: int
-    how: How
-    text: str
-    parcels: Iterable[bytes] = ()
-    node: str = ""
+    workers: Workers
+    device: str
+    token: Sequence[str] = ()
 
 
-class Workers(Protocol):
-    """What does the work: processes of this machine, nodes of a cluster, or a simulation of them."""
+def start_processes(count: int, device: str, threads: int) -> StartedWorkers:
+    """Starts processes of this machine, each with a GPU of its own, or with so many threads of the CPU."""
+    kind = resolve_device(device).type
+    environments = [{"OMP_NUM_THREADS": str(threads)} for _ in range(count)]
+    if kind == "cuda":
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+        gpus = visible.split(",") if visible else [str(place) for place in range(torch.cuda.device_count())]
+        for place, environment in enumerate(environments):
+            environment["CUDA_VISIBLE_DEVICES"] = gpus[place % len(gpus)]
+    task = "unbraid.studies.cluster.fleet_task:train_fleet"
+    return StartedWorkers(WorkerPool(task, environments, grace=_SECONDS_TO_STOP), kind)
 
-    def submit(self, ticket: int, order: str, num_parcels: int, avoid: Collection[str]) -> None:
-        """Takes an order; it is begun when there is room, if possible on none of the nodes to avoid."""
 
-    def wait(self, seconds: float) -> Iterable[Ended]:
-        """Returns what has ended, as soon as anything has, or nothing after so many seconds."""
-
-    def cancel(self, ticket: int) -> None:
-        """Ends a piece of work, of which nothing is heard any more."""
-
-    def signs(self) -> Mapping[int, float]:
-        """Returns, for each ticket that is begun, how many seconds ago it last gave a sign of life."""
+def start_nodes(folder: Path, address: str | None, threads: int, device: str, *, autoscaling: bool) -> StartedWorkers:
+    """Connects to a Ray cluster."""
+    try:
+        from unbraid.studies.cluster.ray_workers import RayWorkers
+    except ImportError as error:
+        raise SpecError(
+            f"Ray is not installed ({error}). Install it with `pip install 'unbraid[ray]'` here and on every node, or "
+            "run the study on this machine, without --on ray."
+        ) from None
+    nodes = RayWorkers(folder, address, threads, device, autoscaling=autoscaling)
+    return StartedWorkers(nodes, nodes.device, nodes.token)
 
 
 @final
 @dataclass(frozen=True)
 class Patience:
-    """How long and how often the driver waits. A fleet that was lost `losses` times is given up; one that has been
-    silent for `silence` seconds is lost; one whose runs another process holds is asked for again every `in_use`
-    seconds, `times_in_use` times.
+    """How often a fleet may be lost (`losses`), and after how many seconds of silence it counts as lost (`silence`).
+    These are checked every `tick` seconds.
     """
 
     losses: int = 10
     silence: float = 900.0
-    in_use: float = 5.0
-    times_in_use: int = 120
     tick: float = 1.0
 
 
 _DEFAULT = Patience()
+_SECONDS_TO_STOP = 60.0  # for a process to end its step and to write a checkpoint
 
 
 @final
 @dataclass
 class FleetTask:
-    """A fleet that is to be trained: its order, which says how many models are trained side by side, and its story."""
+    """A fleet to train: its order, which has the number of models trained side by side, and how often it was lost."""
 
     key: str
-    order: dict[str, Any]
+    order: Json
     losses: int = 0
-    times_in_use: int = 0
     avoid: list[str] = field(default_factory=list)
 
-    @property
-    def num_runs(self) -> int:
-        return len(self.order["runs"])
 
-
-Take = Callable[[FleetTask, Mapping[str, Any], Iterable[bytes]], None]
+Take = Callable[[FleetTask, Mapping[str, object], Iterable[bytes]], None]
 
 
 @final
 class Driver:
-    """Drives fleets to their ends. `take` is given each answer once."""
+    """Brings every fleet to its end. `take` is called once with each answer."""
 
     def __init__(
         self,
@@ -105,100 +113,78 @@ class Driver:
     ) -> None:
         self._workers, self._take, self._patience, self._clock, self._name = workers, take, patience, clock, name
         self._tickets = itertools.count()
-        self._under_way: dict[int, FleetTask] = {}
-        self._later: list[tuple[float, int, FleetTask]] = []
+        self._under_way: dict[Hashable, FleetTask] = {}
         self._heard_at = clock()
         self.failures: dict[str, str] = {}
 
     def run(self, tasks: Iterable[FleetTask]) -> None:
-        """Hands out all fleets at once, and returns when each is taken or has failed."""
+        """Submits all fleets at once, and returns when each is taken or has failed."""
         for task in tasks:
             self._submit(task)
         total = len(self._under_way)
-        while self._under_way or self._later:
+        while self._under_way:
             for ended in self._workers.wait(self._patience.tick):
                 self._heard_at = self._clock()
-                if ended.ticket in self._under_way:  # else it was taken for lost, and has been handed out again
+                if ended.ticket in self._under_way:  # otherwise it was taken for lost and submitted again
                     self._end(self._under_way.pop(ended.ticket), ended)
-            self._submit_later_ones()
             self._watch()
-            tell(Event(self._name, total - len(self._under_way) - len(self._later), total, "fleets"))
-
-    def cancel(self) -> None:
-        """Ends all that is under way."""
-        for ticket in self._under_way:
-            self._workers.cancel(ticket)
-        self._under_way.clear()
+            emit(Event(self._name, total - len(self._under_way), total, "fleets"))
 
     def _submit(self, task: FleetTask) -> None:
         ticket = next(self._tickets)
         self._under_way[ticket] = task
-        self._workers.submit(ticket, json.dumps(task.order), task.num_runs, tuple(task.avoid))
-
-    def _submit_later_ones(self) -> None:
-        while self._later and self._later[0][0] <= self._clock():
-            self._submit(heapq.heappop(self._later)[2])
+        self._workers.submit(ticket, dict(task.order), tuple(task.avoid))
 
     def _end(self, task: FleetTask, ended: Ended) -> None:
         match ended.how:
             case "answered":
-                self._answered(task, json.loads(ended.text), ended)
+                self._answered(task, ended)
             case "lost":
-                self._lost(task, ended.text, ended.node)
+                self._lost(task, ended.reason, ended.node)
             case "out of memory":
                 self._halve(task, ended)
             case "raised":
-                self.failures[task.key] = ended.text
+                self.failures[task.key] = ended.reason
 
-    def _answered(self, task: FleetTask, answer: Mapping[str, Any], ended: Ended) -> None:
+    def _answered(self, task: FleetTask, ended: Ended) -> None:
+        answer = ended.answer
         if "refused" in answer:
             self.failures[task.key] = answer["refused"]
         elif "stopped" in answer:
             self._lost(task, answer["stopped"], ended.node)
-        elif "in_use" in answer:
-            self._in_use(task, answer["in_use"])
         else:
             try:
                 self._take(task, answer, ended.parcels)
-            except (LostError, RunError) as error:
+            except RunError as error:
                 self._lost(task, str(error), ended.node)
 
-    def _in_use(self, task: FleetTask, reason: str) -> None:
-        task.times_in_use += 1
-        if task.times_in_use > self._patience.times_in_use:
-            self.failures[task.key] = reason
-            return
-        heapq.heappush(self._later, (self._clock() + self._patience.in_use, next(self._tickets), task))
-
     def _lost(self, task: FleetTask, reason: str, node: str = "") -> None:
-        """Hands a fleet out again, elsewhere if possible, unless it was lost too often."""
+        """Submits a fleet again, elsewhere if possible, unless it was lost too often."""
         task.losses += 1
         if node and node not in task.avoid:
             task.avoid.append(node)
         if task.losses > self._patience.losses:
             self.failures[task.key] = f"it was lost {task.losses} times, the last time because {reason}"
             return
-        log.warning("A fleet of %d (%s) was lost and is begun again: %s", task.num_runs, task.key, reason)
+        log.warning("A fleet of %d (%s) was lost and is started again: %s", len(task.order["runs"]), task.key, reason)
         self._submit(task)
 
     def _halve(self, task: FleetTask, ended: Ended) -> None:
-        """Hands a fleet out again in halves: another try of the same size would end the same way, for ever."""
+        """Submits a fleet again in halves: another attempt with the same size would end the same way."""
         size = task.order["side_by_side"]
         if size == 1:
-            self._lost(task, f"memory ran out for one model alone ({ended.text})", ended.node)
+            self._lost(task, f"memory ran out for one model alone ({ended.reason})", ended.node)
             return
-        task.order["side_by_side"] = (size + 1) // 2
-        log.warning(
-            "Memory ran out for %d models side by side (%s). Going on with %d.", size, task.key, (size + 1) // 2
-        )
+        task.order["side_by_side"] = half = (size + 1) // 2
+        log.warning("Memory ran out for %d models side by side (%s). Continuing with %d.", size, task.key, half)
         self._submit(task)
 
     def _watch(self) -> None:
-        """Takes for lost what is silent: a fleet that was begun, or all that were not, if nothing at all is heard."""
-        signs = self._workers.signs()
-        if signs:
-            self._heard_at = max(self._heard_at, self._clock() - min(signs.values()))
-        silent = [ticket for ticket, ago in signs.items() if ago > self._patience.silence]
+        """Takes silent fleets for lost: those under way, and all others too if no worker signals anything."""
+        silent_for = self._workers.seconds_silent()
+        if silent_for:
+            self._heard_at = max(self._heard_at, self._clock() - min(silent_for.values()))
+        silent = [ticket for ticket, seconds in silent_for.items() if seconds > self._patience.silence]
         if self._clock() - self._heard_at > self._patience.silence:
             silent = list(self._under_way)
             self._heard_at = self._clock()
@@ -206,4 +192,4 @@ class Driver:
             if ticket in self._under_way:
                 task = self._under_way.pop(ticket)
                 self._workers.cancel(ticket)
-                self._lost(task, f"nothing was heard of it for {self._patience.silence:g} s")
+                self._lost(task, f"it signaled no progress for {self._patience.silence:g} s")

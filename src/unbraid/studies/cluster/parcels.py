@@ -1,4 +1,4 @@
-"""Runs that come home as bytes: packed with their checksums, checked, and put in place all of a fleet or none."""
+"""Runs of other machines as bytes with checksums. The runs of a fleet are put in place together, or none of them."""
 
 import hashlib
 import json
@@ -6,53 +6,42 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from unbraid import files
+from unbraid._internal import files
 from unbraid.errors import RunError
-from unbraid.runs.run_writer import move_aside
 from unbraid.studies.index import STUDIES
+from unbraid.training.runs.run_writer import archive_folder
 
 _ARRIVING = "arriving"
 _COMPLETE = "complete"
 _ENDS = ("finished.json", "failed.json")
-_WIDTH = 8
+_CHECKSUM = 32  # bytes
 
 
 def packed(folder: Path) -> bytes:
-    """Returns the files of a run as one parcel: a list of names, sizes and checksums, and then what is in them."""
+    """Returns the files of a run as one parcel: a checksum, the names and sizes, and the contents."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
     contents = [files.read_bytes(path) for path in paths]
-    listed = [
-        [path.relative_to(folder).as_posix(), len(content), hashlib.sha256(content).hexdigest()]
-        for path, content in zip(paths, contents, strict=True)
-    ]
-    head = json.dumps({"run": folder.name, "files": listed}).encode()
-    return b"".join([len(head).to_bytes(_WIDTH, "big"), head, *contents])
+    names = [path.relative_to(folder).as_posix() for path in paths]
+    head = {"run": folder.name, "files": list(zip(names, map(len, contents), strict=True))}
+    body = b"".join([json.dumps(head).encode(), b"\n", *contents])
+    return hashlib.sha256(body).digest() + body
 
 
 def unpack(parcel: bytes, parent: Path) -> str:
-    """Writes the run of a parcel under the folder and returns its name. A parcel that is not what was packed raises a
-    RunError.
-    """
-    try:
-        size = int.from_bytes(parcel[:_WIDTH], "big")
-        head = json.loads(parcel[_WIDTH : _WIDTH + size])
-        name, listed = str(head["run"]), [(str(path), int(count), str(told)) for path, count, told in head["files"]]
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunError(f"A parcel of a run cannot be read ({error}); the run is trained again.") from None
-    place = _WIDTH + size
-    for path, count, told in listed:
-        content = parcel[place : place + count]
-        place += count
-        if hashlib.sha256(content).hexdigest() != told:
-            raise RunError(f"{path} of {name} came home with another SHA-256 than it left with; it is trained again.")
-        files.write_bytes(_inside(parent, name, path), content)
-    if place != len(parcel):
-        raise RunError(f"The parcel of {name} has {len(parcel)} bytes; expected {place}. It is trained again.")
-    return name
+    """Writes the run of a parcel under the folder and returns its name. Raises a RunError if the parcel is damaged."""
+    checksum, body = parcel[:_CHECKSUM], parcel[_CHECKSUM:]
+    if hashlib.sha256(body).digest() != checksum:
+        raise RunError("A run was damaged on its way (its SHA-256 does not match). It is trained again.")
+    start = body.index(b"\n") + 1
+    head = json.loads(body[:start])
+    for path, size in head["files"]:
+        files.write_bytes(_inside(parent, head["run"], path), body[start : start + size])
+        start += size
+    return str(head["run"])
 
 
 def receive(parcels: Iterable[bytes], folder: Path, fleet: str) -> None:
-    """Puts the runs of a fleet in place. They are written beside first, and moved once all are there and right."""
+    """Puts the runs of a fleet in place: all are written beside their places and checked before the first is moved."""
     place = folder / STUDIES / _ARRIVING / fleet
     shutil.rmtree(place, ignore_errors=True)
     for parcel in parcels:
@@ -62,7 +51,7 @@ def receive(parcels: Iterable[bytes], folder: Path, fleet: str) -> None:
 
 
 def settle_arrivals(folder: Path) -> None:
-    """Puts in place what had come home when a process died, and removes what had come in part."""
+    """Puts in place what had arrived when a process died, and removes what had arrived in part."""
     arriving = folder / STUDIES / _ARRIVING
     for place in sorted(arriving.iterdir()) if arriving.is_dir() else []:
         if (place / _COMPLETE).exists():
@@ -77,13 +66,13 @@ def _settle(place: Path, folder: Path) -> None:
         if any((target / end).exists() for end in _ENDS):
             continue  # it is there already
         if target.exists():
-            move_aside(target)
+            archive_folder(target)
         run.rename(target)
     shutil.rmtree(place)
 
 
 def _inside(parent: Path, name: str, path: str) -> Path:
-    """Returns where a file of a parcel goes. A name that would leave the folder is refused."""
+    """Returns the place of a file of a parcel. A name that would leave the folder is refused."""
     parts = PurePosixPath(name, path).parts
     if PurePosixPath(path).is_absolute() or ".." in parts or len(PurePosixPath(name).parts) != 1:
         raise RunError(f"A parcel of a run names {name}/{path}, which is outside of its folder. It is not unpacked.")

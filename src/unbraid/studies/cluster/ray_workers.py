@@ -1,69 +1,80 @@
 """Workers that are nodes of a Ray cluster: one task of Ray Core is one fleet. No other file imports ray.
 
-What goes through Ray are JSON texts and bytes. Ray wraps them in pickle, which is why a cluster has to be trusted
-(docs/cluster.md). Retries are the driver's: Ray's own count no exceptions, know no halves, and choose the same node.
+JSON texts and bytes are sent through Ray, which wraps them in pickle: therefore a cluster has to be trusted
+(docs/cluster.md). The driver retries, not Ray: Ray's own count has no exceptions and no halves, and chooses the same
+node.
 """
 
 import contextlib
+import json
 import logging
 import os
+import secrets
 import signal
+import sys
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, final
 
 import ray
 from ray import exceptions
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from unbraid.errors import TrainingError
-from unbraid.studies.cluster.driver import Ended, LostError
-from unbraid.studies.cluster.token import Token
-from unbraid.studies.cluster.work import carry_out
+import unbraid
+from unbraid._internal import files
+from unbraid._internal.worker import Json
+from unbraid._internal.worker_pool import Ended
+from unbraid.errors import RunError, TrainingError
+from unbraid.studies.cluster.fleet_task import can_read, carry_out
+from unbraid.studies.index import STUDIES
+
+log = logging.getLogger(__name__)
 
 _NODE_ID = "ray.io/node-id"
 _SECONDS_FOR_A_NODE = 60.0
 
 
 class _Pulse:
-    """An actor that hears from tasks that they live, and where."""
+    """An actor to which tasks signal progress and their node."""
 
     def __init__(self) -> None:
-        self._heard: dict[int, tuple[str, float]] = {}
+        self._heard: dict[Hashable, tuple[str, float]] = {}
 
-    def beat(self, ticket: int, node: str) -> None:
+    def beat(self, ticket: Hashable, node: str) -> None:
         self._heard[ticket] = node, time.monotonic()
 
-    def heard(self) -> dict[int, tuple[str, float]]:
-        """Returns for each ticket its node, and how many seconds ago it was heard."""
+    def heard(self) -> dict[Hashable, tuple[str, float]]:
+        """Returns for each ticket its node, and how many seconds ago it signaled progress."""
         now = time.monotonic()
         return {ticket: (node, now - at) for ticket, (node, at) in self._heard.items()}
 
-    def forget(self, ticket: int) -> None:
-        self._heard.pop(ticket, None)
 
-
-def _carry_out(ticket: int, order: str, num_parcels: int, pulse: Any) -> Iterator[str | bytes]:
-    """Does a piece of work on a node: yields the answer, and as many parcels as were promised, empty if need be."""
+def _carry_out(ticket: Hashable, order: str, num_parcels: int, paths: Sequence[str], pulse: Any) -> Iterator[Any]:
+    """Carries out an order on a node. Yields the answer, and as many parcels as were promised, empty if need be."""
+    sys.path.extend(path for path in paths if path not in sys.path)  # last: for classes of the user's packages
     node = ray.get_runtime_context().get_node_id()
-    made = carry_out(order, lambda: pulse.beat.remote(ticket, node))
-    yield next(made)
+    results = carry_out(json.loads(order), lambda: pulse.beat.remote(ticket, node))
+    yield json.dumps(next(results)[0])
     for _ in range(num_parcels):
-        yield next(made, b"")
-
-
-def _sees(token: dict[str, Any]) -> bool:
-    return Token(**token).is_seen
+        yield next(results, ({}, b""))[1]
 
 
 @final
 class RayWorkers:
     """A cluster of Ray, at an address or, without one, on this machine alone. A fleet has a GPU, if `device` is "cuda"
-    or the cluster has any, and so many CPUs.
+    or the cluster has any, and so many CPUs. Nodes that do not share the `folder` return their runs as parcels.
     """
 
-    def __init__(self, address: str | None, num_cpus: int, device: str, *, autoscaling: bool = False) -> None:
+    def __init__(
+        self, folder: Path, address: str | None, num_cpus: int, device: str, *, autoscaling: bool = False
+    ) -> None:
+        text = secrets.token_hex(16)
+        self.token = (str(folder.absolute() / STUDIES / f"token-{text[:8]}"), text)
+        self._refs: dict[Any, Hashable] = {}
+        self._parcels: dict[Hashable, list[Any]] = {}
+        self._heard: dict[Hashable, tuple[str, float]] = {}
         with _kept_handlers():
             _connect(address)
         try:
@@ -74,39 +85,47 @@ class RayWorkers:
             here = ray.get_runtime_context().get_node_id()
             beside = NodeAffinitySchedulingStrategy(here, soft=False)
             self._pulse = ray.remote(_Pulse).options(num_cpus=0, scheduling_strategy=beside).remote()
+            files.write_text(Path(self.token[0]), text)
+            if missing := self._nodes_without_folder():
+                log.warning(
+                    "%d nodes do not share %s (the first is %s): their runs are returned through Ray's object store, "
+                    "and a fleet that is lost there starts again.",
+                    len(missing),
+                    folder.absolute(),
+                    missing[0],
+                )
         except BaseException:
-            ray.shutdown()
+            self.close()
             raise
-        self._refs: dict[Any, int] = {}
-        self._parcels: dict[int, list[Any]] = {}
-        self._heard: dict[int, tuple[str, float]] = {}
 
-    def nodes_that_miss(self, token: Token) -> list[str]:
-        """Returns the addresses of the nodes that do not see the folder of the study."""
+    def _nodes_without_folder(self) -> list[str]:
+        """Returns the addresses of the nodes that do not share the folder of the study."""
         asked = {}
         for node in _alive():
             there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-            task = ray.remote(_sees).options(num_cpus=0, max_retries=0, scheduling_strategy=there)
-            asked[task.remote(token.to_json())] = node["NodeManagerAddress"]
+            task = ray.remote(can_read).options(num_cpus=0, max_retries=0, scheduling_strategy=there)
+            asked[task.remote(self.token)] = node["NodeManagerAddress"]
         done, silent = ray.wait(list(asked), num_returns=len(asked), timeout=_SECONDS_FOR_A_NODE)
         missing = [asked[ref] for ref in silent]
         for ref in done:
             try:
-                seen = ray.get(ref)
+                shares = ray.get(ref)
             except exceptions.RayError:
-                seen = False
-            if not seen:
+                shares = False
+            if not shares:
                 missing.append(asked[ref])
         return missing
 
-    def submit(self, ticket: int, order: str, num_parcels: int, avoid: Collection[str]) -> None:
+    def submit(self, ticket: Hashable, order: Json, avoid: Collection[str]) -> None:
         options: dict[str, Any] = {"num_cpus": self._resources["CPU"], "num_gpus": self._resources["GPU"]}
         others = [node for node in _alive() if node["NodeID"] not in avoid and self._fits(node)] if avoid else []
-        if others:  # else it may go anywhere: a selector that no node meets would wait for ever
+        if others:  # otherwise any node will do: a selector that no node meets would wait for ever
             options["label_selector"] = {_NODE_ID: f"!in({','.join(avoid)})"}
             options["fallback_strategy"] = [{"label_selector": {}}]
+        num_parcels = len(order["runs"])
         task = ray.remote(_carry_out).options(num_returns=1 + num_parcels, max_retries=0, **options)
-        answer, *parcels = task.remote(ticket, order, num_parcels, self._pulse)
+        paths = [path or os.getcwd() for path in sys.path]  # noqa: PTH109 (a text is wanted)
+        answer, *parcels = task.remote(ticket, json.dumps(order), num_parcels, paths, self._pulse)
         self._refs[answer], self._parcels[ticket] = ticket, parcels
 
     def wait(self, seconds: float) -> Iterator[Ended]:
@@ -118,25 +137,26 @@ class RayWorkers:
         for ref in ready:
             ticket = self._refs.pop(ref)
             node, _ = self._heard.pop(ticket, ("", 0.0))
-            self._pulse.forget.remote(ticket)
-            how, text = _outcome(ref)
-            yield Ended(ticket, how, text, _fetched(self._parcels.pop(ticket)), node)  # type: ignore[arg-type]
+            parcels = _fetched(self._parcels.pop(ticket))
+            yield _outcome(ref, ticket)._replace(node=node, parcels=parcels)
 
-    def cancel(self, ticket: int) -> None:
+    def cancel(self, ticket: Hashable) -> None:
         for ref in [ref for ref, of in self._refs.items() if of == ticket]:
             del self._refs[ref]
             self._parcels.pop(ticket, None)
             with contextlib.suppress(exceptions.RayError):
                 ray.cancel(ref, force=True)
 
-    def signs(self) -> Mapping[int, float]:
+    def seconds_silent(self) -> Mapping[Hashable, float]:
         with contextlib.suppress(exceptions.RayError):
             self._heard = ray.get(self._pulse.heard.remote(), timeout=5)
         waiting = set(self._refs.values())
         return {ticket: ago for ticket, (_, ago) in self._heard.items() if ticket in waiting}
 
     def close(self) -> None:
-        """Leaves the cluster; its tasks end with it. What they were at goes on from its last checkpoint."""
+        """Leaves the cluster, which ends its tasks. Unfinished runs resume from their last checkpoints."""
+        with contextlib.suppress(OSError):
+            Path(self.token[0]).unlink()
         with _kept_handlers():
             ray.shutdown()
 
@@ -163,12 +183,14 @@ class RayWorkers:
 def _connect(address: str | None) -> None:
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of parcels that a lost fleet has promised
     try:
-        ray.init(
-            address=address,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            include_dashboard=False if address is None else None,
-        )
+        # Ray lets workers import from the current folder first: a module in a downloaded folder would be executed.
+        with contextlib.chdir(Path(unbraid.__file__).parents[1]):
+            ray.init(
+                address=address,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                include_dashboard=False if address is None else None,
+            )
     except exceptions.AuthenticationError as error:
         raise TrainingError(
             f"The Ray cluster at {address} has token authentication on, and refused ours ({_first_line(error)}). Put "
@@ -181,15 +203,15 @@ def _connect(address: str | None) -> None:
         ) from None
 
 
-def _outcome(ref: Any) -> tuple[str, str]:
+def _outcome(ref: Any, ticket: Hashable) -> Ended:
     try:
-        return "answered", ray.get(ref)
+        return Ended(ticket, "answered", json.loads(ray.get(ref)))
     except exceptions.OutOfMemoryError as error:
-        return "out of memory", _first_line(error)
+        return Ended(ticket, "out of memory", reason=_first_line(error))
     except exceptions.RayTaskError as error:
-        return "raised", f"{type(error.cause).__name__}: {error.cause}"
+        return Ended(ticket, "raised", reason=f"{type(error.cause).__name__}: {error.cause}")
     except exceptions.RayError as error:
-        return "lost", _first_line(error)
+        return Ended(ticket, "lost", reason=_first_line(error))
 
 
 def _fetched(refs: list[Any]) -> Iterator[bytes]:
@@ -198,7 +220,7 @@ def _fetched(refs: list[Any]) -> Iterator[bytes]:
         try:
             yield ray.get(refs.pop(0))
         except exceptions.RayError as error:
-            raise LostError(_first_line(error)) from None
+            raise RunError(_first_line(error)) from None
 
 
 def _alive() -> list[dict[str, Any]]:
@@ -211,7 +233,7 @@ def _first_line(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def _kept_handlers() -> Iterator[None]:
-    """Puts the handlers of signals back, which Ray replaces by its own: ours save checkpoints."""
+    """Restores the signal handlers, which save checkpoints; Ray replaces them with its own."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield

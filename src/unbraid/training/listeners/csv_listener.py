@@ -7,17 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import final
 
-from unbraid import files
+from unbraid._internal import files
+from unbraid._internal.progress import Event
 from unbraid.errors import RunError
-from unbraid.events import Event
 
 _COLUMNS = ("seconds", "about", "done", "total", "unit", "text", "run", "name", "value")
 
 
 @final
 class CSVListener:
-    """Writes what it hears to a CSV file, as it hears it: a row for each number of each run, such as its loss, and one
-    for an event without numbers.
+    """Writes events to a CSV file: a row for each number of each run, such as its loss.
+
+    An event without numbers has one row.
 
     `seconds` count from the making of the listener. Rows are added to a file that an earlier one wrote; another file in
     its place is refused.

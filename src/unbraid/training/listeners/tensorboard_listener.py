@@ -4,14 +4,15 @@ import math
 from pathlib import Path
 from typing import Any, final
 
+from unbraid._internal.progress import Event
 from unbraid.errors import SpecError
-from unbraid.events import Event
 
 
 @final
 class TensorBoardListener:
-    """Writes the loss and its parts to a folder that TensorBoard reads: `tensorboard --logdir FOLDER`. Each run has a
-    folder of its own in there, so that their curves lie over each other.
+    """Writes the loss and its parts to a folder that TensorBoard reads: `tensorboard --logdir FOLDER`.
+
+    Each run has a folder of its own in there, so that their curves lie over each other.
 
     tensorboard must be installed; unbraid does not bring it.
     """

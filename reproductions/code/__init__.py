@@ -1,0 +1,1 @@
+"""What items need besides tables: readers, classifiers, synthetic codes and examinations of models."""

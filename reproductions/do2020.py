@@ -1,0 +1,312 @@
+"""Code of do2020.toml: Do & Tran 2020, metrics of informativeness, separability and interpretability."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from reproductions import figure
+from reproductions.code import latents as of
+from reproductions.code.latents import BINS
+from reproductions.code.metric_facts import FACTS, MEASURED, compute_facts
+from reproductions.item import Claims, Code, Examine, Experiment, Numbers, Scale
+from reproductions.pictures import of_first
+from reproductions.words import exactly, per_run
+from unbraid import MIG, Autoencoder, BetaVAE, Conv, DSprites, RunSpec, Scoring
+from unbraid.config import text_of
+from unbraid.datasets import CelebA, FashionMNIST, ShadedFaces
+from unbraid.datasets.subsets import RowRange
+from unbraid.metrics import DCI, JEMMIG, MISJED, RMIG, SEPIN, InformativeLatents, Informativeness, Modularity, Separability
+from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized, Sampled
+from unbraid.models import DoTranCelebA
+from unbraid.models.distributions import GaussianLatents, LaplaceLikelihood
+from unbraid.objectives import AAE, FactorVAE
+from unbraid.studies import Setting
+from unbraid.training import Critic
+from unbraid.training.optimizers import Adam
+
+FACTORS = ("shape", "scale", "orientation", "position_x", "position_y")
+FACTOR_VAES = tuple(f"FactorVAE {g}" for g in (10, 20, 50, 100))
+BETA_VAES = tuple(f"beta-VAE {b}" for b in (1, 4, 10, 20, 50))
+SWEEP, VAE, AAE_50, FLOOR = (*FACTOR_VAES, *BETA_VAES), "beta-VAE 1", "AAE 50", 1e-8
+_HEADLINE = {"FactorVAE 10", "beta-VAE 1", "beta-VAE 10", "beta-VAE 50", AAE_50}
+THREE, THIRDS = ("FactorVAE 50", "beta-VAE 50", AAE_50), ("FactorVAE 16.7", "beta-VAE 16.7", AAE_50)
+ON_SPRITES = ("FactorVAE 10", "beta-VAE 50", AAE_50)
+_STEPS = {
+    "dsprites": {"quick": 115_200, "long": 345_600, "paper": 1_152_000},
+    "celeba": {"quick": 76_290, "long": 228_870, "paper": 762_900},
+    "faces": {"quick": 19_850, "long": 59_550, "paper": 198_500},
+    "fashion": {"quick": 28_140, "long": 93_800, "paper": 281_400},
+}
+
+
+def draws(scale: Scale) -> Sampled:
+    """Returns the estimator of the paper's sampled numbers."""
+    return Sampled(10_000)
+
+
+def spec(data: str, scale: Scale, label: str, *, all_latents: bool = False) -> RunSpec:
+    """Returns what a label trains: "FactorVAE 10", "AAE 50, latents 100"."""
+    tiny, (name, _, size) = scale == "smoke", label.partition(", latents ")
+    family, _, weight = name.rpartition(" ")
+    faces, num_latents = data in ("celeba", "faces"), int(size or (10 if data in ("dsprites", "fashion") else 65))
+    if tiny and data != "dsprites" and num_latents > 9 and not all_latents:
+        num_latents = max(3, num_latents // 10)
+    few = ShadedFaces(num_identities=2, num_azimuths=3, num_elevations=2, num_lightings=2, resolution=32)
+    sets: dict[str, Any] = {
+        "dsprites": DSprites(resolution=32, num_orientations=2, num_positions=2) if tiny else DSprites(),
+        "celeba": CelebA(split="train", crop=None),
+        "faces": few if tiny else ShadedFaces(),
+        "fashion": FashionMNIST(),
+    }
+    net: Any = Conv((4, 4) if data == "fashion" else (4, 4, 4, 4), hidden=8) if tiny else Conv(init="truncated_normal")
+    if faces:
+        net = DoTranCelebA((4, 4, 4, 4), hidden=8) if tiny else DoTranCelebA(init="truncated_normal")
+    model = Autoencoder(net, latents=GaussianLatents(num_latents))
+    if faces:
+        model = Autoencoder(net, latents=GaussianLatents(num_latents), likelihood=LaplaceLikelihood(sigmoid=True))
+    critic = Critic((16, 16) if tiny else (1000,) * 5, optimizer=Adam(1e-4, betas=(0.5, 0.99)), init="truncated_normal")
+    losses: dict[str, Any] = {"FactorVAE": FactorVAE, "beta-VAE": BetaVAE, "AAE": AAE}
+    return RunSpec(
+        sets[data],
+        model,
+        losses[family](float(weight)),
+        critic=None if family == "beta-VAE" else critic,
+        num_steps=2 if tiny else _STEPS[data][scale],
+        batch_size=16 if tiny else 64,
+        optimizer=Adam(1e-4, betas=(0.9, 0.99)) if data == "dsprites" else Adam(1e-3, betas=(0.5, 0.99)),
+        precision="float32" if tiny else "bf16",
+        subset=RowRange(0, 50) if tiny and data == "fashion" else None,
+    )
+
+
+def asked(
+    labels: Sequence[str] | Mapping[str, Sequence[str]],
+    metrics: Callable[[Scale], Sequence[Any]] = lambda scale: (Informativeness(BINS),),
+    examine: Callable[[str, Scale], Examine] | None = None,
+    *,
+    factors: tuple[str, ...] = (),
+    fraction: float = 1.0,
+    num_seeds: int = 8,
+    smallest: int = 1,
+    all_latents: bool = False,
+) -> Callable[[str, Scale], Experiment]:
+    """Returns settings with what is asked of them. On dSprites, settings that single tests compare have 8 seeds, others
+    4. Codes stay, so that other questions about the same models can be asked later.
+    """
+
+    def experiment(data: str, scale: Scale) -> Experiment:
+        names = labels[data if data in labels else "celeba"] if isinstance(labels, Mapping) else labels
+        settings = []
+        for label in names:
+            count = (8 if label in _HEADLINE else 4) if data == "dsprites" else num_seeds
+            seeds = tuple(range(smallest if scale == "smoke" else count))
+            family = label.partition(", ")[0].rpartition(" ")[0]
+            settings.append(Setting(label, spec(data, scale, label, all_latents=all_latents), seeds, family))
+        scoring = Scoring(factors=() if data in ("celeba", "faces", "fashion") else factors, fraction=fraction)
+        study = {"metrics": tuple(metrics(scale)), "scorings": (scoring,), "keep": "all"}
+        return Experiment(tuple(settings), study, examine=examine(data, scale) if examine else None)
+
+    return experiment
+
+
+INFO, MEAN_INFO = "informativeness", "informativeness:mean_over_latents"
+FLOORED, SEP_FLOORED, SEPIN_FLOORED = (f"{name}:mc:density_floor=1e-08" for name in (INFO, "separability", "sepin"))
+JEM, RM = "jemmig:sampled", "rmig:sampled:unnormalized"
+_RAW, _STANDARDIZED = DCI(standardize=False, rows="all", num_refits=0), DCI(rows="all", num_refits=0)
+DISENTANGLED, COMPLETE, ERROR = (text_of(_RAW) + part for part in ("", ":completeness", ":train_error"))
+_MODULAR = (
+    Modularity(MeansHistogram(100)),
+    Modularity(Sampled(), uninformative="published"),
+    Modularity(Exact(), uninformative="left_out", threshold=0.01),
+)
+_NUM_BINS, _SEVEN = ((20, 50, 80, 100, 150, 200, 300, 500), (*FACTOR_VAES[:3], *BETA_VAES[2:4], "beta-VAE 30", "beta-VAE 50"))
+_GAPS = (*SWEEP, "beta-VAE 30")
+_BY_LATENTS = {n: "beta-VAE 10" if n == 10 else f"beta-VAE 10, latents {n}" for n in (5, 10, 15, 20)}
+
+
+def _information(scale: Scale) -> list[Any]:
+    return [Informativeness(draws(scale)), Informativeness(draws(scale), "mc", FLOOR)]
+
+
+def _separation(scale: Scale) -> list[Any]:
+    return [kind(draws(scale), *floor) for floor in ((), ("mc", FLOOR)) for kind in (Separability, SEPIN)]
+
+
+def _lasso(scale: Scale) -> list[Any]:
+    alpha = {"alpha": 0.5} if scale == "smoke" else {}  # codes that were hardly trained are nearly collinear
+    return [
+        DCI(**alpha, standardize=False, rows="all", num_refits=0),
+        DCI(**alpha, rows="all", num_refits=0),
+        JEMMIG(draws(scale)),
+        RMIG(draws(scale)),
+    ]
+
+
+def _bins(number: int) -> Quantized:
+    return Quantized(number, masses="rectangle")
+
+
+def _few_and_many(scale: Scale) -> list[int]:
+    return [10, 20, 30] if scale == "smoke" else [1_000, 2_000, 5_000, 10_000, 20_000, 50_000]
+
+
+def _latent_ranks(data: str, scale: Scale) -> Examine:
+    return of.ranks_of(info=Informativeness(draws(scale)), separability=Separability(draws(scale)), floored=Separability(draws(scale), "mc", FLOOR))
+
+
+def _modularity(scale: Scale) -> list[Any]:
+    correct = Modularity(draws(scale), uninformative="published") if scale == "smoke" else _MODULAR[1]
+    return [_MODULAR[0], correct, _MODULAR[2], JEMMIG(draws(scale))]
+
+
+_RMIG_BINS, _JEMMIG_BINS, _MISJED_BINS = text_of(RMIG(BINS)), text_of(JEMMIG(BINS)), MISJED(BINS)
+
+
+def _named_bins(kind: Any, number: int) -> str:
+    return text_of(kind(_bins(number)))
+
+
+_OFF = -2.526  # the log of the width of a bin
+
+
+def _off_the_line(run: Mapping[str, float]) -> float:
+    return abs(run[f"{_JEMMIG_BINS}:unnormalized"] - run[JEM] + _OFF)
+
+
+def _rmig_off(run: Mapping[str, float]) -> float:
+    return abs(run[f"{_RMIG_BINS}:unnormalized"] - run[RM])
+
+
+def _excess(run: Mapping[str, float]) -> float:
+    return run[text_of(MIG(MeansHistogram(100)))] - run["mig:sampled"]
+
+
+def _counted(data: str, scale: Scale) -> Experiment:
+    """Returns the numbers of images, pixels and entropies of a data set."""
+    label = "CelebA, train" if data == "celeba" else "dSprites"
+
+    def compute(case: str, seed: int) -> Numbers:
+        dataset: Any = CelebA(split="train") if data == "celeba" else DSprites()
+        sizes = [factor.size for factor in dataset.factors]
+        values = dataset.open().values if data == "celeba" else torch.cartesian_prod(*(torch.arange(size) for size in sizes))
+        shares = [torch.bincount(column.long()).double() / len(values) for column in values.T]
+        found = {f"entropy:{f.name}": float(-torch.xlogy(p, p).sum()) for f, p in zip(dataset.factors, shares, strict=True)}
+        return {"images": len(values), "pixels": dataset.image_shape[1], "channels": dataset.image_shape[0], **found}
+
+    return Experiment(compute=compute, cases={label: (0,)}, reads=(CelebA(split="train"),) if data == "celeba" else ())
+
+
+def _weights(label: str, net: Any, shape: tuple[int, int, int], size: int) -> Code:
+    def compute(case: str, seed: int) -> Numbers:
+        with torch.device("meta"):  # weights are counted, not made
+            made = {"encoder": net.make_encoder(shape, GaussianLatents(size)), "decoder": net.make_decoder(size, shape)}
+            made["critic"] = Critic(init="truncated_normal").for_codes(size, 1)
+        weights = {name: list(each.parameters()) for name, each in made.items()}
+        found = {f"weights:{name}": sum(w.numel() for w in each) for name, each in weights.items()}
+        layers = {f"layers:{name}": len([w for w in each if w.ndim > 1]) for name, each in weights.items()}
+        return {**found, **layers, "weights": found["weights:encoder"] + found["weights:decoder"], "layers": sum(layers.values())}
+
+    return Code(lambda data, scale: Experiment(compute=compute, cases={label: (0,)}))
+
+
+def _facts(data: str, scale: Scale) -> Experiment:
+    return Experiment(compute=compute_facts, cases=dict.fromkeys(FACTS, (0,)))
+
+
+def _fact_claims(*, measured: bool) -> Claims:
+    """Returns the cells that an experiment answers, or those that a metric states of itself."""
+    found = [
+        exactly(text, column, label, value, value)
+        for label, cells in FACTS.items()
+        for column, (text, value) in cells.items()
+        if (column in MEASURED) is measured
+    ]
+    return lambda data, scale: found
+
+
+CODE: dict[str, Code] = {
+    "table1": Code(_facts, _fact_claims(measured=True), _fact_claims(measured=False)),
+    "figure2": Code(asked(SWEEP, _information), draw=figure.per_metric("error_bars", {"mean of I(x, z_i)": MEAN_INFO, "I(x, z)": INFO}, height=3.2)),
+    "figure3": Code(
+        asked(SWEEP, _separation),
+        draw=figure.per_metric("error_bars", {"largest I(z_i, z_others)": "separability:max", "WSEPIN": "sepin"}, height=3.2),
+    ),
+    "figure4": Code(
+        asked(("FactorVAE 10", "FactorVAE 20", VAE, "beta-VAE 10"), lambda scale: (InformativeLatents(),), _latent_ranks),
+        pictures=of_first(of.by_separability),
+    ),
+    "figure5": Code(asked(SWEEP, lambda scale: (JEMMIG(draws(scale)), RMIG(draws(scale)))), draw=figure.points({"each model": (JEM, RM)})),
+    "figure6": Code(
+        asked(SWEEP, _lasso, factors=FACTORS[1:]),
+        draw=figure.points({"disentanglement": (JEM, DISENTANGLED), "completeness": (JEM, COMPLETE), "error": (JEM, ERROR)}),
+    ),
+    "figure7": Code(
+        asked(SWEEP, _lasso, factors=FACTORS[1:]),
+        draw=figure.per_metric("error_bars", {"disentanglement": DISENTANGLED, "completeness": COMPLETE, "error": ERROR}, height=3.2),
+    ),
+    "figure8": Code(asked(SWEEP, _modularity), draw=figure.per_metric("error_bars", {text_of(m): text_of(m) for m in _MODULAR}, height=3.2)),
+    "table2": Code(_counted),
+    "table2-celeba": Code(_counted),
+    "table3": _weights("nets for CelebA, 65 latents", DoTranCelebA(init="truncated_normal"), (3, 64, 64), 65),
+    "table4": _weights("nets for dSprites, 10 latents", Conv(init="truncated_normal"), (1, 64, 64), 10),
+    "figure14": Code(
+        asked(ON_SPRITES, examine=lambda data, scale: of.ranks_of(ranked=Informativeness(BINS))),
+        derive=per_run({"first to fifth": lambda run: run["ranked:1"] / run["ranked:5"]}),
+        draw=figure.per_metric("error_bars", {"largest": "ranked:1", "fifth": "ranked:5", "sixth": "ranked:6"}, height=2.0),
+    ),
+    "figure15": Code(
+        asked(ON_SPRITES, lambda scale: (_MISJED_BINS,), lambda data, scale: of.groups_of_pairs(_MISJED_BINS)), pictures=of_first(of.misjed_map(100))
+    ),
+    "table8": Code(asked(ON_SPRITES, lambda scale: (RMIG(BINS),))),
+    "table9": Code(asked(ON_SPRITES, lambda scale: (JEMMIG(BINS),))),
+    "figure16": Code(asked(ON_SPRITES, lambda scale: (RMIG(BINS), JEMMIG(BINS))), pictures=of_first(of.by_factor(FACTORS, 3))),
+    "figure17": Code(
+        asked(
+            _SEVEN, lambda scale: [kind(_bins(n)) for kind in (RMIG, JEMMIG) for n in _NUM_BINS], lambda data, scale: of.joint_entropies(_NUM_BINS)
+        ),
+        draw=figure.curves({"RMIG": {n: _named_bins(RMIG, n) for n in _NUM_BINS}, "JEMMIG": {n: _named_bins(JEMMIG, n) for n in _NUM_BINS}}, "bins"),
+    ),
+    "figure18": Code(asked(_SEVEN, lambda scale: [kind(Sampled(n)) for kind in (JEMMIG, SEPIN) for n in _few_and_many(scale)])),
+    "figure19": Code(
+        asked(
+            tuple(_BY_LATENTS.values()),
+            lambda scale: (*_information(scale), *_separation(scale), JEMMIG(draws(scale))),
+            lambda data, scale: of.others_less_joint(
+                Separability(draws(scale), "mc", FLOOR), Separability(draws(scale)), ranked=Informativeness(draws(scale)), sepin=SEPIN(draws(scale))
+            ),
+        ),
+        draw=figure.per_metric("error_bars", {"I(x, z), floored": FLOORED, "I(x, z)": INFO}, height=2.0),
+    ),
+    "figure23": Code(
+        asked(
+            ("FactorVAE 20",),
+            lambda scale: (InformativeLatents(),),
+            lambda data, scale: of.best_factor_ranks(told=RMIG(Exact()), binned=MIG(MeansHistogram(100))),
+        )
+    ),
+    "figure23c": Code(
+        asked(
+            ("FactorVAE 20",),
+            lambda scale: _lasso(scale)[:2],
+            lambda data, scale: of.weights_on_dead(*_lasso(scale)[:2], FACTORS[1:]),
+            factors=FACTORS[1:],
+        )
+    ),
+    "figure24": Code(
+        asked((*SWEEP, AAE_50), lambda scale: (JEMMIG(draws(scale)), JEMMIG(BINS), RMIG(draws(scale)), RMIG(BINS))),
+        derive=per_run(
+            {
+                "JEMMIG off the line": _off_the_line,
+                "RMIG off the line": _rmig_off,
+                "largest off the line": lambda run: max(_off_the_line(run), _rmig_off(run)),
+            }
+        ),
+        draw=figure.points({"JEMMIG": (JEM, f"{_JEMMIG_BINS}:unnormalized"), "RMIG": (RM, f"{_RMIG_BINS}:unnormalized")}),
+    ),
+    "figure25": Code(
+        asked(_GAPS, lambda scale: (RMIG(BINS), MIG(draws(scale)), MIG(MeansHistogram(100)))),
+        derive=per_run({"excess of binned means": _excess}),
+        draw=figure.points({"RMIG": ("mig:sampled", _RMIG_BINS), "MIG of binned means": ("mig:sampled", text_of(MIG(MeansHistogram(100))))}),
+    ),
+}

@@ -1,0 +1,222 @@
+"""Pages of the docs, written before the site is built: a summary, and one page per paper with its figures."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from reproductions.catalogue import papers
+from reproductions.evidence import FOLDER, Found, claims_of, largest
+from reproductions.item import Data, Item, Paper
+from unbraid import figures
+from unbraid.errors import UnbraidError
+from unbraid.studies import Claim, judge, median
+
+NOT_RUN, DEFINITION = "not run", "checked definition"
+_VERDICTS = ("reproduced", "in part", "not reproduced", "undecided")
+_CHANGED = "†"
+_ABOUT = (
+    "Every table and figure of five papers is an item that one command trains, scores and judges, whatever comes out. "
+    "A verdict follows from kept scores by [one rule](../studies.md), and every item is run by "
+    "`python -m reproductions run chen2018/table1` in a checkout ([how](../reproduce.md)). Scale is a column of its own: "
+    '"quick" is a smaller experiment than the paper\'s. A checked definition compares numbers that need no training, '
+    "and is counted apart. " + _CHANGED + " marks items whose claims were changed after scores were known. "
+    "[What we found in the papers on the way](errors.md)."
+)
+
+
+def write_pages(folder: Path, evidence: Path = FOLDER) -> list[Path]:
+    """Writes `index.md`, a page per paper and their figures into the folder, and returns the pages."""
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    found = {(item.id, key): largest(item, key, evidence) for paper in papers().values() for item in paper.items for key in item.on}
+    written = [folder / "index.md", *(folder / f"{name}.md" for name in papers())]
+    for page, text in zip(written, (index(found), *(page_of(paper, found) for paper in papers().values())), strict=True):
+        page.write_text(text, encoding="utf-8")
+    for each in found.values():
+        if each is not None:
+            _draw(each, folder / "figures")
+    return written
+
+
+def index(found: Any) -> str:
+    """Returns the summary: counts, the items that were run, the checked definitions, and the rest folded away."""
+    counts, ran, definitions, rest = [], [], [], []
+    for paper in papers().values():
+        pairs = [(item, key) for item in paper.items for key in item.on]
+        for stand_ins in (False, True):
+            chosen = [found[item.id, key] for item, key in pairs if (key != item.original) is stand_ins]
+            verdicts = [each.judged.verdict for each in chosen if each is not None]
+            scales = sorted({each.scale for each in chosen if each is not None})
+            row = [verdicts.count(verdict) or "–" for verdict in (*_VERDICTS, DEFINITION)] + [chosen.count(None) or "–"]
+            name = f"[{paper.authors.partition(',')[0]} et al.]({paper.id}.md)"
+            if chosen:
+                counts.append([f"{name}, stand-ins" if stand_ins else name, len(chosen), ", ".join(scales) or "–", *row])
+        for item, key in pairs:
+            each = found[item.id, key]
+            if each is None:
+                rest.append([f"`{item.id}`", item.title, _data(item.on[key]), _cost(item.on[key])])
+            elif each.judged.verdict == DEFINITION:
+                definitions.append([_link(item, key), item.title])
+            else:
+                ran.append([_link(item, key), item.title, item.on[key].name, each.scale, _verdict(each), _counts(each)])
+    heads = ["item", "what it is", "data", "scale", "verdict", "claims"]
+    return "\n\n".join(
+        [
+            "# Papers, reproduced or not",
+            _ABOUT,
+            _table(["paper", "items", "scales", *_VERDICTS, "checked definitions", NOT_RUN], counts),
+            "## Items that were run",
+            _table(heads, ran),
+            "## Checked definitions",
+            _table(["item", "what it is"], definitions),
+            "## Not run yet",
+            _folded(f"{len(rest)} items and stand-ins", _table(["item", "what it is", "data", "cost"], rest)),
+            "",
+        ]
+    )
+
+
+def page_of(paper: Paper, found: Any) -> str:
+    """Returns the page of a paper: items that were run, in the paper's order, then the rest folded away."""
+    pairs = [(item, key) for item in paper.items for key in item.on]
+    ran = [(item, key, each) for item, key in pairs if (each := found[item.id, key])]
+    head = f"{paper.reference}. {paper.without_items} [All papers](index.md).".replace("  ", " ")
+    rest = [
+        [f"`{item.id}`", f"{item.title}. {item.quote}", item.place, _data(item.on[key]), _command(item, key, item.on[key])]
+        for item, key in pairs
+        if found[item.id, key] is None
+    ]
+    parts = [f"# {paper.authors}: {paper.title}", head, *(_section(*each) for each in ran)]
+    if rest:
+        table = _table(["item", "what the paper claims", "place", "data", "command and cost"], rest)
+        parts += ["## Not run yet", _folded(f"{len(rest)} items and stand-ins", table)]
+    return "\n\n".join([*parts, ""])
+
+
+def _section(item: Item, key: str, found: Found) -> str:
+    data = item.on[key]
+    parts = [f"## {item.title} {{#{_anchor(item, key)}}}"]
+    if item.is_ours:
+        parts.append("An experiment of ours, and no claim of the paper.")
+    else:
+        parts.append(f"> {item.quote}\n>\n> {item.place}")
+    parts.append(f"**Verdict: {_verdict(found)}.** Scale {found.scale}, {found.num_runs} of {found.num_asked} runs, on {data.name}.")
+    if found.claims_changed:
+        why = f": {item.changed}" if item.changed else " and judged by the one rule that holds today"
+        parts.append(f"{_CHANGED} Claims were restated after these scores were known{why}.")
+    parts.append(_claims_table(found.judged.claims))
+    if found.controls:
+        parts.append("Controls of ours, which do not count:\n\n" + _claims_table(found.controls))
+    if item.printed:
+        rows = [[p.setting, f"`{p.metric}`", f"{p.value:g}", _ours(found, p.setting, p.metric, p.times)] for p in item.printed]
+        parts.append(_folded("Printed numbers beside ours", _table(["setting", "score", "printed", "ours"], rows)))
+    columns = [name for name in item.columns if any(name in by for by in found.numbers.values())]
+    if columns:
+        rows = [[label, *(_ours(found, label, name) for name in columns)] for label in found.scores.settings]
+        parts.append(_folded("Scores of every setting: median, 95 % interval, seeds", _table(["setting", *(f"`{c}`" for c in columns)], rows)))
+    stem = f"figures/{item.paper}-{_anchor(item, key)}"
+    if item.code.draw is not None:
+        parts.append(f"![{item.title}]({stem}.svg)")
+    parts += [f"![{item.title}]({stem}{_suffix(found, path)}.png)" for path in found.pictures]
+    if item.settings:
+        rows = [each.split(" | ") for each in item.settings]
+        parts.append(_folded("Settings", _table(["what", "the paper states", "taken here"], rows)))
+    parts.append("\n".join([f"- Run it: {_command(item, key, data)}", *map(_made, found.made_by)]))
+    if limits := " ".join(filter(None, (item.notes, data.notes))):
+        parts.append(f"**Limits.** {limits}")
+    return "\n\n".join(parts)
+
+
+def _claims_table(claims: Sequence[Any]) -> str:
+    rows = [[each.claim.sentence + (" (central)" if each.claim.central else ""), each.verdict, each.reason] for each in claims]
+    return _table(["claim", "verdict", "what was found"], rows)
+
+
+def _ours(found: Found, label: str, metric: str, times: float = 1.0) -> str:
+    """Returns the median over seeds with its 95 % interval, not adjusted for others."""
+    values = found.numbers.get(label, {}).get(metric, {})
+    if not values:
+        return "–"
+    [each] = judge([Claim("shown", median(metric, label), above=0.0)], found.numbers).claims
+    if each.value is None:
+        return "–"
+    low, high = each.interval or (each.value, each.value)
+    return f"{times * each.value:.4g} ({times * low:.3g} to {times * high:.3g}, {len(values)})"
+
+
+def _draw(found: Found, folder: Path) -> None:
+    stem = f"{found.item.paper}-{_anchor(found.item, found.data)}"
+    if found.item.code.draw is not None:
+        figures.save(found.item.code.draw(found.scores_with_derived), folder / f"{stem}.svg", overwrite=True)
+    for path in found.pictures:
+        shutil.copyfile(path, folder / f"{stem}{_suffix(found, path)}.png")
+
+
+def _suffix(found: Found, path: Path) -> str:
+    return path.stem[path.stem.index(f"-{found.scale}-") + len(found.scale) + 1 :]
+
+
+def _verdict(found: Found) -> str:
+    return f"{found.verdict} {_CHANGED}" if found.claims_changed else found.verdict
+
+
+def _counts(found: Found) -> str:
+    return ", ".join(f"{count} {name}" for name, count in found.judged.counts.items() if count)
+
+
+def _anchor(item: Item, key: str) -> str:
+    return (item.name if key == item.original else f"{item.name}-{key}").lower()
+
+
+def _link(item: Item, key: str) -> str:
+    return f"[{item.name}]({item.paper}.md#{_anchor(item, key)})"
+
+
+def _data(data: Data) -> str:
+    return f"{data.name}, your files" if data.needs else data.name
+
+
+def _cost(data: Data) -> str:
+    return ", ".join(f"{scale} {_duration(seconds)}" for scale, seconds in data.seconds.items())
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _command(item: Item, key: str, data: Data) -> str:
+    chosen = f" --data {key}" if key != item.original else ""
+    return f"`python -m reproductions run {item.id}{chosen} --scale {data.default_scale}` ({_cost(data)})"
+
+
+def _made(made: Any) -> str:
+    note = f" ({made['note']})" if made.get("note") else ""
+    where = f"{made['date']}, commit {made['commit']}, {made['machine']}, torch {made['torch']}"
+    return f"- Made by `{made['command']}`, {where}, {_duration(float(made['seconds']))}{note}"
+
+
+def _folded(title: str, content: str) -> str:
+    return f"<details markdown>\n<summary>{title}</summary>\n\n{content}\n\n</details>"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    lines = [list(heads), ["---"] * len(heads), *([str(cell).replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def text_of_item(item: Item) -> str:
+    """Returns an item for the terminal: the paper's words, what was found, and what a run will decide."""
+    lines = [f"{item.id}: {item.title}", f"{item.place}: {item.quote}"]
+    for key, data in item.on.items():
+        found = largest(item, key)
+        lines.append(f"\non {_data(data)} ({_cost(data)}): {NOT_RUN if found is None else f'{_verdict(found)}, {found.scale}'}")
+        judged = found.judged.claims if found else ()
+        lines += [f"  {each.verdict}: {each.claim.sentence} {each.reason}" for each in judged]
+        if not judged:
+            try:
+                lines += [f"  - {claim.sentence}" for claim in claims_of(item, key, data.default_scale)]
+            except UnbraidError as error:
+                lines.append(f"  {error}")
+    return "\n".join([*lines, "", *(f"{each}" for each in item.settings), item.notes])

@@ -1,0 +1,83 @@
+"""Random numbers that are a pure function of (seed, stream, step): no generator, no state, nothing to save or restore.
+
+A member of a fleet must see the same noise alone, among others, in another order and after a crash. So every number is
+the hash of its address: the member's seed, the name of the stream, the step, and its position in the tensor. The
+integers are the same on every device. Seeds and steps may be tensors, one entry a member.
+
+The hash is the finalizer of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014), applied once for each part of the address.
+"""
+
+import zlib
+
+import torch
+from jaxtyping import Float64, Int64
+from torch import Tensor
+
+# SplitMix64's constants as signed 64-bit integers: torch multiplies int64 modulo 2^64, which is all that the hash
+# needs.
+_GOLDEN_GAMMA = 0x9E3779B97F4A7C15 - (1 << 64)
+_MIX_1 = 0xBF58476D1CE4E5B9 - (1 << 64)
+_MIX_2 = 0x94D049BB133111EB - (1 << 64)
+
+
+def bits(
+    seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]
+) -> Int64[Tensor, "member ..."]:
+    """Returns 64 random bits for each member and position of `shape`, from (seed, stream, step, position) alone."""
+    address = _mix(seeds * _GOLDEN_GAMMA + zlib.crc32(stream.encode()))
+    offset = step.to(seeds.device) * _GOLDEN_GAMMA if isinstance(step, Tensor) else _as_int64(step * _GOLDEN_GAMMA)
+    address = _mix(address + offset)
+    num_positions = int(torch.Size(shape).numel())
+    positions = torch.arange(1, num_positions + 1, device=seeds.device) * _GOLDEN_GAMMA
+    return _mix(address[:, None] + positions).reshape(len(seeds), *shape)
+
+
+def uniform(
+    seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]
+) -> Float64[Tensor, "member ..."]:
+    """Returns uniform numbers on the open interval (0, 1), 52 bits fine, so that a logarithm or a quantile of them is
+    finite.
+    """
+    return (_shift_right(bits(seeds, stream, step, shape), 12).double() + 0.5) * 2.0**-52
+
+
+def normal(
+    seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]
+) -> Float64[Tensor, "member ..."]:
+    """Returns standard normal numbers, by the quantile function of `uniform`."""
+    return torch.special.ndtri(uniform(seeds, stream, step, shape))
+
+
+def by_weight(
+    seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, cumulative: Float64[Tensor, " row"], size: int
+) -> Int64[Tensor, "member size"]:
+    """Returns rows drawn with replacement by their weights, whose running sums are `cumulative`. They need not sum to
+    one.
+    """
+    # Neither end is a row of weight zero: 0 < uniform < 1.
+    return torch.searchsorted(cumulative, uniform(seeds, stream, step, (size,)) * cumulative[-1])
+
+
+def permutation(
+    seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, size: int
+) -> Int64[Tensor, "member size"]:
+    """Returns a uniformly random order of `range(size)` for each member: the order of `size` hashed keys."""
+    return bits(seeds, stream, step, (size,)).argsort(dim=1, stable=True)
+
+
+def _as_int64(number: int) -> int:
+    """Returns the number modulo 2^64, as torch would wrap it. Added as a number it costs no copy to a GPU, which would
+    wait for all work there.
+    """
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _mix(x: Int64[Tensor, "..."]) -> Int64[Tensor, "..."]:
+    x = (x ^ _shift_right(x, 30)) * _MIX_1
+    x = (x ^ _shift_right(x, 27)) * _MIX_2
+    return x ^ _shift_right(x, 31)
+
+
+def _shift_right(x: Int64[Tensor, "..."], places: int) -> Int64[Tensor, "..."]:
+    # torch's >> on int64 copies the sign bit in from the left; the hash needs zeros there.
+    return (x >> places) & ((1 << (64 - places)) - 1)

@@ -1,0 +1,330 @@
+"""Every byte that reaches a disk goes through here: written beside its place, flushed, then renamed into it.
+
+A reader sees the old file or the new one, never a half. The rename is atomic within a file system, and the folder is
+flushed too, so that the new name survives a power cut. Every file that is read is opened here too, so that a pipe or a
+device in its place is refused: reading a pipe may wait for ever, and a device may never end.
+"""
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import re
+import stat
+import sys
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from unbraid.errors import RunError, SpecError
+
+_MAX_SHOWN = 120  # characters of a path, in a message
+_OTHER_OPEN_FILES = 128  # what a process opens beside the files that are counted
+_LEFTOVER = re.compile(r"\..*\.[0-9a-f]{32}\.part", re.DOTALL)
+
+
+def opened(
+    path: Path | str, mode: str = "rb", buffering: int = -1, *, encoding: str | None = None, newline: str | None = None
+) -> Any:
+    """Opens a regular file as `open` does. Anything else in its place gives an OSError at once."""
+    try:
+        return open(path, mode, buffering, encoding=encoding, newline=newline, opener=_opened_if_regular)
+    except ValueError as error:  # a NUL in its name, or what no encoding has
+        raise FileNotFoundError(errno.ENOENT, f"no file can have this name: {error}", ascii(str(path))) from None
+
+
+def regular(path: Path) -> Path:
+    """Returns the path if a regular file is there, for libraries that open paths themselves; else gives an OSError."""
+    opened(path).close()
+    return path
+
+
+def read_bytes(path: Path) -> bytes:
+    with opened(path) as stream:
+        content: bytes = stream.read()
+    return content
+
+
+def no_folder(path: Path | str) -> str:
+    """Returns what to say where a folder was expected and is not: that it is a file, or that there is nothing."""
+    return f"{path} is a file, not a folder." if os.path.lexists(path) else f"There is no folder {path}."
+
+
+def folder_path(folder: Any) -> Path:
+    """Returns the path of a folder that was named by a path or a text."""
+    if not isinstance(folder, (str, os.PathLike)):
+        raise RunError(f"A folder was given as {folder!r}; expected a path, such as 'runs'.")
+    return Path(folder)
+
+
+def read_json(path: Path) -> Any:
+    """Returns what a JSON file holds. A file that is not JSON gives a ValueError."""
+    try:
+        return json.loads(read_bytes(path))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """Returns a record that `write_sealed` wrote, without its seal. A record that was changed gives a ValueError."""
+    record = read_json(path)
+    if not isinstance(record, dict) or record.pop("sha256", None) != seal(record):
+        raise ValueError("its SHA-256 does not match")
+    return record
+
+
+def seal(record: Mapping[str, Any], of_content: "hashlib._Hash | None" = None) -> str:
+    """Returns the SHA-256 that vouches for a record, all of it but its own "sha256", and for the content that it tells
+    of, whose checksum is begun.
+    """
+    checksum = hashlib.sha256() if of_content is None else of_content
+    checksum.update(
+        json.dumps({name: value for name, value in record.items() if name != "sha256"}, sort_keys=True).encode()
+    )
+    return checksum.hexdigest()
+
+
+@contextlib.contextmanager
+def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
+    """Opens a binary file that takes its name only when the block ends well; after an error nothing is left behind.
+
+    The first write of a process into a folder removes what killed writers have left there.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if (first := (os.getpid(), path.parent)) not in _swept:
+        sweep(path.parent)
+        _swept.add(first)
+    with _naming(path), _held_beside(path) as (stream, temporary):
+        yield stream
+        stream.flush()
+        os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    _flush_folder(path.parent)
+
+
+_swept: set[tuple[int, Path]] = set()
+"""The folders that a process has written to: looking through a folder of many files takes longer than a write."""
+
+
+def sweep(folder: Path) -> None:
+    """Removes unfinished files of dead writers from the folder. A writer holds the lock of its file, so a file whose
+    lock is free has no writer.
+    """
+    for path in folder.iterdir():
+        if _LEFTOVER.fullmatch(path.name):
+            # The file is gone already, cannot be locked on this file system, or is not ours: it may stay.
+            with contextlib.suppress(OSError), opened(path, "rb+") as stream:
+                if lock_descriptor(stream.fileno(), blocking=False):
+                    path.unlink()
+
+
+def lock_descriptor(descriptor: int, *, blocking: bool = True) -> bool:
+    """Takes the system's lock of an open file. Returns whether this process has it now."""
+    from filelock import lock_descriptor
+
+    return lock_descriptor(descriptor, blocking=blocking)
+
+
+def put_in_place(finished: Path, path: Path) -> None:
+    """Gives a file that grew beside its place its name: the bytes are flushed first, the folder after. It is for what
+    must survive an interruption half-done.
+    """
+    with opened(finished, "rb+") as stream:
+        os.fsync(stream.fileno())
+    os.replace(finished, path)
+    _flush_folder(path.parent)
+
+
+def check_writable(path: Path) -> None:
+    """Refuses a place that no file can be written to, so that one knows before hours of work: a file beside it is made,
+    and removed again.
+    """
+    try:
+        if path.is_dir():
+            raise SpecError(f"{path} is a folder; expected a file to write. Name a file in it.")
+        # Too long a name is not found out by the file beside it, whose name is shorter.
+        path.exists()
+        folder = next(parent for parent in path.absolute().parents if parent.exists())
+        probe = _beside(folder / path.name)
+        probe.touch(exist_ok=False)
+        probe.unlink(missing_ok=True)  # another process that sweeps the folder may be faster
+    except (OSError, ValueError) as error:
+        shown = str(path) if len(str(path)) <= _MAX_SHOWN else f"{str(path)[:_MAX_SHOWN]}..."
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise SpecError(
+            f"{shown} cannot be written ({reason}). Name a file in a folder that you may write to."
+        ) from None
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    with atomic_writer(path) as stream:
+        stream.write(content)
+
+
+def write_text(path: Path, content: str) -> None:
+    write_bytes(path, content.encode())
+
+
+def write_json(path: Path, content: Any) -> None:
+    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def write_sealed(path: Path, record: Mapping[str, Any]) -> None:
+    """Writes a record as JSON, and with it, as "sha256", a checksum that `read_sealed` compares."""
+    write_json(path, {**record, "sha256": seal(record)})
+
+
+def append_line(path: Path, line: str) -> None:
+    """Adds a line to a text file, in one piece; if the last writer died within a line, on a new line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _naming(path), opened(path, "ab+", buffering=0) as stream:
+        end = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, end - 1))
+        is_torn = stream.read(1) not in (b"", b"\n")
+        stream.write((b"\n" if is_torn else b"") + line.encode() + b"\n")
+        os.fsync(stream.fileno())
+
+
+def sha256(path: Path) -> str:
+    with opened(path) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def absolute(path: str) -> str:
+    """Returns the same place, named so that it is found from every folder: `~` is spelled out, and what is relative is
+    taken from here.
+    """
+    try:
+        return str(Path(path).expanduser().absolute())
+    except RuntimeError:  # an unknown user after `~`: the name of a file
+        return str(Path(path).absolute())
+
+
+def cache_folder() -> Path:
+    """Returns `UNBRAID_CACHE` if set, else the folder where this platform keeps what can be made again."""
+    chosen = os.environ.get("UNBRAID_CACHE")
+    try:
+        if chosen:
+            return Path(chosen).expanduser()
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Caches" / "unbraid"
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unbraid"
+    except RuntimeError:
+        found = f"UNBRAID_CACHE is {chosen!r}, and no user has that home" if chosen else "You have no home folder"
+        raise SpecError(f"{found}. Set UNBRAID_CACHE to a folder that you may write to.") from None
+
+
+@contextlib.contextmanager
+def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
+    """Holds the lock file `path`, which is free again when the process ends, however it ends.
+
+    With `wait` a second holder waits its turn; without, it is refused with a message that names the `purpose`. A
+    process that is forked meanwhile does not hold it. Its holder may remove the file, or move its folder.
+    """
+    from filelock import FileLock, Timeout  # which takes 30 ms
+
+    lock = FileLock(path, timeout=-1 if wait else 0, poll_interval=0.02, thread_local=False)
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            opened(path, "a").close()  # which refuses a pipe or a device
+            lock.acquire()
+        except FileNotFoundError:
+            if path.parent.exists():  # else its last holder removed the folder
+                raise
+            continue
+        except Timeout:
+            raise RunError(
+                f"Another process is {purpose} ({path} is locked). Wait until it ends, or stop it."
+            ) from None
+        if path.exists():
+            break
+        lock.release()  # its last holder moved the file between the opening and the lock
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def room_for_open_files(wanted: int) -> int:
+    """Raises the limit on open files, as far as the system lets us, until this process can hold `wanted` of them beside
+    its others. Returns how many it can hold.
+    """
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows, where the limit is far away
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + _OTHER_OPEN_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft_now = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        with contextlib.suppress(ValueError, OSError):  # the limit stays
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft_now, hard))
+            soft = soft_now
+    return wanted if soft == resource.RLIM_INFINITY else max(1, soft // 2, soft - _OTHER_OPEN_FILES)
+
+
+def _opened_if_regular(path: str, flags: int) -> int:
+    refusal = OSError(errno.EINVAL, "it is a pipe or a device, not a regular file", str(path))
+    try:
+        # Not to wait: opening a pipe would, for somebody at its other end. With regular files the flag changes nothing.
+        descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0), 0o666)
+    except OSError as error:
+        # A socket, or a pipe to write to that has no other end.
+        raise (refusal if error.errno == errno.ENXIO else error) from None
+    kind = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):  # `open` itself refuses folders
+        return descriptor
+    os.close(descriptor)
+    raise refusal
+
+
+@contextlib.contextmanager
+def _held_beside(path: Path) -> Iterator[tuple[IO[bytes], Path]]:
+    """Gives a new file in the same folder and its name, locked as long as the block runs; it is gone afterwards, unless
+    it was renamed.
+    """
+    while True:
+        # Not tempfile: its files are the owner's alone, and reading the umask means changing it for a moment, for every
+        # thread.
+        temporary = _beside(path)
+        with temporary.open("xb") as stream:
+            with contextlib.suppress(OSError):  # a file system without locks cannot tell that it has no writer either
+                lock_descriptor(stream.fileno())
+            # Another process may have swept the folder between the two.
+            if temporary.exists():
+                try:
+                    yield stream, temporary
+                except BaseException:
+                    with contextlib.suppress(OSError):  # the first error is the one to tell
+                        temporary.unlink(missing_ok=True)
+                    raise
+                return
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Adds the path to the error of a write that fails: an error about a full disk does not name the file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+def _beside(path: Path) -> Path:
+    """Returns a new name in the same folder; short, so that it fits wherever the name itself does."""
+    return path.with_name(f".{path.name[:40]}.{uuid.uuid4().hex}.part")
+
+
+def _flush_folder(folder: Path) -> None:
+    if os.name == "nt":  # which opens no folder
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

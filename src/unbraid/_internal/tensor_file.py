@@ -1,0 +1,68 @@
+"""A safetensors file, written straight from the memory of its tensors.
+
+The library's own `save` copies all of them several times over, which takes longer than writing them, and writes
+metadata in an order of chance. The format is the length of a header in eight bytes, the header as JSON, then the
+tensors one after the other: https://github.com/huggingface/safetensors#format
+"""
+
+import hashlib
+import itertools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unbraid._internal import files
+
+_NAMES = {
+    torch.bool: "BOOL",
+    torch.int8: "I8",
+    torch.uint8: "U8",
+    torch.int16: "I16",
+    torch.uint16: "U16",
+    torch.int32: "I32",
+    torch.uint32: "U32",
+    torch.int64: "I64",
+    torch.uint64: "U64",
+    torch.bfloat16: "BF16",
+    torch.float16: "F16",
+    torch.float32: "F32",
+    torch.float64: "F64",
+}
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> "hashlib._Hash":
+    """Writes the tensors. Returns the SHA-256 of what was written, to which more may be added. Equal tensors and
+    metadata have equal bytes.
+    """
+    ordered = sorted(
+        tensors, key=lambda name: (-tensors[name].itemsize, name)
+    )  # the largest numbers first, so that all are aligned
+    checksum = hashlib.sha256()
+    with files.atomic_writer(path) as stream:
+        for part in itertools.chain([_header(ordered, tensors, metadata)], (_bytes(tensors[name]) for name in ordered)):
+            checksum.update(part)
+            stream.write(part)
+    return checksum
+
+
+def _header(ordered: list[str], tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
+    header: dict[str, object] = {"__metadata__": dict(sorted(metadata.items()))}
+    begin = 0
+    for name in ordered:
+        tensor, end = tensors[name], begin + tensors[name].nbytes
+        header[name] = {"dtype": _NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [begin, end]}
+        begin = end
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
+
+
+def _bytes(tensor: Tensor) -> Any:
+    # An empty tensor may have strides that no view takes.
+    flat = tensor.detach().cpu().contiguous().reshape(-1) if tensor.numel() else torch.empty(0, device="cpu")
+    numbers: Any = flat.view(torch.uint8).numpy()
+    return memoryview(numbers)

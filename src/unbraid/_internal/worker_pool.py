@@ -1,0 +1,206 @@
+"""A pool of worker processes on this machine. Orders and answers are lines of JSON: nothing is pickled, and a script
+that starts a pool is not imported again by its workers.
+"""
+
+import contextlib
+import io
+import json
+import os
+import pkgutil
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, final
+
+from unbraid._internal.worker import Json, run_task
+
+_OUT_OF_MEMORY = "; the system may have run out of memory"
+_SECONDS_TO_JOIN = 5.0
+
+
+@final
+class Ended(NamedTuple):
+    """How an order ended: with an answer, by the end of its process or node, for lack of memory, or by an exception in
+    the task. `reason` says why there is no answer. `parcels` are files that come with an answer from another machine.
+    """
+
+    ticket: Hashable
+    how: Literal["answered", "lost", "out of memory", "raised"]
+    answer: Mapping[str, Any] = {}
+    reason: str = ""
+    node: str = ""
+    parcels: Iterable[bytes] = ()
+
+
+@final
+class WorkerPool:
+    """Processes that carry out a task, the function named "module:function"; without processes, this one does.
+
+    There is one process per environment, started when it is first needed, and again after it has died.
+    """
+
+    def __init__(self, task: str, environments: Sequence[Mapping[str, str]], *, grace: float = 0.0) -> None:
+        self._task, self._environments, self._grace = task, environments, grace
+        self._orders: queue.SimpleQueue[tuple[Hashable, Json] | None] = queue.SimpleQueue()
+        self._ended: queue.SimpleQueue[Ended] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()  # guards all below
+        self._waiting: set[Hashable] = set()
+        self._under_way: dict[Hashable, tuple[_Worker, float]] = {}
+        self._workers: list[_Worker] = []
+        self._is_closed = False
+
+    @property
+    def num_waiting(self) -> int:
+        """Returns how many orders have not ended yet."""
+        return len(self._waiting)
+
+    def submit(self, ticket: Hashable, order: Json, avoid: Collection[str] = ()) -> None:
+        """Takes an order. All workers are on this machine, so there is no node to `avoid`."""
+        with self._lock:
+            self._waiting.add(ticket)
+        if not self._environments:
+            self._ended.put(_ended(ticket, run_task(pkgutil.resolve_name(self._task), order)))
+            return
+        self._orders.put((ticket, order))
+        if len(self._threads) < min(len(self._environments), self.num_waiting):
+            thread = threading.Thread(target=self._work, args=(len(self._threads),), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def wait(self, seconds: float) -> list[Ended]:
+        """Returns the orders that have ended, as soon as there are any, or none after so many seconds."""
+        found: list[Ended] = []
+        with contextlib.suppress(queue.Empty):
+            if self._waiting:
+                found.append(self._ended.get(timeout=seconds))
+            while True:
+                found.append(self._ended.get_nowait())
+        with self._lock:
+            found = [ended for ended in found if ended.ticket in self._waiting]
+            self._waiting.difference_update(ended.ticket for ended in found)
+        return found
+
+    def cancel(self, ticket: Hashable) -> None:
+        """Ends an order at once. It is not among those that `wait` returns."""
+        with self._lock:
+            self._waiting.discard(ticket)
+            if ticket in self._under_way:
+                self._under_way[ticket][0].process.kill()
+
+    def seconds_silent(self) -> dict[Hashable, float]:
+        """Returns for each order under way how long ago it last signaled progress."""
+        now = time.monotonic()
+        with self._lock:
+            return {ticket: now - heard for ticket, (_, heard) in self._under_way.items()}
+
+    def close(self) -> None:
+        """Asks the workers to stop, and kills those that run for more than `grace` seconds after that."""
+        with self._lock:
+            self._is_closed = True  # from here on no process is started
+            self._waiting.clear()
+        for _ in self._threads:
+            self._orders.put(None)
+        deadline = time.monotonic() + self._grace
+        try:
+            for worker in self._workers:
+                worker.ask_to_stop()
+            for worker in self._workers:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    worker.process.wait(max(0.0, deadline - time.monotonic()))
+        finally:  # also after a second Ctrl-C
+            for worker in self._workers:
+                worker.process.kill()
+                worker.process.wait()
+        for thread in self._threads:
+            thread.join(_SECONDS_TO_JOIN)  # not for ever: what a worker forked may hold its output open
+
+    def _work(self, place: int) -> None:
+        """Hands orders to a process of its own until the pool is closed."""
+        worker: _Worker | None = None
+        while (item := self._orders.get()) is not None:
+            ticket, order = item
+            with self._lock:
+                if self._is_closed:
+                    break
+                if ticket not in self._waiting:  # canceled
+                    continue
+                try:
+                    worker = self._alive(worker, self._environments[place])
+                except OSError as error:
+                    self._ended.put(_ended(ticket, {"lost": f"its process could not be started ({error})"}))
+                    continue
+                self._under_way[ticket] = worker, time.monotonic()
+            message = self._exchange(worker, ticket, order)
+            with self._lock:
+                del self._under_way[ticket]
+            self._ended.put(_ended(ticket, message, f"process {place}"))
+        if worker is not None:
+            worker.output.close()
+
+    def _alive(self, worker: "_Worker | None", environment: Mapping[str, str]) -> "_Worker":
+        """Returns the worker, or a new one in its place if it has died."""
+        if worker is not None:
+            if worker.process.poll() is None:
+                return worker
+            worker.output.close()
+        self._workers.append(_Worker(self._task, environment))
+        return self._workers[-1]
+
+    def _exchange(self, worker: "_Worker", ticket: Hashable, order: Json) -> Json:
+        """Returns what the worker made of the order."""
+        with contextlib.suppress(OSError, ValueError):  # it died, or the pool was closed
+            worker.write(order)
+            for line in worker.output:
+                if "beat" not in (message := json.loads(line)):
+                    return dict(message)
+                with self._lock:
+                    self._under_way[ticket] = worker, time.monotonic()
+        if not self._is_closed:  # else it has time to stop
+            worker.process.kill()
+        status = worker.process.wait()
+        return {"lost": f"its process ended with status {status}{_OUT_OF_MEMORY * (status == -9)}"}
+
+
+@final
+class _Worker:
+    """A process that carries out orders. It imports from where this process does, last from the current folder, so
+    that no module in a downloaded folder replaces an installed one.
+    """
+
+    def __init__(self, task: str, environment: Mapping[str, str]) -> None:
+        here = str(Path.cwd())
+        installed = [path for path in sys.path if path not in ("", here)]
+        paths = installed if len(installed) == len(sys.path) else [*installed, here]
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "unbraid._internal.worker", task],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,  # closing a buffered pipe waits for whoever writes to it
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment},
+            start_new_session=True,  # Ctrl-C is for this process, which stops its workers itself
+        )
+        self._input: Any = self.process.stdin
+        output: Any = self.process.stdout
+        self.output = io.BufferedReader(output)
+
+    def write(self, order: Json) -> None:
+        content = json.dumps(order).encode() + b"\n"
+        while content:
+            content = content[self._input.write(content) :]
+
+    def ask_to_stop(self) -> None:
+        with contextlib.suppress(OSError):
+            self._input.close()
+
+
+def _ended(ticket: Hashable, message: Json, node: str = "") -> Ended:
+    if "lost" in message:
+        return Ended(ticket, "lost", reason=message["lost"], node=node)
+    if "error" in message:
+        return Ended(ticket, "raised", reason=message["error"], node=node)
+    return Ended(ticket, "answered", message["answer"], node=node)

@@ -1,0 +1,84 @@
+"""Codes of several sets of images, one below the other."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unbraid.codes.codes import Codes
+from unbraid.codes.labels import Labels
+from unbraid.errors import CodesError
+
+
+def concat_codes(parts: Sequence[Codes]) -> Codes:
+    """Returns the codes of all images. Raises if the parts have other latents or factors than the first."""
+    if not parts:
+        raise CodesError("No codes were given to concatenate. Give at least one.")
+    for part in parts:
+        if not isinstance(part, Codes):
+            raise CodesError(f"Codes were given as {type(part).__name__}; expected unbraid.Codes.")
+        _check_alike(_described(parts[0]), _described(part))
+
+    def cat(name: str, axis: int = 0) -> Tensor | None:
+        tables = [getattr(part, name) for part in parts]
+        return None if tables[0] is None else torch.cat(tables, dim=axis)
+
+    return replace(
+        parts[0],
+        mean=torch.cat([part.mean for part in parts]),
+        std=cat("std"),
+        covariance=cat("covariance"),
+        samples=cat("samples", 1),
+        probabilities=tuple(map(torch.cat, zip(*(part.probabilities for part in parts), strict=True))),
+        factors=tuple(map(_concat_labels, zip(*(part.factors for part in parts), strict=True))),
+        weights=None if all(part.weights is None for part in parts) else torch.cat([_scaled(part) for part in parts]),
+    )
+
+
+def _check_alike(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
+    for name, value in ours.items():
+        if theirs[name] != value:
+            raise CodesError(
+                f"The codes differ in their {name}: {_shown(value)} and {_shown(theirs[name])}. Codes that belong "
+                "together come from one encoder, and have the same factors in the same form."
+            )
+
+
+def _described(codes: Codes) -> dict[str, Any]:
+    """Returns what codes must share to be concatenated, by name."""
+    return {
+        "number of continuous latents": codes.mean.shape[1],
+        "categories of discrete latents": tuple(table.shape[1] for table in codes.probabilities),
+        "std": codes.std is not None,
+        "covariance": codes.covariance is not None,
+        "draws of each image": 0 if codes.samples is None else len(codes.samples),
+        "factors": codes.factor_names,
+        "continuous factors": tuple(labels.name for labels in codes.factors if labels.is_continuous),
+        "values of soft labels": tuple(labels.values.shape[1] for labels in codes.factors if labels.is_soft),
+    }
+
+
+def _concat_labels(parts: Sequence[Labels]) -> Labels:
+    """Returns the labels of all parts. Equal values count as one."""
+    all_known = all(part.known is None for part in parts)
+    return Labels(
+        parts[0].name,
+        torch.cat([part.values for part in parts]),
+        None if all_known else torch.cat([part.is_known for part in parts]),
+        all(part.ordered for part in parts),
+    )
+
+
+def _scaled(codes: Codes) -> Tensor:
+    """Returns the weights, scaled to sum to the number of images."""
+    if codes.weights is None:
+        return codes.mean.new_ones(len(codes))
+    return (codes.weights.double() / codes.weights.double().sum() * len(codes)).to(codes.mean)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    return {True: "given", False: "not given"}[value] if isinstance(value, bool) else str(value)

@@ -1,0 +1,11 @@
+"""Configs: frozen dataclasses whose fields are numbers, texts, other configs, and tuples of these.
+
+`Config` checks the fields of every config against their annotations; `to_json` and `from_json` write and read a config
+as JSON, `parse` and `text_of` as text for the command line.
+"""
+
+from unbraid.config.config import Config as Config
+from unbraid.config.json_form import from_json as from_json
+from unbraid.config.json_form import to_json as to_json
+from unbraid.config.text import parse as parse
+from unbraid.config.text import text_of as text_of

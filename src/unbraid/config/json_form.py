@@ -1,0 +1,180 @@
+"""Configs to JSON and back.
+
+A config is written as its fields plus the import path of its class: `{"type": "unbraid.objectives.BetaTCVAE", "beta":
+6.0}`.
+"""
+
+import dataclasses
+import importlib
+import json
+import re
+import sys
+from collections.abc import Callable, Collection
+from typing import Any, final
+
+from unbraid._internal.names import suggestion
+from unbraid._internal.source import MAIN
+from unbraid.config.annotations import check_value, describe, entries_of, hints_of, kinds_of
+from unbraid.config.config import Config
+from unbraid.config.own_configs import check_class
+from unbraid.config.registry import is_config_class, public_path
+from unbraid.config.stand_in import stand_in
+from unbraid.errors import SpecError, UntrustedError
+
+_MAX_PATH = 500  # characters
+Write = Callable[[Any], dict[str, Any]]
+
+
+def to_json(config: Any) -> dict[str, Any]:
+    """Returns the config as what JSON can hold. A value that could not be read back into its field is refused."""
+    return written(config, to_json)
+
+
+def written(config: Any, write: Write) -> dict[str, Any]:
+    """Returns the config as what JSON can hold, with the configs in its fields as `write` writes them."""
+    if not dataclasses.is_dataclass(config) or isinstance(config, type):
+        raise SpecError(f"{config!r} is a {type(config).__name__}; expected a config: an instance of a dataclass.")
+    check_class(type(config))
+    config = config.pinned() if isinstance(config, Config) else config
+    # Checked, and so converted: 4 and 4.0 in a float field are the same config and must have the same digest.
+    return {"type": public_path(type(config))} | {
+        name: in_json(check_value(getattr(config, name), hint, place), place, write)
+        for name, hint in hints_of(type(config)).items()
+        for place in [f"{type(config).__name__}: {name}"]
+    }
+
+
+def from_json(
+    content: Any,
+    expected: Any,
+    *,
+    packages: Collection[str] = (),
+    where: str = "spec",
+    missing: dict[str, str] | None = None,
+) -> Any:
+    """Returns what `to_json` wrote. `expected` is a class or an annotation. Only classes of unbraid and of these
+    top-level `packages` are imported; those of other modules are used if they were imported before.
+
+    With `missing`, content is read as the record of a run, which may be anybody's: a class that is not of unbraid and
+    cannot be had is replaced by a stand-in that holds its fields, its path is added to `missing` with the reason, and
+    nothing is checked that would read a data set or build a net. Configs that are written alike are one object.
+    """
+    return _Reader([packages] if isinstance(packages, str) else packages, missing).read(content, expected, where)
+
+
+@final
+class _Reader:
+    """Reads one JSON. A config that it has read is not made again: thousands of specs share a data set and a net."""
+
+    def __init__(self, packages: Collection[str], missing: dict[str, str] | None) -> None:
+        self._packages, self._missing = packages, missing
+        self._made: dict[tuple[type, str], Any] = {}
+
+    def read(self, content: Any, expected: Any, where: str) -> Any:
+        entries = entries_of(expected) if isinstance(content, (list, tuple)) else None
+        if entries is not None and (kinds_of(entries) or any(isinstance(item, (dict, list)) for item in content)):
+            indexed = (
+                (item, f"{where}[{index}]" if isinstance(item, dict) else where) for index, item in enumerate(content)
+            )
+            return tuple(self.read(item, entries, place) for item, place in indexed)
+        if not isinstance(content, dict):
+            return check_value(content, expected, where)
+        try:
+            return self._config(_resolve(content.get("type"), expected, self._packages, where), content, where)
+        except SpecError as error:
+            path, kinds = str(content.get("type")), kinds_of(expected)
+            if self._missing is None or not kinds or not _is_path(path) or path.startswith("unbraid."):
+                raise
+            self._missing[path] = str(error)
+            fields = {name: self._value(value, f"{where}.{name}") for name, value in content.items() if name != "type"}
+            return stand_in(path, kinds[0], fields)
+
+    def _value(self, content: Any, where: str) -> Any:
+        """Returns the value of a field whose annotation is not known."""
+        if isinstance(content, list):
+            return tuple(self._value(item, where) for item in content)
+        return self.read(content, Config, where) if isinstance(content, dict) else content
+
+    def _config(self, cls: type, content: dict[str, Any], where: str) -> Any:
+        try:
+            key = cls, json.dumps(content)
+        except (TypeError, ValueError):  # a dictionary that comes from elsewhere, with a path or an array in it
+            return self._make(cls, content, where)
+        if key not in self._made:
+            self._made[key] = self._make(cls, content, where)
+        return self._made[key]
+
+    def _make(self, cls: type, content: dict[str, Any], where: str) -> Any:
+        hints, given = hints_of(cls), {name: value for name, value in content.items() if name != "type"}
+        for name in given:
+            if name not in hints:
+                raise SpecError(f"{where}: {cls.__name__} has no field {name!r}. {suggestion(name, hints)}")
+        if missing := [name for name in required_fields(cls) if name not in given]:
+            raise SpecError(f"{where}: {cls.__name__} lacks {', '.join(missing)}, which has no default. Give it.")
+        values = {name: self.read(value, hints[name], f"{where}.{name}") for name, value in given.items()}
+        if self._missing is None:
+            return cls(**values)
+        for name in hints:
+            of = "path" if name == "sha256" else name.removesuffix("_sha256")
+            if of != name and values.get(of) and not values.get(name):  # it would be read to take its checksum
+                raise SpecError(f"{where}: {cls.__name__} names {values[of]!r} without its checksum. Give {name}.")
+        return getattr(cls, "unchecked", cls)(**values)
+
+
+def required_fields(cls: type) -> list[str]:
+    """Returns the names of the fields that have no default."""
+    missing = dataclasses.MISSING
+    return [
+        each.name for each in dataclasses.fields(cls) if each.default is missing and each.default_factory is missing
+    ]
+
+
+def in_json(value: Any, where: str, write: Write) -> Any:
+    """Returns a value of a field as what JSON can hold, with configs as `write` writes them."""
+    if isinstance(value, tuple):
+        return [in_json(item, where, write) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if dataclasses.is_dataclass(value):
+        return write(value)
+    raise SpecError(f"{where} is {value!r}; a config holds numbers, texts, tuples of them and other configs.")
+
+
+def _is_path(path: Any) -> bool:
+    is_text = isinstance(path, str) and len(path) <= _MAX_PATH
+    return is_text and re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", path) is not None
+
+
+def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) -> type:
+    """Returns the class that the path names, if it is of the expected kind and was imported, or may be."""
+    if not _is_path(path):
+        raise SpecError(
+            f"{where}: the type is {path!r}; expected an import path such as 'unbraid.objectives.BetaTCVAE'."
+        )
+    package, (parent, _, name) = path.partition(".")[0], path.rpartition(".")
+    if package not in ("unbraid", *packages) and parent not in sys.modules:
+        raise UntrustedError(
+            f"{where}: the type {path!r} is not from {', '.join(dict.fromkeys(('unbraid', *packages)))}, so it is not "
+            f"imported. If you trust it, name its package: packages=[{package!r}], or --packages {package}.",
+            package,
+        )
+    try:
+        module = sys.modules.get(parent) or importlib.import_module(parent)
+    except ImportError as error:
+        raise SpecError(f"{where}: {path!r} cannot be imported ({error}). It may be from another version.") from None
+    except Exception as error:
+        if package == "unbraid":
+            raise
+        raise SpecError(f"{where}: {path!r} cannot be imported ({type(error).__name__}: {error}).") from error
+    found: Any = vars(module).get(name)
+    if found is None and parent == MAIN:
+        raise UntrustedError(
+            f"{where}: {name} is a class of a script or a notebook, which does not define it here. Define it again, as "
+            "it was, before the run is opened.",
+            MAIN,
+        )
+    if not is_config_class(found, expected):
+        valid = [name for name, value in vars(module).items() if is_config_class(value, expected)]
+        raise SpecError(f"{where}: {path!r} is not {describe(expected)}. {suggestion(name, valid)}")
+    cls: type = found
+    return cls

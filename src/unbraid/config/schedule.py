@@ -1,0 +1,168 @@
+"""Numbers that change over training. A hyperparameter is a float, or a schedule that gives it at each moment.
+
+`progress` runs from 0 at the first step to 1 at the last, so that a schedule means the same for short and long runs.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unbraid.config import Config
+from unbraid.errors import SpecError
+
+
+class Schedule(Config, ABC):
+    """What a number is at each moment of training."""
+
+    @abstractmethod
+    def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]: ...
+
+    @abstractmethod
+    def extremes(self) -> tuple[float, float]:
+        """Returns the least and the greatest value it takes."""
+
+    @abstractmethod
+    def shifted(self, by: float) -> "Schedule":
+        """Returns the same, plus a constant."""
+
+    @abstractmethod
+    def scaled(self, by: float) -> "Schedule":
+        """Returns the same, times a constant."""
+
+    def _not_yet(self, other: Any) -> Tensor:
+        raise SpecError(
+            f"{self} is a schedule, and a formula needs a number. Say when: objective.at(progress), with a progress "
+            "from 0 to 1."
+        )
+
+    # A fleet resolves schedules before it computes; code that computes without one gets an error.
+    __mul__ = __rmul__ = __add__ = __radd__ = __sub__ = __rsub__ = _not_yet
+
+
+Weight = float | Schedule
+"""A hyperparameter: a number, or a schedule of one."""
+
+
+@dataclass(frozen=True)
+class Ramp(Schedule):
+    """`start` until the moment `begin`, `end` from the moment `finish` on."""
+
+    start: float
+    end: float
+    begin: float = 0.0
+    finish: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (math.isfinite(self.start) and math.isfinite(self.end) and 0 <= self.begin < self.finish <= 1):
+            raise SpecError(
+                f"{type(self).__name__}: from {self.start} at {self.begin} to {self.end} at {self.finish}; expected "
+                "finite numbers, and moments with "
+                "0 <= begin < finish <= 1 (0 is the first step, 1 the last)."
+            )
+
+    @abstractmethod
+    def risen(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
+        """Returns how much of the way is done when this share of the time is."""
+
+    @final
+    def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]:
+        share = ((progress - self.begin) / (self.finish - self.begin)).clamp(0.0, 1.0)
+        return self.start + (self.end - self.start) * self.risen(share)
+
+    @final
+    def extremes(self) -> tuple[float, float]:
+        return min(self.start, self.end), max(self.start, self.end)
+
+    @final
+    def shifted(self, by: float) -> "Ramp":
+        return replace(self, start=self.start + by, end=self.end + by)
+
+    @final
+    def scaled(self, by: float) -> "Ramp":
+        return replace(self, start=self.start * by, end=self.end * by)
+
+
+@final
+@dataclass(frozen=True)
+class Linear(Ramp):
+    """`start` until the moment `begin`, `end` from the moment `finish` on, a straight line between.
+
+    Examples:
+        >>> Linear(0.0, 4.0, finish=0.5).extremes()
+        (0.0, 4.0)
+    """
+
+    def risen(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
+        return share
+
+
+@final
+@dataclass(frozen=True)
+class Cosine(Ramp):
+    """As `Linear`, along half a wave of a cosine: it leaves `start` and reaches `end` without a kink."""
+
+    def risen(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
+        return 0.5 * (1 - torch.cos(math.pi * share))
+
+
+@final
+@dataclass(frozen=True)
+class Cyclic(Schedule):
+    """`num_cycles` times from `low` to `high`: rising during the share `rising` of a cycle, staying there for the rest
+    of it.
+    """
+
+    low: float
+    high: float
+    num_cycles: int = 4
+    rising: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.num_cycles < 1 or not 0 < self.rising <= 1 or not all(map(math.isfinite, (self.low, self.high))):
+            raise SpecError(
+                f"Cyclic: low {self.low}, high {self.high}, num_cycles {self.num_cycles}, rising {self.rising}; "
+                "expected finite numbers, one cycle "
+                "or more, and a share above 0 and at most 1."
+            )
+
+    def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]:
+        within = torch.remainder(progress * self.num_cycles, 1.0)
+        # The last moment is the end of the last cycle, not the beginning of one more.
+        within = torch.where(progress >= 1, 1.0, within)
+        return self.low + (self.high - self.low) * (within / self.rising).clamp(max=1.0)
+
+    def extremes(self) -> tuple[float, float]:
+        return min(self.low, self.high), max(self.low, self.high)
+
+    def shifted(self, by: float) -> "Cyclic":
+        return replace(self, low=self.low + by, high=self.high + by)
+
+    def scaled(self, by: float) -> "Cyclic":
+        return replace(self, low=self.low * by, high=self.high * by)
+
+
+def extremes(weight: Weight) -> tuple[float, float]:
+    """Returns the least and the greatest value of a number or a schedule."""
+    return weight.extremes() if isinstance(weight, Schedule) else (float(weight), float(weight))
+
+
+def shifted(weight: Weight, by: float) -> Weight:
+    """Returns a number or a schedule, plus a constant."""
+    return weight.shifted(by) if isinstance(weight, Schedule) else weight + by
+
+
+def scaled(weight: Weight, by: float) -> Weight:
+    """Returns a number or a schedule, times a constant."""
+    return weight.scaled(by) if isinstance(weight, Schedule) else weight * by
+
+
+def value_at(weight: Weight, progress: Float[Tensor, ""]) -> Float[Tensor, ""] | float:
+    """Returns a number as it is, a schedule as it is at this moment."""
+    return weight.at(progress) if isinstance(weight, Schedule) else weight

@@ -1,0 +1,99 @@
+"""Sprites: the white polygons of dSprites, posed and rastered bit for bit like the originals.
+
+Columns run to the right and rows down; the pixel in row r and column c has its center at (c + 0.5, r + 0.5). A row of
+pixels is one 64-bit word whose bit c is column c.
+"""
+
+import numpy as np
+from jaxtyping import Float64, Int64, UInt64
+
+SHAPES = ("square", "ellipse", "heart")
+MAX_RESOLUTION = 64
+
+# Vertices lie on a grid of 1/256 pixel, so that "inside" is decided by integers and comes out the same everywhere.
+_SUBPIXELS = 256
+_ALL_COLUMNS = np.uint64(2**64 - 1)
+
+
+def outline(shape: str, resolution: int) -> Float64[np.ndarray, "vertex 2"]:
+    """Returns the vertices (x, y) of a shape at scale 1, in pixels, around the point about which it turns."""
+    pixel = resolution / 64
+    if shape == "square":
+        return pixel * 9.6 * np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+    if shape == "ellipse":
+        t = 2 * np.pi * np.arange(100) / 100
+        return pixel * np.stack([9.6 * 1.33 * np.cos(t), 9.6 / 1.33 * np.sin(t)], axis=1)
+    if shape == "heart":
+        t = 2 * np.pi * np.arange(150) / 150
+        y = -(19.2 / 29) * (13 * np.cos(t) - 5 * np.cos(2 * t) - 2 * np.cos(3 * t) - np.cos(4 * t)) - 1.44
+        return pixel * np.stack([9.6 * np.sin(t) ** 3, y], axis=1)
+    raise ValueError(f"No outline is known for {shape!r}; known are {', '.join(SHAPES)}.")
+
+
+def draw(
+    vertices: Float64[np.ndarray, "vertex 2"],
+    angle: float,
+    centers_x: Float64[np.ndarray, " x"],
+    centers_y: Float64[np.ndarray, " y"],
+    resolution: int,
+) -> UInt64[np.ndarray, "x y row"]:
+    """Draws a polygon, turned counter-clockwise by `angle` radians, once at each pair of centers; it must lie
+    within the image.
+
+    A pixel is white iff its center is inside the polygon whose vertices are rounded to 1/256 pixel. An edge along a row
+    of centers leaves out the row if it is the upper edge and takes it in if it is the lower; in x, left is in and right
+    is out.
+    """
+    x, y = vertices.T
+    xs = _snapped(centers_x[:, None] + x * np.cos(angle) + y * np.sin(angle))
+    ys = _snapped(centers_y[:, None] - x * np.sin(angle) + y * np.cos(angle))
+    line, edge = _crossings(ys, resolution)
+    words = _half_lines(xs, ys, line, edge, resolution)
+    # A pixel is inside iff an odd number of crossings lie at or left of it: XOR over the crossings of each line.
+    first = np.flatnonzero(np.diff(line, prepend=-1))
+    rows = np.zeros((len(centers_x), len(centers_y) * resolution), dtype=np.uint64)
+    if len(line):
+        rows[:, line[first]] = np.bitwise_xor.reduceat(words, first, axis=1)
+    return rows.reshape(len(centers_x), len(centers_y), resolution)
+
+
+def _snapped(pixels: Float64[np.ndarray, "center vertex"]) -> Int64[np.ndarray, "center vertex"]:
+    return np.rint(_SUBPIXELS * pixels).astype(np.int64)
+
+
+def _row_centers(resolution: int) -> Int64[np.ndarray, " row"]:
+    return _SUBPIXELS * np.arange(resolution, dtype=np.int64) + _SUBPIXELS // 2
+
+
+def _crossings(
+    ys: Int64[np.ndarray, "y vertex"], resolution: int
+) -> tuple[Int64[np.ndarray, " crossing"], Int64[np.ndarray, " crossing"]]:
+    """Returns each crossing of a line of centers by an edge, sorted by line. Line `y * resolution + row`; edge k joins
+    vertices k and k + 1.
+    """
+    above = ys[:, None, :] < _row_centers(resolution)[:, None]
+    crosses = above != np.roll(above, -1, axis=2)
+    line, edge = np.divmod(np.flatnonzero(crosses), ys.shape[1])
+    return line, edge
+
+
+def _half_lines(
+    xs: Int64[np.ndarray, "x vertex"],
+    ys: Int64[np.ndarray, "y vertex"],
+    line: Int64[np.ndarray, " crossing"],
+    edge: Int64[np.ndarray, " crossing"],
+    resolution: int,
+) -> UInt64[np.ndarray, "x crossing"]:
+    """Returns for each crossing the pixels at or right of it, as the bits of a word."""
+    y, row = np.divmod(line, resolution)
+    end = (edge + 1) % xs.shape[1]
+    rise = ys[y, end] - ys[y, edge]
+    climbed = (_row_centers(resolution)[row] - ys[y, edge]) * np.sign(rise)
+    rise = np.abs(rise)
+    start = xs[:, edge]
+    # The crossing is at start + climbed / rise * (end - start); the least column whose center is not left of it is a
+    # ceiling division.
+    past_first_center = (start - _SUBPIXELS // 2) * rise + climbed * (xs[:, end] - start)
+    column = -(-past_first_center // (_SUBPIXELS * rise))
+    # NumPy shifts by 64 or more to zero, which is right: a crossing beyond the last column whitens nothing.
+    return np.left_shift(_ALL_COLUMNS, column.astype(np.uint64))

@@ -1,0 +1,180 @@
+"""MATLAB's MAT-files of level 5: arrays of bytes, lists of names and lists of positions.
+
+A file is a header of 128 bytes and then one element for each variable, plain or packed with zlib. An element is a tag
+(its type and its length) and its content; that of a variable is again made of elements: flags, dimensions, name and
+values ("MAT-File Format", The MathWorks). The files may be anybody's, and `scipy.io.loadmat` unpacks whatever they
+promise; here nothing is unpacked further than was asked for.
+"""
+
+import contextlib
+import itertools
+import math
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Float64, UInt8
+
+from unbraid.errors import DataError
+
+_HEADER_BYTES = 128
+_LEVEL_5 = 0x0100
+_BYTE_ORDERS = {b"IM": "<", b"MI": ">"}
+# Types of elements.
+_INT8, _UINT8, _INT32, _UINT32, _MATRIX, _PACKED = 1, 2, 5, 6, 14, 15
+_NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+_LETTERS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16"}
+# Types of variables, in the low byte of their flags; the bits above it are flags.
+_CELL, _TEXT, _BYTES, _NUMERIC, _LOGICAL = 1, 4, 9, range(6, 16), 0x0200
+# What stands before the values: MATLAB stops at 63 letters of a name, and no list or image has 32 dimensions.
+_MAX_HEAD_BYTES = 512
+_MAX_LIST_BYTES = 2**22
+
+
+def read_array(content: bytes, name: str, shape: tuple[int, ...], where: str) -> UInt8[np.ndarray, "..."]:
+    """Returns the bytes of this name and shape in the content of a file, which messages call `where`.
+
+    The axes are those of MATLAB; the first is the fastest in the file and in memory.
+    """
+    size = math.prod(shape)
+    with _readable(where):
+        found = _find(content, name, size + _MAX_HEAD_BYTES)
+        if found.flags != _BYTES or found.shape != shape:
+            raise ValueError(f"{name!r} is of type {found.flags} and shape {found.shape}, not {_BYTES} and {shape}")
+        if [(kind, len(values)) for kind, values in found.elements()] != [(_UINT8, size)]:
+            raise ValueError(f"{name!r} does not hold {size} bytes")
+        ((_, values),) = found.elements()
+    return np.frombuffer(values, np.uint8).reshape(shape[::-1]).T
+
+
+def read_names(content: bytes, name: str, where: str) -> list[str]:
+    """Returns the strings in a cell array."""
+    with _readable(where):
+        found = _find(content, name, _MAX_LIST_BYTES)
+        if found.flags & 0xFF != _CELL:
+            raise ValueError(f"{name!r} is not a cell array")
+        return [_text(_variable(cell, found.order)) for kind, cell in found.elements() if kind == _MATRIX]
+
+
+def read_positions(content: bytes, name: str, where: str) -> list[int]:
+    """Returns a vector of positions, counted from 1 as MATLAB does, or the places of the ones in a vector of zeros and
+    ones; counted from 0 here.
+    """
+    with _readable(where):
+        found = _find(content, name, _MAX_LIST_BYTES)
+        values = _numbers(found)
+        if found.flags & _LOGICAL or (len(values) > 1 and np.isin(values, (0, 1)).all()):
+            return np.flatnonzero(values).tolist()
+        if not (np.mod(values, 1) == 0).all() or (values < 1).any() or (values > 2**31).any():
+            raise ValueError(f"{name!r} is not a vector of positions")
+        return (values.astype(np.int64) - 1).tolist()
+
+
+@final
+@dataclass(frozen=True)
+class _Variable:
+    """A variable whose head is read; `rest` holds its values or, in a cell array, further variables."""
+
+    name: str
+    flags: int
+    shape: tuple[int, ...]
+    rest: bytes
+    order: str
+
+    def elements(self) -> list[tuple[int, bytes]]:
+        return [(kind, content) for kind, content, _ in _elements(self.rest, self.order)]
+
+
+@contextlib.contextmanager
+def _readable(where: str) -> Iterator[None]:
+    """Says of the file that messages call `where` what turns out to be wrong inside the block."""
+    try:
+        yield
+    except (ValueError, struct.error, zlib.error) as error:
+        raise DataError(
+            f"{where} is not a readable MATLAB file ({error}). It may be cut short or damaged: fetch it again."
+        ) from error
+
+
+def _find(content: bytes, name: str, max_bytes: int) -> _Variable:
+    """Returns the variable of this name, which must not be longer than `max_bytes` when it is unpacked."""
+    order = _BYTE_ORDERS.get(content[126:_HEADER_BYTES])
+    if order is None or struct.unpack(f"{order}H", content[124:126]) != (_LEVEL_5,):
+        raise ValueError(f"bytes 124 to 127 are {content[124:128]!r}, not those of level 5, which MATLAB's -v7 saves")
+    others = []
+    for kind, element, _ in _elements(content[_HEADER_BYTES:], order):
+        if kind not in (_MATRIX, _PACKED):
+            raise ValueError(f"it holds an element of type {kind}; variables are of type {_MATRIX} or {_PACKED}")
+        variable = _variable(_unpacked(element, order, _MAX_HEAD_BYTES)[0] if kind == _PACKED else element, order)
+        if variable.name == name:
+            return variable if kind == _MATRIX else _variable(_all_unpacked(element, order, max_bytes), order)
+        others.append(variable.name)
+    raise ValueError(f"it has no variable {name!r}; it holds {', '.join(map(repr, others[:8])) or 'nothing'}")
+
+
+def _unpacked(element: bytes, order: str, max_bytes: int) -> tuple[bytes, int]:
+    """Returns the beginning of the one variable that is packed in an element, and how long it says that it is."""
+    content = zlib.decompressobj().decompress(element, 8 + max_bytes)
+    kind, length = struct.unpack(f"{order}II", content[:8])
+    if kind != _MATRIX:
+        raise ValueError(f"a packed element is of type {kind}; variables are of type {_MATRIX}")
+    return content[8:], length
+
+
+def _all_unpacked(element: bytes, order: str, max_bytes: int) -> bytes:
+    content, length = _unpacked(element, order, max_bytes + 1)
+    if length > max_bytes or len(content) != length:
+        raise ValueError(f"a variable takes {length} bytes and has {len(content)}; at most {max_bytes} are expected")
+    return content
+
+
+def _variable(content: bytes, order: str) -> _Variable:
+    heads = list(itertools.islice(_elements(content, order), 3))
+    kinds, lengths = [kind for kind, _, _ in heads], [len(head) for _, head, _ in heads]
+    if kinds != [_UINT32, _INT32, _INT8] or lengths[0] != 8 or lengths[1] % 4:
+        raise ValueError(f"a variable begins with elements of types {kinds}, not with flags, dimensions and a name")
+    (_, flags, _), (_, dimensions, _), (_, name, end) = heads
+    shape = struct.unpack(f"{order}{len(dimensions) // 4}i", dimensions)
+    return _Variable(
+        name.decode("latin-1"), struct.unpack(f"{order}I", flags[:4])[0] & 0xFFFF, shape, content[end:], order
+    )
+
+
+def _elements(content: bytes, order: str) -> Iterator[tuple[int, bytes, int]]:
+    """Yields type, content and end of each element."""
+    start = 0
+    while start < len(content):
+        kind, length = struct.unpack(f"{order}II", content[start : start + 8])
+        if kind >> 16:  # a short one: type and length share four bytes, and the content has the other four
+            kind, length = kind & 0xFFFF, kind >> 16
+            element, start = content[start + 4 : start + 4 + min(length, 4)], start + 8
+        else:
+            element, start = content[start + 8 : start + 8 + length], start + 8 + length
+            # It is filled up to whole words, unless it is packed.
+            start += 0 if kind == _PACKED else -length % 8
+        if len(element) != length:
+            raise ValueError(f"an element of type {kind} promises {length} bytes and has {len(element)}")
+        yield kind, element, start
+
+
+def _text(cell: _Variable) -> str:
+    elements = cell.elements()
+    if cell.flags & 0xFF != _TEXT or len(elements) != 1 or elements[0][0] not in _LETTERS:
+        raise ValueError("the cells do not hold text")
+    kind, letters = elements[0]
+    encoding = _LETTERS[kind]
+    return letters.decode(encoding + ({"<": "-le", ">": "-be"}[cell.order] if encoding == "utf-16" else ""))
+
+
+def _numbers(found: _Variable) -> Float64[np.ndarray, " number"]:
+    elements = found.elements()
+    if found.flags & 0xFF not in _NUMERIC or len(elements) != 1 or elements[0][0] not in _NUMBERS:
+        raise ValueError(f"{found.name!r} is not an array of numbers")
+    kind, values = elements[0]
+    numbers = np.frombuffer(values, np.dtype(f"{found.order}{_NUMBERS[kind]}"))
+    if len(numbers) != math.prod(found.shape):
+        raise ValueError(f"{found.name!r} has {len(numbers)} values; {found.shape} were promised")
+    return numbers.astype(np.float64)

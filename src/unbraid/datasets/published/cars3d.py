@@ -1,0 +1,154 @@
+"""Cars3D: rendered cars, turned about and seen from four heights."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import ClassVar, Literal, final
+
+import numpy as np
+from einops import rearrange
+from jaxtyping import UInt8
+
+from unbraid._internal.progress import Event, emit
+from unbraid.datasets.conversion.converted import ConvertedDataset
+from unbraid.datasets.dataset import Factor
+from unbraid.datasets.formats import mat
+from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder, Tar
+from unbraid.datasets.grid import grid_rows
+from unbraid.datasets.image_store import Plan
+from unbraid.datasets.pictures.resize import resized
+from unbraid.datasets.publication import Publication, PublishedFile
+
+_ARCHIVE = "nips2015-analogy-data.tar.gz"
+_CAR = re.compile(r"car_\w+_mesh\.mat")
+_LIST = "list.txt"
+_SIDE = 128
+_NUM_ELEVATIONS, _NUM_AZIMUTHS, _NUM_CARS = 4, 24, 183
+_SHAPE = (_SIDE, _SIDE, 3, _NUM_AZIMUTHS, _NUM_ELEVATIONS)
+# Four times what the two arrays of a car take unpacked.
+_MAX_FILE_BYTES = 2**26
+_IMAGES_PER_BLOCK = 1_000
+
+
+@final
+@dataclass(frozen=True)
+class Cars3D(ConvertedDataset):
+    """The cars of Reed, Zhang, Zhang & Lee: 183 models, each from 4 elevations and 24 azimuths, 128 by 128 in color,
+    made 64 by 64.
+
+    Read from the official archive, or from the folder of .mat files in it. The identity is the place of a car in the
+    official list, and changes fastest; a folder with fewer cars has fewer identities.
+    """
+
+    publication: ClassVar = Publication(
+        title="Deep visual analogy-making: 3D cars",
+        homepage="http://www.scottreed.info",
+        license="not stated",
+        license_note=(
+            "Its owner states no license. The renders are made from 3D models of Fidler, Dickinson & Urtasun (NIPS "
+            "2012)."
+        ),
+        files=(
+            PublishedFile(
+                _ARCHIVE,
+                f"http://www.scottreed.info/files/{_ARCHIVE}",
+                checksum="md5:4e866a7919c1beedf53964e6f7a23686",
+                checksum_source="disent",
+            ),
+        ),
+        subfolders=("cars3d",),
+    )
+
+    resolution: Literal[64, 128] = 64
+    """Height and width of the images, in pixels."""
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """Returns the factors of the cars that were converted, or the published ones if none were yet."""
+        return self.store.factor_table or _factor_table(_NUM_CARS)
+
+    @property
+    def published_num_images(self) -> int:
+        return _NUM_ELEVATIONS * _NUM_AZIMUTHS * _NUM_CARS
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        return (3, self.resolution, self.resolution)
+
+    def sources(self, folder: Path) -> tuple[Path, ...] | None:
+        if (folder / _ARCHIVE).is_file():
+            return (folder / _ARCHIVE,)
+        places = (folder / "data" / "cars", folder / "cars", folder)
+        return next(
+            ((place,) for place in places if any(_CAR.fullmatch(path.name) for path in place.glob("*.mat"))), None
+        )
+
+    def plan(self, sources: tuple[Path, ...]) -> Plan:
+        source = _source(*sources)
+        cars = _cars(source)
+        factor_table = _factor_table(len(cars))
+
+        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+            images = _images(source, cars, self.resolution).reshape(-1, *self.image_shape)
+            for first in range(start, len(images), _IMAGES_PER_BLOCK):
+                yield images[first : first + _IMAGES_PER_BLOCK]
+
+        return Plan(self.image_shape, factor_table, grid_rows(factor_table), blocks)
+
+
+def _factor_table(num_cars: int) -> tuple[Factor, ...]:
+    return (
+        Factor("elevation", _NUM_ELEVATIONS),
+        Factor("azimuth", _NUM_AZIMUTHS),
+        Factor("identity", num_cars, ordered=False),
+    )
+
+
+def _source(path: Path) -> Container:
+    return Folder(path, _MAX_FILE_BYTES) if path.is_dir() else Tar(path, is_gzipped=True)
+
+
+def _cars(source: Container) -> tuple[ArchiveMember, ...]:
+    """Returns the files of the cars, in the order of the official list; those that it does not have come behind, by
+    name.
+    """
+    # In the archive there are other things beside the folder of the cars.
+    parent = "" if isinstance(source, Folder) else "cars"
+    found: dict[str, ArchiveMember] = {}
+    for member in source.members():
+        path = PurePosixPath(member.name)
+        if path.parent.name == parent and (path.name == _LIST or _CAR.fullmatch(path.name)):
+            found[path.name] = member
+    listed = _listed(source, found.pop(_LIST, None))
+    names = [name for name in listed if name in found]
+    return tuple(found[name] for name in (*names, *sorted(found.keys() - set(names))))
+
+
+def _listed(source: Container, member: ArchiveMember | None) -> list[str]:
+    """Returns the names of the files in the list, each once; it has them without their ending."""
+    if member is None:
+        return []
+    (content,) = source.contents([member])
+    return list(dict.fromkeys(f"{line.strip()}.mat" for line in content.decode("latin-1").splitlines()))
+
+
+def _images(
+    source: Container, cars: tuple[ArchiveMember, ...], side: int
+) -> UInt8[np.ndarray, "elevation azimuth car channel height width"]:
+    """Returns all cars. They are read in the order in which they lie there, because a gzipped archive is read forwards
+    only.
+    """
+    images = np.empty((_NUM_ELEVATIONS, _NUM_AZIMUTHS, len(cars), 3, side, side), np.uint8)
+    places = sorted(range(len(cars)), key=lambda place: cars[place].offset)
+    contents = source.contents(cars[place] for place in places)
+    for num_read, (place, content) in enumerate(zip(places, contents, strict=True), start=1):
+        values = mat.read_array(content, "im", _SHAPE, source.named(cars[place]))
+        renders = rearrange(
+            values, "height width channel azimuth elevation -> (elevation azimuth) channel height width"
+        )
+        images[:, :, place] = rearrange(
+            resized(renders, side), "(elevation azimuth) ... -> elevation azimuth ...", azimuth=_NUM_AZIMUTHS
+        )
+        emit(Event("reading Cars3D", num_read, len(cars), "cars"))
+    return images

@@ -1,0 +1,262 @@
+"""3D Chairs: rendered chairs, seen from all sides and two heights."""
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import ClassVar, Literal, final
+
+import numpy as np
+from jaxtyping import UInt8
+
+from unbraid._internal import files
+from unbraid.datasets.conversion.parted import PartedDataset
+from unbraid.datasets.dataset import Factor, FactorImages
+from unbraid.datasets.formats import mat
+from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder, Tar
+from unbraid.datasets.image_store import Plan
+from unbraid.datasets.pictures.pictures import Framing, decode_many, shape_of
+from unbraid.datasets.publication import Publication, PublishedFile
+from unbraid.datasets.selected import subset_of
+from unbraid.datasets.subsets import ChosenValues
+from unbraid.errors import DataError, SpecError
+
+log = logging.getLogger(__name__)
+
+_HOME = "https://www.di.ens.fr/willow/research/seeing3Dchairs"
+_ARCHIVE, _FOLDER, _NAMES = "rendered_chairs.tar", "rendered_chairs", "all_chair_names.mat"
+_SELECTED, _LISTED = "reduced_set1.mat", "models_809.txt"
+_NUM_MODELS = {"all": 1393, "809": 809}
+_ELEVATIONS = (20, 30)
+_AZIMUTHS = tuple(360 * step // 31 for step in range(31))
+_VIEWS = [(elevation, azimuth) for elevation in _ELEVATIONS for azimuth in _AZIMUTHS]
+_RENDER = re.compile(r"image_\d{3}_p(\d{3})_t(\d{3})_r\d{3}\.png")
+_TRAIN_FRACTION = 0.8
+_FEWEST_PIXELS, _MOST_PIXELS = 8, 600
+_MAX_LIST_BYTES = 2**20
+
+View = tuple[int, int]
+
+
+@final
+@dataclass(frozen=True)
+class Chairs3D(PartedDataset):
+    """The chairs of Aubry, Maturana, Efros, Russell & Sivic: 1393 models, each from 2 elevations and 31 azimuths,
+    86,366 renders on white.
+
+    Read from the official tar, or from the folder that it holds. `models` "809" leaves out chairs that are nearly the
+    same as others, by a list that the user puts there. `train` is the first 80 % of the models and `test` the rest: no
+    chair is in both. `masks` gives white chairs on black instead of the renders. The whole render is made `resolution`
+    by `resolution`, or the middle `crop` by `crop` pixels of it.
+    """
+
+    publication: ClassVar = Publication(
+        title="Seeing 3D chairs: rendered chairs",
+        homepage=f"{_HOME}/",
+        license="not stated",
+        license_note="Its owners state no license. The models came from Google (now Trimble) 3D Warehouse.",
+        files=(PublishedFile(_ARCHIVE, f"{_HOME}/data/{_ARCHIVE}"),),
+        subfolders=("chairs3d", "3d_chairs", "chairs"),
+    )
+
+    split: Literal["all", "train", "test"] = "all"
+    """All chairs, the first 80 % of the models, or the rest."""
+    models: Literal["all", "809"] = "all"
+    """All models, or the 809 that are not nearly the same as others."""
+    masks: bool = False
+    """Whether chairs are white on black instead of the renders."""
+    color: bool = False
+    """Whether the renders keep their colors."""
+    crop: int | None = None
+    """Height and width of the middle that is cut out, in pixels; without it the whole render."""
+    resolution: int = 64
+    """Height and width of the images, in pixels."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.masks and self.color:
+            raise SpecError("Chairs3D: a mask has no color. Choose masks or color.")
+        if not _FEWEST_PIXELS <= self.resolution <= (self.crop or _MOST_PIXELS) <= _MOST_PIXELS:
+            raise SpecError(
+                f"Chairs3D: crop is {self.crop} and resolution {self.resolution}; expected {_FEWEST_PIXELS} <= "
+                f"resolution <= crop <= {_MOST_PIXELS}, "
+                "the size of a render."
+            )
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """Returns the factors of the chairs that were converted, or the published ones if none were yet."""
+        return self.store.factor_table or _factor_table(_NUM_MODELS[self.models])
+
+    @property
+    def published_num_images(self) -> int:
+        num_models = _NUM_MODELS[self.models]
+        num_train = int(_TRAIN_FRACTION * num_models)
+        return {"all": num_models, "train": num_train, "test": num_models - num_train}[self.split] * len(_VIEWS)
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        return (3 if self.color else 1, self.resolution, self.resolution)
+
+    def sources(self, folder: Path) -> tuple[Path, ...] | None:
+        """Returns the tar, or else the folder that it holds, and the list of models, if it is asked for and there."""
+        places = [folder / _ARCHIVE, folder / _FOLDER, *([folder] if folder.name == _FOLDER else [])]
+        if (source := next((place for place in places if place.exists()), None)) is None:
+            return None
+        lists = [source.parent / name for name in (_SELECTED, _LISTED)] if self.models == "809" else []
+        return (source, *[place for place in lists if place.is_file()][:1])
+
+    def plan(self, sources: tuple[Path, ...]) -> Plan:
+        path, *lists = sources
+        source = Folder(path) if path.is_dir() else Tar(path)
+        members = source.members()
+        renders = _renders(source, members)
+        names = _official_names(source, members)
+        models = (
+            _ordered(renders.keys(), names) if self.models == "all" else _selected(path, lists, renders.keys(), names)
+        )
+        if len(models) != _NUM_MODELS[self.models]:
+            log.warning(
+                "Chairs3D: %s has %s models; the official set has %s.", path, len(models), _NUM_MODELS[self.models]
+            )
+        chosen = [renders[model][view] for model in models for view in _VIEWS]
+        framing = Framing(
+            self.image_shape,
+            None if self.crop is None else (self.crop, self.crop),
+            _square_size(source, chosen[0]),
+            formats=("PNG",),
+            follow_exif=False,
+            background="white",
+            mask=self.masks,
+        )
+
+        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+            return decode_many(source, chosen[start:], framing)
+
+        factors = np.indices((len(models), len(_ELEVATIONS), len(_AZIMUTHS))).reshape(3, -1).T
+        return Plan(self.image_shape, _factor_table(len(models)), factors, blocks)
+
+    def part(self, images: FactorImages) -> FactorImages:
+        return (
+            images
+            if self.split == "all"
+            else subset_of(images, ChosenValues("identity", fraction=_TRAIN_FRACTION, part=self.split))
+        )
+
+
+def _factor_table(num_models: int) -> tuple[Factor, ...]:
+    return (
+        Factor("identity", num_models, ordered=False),
+        Factor("elevation", len(_ELEVATIONS)),
+        Factor("azimuth", len(_AZIMUTHS)),
+    )
+
+
+def _renders(source: Container, members: Sequence[ArchiveMember]) -> dict[str, dict[View, ArchiveMember]]:
+    """Returns the views of each model. A model is a folder with a folder `renders` in it; the names in there tell the
+    angles.
+    """
+    found: dict[str, dict[View, ArchiveMember]] = {}
+    for member in members:
+        *_, model, folder, name = ("", "", *PurePosixPath(member.name).parts)
+        if folder != "renders" or not name.endswith(".png") or name.startswith("."):
+            continue
+        match = _RENDER.fullmatch(name)
+        view = (int(match[1]), int(match[2])) if match else None
+        if view is None or view not in _VIEWS:
+            raise DataError(
+                f"{source.named(member)} is not named as a render: expected image_..._pEEE_tAAA_r...png with an "
+                "elevation EEE of 020 or 030 and an "
+                "azimuth AAA of 000, 011, 023 to 348. Remove it, or fetch the official file."
+            )
+        views = found.setdefault(model, {})
+        if view in views:
+            raise DataError(
+                f"{source.named(member)} shows the same view as {views[view].name}. Fetch the official file."
+            )
+        views[view] = member
+    if not found:
+        raise DataError(
+            f"{source.path} holds no renders: expected {_FOLDER}/MODEL/renders/image_000_p020_t000_r096.png and so "
+            "on. Fetch the official file."
+        )
+    for model, views in sorted(found.items()):
+        if missing := [view for view in _VIEWS if view not in views]:
+            raise DataError(
+                f"{source.path}: model {model} lacks {len(missing)} of its {len(_VIEWS)} renders, the first at "
+                f"elevation {missing[0][0]} and azimuth "
+                f"{missing[0][1]}. Unpack or fetch it again, or remove the model."
+            )
+    return found
+
+
+def _official_names(source: Container, members: Sequence[ArchiveMember]) -> list[str]:
+    """Returns all models in the order of the official list; none where there is no list, as in old files."""
+    listing = next((member for member in members if PurePosixPath(member.name).name == _NAMES), None)
+    if listing is None:
+        log.warning("Chairs3D: %s has no %s, so the models are taken by name.", source.path, _NAMES)
+        return []
+    (content,) = source.contents([listing])
+    return mat.read_names(content, "folder_names", source.named(listing))
+
+
+def _ordered(models: Collection[str], names: Sequence[str]) -> list[str]:
+    """Returns the models in the order of these names; then those that are not among them, by name."""
+    return [*(name for name in dict.fromkeys(names) if name in models), *sorted(set(models) - set(names))]
+
+
+def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names: Sequence[str]) -> list[str]:
+    """Returns the models of the list, in its order."""
+    if not lists:
+        raise DataError(
+            f"Chairs3D: the 809 models are listed in a file that the tar does not hold. Put {_SELECTED} (of "
+            "github.com/jimeiyang/deepRotator, "
+            f"folder chair), or {_LISTED} with the name of a model in each line, into {path.parent}."
+        )
+    (listing,) = lists
+    content = _content(listing)
+    if listing.name == _LISTED:
+        chosen = content.decode("latin-1").split()
+    else:
+        chosen = _at(mat.read_positions(content, "selected", str(listing)), names, listing)
+    if not chosen:
+        raise DataError(f"{listing} is empty; expected the names of 809 models.")
+    for name, count in Counter(chosen).items():
+        if name not in models or count > 1:
+            problem = f"and {path} has no such model" if name not in models else "more than once"
+            raise DataError(f"{listing} selects {name!r:.60} {problem}. Expected 809 models that are there, each once.")
+    return chosen
+
+
+def _at(positions: Sequence[int], names: Sequence[str], listing: Path) -> list[str]:
+    if max(positions, default=0) >= len(names):
+        raise DataError(
+            f"{listing} selects model {max(positions) + 1}, and {_NAMES} names {len(names)}. Its numbers are "
+            "positions in that list: fetch the official "
+            f"{_ARCHIVE}, which holds it."
+        )
+    return [names[position] for position in positions]
+
+
+def _content(path: Path) -> bytes:
+    with files.opened(path) as stream:
+        content = stream.read(_MAX_LIST_BYTES + 1)
+    if len(content) > _MAX_LIST_BYTES:
+        raise DataError(
+            f"{path} has more than {_MAX_LIST_BYTES:,} bytes; expected a list of 809 models. Fetch the official file."
+        )
+    return content
+
+
+def _square_size(source: Container, first: ArchiveMember) -> tuple[int, int]:
+    """Returns height and width of the first render, which all others must have."""
+    (content,) = source.contents([first])
+    _, height, width = shape_of(content, source.named(first))
+    if height != width:
+        raise DataError(
+            f"{source.named(first)} is {height} x {width} pixels (height x width); a render is square. Fetch the "
+            "official file."
+        )
+    return height, width

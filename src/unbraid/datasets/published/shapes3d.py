@@ -1,0 +1,91 @@
+"""3D Shapes: a solid in a colored room."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, final
+
+import numpy as np
+from jaxtyping import UInt8
+
+from unbraid._internal import files
+from unbraid.datasets.conversion.converted import ConvertedDataset
+from unbraid.datasets.dataset import Factor
+from unbraid.datasets.grid import grid_rows
+from unbraid.datasets.image_store import Plan
+from unbraid.datasets.publication import Publication, PublishedFile
+
+OFFICIAL_FILE = "3dshapes.h5"
+
+_FACTORS = (
+    Factor("floor_hue", 10),
+    Factor("wall_hue", 10),
+    Factor("object_hue", 10),
+    Factor("scale", 8),
+    Factor("shape", 4, ordered=False),
+    Factor("orientation", 15),
+)
+_IMAGE_SIDE = 64
+_IMAGES_AT_ONCE = 2048
+
+
+@final
+@dataclass(frozen=True)
+class Shapes3D(ConvertedDataset):
+    """The 480,000 images of 3D Shapes (Burgess & Kim, 2018, github.com/google-deepmind/3d-shapes): 64 by 64, in color.
+
+    Every combination of the hues of floor, wall and object, and of the scale, shape and orientation of the object,
+    occurs once, `orientation` changing fastest. Read from the official `3dshapes.h5`.
+    """
+
+    publication: ClassVar = Publication(
+        title="3D Shapes",
+        homepage="https://github.com/google-deepmind/3d-shapes",
+        license="Apache-2.0",
+        files=(
+            PublishedFile(
+                OFFICIAL_FILE,
+                "https://storage.googleapis.com/3d-shapes/3dshapes.h5",
+                267_573_662,
+                "sha256:0a0f6ed98baff276a50f3a081a7434d788da63cb135a98189b2a5b5769be1785",
+                "TensorFlow Datasets",
+            ),
+        ),
+        subfolders=("shapes3d", "3dshapes", "3d-shapes"),
+    )
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        return _FACTORS
+
+    @property
+    def published_num_images(self) -> int:
+        return int(np.prod([factor.size for factor in self.factors]))
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        return (3, _IMAGE_SIDE, _IMAGE_SIDE)
+
+    def sources(self, folder: Path) -> tuple[Path, ...] | None:
+        path = folder / OFFICIAL_FILE
+        return (path,) if path.is_file() else None
+
+    def plan(self, sources: tuple[Path, ...]) -> Plan:
+        (path,) = sources
+        return Plan(self.image_shape, self.factors, grid_rows(self.factors), lambda start: _blocks(path, start))
+
+
+def _blocks(path: Path, start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+    """Yields the images from number `start` on. Whole chunks of the file are read at once, because each has a part of
+    many images; what is passed on is less, because each step on the way copies it.
+    """
+    import h5py
+
+    with h5py.File(files.regular(path), "r", locking=False) as file:
+        images = file["images"]
+        chunk = images.chunks[0] if images.chunks else _IMAGES_AT_ONCE
+        while start < len(images):
+            block = images[start : (start // chunk + 1) * chunk]
+            for first in range(0, len(block), _IMAGES_AT_ONCE):
+                yield np.moveaxis(block[first : first + _IMAGES_AT_ONCE], 3, 1)
+            start += len(block)

@@ -1,0 +1,162 @@
+"""smallNORB: toys under a pair of cameras."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal, final
+
+import numpy as np
+from jaxtyping import Int64, UInt8
+
+from unbraid.datasets.conversion.converted import ConvertedDataset
+from unbraid.datasets.dataset import Factor
+from unbraid.datasets.formats import norb
+from unbraid.datasets.image_store import Plan
+from unbraid.datasets.pictures.resize import resized
+from unbraid.datasets.publication import Publication, PublishedFile
+from unbraid.errors import DataError
+
+Split = Literal["train", "test", "all"]
+Camera = Literal["left", "right", "both"]
+
+_PREFIXES = {"train": "smallnorb-5x46789x9x18x6x2x96x96-training", "test": "smallnorb-5x01235x9x18x6x2x96x96-testing"}
+_SPLITS: dict[Split, tuple[str, ...]] = {"train": ("train",), "test": ("test",), "all": ("train", "test")}
+_CAMERAS: dict[Camera, list[int]] = {"left": [0], "right": [1], "both": [0, 1]}
+_KINDS = ("dat", "cat", "info")
+_SIDE = 96
+_IMAGES_PER_SPLIT = 24_300
+_PAIRS_PER_BLOCK = 512
+# By column of the category file and the info file: the factor, and the steps in which its labels are counted.
+_COLUMNS = (
+    (Factor("category", 5, ordered=False), 1),
+    (Factor("instance", 10, ordered=False), 1),
+    (Factor("elevation", 9), 1),
+    (Factor("azimuth", 18), 2),
+    (Factor("lighting", 6, ordered=False), 1),
+)
+_FILES = {
+    "smallnorb-5x46789x9x18x6x2x96x96-training-dat.mat.gz": (
+        131_896_188,
+        "5ffd6272a07d32695ee1082a26a41a93a37aab8c28da047f8c34ed348d214873",
+    ),
+    "smallnorb-5x46789x9x18x6x2x96x96-training-cat.mat.gz": (
+        348,
+        "2784e542c1922060691090952b6cd6278879a216c90f81476f0f00256d42cdaa",
+    ),
+    "smallnorb-5x46789x9x18x6x2x96x96-training-info.mat.gz": (
+        71_052,
+        "de7eb932ebe7a4ee16217fead60660d0eb3d23632c2f4d1c51f88c501c17bf32",
+    ),
+    "smallnorb-5x01235x9x18x6x2x96x96-testing-dat.mat.gz": (
+        130_799_817,
+        "cf7104eed3e51174d2f65b66d1e5878b9da233b886f161b0d88f4510ba2c7474",
+    ),
+    "smallnorb-5x01235x9x18x6x2x96x96-testing-cat.mat.gz": (
+        347,
+        "ecaf6d5bb8c3bc5eab9cf0258f6d2198dd474e016e374836fc097f2e5ff509ff",
+    ),
+    "smallnorb-5x01235x9x18x6x2x96x96-testing-info.mat.gz": (
+        10_428,
+        "16adf314226327ee006d1a44db8cfef52773c06c829951d5653a9f6f310248a2",
+    ),
+}
+_URL = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small"
+
+
+@final
+@dataclass(frozen=True)
+class SmallNORB(ConvertedDataset):
+    """The toys of LeCun, Huang & Bottou: 50 of them in 5 categories, from 162 directions in 6 lights, 96 by 96 gray
+    bytes made 64 by 64.
+
+    Read from the official files, gzipped or not. The images keep the order of the files, which is a shuffled one; with
+    `split="all"` those to train on come first. Every toy was photographed by two cameras: with `camera="both"` the
+    right image follows the left one, and the camera is one more factor.
+    """
+
+    publication: ClassVar = Publication(
+        title="The small NORB dataset, v1.0",
+        homepage=f"{_URL}/",
+        license="research only",
+        license_note="Its owners provide it for research and forbid to sell it.",
+        files=tuple(
+            PublishedFile(name, f"{_URL}/{name}", num_bytes, f"sha256:{sha256}", "TensorFlow Datasets")
+            for name, (num_bytes, sha256) in _FILES.items()
+        ),
+        subfolders=("small-norb", "small_norb", "smallnorb"),
+    )
+
+    split: Split = "all"
+    """The toys to train on, those to test on, or all."""
+    camera: Camera = "left"
+    """The left image of each pair, the right one, or both, with the camera as a factor."""
+    resolution: Literal[64, 96] = 64
+    """Height and width of the images, in pixels."""
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        labeled = tuple(factor for factor, _ in _COLUMNS)
+        return (*labeled, Factor("camera", 2, ordered=False)) if self.camera == "both" else labeled
+
+    @property
+    def published_num_images(self) -> int:
+        return _IMAGES_PER_SPLIT * len(_SPLITS[self.split]) * len(_CAMERAS[self.camera])
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        return (1, self.resolution, self.resolution)
+
+    def sources(self, folder: Path) -> tuple[Path, ...] | None:
+        found = []
+        for stem in (folder / f"{_PREFIXES[split]}-{kind}.mat" for split in _SPLITS[self.split] for kind in _KINDS):
+            path = next((path for path in (stem.with_name(f"{stem.name}.gz"), stem) if path.is_file()), None)
+            if path is None:
+                return None
+            found.append(path)
+        return tuple(found)
+
+    def plan(self, sources: tuple[Path, ...]) -> Plan:
+        splits = [_matrices(*sources[first : first + len(_KINDS)]) for first in range(0, len(sources), len(_KINDS))]
+        pairs = [images for images, _ in splits]
+        labels = np.concatenate([labels for _, labels in splits])
+        if self.camera == "both":
+            labels = np.column_stack([labels.repeat(2, axis=0), np.arange(2 * len(labels)) % 2])
+
+        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+            cameras = _CAMERAS[self.camera]
+            first_pair, surplus = divmod(start, len(cameras))
+            for block in _pairs_from(pairs, first_pair):
+                yield resized(block[:, cameras].reshape(-1, 1, _SIDE, _SIDE)[surplus:], self.resolution)
+                surplus = 0
+
+        return Plan(self.image_shape, self.factors, labels, blocks)
+
+
+def _matrices(
+    images_path: Path, categories_path: Path, info_path: Path
+) -> tuple[norb.Matrix, Int64[np.ndarray, "image factor"]]:
+    """Returns the images of a split, still in their file, and its labels as value indices."""
+    images = norb.Matrix.of(images_path, "uint8", (2, _SIDE, _SIDE), _IMAGES_PER_SPLIT)
+    categories = norb.Matrix.of(categories_path, "int32", (), _IMAGES_PER_SPLIT).read()
+    info = norb.Matrix.of(info_path, "int32", (4,), _IMAGES_PER_SPLIT).read()
+    if not len(categories) == len(info) == images.shape[0]:
+        raise DataError(
+            f"{images_path} has {images.shape[0]} pairs, {categories_path.name} labels {len(categories)} and "
+            f"{info_path.name} {len(info)}. Fetch the official files, all of one split."
+        )
+    labels, steps = np.column_stack([categories, info]).astype(np.int64), [step for _, step in _COLUMNS]
+    for column, (factor, step) in zip(labels.T, _COLUMNS, strict=True):
+        if (column % step).any() or column.min() < 0 or column.max() >= factor.size * step:
+            raise DataError(
+                f"{categories_path} or {info_path} has a {factor.name} that is not one of 0, {step}, ..., "
+                f"{(factor.size - 1) * step}. Fetch the official files."
+            )
+    return images, labels // steps
+
+
+def _pairs_from(matrices: list[norb.Matrix], start: int) -> Iterator[UInt8[np.ndarray, "block 2 height width"]]:
+    """Yields all pairs from number `start` on, of one file after the other."""
+    for matrix in matrices:
+        if start < matrix.shape[0]:
+            yield from matrix.blocks(_PAIRS_PER_BLOCK, start)
+        start = max(0, start - matrix.shape[0])

@@ -1,0 +1,121 @@
+"""A torch data set as data to train on."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import UInt8
+from torch.utils.data import IterableDataset
+
+from unbraid.config.annotations import in_short
+from unbraid.datasets.user.from_arrays import FromArrays
+from unbraid.errors import DataError
+
+_IMAGE = ("image", "images", "img", "pixel_values", "pixels", "x")
+
+
+def from_torch(
+    dataset: Any, *, factor_names: Sequence[str] | None = None, unordered: Sequence[str] | None = None
+) -> FromArrays:
+    """Returns the config for all that a torch data set gives, read once and kept like arrays of your own: in the cache,
+    under their checksum.
+
+    An item is an image; an image and its target (a number, several, or a dict of them); or a dict with an image among
+    its entries. Images are tensors, arrays or pictures of PIL, all of one size: bytes, booleans, or floats from 0 to 1.
+    Targets are factors: whole numbers are values, floats are measurements. They are called as in their dict, or
+    "target", unless `factor_names` says otherwise. `unordered` names those whose values have no order: by default, all
+    of a data set with `classes`.
+    """
+    images: list[np.ndarray] = []
+    rows: list[dict[str, Any]] = []
+    for number, item in enumerate(_items(dataset)):
+        image, targets = _taken_apart(item, number)
+        images.append(_pixels(image, number))
+        rows.append(targets)
+        _check_like_the_first(number, images, rows)
+    if not images:
+        raise DataError("The data set has no items; give one that has at least one image.")
+    names, found = list(factor_names or rows[0]), list(rows[0])
+    if len(names) != len(found):
+        raise DataError(f"factor_names has {len(names)} names, and an item {len(found)} targets. Give one for each.")
+    if not names:
+        return FromArrays.from_arrays(np.stack(images))
+    nameless = (names if hasattr(dataset, "classes") else []) if unordered is None else unordered
+    columns = {name: np.array([row[key] for row in rows]) for name, key in zip(names, found, strict=True)}
+    return FromArrays.from_arrays(np.stack(images), columns, unordered=nameless)
+
+
+def _items(dataset: Any) -> Iterable[Any]:
+    if isinstance(dataset, type) or not (hasattr(dataset, "__iter__") or hasattr(dataset, "__getitem__")):
+        raise DataError(f"from_torch was given {in_short(dataset)}; expected a torch.utils.data.Dataset.")
+    if isinstance(dataset, IterableDataset) or not hasattr(dataset, "__getitem__"):
+        items: Iterable[Any] = dataset
+        return items
+    return (dataset[number] for number in range(len(dataset)))
+
+
+def _taken_apart(item: Any, number: int) -> tuple[Any, dict[str, Any]]:
+    """Returns the image of an item, and its targets by name."""
+    if isinstance(item, Mapping):
+        key = next((name for name in _IMAGE if name in item), None)
+        if key is None:
+            raise DataError(f"Item {number} has the entries {', '.join(map(str, item))}; call the image 'image'.")
+        return item[key], _targets({name: value for name, value in item.items() if name != key}, number)
+    if isinstance(item, Sequence):
+        image, *targets = item
+        return image, _targets(targets[0] if len(targets) == 1 else targets, number)
+    return item, {}
+
+
+def _targets(target: Any, number: int) -> dict[str, Any]:
+    """Returns the numbers of a target by name."""
+    named = target if isinstance(target, Mapping) else {"target": target}
+    found: dict[str, Any] = {}
+    for name, value in named.items():
+        array = _array(value)
+        if array.dtype.kind not in "biuf" or array.ndim > 1:
+            raise DataError(
+                f"The target {name!r} of item {number} is {value!r}; expected a number or several. Number the "
+                "words, or leave it out."
+            )
+        found |= {str(name): array} if array.ndim == 0 else {f"{name}_{i}": each for i, each in enumerate(array)}
+    return found
+
+
+def _pixels(image: Any, number: int) -> UInt8[np.ndarray, "..."]:
+    """Returns an image as bytes, in its layout."""
+    array = _array(image)
+    if array.dtype == np.bool_ or array.dtype == np.uint8:
+        return array * np.uint8(255) if array.dtype == np.bool_ else array
+    if array.dtype.kind != "f":
+        raise DataError(
+            f"Image {number} is {type(image).__name__} of {array.dtype}; expected bytes, booleans, or floats from 0 to "
+            "1."
+        )
+    least, most = float(array.min(initial=0.0)), float(array.max(initial=0.0))
+    if not (least >= 0 and most <= 1):
+        raise DataError(
+            f"Image {number} holds floats from {least:g} to {most:g}; expected 0 to 1. Leave out the transform that "
+            "normalizes them, or rescale them."
+        )
+    return np.rint(array.astype(np.float64) * 255).astype(np.uint8)
+
+
+def _check_like_the_first(
+    number: int, images: Sequence[UInt8[np.ndarray, "..."]], rows: Sequence[dict[str, Any]]
+) -> None:
+    if images[-1].shape != images[0].shape:
+        raise DataError(
+            f"Image {number} has shape {images[-1].shape}, and the first {images[0].shape}. Resize or crop them to one "
+            "size, as with a transform of the data set."
+        )
+    if rows[-1].keys() != rows[0].keys():
+        raise DataError(
+            f"Item {number} has the targets {', '.join(rows[-1]) or 'none'}, and the first "
+            f"{', '.join(rows[0]) or 'none'}. Give all items the same."
+        )
+
+
+def _array(value: Any) -> np.ndarray:
+    return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else np.asarray(value)

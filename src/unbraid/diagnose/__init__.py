@@ -1,0 +1,6 @@
+"""Diagnoses of trained models, with fixes to try: `unbraid diagnose`."""
+
+from unbraid.diagnose.diagnose import diagnose as diagnose
+from unbraid.diagnose.diagnose import diagnose_codes as diagnose_codes
+from unbraid.diagnose.diagnosis import Diagnosis as Diagnosis
+from unbraid.diagnose.diagnosis import Finding as Finding

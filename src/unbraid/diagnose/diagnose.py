@@ -1,0 +1,157 @@
+"""Looks at a run, or at codes and a decoder, for what commonly goes wrong."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unbraid._internal import row_draws
+from unbraid._internal.device import resolve_device
+from unbraid.codes import Codes
+from unbraid.config.annotations import in_short
+from unbraid.diagnose.diagnosis import Diagnosis, Finding
+from unbraid.diagnose.factor_checks import diagnose_factors
+from unbraid.diagnose.history_check import check_failure, check_history
+from unbraid.diagnose.jacobian import NAME as JACOBIAN
+from unbraid.diagnose.jacobian import check_jacobian
+from unbraid.diagnose.latent_checks import check_collapse, check_redundancy, used_latents
+from unbraid.diagnose.levers import OF_CODES, levers_of, rate_price
+from unbraid.diagnose.loss_weight import LossWeights, diagnose_weights
+from unbraid.errors import CodesError, DataError
+from unbraid.metrics.unused_latents import is_collapsed
+from unbraid.models.distributions import GaussianLikelihood
+from unbraid.models.trained.coded_images import CodedImages
+from unbraid.models.trained.decode import likeliest
+from unbraid.objectives.levers import Levers
+from unbraid.training.runs.records import Failure
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.spec_words import spec_labels
+
+NUM_IMAGES = 10_000
+"""How many images are looked at, at most."""
+_NUM_DECODED = 64
+
+
+def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | str = "auto") -> Diagnosis:
+    """Returns the findings about a finished run.
+
+    They are about collapsed latents, the effective beta, redundant latents, the angles of the decoder's Jacobian,
+    factors that no latent or two latents hold, and whether training was over.
+
+    At most `num_images` of the images that it was trained on are looked at, drawn by their weights. Nothing is kept. Of
+    a run that failed, it returns what its history tells: why it failed, and the effective beta.
+    """
+    if run.failure is not None:
+        return _diagnose_failed(run, run.failure)
+    place = resolve_device(device)
+    codes = run.codes(device=place)
+    rows = _rows(codes, num_images)
+    model = run.model().to(place)
+    levers = levers_of(run.spec.objective, run.spec.model.latents)
+    found = _of_codes(codes, rows, model.decode, model.latents.widths, levers)
+    unused, used = found[0].numbers["unused"], found[0].numbers["used"]
+    weights = diagnose_weights(
+        _weights(run, _root_error(run, rows, place)),
+        rate_price(run.spec.objective, run.spec.model.latents),
+        levers,
+        is_collapsed=is_collapsed(len(unused), len(unused) + len(used)),
+    )
+    return Diagnosis.settle(
+        _of(run), [found[0], weights, *found[1:], check_history(run.history, run.spec)], str(run.folder)
+    )
+
+
+def _diagnose_failed(run: Run, failure: Failure) -> Diagnosis:
+    """Returns what the history of a run that failed tells: it has no codes."""
+    price = rate_price(run.spec.objective, run.spec.model.latents)
+    findings = [diagnose_weights(_weights(run), price), check_failure(failure, run.history, run.spec)]
+    return Diagnosis.settle(_of(run), findings, str(run.folder))
+
+
+def _of(run: Run) -> str:
+    return f"{spec_labels([run.spec])[run.spec.digest]}, seed {run.seed}"
+
+
+def diagnose_codes(
+    codes: Codes, decoder: Callable[[Tensor], Tensor] | None = None, *, num_images: int = NUM_IMAGES
+) -> Diagnosis:
+    """Returns the findings about codes from anywhere, and about a decoder, if one is given.
+
+    A decoder is a function from codes, a row each, to images.
+    """
+    if not isinstance(codes, Codes):
+        raise CodesError(f"Codes were given as {type(codes).__name__}; expected unbraid.Codes.")
+    if decoder is not None and not callable(decoder):
+        raise CodesError(
+            f"A decoder was given as {in_short(decoder)}; expected a function from codes, a row each, to images, such "
+            "as model.decode. Without one, leave it out."
+        )
+    widths = (1,) * codes.mean.shape[1] + tuple(table.shape[1] for table in codes.probabilities)
+    found = _of_codes(codes, _rows(codes, num_images), decoder, widths, OF_CODES)
+    return Diagnosis.settle(f"Codes of {len(codes):,} images", found)
+
+
+def _of_codes(
+    codes: Codes, rows: Tensor, decoder: Callable[[Tensor], Tensor] | None, widths: tuple[int, ...], levers: Levers
+) -> list[Finding]:
+    looked_at = replace(codes[rows], weights=None)  # they were drawn by their weights
+    used = used_latents(looked_at)
+    continuous = [latent for latent in used if latent < codes.mean.shape[1]]
+    findings = [
+        check_collapse(looked_at, used, _num_varying(looked_at), levers),
+        check_redundancy(looked_at, used, levers),
+    ]
+    if decoder is None:
+        findings.append(Finding(JACOBIAN, "unknown", "No decoder was given."))
+    elif len(continuous) < 2:
+        findings.append(Finding(JACOBIAN, "unknown", "Fewer than two continuous latents are in use."))
+    else:
+        some = torch.arange(min(_NUM_DECODED, len(looked_at)), device=codes.mean.device)
+        spread = looked_at.mean.double().std(dim=0)[continuous]
+        findings.append(check_jacobian(decoder, likeliest(looked_at, some, widths), continuous, spread, levers))
+    return [*findings, *diagnose_factors(looked_at, used, levers)]
+
+
+def _num_varying(codes: Codes) -> int:
+    """Returns how many factors have more than one value in these images."""
+    return sum(len(labels.values[labels.is_known].unique(dim=0)) > 1 for labels in codes.factors)
+
+
+def _rows(codes: Codes, num_images: int) -> Tensor:
+    """Returns the images that are looked at, equally likely from here on."""
+    count = max(2, min(num_images, len(codes)))
+    if codes.weights is None and count == len(codes):
+        return torch.arange(count, device=codes.mean.device)
+    return row_draws.images(count, len(codes), 0, "diagnosed images", codes.weights).to(codes.mean.device)
+
+
+def _weights(run: Run, root_error: float | None = None) -> LossWeights:
+    history, likelihood = run.history, run.spec.model.likelihood
+    return LossWeights(
+        history.at_the_end("loss"),
+        history.at_the_end("distortion"),
+        history.at_the_end("rate"),
+        math.prod(run.spec.dataset.image_shape),
+        run.spec.model.latents.num_latents,
+        likelihood.std if isinstance(likelihood, GaussianLikelihood) else None,
+        root_error,
+    )
+
+
+@torch.no_grad()
+def _root_error(run: Run, rows: Tensor, device: torch.device) -> float | None:
+    """Returns the root of the mean squared error of pixels, with codes drawn as in training.
+
+    It is None without images, and where the loss does not read the noise of a Gaussian likelihood.
+    """
+    if not isinstance(run.spec.model.likelihood, GaussianLikelihood) or run.spec.objective.generates:
+        return None
+    try:
+        images: Any = run.spec.training_data.open().streamed_to(device)
+    except DataError:
+        return None
+    coded = CodedImages(run.model().to(device), images, rows[:1024])
+    return float((coded.x - coded.model.decode(coded.code(0))).square().mean().sqrt())

@@ -1,3 +1,0 @@
-"""Runs or any decoder in, one HTML file out that decodes codes in the browser."""
-
-from unbraid.explorer.explorer import write_explorer as write_explorer

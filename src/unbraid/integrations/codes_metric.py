@@ -1,0 +1,133 @@
+"""A metric as torchmetrics has them: batches of codes in, the scores of all of them out."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+from torchmetrics.utilities import dim_zero_cat
+
+from unbraid._internal.arrays import as_floats, as_tensor
+from unbraid.codes import Codes, CodesOptions
+from unbraid.codes.factor_forms import Marks
+from unbraid.errors import CodesError, SpecError
+from unbraid.metrics.evaluate import evaluate
+from unbraid.metrics.scorecard import Scorecard
+from unbraid.metrics.selection import Metrics, select
+
+
+@final
+class CodesMetric(Metric):
+    """Collects codes and factors, batch by batch and over all processes, and scores them as `evaluate` does.
+
+    `update(mean, std, factors)` takes a batch; `factors` is a table of numbers, which `factor_names` names, or a
+    mapping from names to columns. `compute()` returns a number for one metric, and a dict for several; what cannot be
+    computed is NaN. `card` is the whole scorecard. `unordered`, `missing` and `seed` are those of `Codes.from_arrays`
+    and `evaluate`; `options` are those of every `torchmetrics.Metric`.
+
+    All codes are kept until `reset`. Call `update` for batches and `compute` at the end of an epoch: `forward` would
+    score every batch by itself.
+    """
+
+    is_differentiable = False
+    full_state_update = False
+    mean: list[Tensor]
+    std: list[Tensor]
+    factors: list[Tensor]
+
+    def __init__(
+        self,
+        metrics: Metrics = "all",
+        *,
+        factor_names: Sequence[str] | None = None,
+        unordered: Sequence[str] = (),
+        missing: Marks = None,
+        seed: int | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        selection = select(metrics, seed)
+        if selection.model_scores:
+            raise SpecError(
+                f"{', '.join(selection.model_scores)}: reads the model and its images, not codes. Score the run."
+            )
+        self._metrics, self._names, self._seed = metrics, tuple(selection.metrics), seed
+        self._given_names, self._unordered, self._missing = factor_names, unordered, missing
+        self._columns: dict[str, bool] = {}  # whether each factor is measured: its numbers are floats
+        self._card: Scorecard | None = None
+        self._directions = {metric.higher_is_better for metric in selection.metrics.values()}
+        for state in ("mean", "std", "factors"):
+            self.add_state(state, default=[], dist_reduce_fx="cat")
+
+    def update(self, mean: Any, std: Any = None, factors: Any = None) -> None:
+        """Takes the codes of a batch of images."""
+        means = as_floats("mean", mean).to(self.device)
+        columns, table = self._table(factors)
+        if len(self.mean) and (bool(len(self.std)) != (std is not None) or self._columns != columns):
+            raise CodesError(
+                "This batch has other parts than the ones before it: give all batches a std or none, and the same "
+                f"factors ({', '.join(self._columns) or 'none'}; now {', '.join(columns) or 'none'}), of one type each."
+            )
+        self._columns = columns
+        self.mean.append(means)
+        if std is not None:
+            self.std.append(as_floats("std", std).to(means))
+        if columns:
+            self.factors.append(table.to(self.device))
+
+    def _table(self, factors: Any) -> tuple[dict[str, bool], Tensor]:
+        """Returns the factors of a batch side by side, and which of them are measured."""
+        if isinstance(factors, Mapping):
+            named = {str(name): as_tensor(f"Factor {name!r}", column) for name, column in factors.items()}
+        else:
+            table = torch.empty(0, 0) if factors is None else as_tensor("factors", factors)
+            table = table[:, None] if table.ndim == 1 else table
+            names = self._given_names or [f"factor_{number}" for number in range(table.shape[1])]
+            if factors is not None and len(names) != table.shape[1]:
+                raise CodesError(f"{len(names)} factor names for {table.shape[1]} columns; give one name a column.")
+            named = {} if factors is None else dict(zip(names, table.unbind(1), strict=True))
+        if flat := [name for name, column in named.items() if column.ndim != 1]:
+            raise CodesError(f"Factor {flat[0]!r} has shape {tuple(named[flat[0]].shape)}; expected a label an image.")
+        # One table holds values and measurements: a double holds every integer up to 2**53.
+        columns = [column.double() for column in named.values()]
+        measured = {name: column.is_floating_point() for name, column in named.items()}
+        return measured, torch.stack(columns, dim=1) if columns else torch.empty(0, 0)
+
+    def compute(self) -> Tensor | dict[str, Tensor]:
+        """Returns the scores of all codes that were given since the last `reset`."""
+        if not len(self.mean):
+            raise CodesError("There are no codes yet. Call update(mean, std, factors) for each batch first.")
+        table = dim_zero_cat(self.factors) if len(self.factors) else torch.empty(0, 0)
+        factors = {
+            name: column if is_measured else column.long()
+            for (name, is_measured), column in zip(self._columns.items(), table.unbind(1), strict=True)
+        }
+        codes = Codes.from_arrays(
+            dim_zero_cat(self.mean),
+            dim_zero_cat(self.std) if len(self.std) else None,
+            factors=factors or None,
+            options=CodesOptions(unordered=self._unordered, missing=self._missing),
+        )
+        card = self._card = evaluate(codes, self._metrics, seed=self._seed, progress=False)
+        values = {name: card[name].value if name in card.names else math.nan for name in self._names}
+        found = {name: torch.tensor(value, device=self.device) for name, value in values.items()}
+        return found[self._names[0]] if len(found) == 1 else found
+
+    @property
+    def higher_is_better(self) -> bool | None:
+        """Returns whether more is better; None where that is not the same for all metrics."""
+        return next(iter(self._directions)) if len(self._directions) == 1 else None
+
+    @property
+    def card(self) -> Scorecard | None:
+        """Returns all that the last `compute` found: intervals, parts, scores per factor and latent. It is None before
+        that.
+        """
+        return self._card
+
+    def reset(self) -> None:
+        """Forgets all codes."""
+        super().reset()
+        self._columns, self._card = {}, None

@@ -1,0 +1,120 @@
+"""The two graphs that a model is exported as. Neither draws random numbers."""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import final
+
+import torch
+from torch import Tensor, nn
+
+from unbraid._internal import draws
+from unbraid.errors import RunError
+from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.models.distributions.posteriors.posterior import Posterior
+
+_BATCHES = (1, 5)  # that a graph is compared for; neither is the batch that it is traced with
+_TRACED = 2
+
+
+class Graph(nn.Module, ABC):
+    """A part of a model from one named input, a row for each image, to named outputs."""
+
+    name: str
+    """What its file is called, without a suffix."""
+    input_name: str
+    output_names: tuple[str, ...]
+
+    @abstractmethod
+    def inputs(self, batch_size: int) -> Tensor:
+        """Returns inputs to compare by, always the same: images of noise, or codes drawn from a normal distribution."""
+
+    @torch.no_grad()
+    def outputs(self, inputs: Tensor) -> list[Tensor]:
+        """Returns the outputs of torch for these inputs, in the order of the names."""
+        found = self(inputs)
+        return list(found) if isinstance(found, tuple) else [found]
+
+    def comparisons(self) -> Iterator[tuple[Tensor, list[Tensor]]]:
+        """Returns batches of several sizes, each with the outputs of torch."""
+        for batch_size in _BATCHES:
+            inputs = self.inputs(batch_size)
+            yield inputs, self.outputs(inputs)
+
+    @torch.no_grad()
+    def traced(self) -> torch.export.ExportedProgram:
+        """Returns the graph as torch.export traces it, for batches of any size."""
+        sizes = {self.input_name: {0: torch.export.Dim("batch", min=1)}}
+        try:
+            return torch.export.export(self, (self.inputs(_TRACED),), dynamic_shapes=sizes)
+        except (RuntimeError, ValueError, TypeError, NotImplementedError, AssertionError) as error:
+            raise RunError(
+                f"The {self.name} cannot be exported: torch.export says {str(error).strip()}\nWhere the net is "
+                "your own, keep Python that depends on numbers out of it, and write x.shape[0] for the size of a "
+                "batch, not len(x)."
+            ) from error
+
+
+@final
+class EncoderGraph(Graph):
+    """The encoder: from images to the mean and the std of each continuous latent, their covariance where they are
+    correlated, and the probabilities of each discrete latent.
+    """
+
+    name, input_name = "encoder", "images"
+
+    def __init__(self, model: AutoencoderModule) -> None:
+        super().__init__()
+        self.model = model
+        posterior = self._posterior(self.inputs(_TRACED))
+        self.output_names = tuple(_named(posterior))
+        self.is_gaussian = posterior.gaussian_std is not None
+
+    def inputs(self, batch_size: int) -> Tensor:
+        rows = torch.arange(batch_size)
+        return draws.uniform(rows, "exported images", 0, self.model.image_shape).float()
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        return tuple(_named(self._posterior(images)).values())
+
+    def _posterior(self, images: Tensor) -> Posterior:
+        return self.model.latents.posterior(self.model.encoder(images), torch.ones(()))
+
+
+@final
+class DecoderGraph(Graph):
+    """The decoder: from codes to E[x | z], which is what the likelihood makes of the net's output."""
+
+    name, input_name, output_names = "decoder", "code", ("image",)
+
+    def __init__(self, model: AutoencoderModule) -> None:
+        super().__init__()
+        self.model = model
+
+    def inputs(self, batch_size: int) -> Tensor:
+        rows = torch.arange(batch_size)
+        return draws.normal(rows, "exported codes", 0, (self.model.latents.num_columns,)).float()
+
+    def forward(self, code: Tensor) -> Tensor:
+        return self.model.likelihood.mean(self.model.decoder(self.model.decoder_input(code)))
+
+
+@torch.no_grad()
+def graphs_of(model: AutoencoderModule) -> tuple[EncoderGraph, DecoderGraph]:
+    """Returns encoder and decoder of a copy of the model on the CPU, in float32."""
+    plain = copy.deepcopy(model).to("cpu", torch.float32).requires_grad_(False).eval()
+    encoder, decoder = EncoderGraph(plain), DecoderGraph(plain)
+    return encoder.eval(), decoder.eval()
+
+
+def _named(posterior: Posterior) -> dict[str, Tensor]:
+    """Returns what is said of the latents, by the names that `OnnxEncoder` reads. A family without continuous latents
+    has neither mean nor std.
+    """
+    found: dict[str, Tensor | None] = {
+        "mean": posterior.mean,
+        "std": posterior.std,
+        "covariance": posterior.covariance,
+        **{f"probabilities_{number}": table for number, table in enumerate(posterior.probabilities)},
+    }
+    return {name: tensor for name, tensor in found.items() if tensor is not None and tensor.shape[1] > 0}

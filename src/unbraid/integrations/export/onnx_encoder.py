@@ -1,0 +1,213 @@
+"""Encoders in ONNX files, of any framework."""
+
+import logging
+import math
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unbraid._internal import files
+from unbraid._internal.progress import Event, emit
+from unbraid.codes import Codes
+from unbraid.datasets.dataset import FactorImages
+from unbraid.errors import CodesError, DataError, SpecError
+from unbraid.integrations.export.onnx_files import session
+
+log = logging.getLogger(__name__)
+
+_BATCH = 256  # images at once, where the model takes any number
+_MAX_NUMBERS = 2**28  # of one batch, where the model takes so many images and no fewer
+_MAX_SECONDS = 600.0  # for one batch: a model may hold a loop that does not end
+_TYPES: dict[str, np.dtype[Any]] = {
+    "tensor(float)": np.dtype("float32"),
+    "tensor(float16)": np.dtype("float16"),
+    "tensor(double)": np.dtype("float64"),
+    "tensor(uint8)": np.dtype("uint8"),
+}
+# What other programs call the outputs that are read under these names.
+_NAMES = {
+    "mean": ("mean", "mu", "z_mean", "loc"),
+    "std": ("std", "sigma", "z_std"),
+    "log_var": ("log_var", "logvar", "z_log_var", "z_logvar"),
+    "covariance": ("covariance",),
+    "samples": ("samples",),
+}
+_PROBABILITIES = "probabilities_"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OnnxEncoder:
+    """An encoder in an ONNX file, whose outputs are read as codes. `outputs` has the name of the output
+    in the file by what it is: "mean", "std" or "log_var", "covariance", "samples", "probabilities_0" and so on.
+    """
+
+    path: Path
+    outputs: Mapping[str, str]
+    runtime: Any
+
+    @classmethod
+    def open(cls, path: Path | str, outputs: Mapping[str, str] | None = None) -> "OnnxEncoder":
+        """Reads a file. Outputs are known by their names, or by `outputs`; a single one of another name is the mean."""
+        where = Path(path)
+        if where.suffix == ".pt2":
+            raise SpecError(
+                f"{path} was written by torch.export, whose reader unpickles, and so can run what a file holds. Export "
+                "the encoder as ONNX (torch.onnx.export) and name that file."
+            )
+        try:
+            runtime = session(str(files.regular(where)), str(path))
+        except OSError as error:
+            raise DataError(f"{path} cannot be read ({error.strerror}). Name an .onnx file.") from None
+        if len(runtime.get_inputs()) != 1:
+            names = ", ".join(each.name for each in runtime.get_inputs())
+            raise SpecError(f"{path} has the inputs {names}; expected one, the images. Export the encoder alone.")
+        return cls(where, _meanings(str(path), [each.name for each in runtime.get_outputs()], outputs), runtime)
+
+    def encode(self, images: FactorImages) -> Codes:
+        """Returns the codes of all images, with their factors. Intensities are floats from 0 to 1, or bytes where the
+        model takes those; the axes of an image are in the order that the model asks for.
+        """
+        layout = self._layout(images.image_shape)
+        found: dict[str, list[np.ndarray]] = {name: [] for name in self.outputs}
+        batch_size = layout.batch_size or _BATCH
+        for start in range(0, len(images), batch_size):
+            emit(Event("encoding", start, len(images), "images"))
+            rows = slice(start, min(start + batch_size, len(images)))
+            for name, array in self._run(layout.of(images, rows)).items():
+                found[name].append(array[: rows.stop - rows.start])
+        emit(Event("encoding", len(images), len(images), "images"))
+        return self._codes({name: np.concatenate(arrays) for name, arrays in found.items()}, images)
+
+    def _run(self, inputs: np.ndarray) -> dict[str, np.ndarray]:
+        try:
+            arrays = self._within_the_time(inputs)
+        # onnxruntime raises its own classes, below RuntimeError or Exception depending on its version.
+        except Exception as error:  # noqa: BLE001
+            raise CodesError(f"{self.path} cannot encode {len(inputs)} images: {error}") from None
+        named = dict(zip(self.outputs, map(np.asarray, arrays), strict=True))
+        for name, array in named.items():
+            if array.ndim == 0 or len(array) != len(inputs):
+                raise CodesError(
+                    f"{self.path}: the output {self.outputs[name]} has shape {array.shape} for {len(inputs)} images; "
+                    "expected a row for each."
+                )
+        return {name: array if name == "covariance" else array.reshape(len(array), -1) for name, array in named.items()}
+
+    def _within_the_time(self, inputs: np.ndarray) -> Any:
+        """Returns the outputs, computed in a separate thread, which is stopped after `_MAX_SECONDS` or by Ctrl-C."""
+        import onnxruntime
+
+        options, name = onnxruntime.RunOptions(), self.runtime.get_inputs()[0].name
+        with ThreadPoolExecutor(1) as thread:
+            computed = thread.submit(self.runtime.run, list(self.outputs.values()), {name: inputs}, options)
+            try:
+                return computed.result(_MAX_SECONDS)
+            except TimeoutError:
+                raise TimeoutError(f"it did not end within {_MAX_SECONDS:,.0f} seconds") from None
+            finally:
+                options.terminate = True  # the pool waits for its thread
+
+    def _codes(self, arrays: dict[str, Any], images: FactorImages) -> Codes:
+        tables = [arrays.pop(name) for name in sorted(arrays, key=_place) if name.startswith(_PROBABILITIES)]
+        if "covariance" in arrays:
+            arrays.pop("std", None)
+        if self.runtime.get_modelmeta().custom_metadata_map.get("unbraid.gaussian") == "False":
+            arrays.pop("std", None)
+            log.warning(
+                "The latents of %s are not Gaussian, and mean and std do not describe their shape: they are scored "
+                "by their means alone. Score the run itself for the rest.",
+                self.path,
+            )
+        factors = tuple(labels.to("cpu") for labels in images.factors)
+        weights = None if images.weights is None else images.weights.cpu()
+        return Codes.from_arrays(**arrays, probabilities=tables, factors=factors or None, weights=weights)
+
+    def _layout(self, image_shape: tuple[int, int, int]) -> "_Layout":
+        """Returns how the model takes images of this shape."""
+        takes = self.runtime.get_inputs()[0]
+        if takes.type not in _TYPES:
+            raise SpecError(f"{self.path} takes {takes.type}; expected one of {', '.join(_TYPES)}.")
+        batch_size, *shape = takes.shape or [None]
+        channels, height, width = image_shape
+        as_ours = (0, 1, 2)
+        ways: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+            (as_ours, image_shape),
+            ((1, 2, 0), (height, width, channels)),
+            *([(as_ours, (height, width))] if channels == 1 else []),
+            (as_ours, (math.prod(image_shape),)),
+        ]
+        for axes, arranged in ways:
+            if _fits(shape, arranged):
+                fixed = batch_size if isinstance(batch_size, int) else None
+                if fixed is not None and not 0 < fixed * math.prod(arranged) <= _MAX_NUMBERS:
+                    raise DataError(
+                        f"{self.path} takes {fixed:,} images at once; expected 1 to "
+                        f"{_MAX_NUMBERS // math.prod(arranged):,}. Export it for batches of any size."
+                    )
+                return _Layout(axes, arranged, fixed, _TYPES[takes.type])
+        raise DataError(
+            f"{self.path} takes images of {' x '.join(map(str, shape))}; those of this data set are {channels} x "
+            f"{height} x {width} (channels x height x width). Name the data set that it was trained on, with the "
+            "same resolution."
+        )
+
+
+@final
+@dataclass(frozen=True)
+class _Layout:
+    """Says how a model takes images: the order of their axes, their shape, how many at once, and as which numbers."""
+
+    axes: tuple[int, ...]
+    shape: tuple[int, ...]
+    batch_size: int | None
+    dtype: np.dtype
+
+    def of(self, images: FactorImages, rows: slice) -> np.ndarray:
+        """Returns these images as the model takes them. Where it takes so many and no fewer, the last is repeated."""
+        found: Tensor = images.bytes_of(rows) if self.dtype == np.uint8 else images.batch(rows)
+        if self.batch_size is not None and len(found) < self.batch_size:
+            found = torch.cat([found, found[-1:].expand(self.batch_size - len(found), -1, -1, -1)])
+        arranged = found.permute(0, *(axis + 1 for axis in self.axes)).reshape(len(found), *self.shape)
+        return np.ascontiguousarray(arranged.cpu().numpy().astype(self.dtype, copy=False))
+
+
+def _fits(asked: list[Any], shape: tuple[int, ...]) -> bool:
+    """Returns whether a model that asks for this, with names where any number will do, takes this shape."""
+    return len(asked) == len(shape) and all(
+        not isinstance(size, int) or size == has for size, has in zip(asked, shape, strict=True)
+    )
+
+
+def _meanings(path: str, names: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
+    """Returns which output of the file is what."""
+    if given is not None:
+        for meaning, name in given.items():
+            if meaning not in _NAMES and not meaning.startswith(_PROBABILITIES):
+                raise SpecError(f"outputs names {meaning!r}; expected {', '.join(_NAMES)} or {_PROBABILITIES}0.")
+            if name not in names:
+                raise SpecError(f"{path} has no output {name!r}. It outputs {', '.join(names)}.")
+        found = dict(given)
+    else:
+        found = {
+            meaning: name for meaning, same in _NAMES.items() for name in reversed(names) if name.lower() in same
+        } | {name.lower(): name for name in names if name.lower().startswith(_PROBABILITIES)}
+    if not found and len(names) == 1:
+        found = {"mean": names[0]}
+    if not any(meaning in ("mean", "samples") or meaning.startswith(_PROBABILITIES) for meaning in found):
+        raise SpecError(
+            f"{path} outputs {', '.join(names)}, and none of them is known to be the mean. Name them, such "
+            f"as outputs={{'mean': '{names[0]}'}} (--outputs mean={names[0]})."
+        )
+    return found
+
+
+def _place(name: str) -> int:
+    number = name.removeprefix(_PROBABILITIES)
+    return int(number) if number.isdigit() else 0

@@ -1,0 +1,118 @@
+"""A run for TensorBoard: its codes in the projector, its figures, its losses and scores."""
+
+import importlib.util
+import math
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Int64, UInt8
+from torch import Tensor
+
+from unbraid import figures
+from unbraid.codes import Codes, Labels
+from unbraid.errors import RunError, SpecError
+from unbraid.figures.saving import rendered
+from unbraid.training.runs.run import Run
+
+_MOST_SPRITE_PIXELS = 8192  # the side of the picture of all images that the projector can still show
+
+
+def write_tensorboard(run: Run, folder: Path | str, *, num_images: int = 1000, losses: bool = True) -> Path:
+    """Writes a finished run to a separate folder in `folder`, which is returned: `tensorboard --logdir FOLDER` shows
+    it.
+
+    The projector has the mean codes of `num_images` images, spread evenly over those that it was trained on, with the
+    images themselves and their factors. There are also the traversal, the map of latents and factors where matplotlib
+    is installed, the scores that the run keeps and, unless `losses` is False because `TensorBoardListener` wrote them
+    there before, the loss and its parts. tensorboard must be installed; unbraid does not bring it.
+    """
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise SpecError(
+            f"write_tensorboard needs tensorboard ({error}). Install it: pip install 'unbraid[tensorboard]'."
+        ) from None
+    place = Path(folder) / run.name
+    if (place / "projector_config.pbtxt").exists():
+        raise RunError(f"{place} holds the codes of a run already. Remove it, or name another folder.")
+    codes, traversal = run.codes(), run.traverse()
+    with SummaryWriter(str(place)) as writer:
+        _add_codes(writer, run, codes, _spread(len(codes), num_images))
+        writer.add_image("traversal", _pixels(traversal.png()), run.spec.num_steps, dataformats="HWC")
+        for name, png in _maps(codes).items():
+            writer.add_image(name, _pixels(png), run.spec.num_steps, dataformats="HWC")
+        for name, score in run.named_scores().items():
+            writer.add_scalar(f"scores/{name}", score.value, run.spec.num_steps)
+        if losses:
+            _add_losses(writer, run)
+    return place
+
+
+def _spread(count: int, most: int) -> Int64[Tensor, " row"]:
+    """Returns rows at even distances."""
+    if most < 1:
+        raise SpecError(f"num_images is {most}; give how many codes the projector shows, at least 1.")
+    return torch.linspace(0, count - 1, min(count, most)).long()
+
+
+def _add_codes(writer: Any, run: Run, codes: Codes, rows: Int64[Tensor, " row"]) -> None:
+    chosen = codes[rows]
+    names, labels = list(chosen.factor_names), [_texts(factor) for factor in chosen.factors]
+    writer.add_embedding(
+        chosen.with_discrete_as_columns().mean,
+        # The projector wants a header only where there are several columns.
+        metadata=None if not labels else labels[0] if len(labels) == 1 else list(map(list, zip(*labels, strict=True))),
+        metadata_header=names if len(names) > 1 else None,
+        label_img=_small_images(run, rows),
+        global_step=run.spec.num_steps,
+        tag="codes",
+    )
+
+
+def _small_images(run: Run, rows: Int64[Tensor, " row"]) -> Tensor | None:
+    """Returns the images in color and square; None where they are vectors, or too large to be shown together."""
+    _, height, width = run.spec.dataset.image_shape
+    side, num_across = max(height, width), math.ceil(math.sqrt(len(rows)))
+    if run.spec.dataset.holds_vectors or side * num_across > _MOST_SPRITE_PIXELS:
+        return None
+    images = run.spec.training_data.open().batch(rows).cpu()
+    padded = torch.nn.functional.pad(images, (0, side - width, 0, side - height))
+    return padded.expand(-1, 3, -1, -1)
+
+
+def _texts(labels: Labels) -> list[str]:
+    known = labels.is_known.tolist()
+    values = (labels.values.argmax(dim=1) if labels.is_soft else labels.values).tolist()
+    return [f"{value:.4g}" if is_known else "?" for value, is_known in zip(values, known, strict=True)]
+
+
+def _maps(codes: Codes) -> dict[str, bytes]:
+    """Returns the maps of latents that can be drawn of these codes, and here, as PNG files."""
+    if importlib.util.find_spec("matplotlib") is None or codes.mean.shape[1] == 0:
+        return {}
+    varying = [labels for labels in codes.factors if labels.ordered and not labels.is_soft and _varies(labels)]
+    found = {"latents_latents": rendered(figures.latent_latent_map(codes))} if codes.mean.shape[1] > 1 else {}
+    return found | ({"latents_factors": rendered(figures.latent_factor_map(codes))} if varying else {})
+
+
+def _varies(labels: Labels) -> bool:
+    known = labels.values[labels.is_known]
+    return len(known) > 0 and bool((known != known[0]).any())
+
+
+def _pixels(png: bytes) -> UInt8[np.ndarray, "height width channel"]:
+    from PIL import Image
+
+    with Image.open(BytesIO(png)) as picture:
+        return np.asarray(picture.convert("RGB"))
+
+
+def _add_losses(writer: Any, run: Run) -> None:
+    history = run.history
+    for name in history.columns[1:]:
+        for step, value in zip(history["step"], history[name], strict=True):
+            if math.isfinite(value):
+                writer.add_scalar(name, value, int(step))

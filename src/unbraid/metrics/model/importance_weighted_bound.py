@@ -1,0 +1,34 @@
+"""The importance-weighted bound."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import torch
+
+from unbraid.metrics.model.model_score import ModelScore, PerImage
+from unbraid.models.trained.coded_images import CodedImages
+
+
+@final
+@dataclass(frozen=True)
+class ImportanceWeightedBound(ModelScore):
+    """log of the mean of w_k = p(x | z_k) p(z_k) / q(z_k | x) over `num_draws` codes z_k, the mean over images, in nats
+    per image (Burda et al., arXiv:1509.00519v4, eq. (8)).
+
+    A lower bound on log p(x), the tighter the more draws. Its part "elbo" is the mean of log w_k from the same draws.
+    Discrete latents count as categories.
+    """
+
+    num_draws: int = 64
+    """How many codes of each image are drawn."""
+    seed: int = 0
+    """Which codes are drawn."""
+
+    quantity: ClassVar[str] = "importance-weighted bound"
+    higher_is_better: ClassVar[bool | None] = True
+    needs_density: ClassVar[bool] = True
+
+    def per_image(self, coded: CodedImages) -> PerImage:
+        table = torch.stack([coded.log_weight(self.seed, number) for number in range(self.num_draws)])
+        return {"value": table.logsumexp(dim=0) - math.log(self.num_draws), "elbo": table.mean(dim=0)}

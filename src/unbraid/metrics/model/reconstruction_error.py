@@ -1,0 +1,44 @@
+"""How far reconstructions are from their images."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy
+
+from unbraid.metrics.model.model_score import ModelScore, PerImage
+from unbraid.models.trained.coded_images import CodedImages
+
+
+@final
+@dataclass(frozen=True)
+class ReconstructionError(ModelScore):
+    """The difference of an image and its reconstruction, the mean over pixels, channels and images.
+
+    With intensities x and m from 0 to 1: (x - m)^2 ("squared"), |x - m| ("absolute"), or -x log m - (1 - x) log(1 - m)
+    in nats ("cross_entropy", with m cut to between 0 and 1 and logarithms at -100). The reconstruction is decoded from
+    the likeliest code: means, and the likeliest categories. No constant of a likelihood is in it, so models with
+    different likelihoods can be compared.
+    """
+
+    error: Literal["squared", "absolute", "cross_entropy"] = "squared"
+    """The squared or the absolute difference of intensities, or their cross-entropy in nats."""
+
+    quantity: ClassVar[str] = "reconstruction error"
+    higher_is_better: ClassVar[bool | None] = False
+
+    def per_image(self, coded: CodedImages) -> PerImage:
+        return {"value": self._errors(coded.x.double(), coded.reconstruction.double()).flatten(1).mean(dim=1)}
+
+    def _errors(
+        self, x: Float64[Tensor, "row channel height width"], m: Float64[Tensor, "row channel height width"]
+    ) -> Float64[Tensor, "row channel height width"]:
+        match self.error:
+            case "squared":
+                return torch.square(x - m)
+            case "absolute":
+                return (x - m).abs()
+            case "cross_entropy":
+                return binary_cross_entropy(m.clamp(0, 1), x, reduction="none")

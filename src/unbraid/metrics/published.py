@@ -1,0 +1,147 @@
+"""Metrics set as published code sets them, to compare with published numbers. docs/metrics/published.md says what each
+choice is.
+
+Their images and their random draws are not ours: what agrees is the quantity that is computed, not its noise.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from unbraid._internal.names import suggestion
+from unbraid.errors import SpecError
+from unbraid.metrics.attribute_vector import AttributeVector
+from unbraid.metrics.correlations import Correlations
+from unbraid.metrics.dci import DCI
+from unbraid.metrics.elbo_decomposition import ELBODecomposition
+from unbraid.metrics.estimators import Levels, MeansHistogram, Neighbors, Quantized, Sampled
+from unbraid.metrics.explicitness import Explicitness
+from unbraid.metrics.factor_vae_score import FactorVAEScore
+from unbraid.metrics.gaussian_total_correlation import GaussianTotalCorrelation
+from unbraid.metrics.indin import INDIN
+from unbraid.metrics.info_mec import InfoMEC
+from unbraid.metrics.informativeness import Informativeness
+from unbraid.metrics.irs import IRS
+from unbraid.metrics.jemmig import JEMMIG
+from unbraid.metrics.metric import Metric
+from unbraid.metrics.mig import MIG
+from unbraid.metrics.misjed import MISJED
+from unbraid.metrics.modularity import Modularity
+from unbraid.metrics.rmig import RMIG
+from unbraid.metrics.sap import SAP
+from unbraid.metrics.separability import Separability
+from unbraid.metrics.sepin import SEPIN
+from unbraid.metrics.top_attributes import TopAttributes
+from unbraid.metrics.zdiff import ZDiff
+
+# Below this, Do & Tran's code takes a density for this number.
+_FLOOR = 1e-8
+# How many rows DisDiff and the authors of QLAE score.
+_NUM_ROWS = 10_000
+# More than any data set has: all rows are used.
+_ALL_IMAGES = 10**7
+
+
+def disentanglement_lib() -> tuple[Metric, ...]:
+    """Returns the metrics of disentanglement_lib with its own configuration files (Locatello et al.,
+    arXiv:1811.12359v4). MIG, modularity, IRS and the total correlation look at all rows here, and at 10,000 there.
+    """
+    return (
+        MIG(MeansHistogram(20)),
+        Modularity(MeansHistogram(20)),
+        Explicitness(classifier="multinomial"),
+        ZDiff(classifier="logistic"),
+        FactorVAEScore(min_std=0.05),
+        SAP(classifier="svm"),
+        DCI(predictor="boosted_trees", completeness="weighted"),
+        IRS(quantile=0.99, value_weights="uniform"),
+        GaussianTotalCorrelation(covariance="means"),
+    )
+
+
+def chen() -> tuple[Metric, ...]:
+    """Returns the metrics as the authors of beta-TCVAE compute them: Chen et al., arXiv:1802.04942v5."""
+    return (MIG(Sampled(), value_weights="uniform"), ELBODecomposition(conditional="analytic"))
+
+
+def kumar() -> tuple[Metric, ...]:
+    """Returns the metrics as the authors of DIP-VAE describe them: Kumar et al., arXiv:1711.00848v1, section 3.
+
+    Attribute vectors see every image that there is: those trained on, and the held-out ones as tests, if scored with
+    fit="train" and part="test" as in the paper. Shape counts by its number in correlations, as it must have there. The
+    last is ours: correlations without dead latents, whose tiny means may correlate strongly.
+    """
+    return (
+        ZDiff(classifier="svm"),
+        AttributeVector(num_train=_ALL_IMAGES, num_test=_ALL_IMAGES),
+        TopAttributes(num_top=4, unordered="numbered"),
+        Correlations(unordered="numbered"),
+        Correlations(min_std=0.05, unordered="numbered"),
+    )
+
+
+def do_tran() -> tuple[Metric, ...]:
+    """Returns the metrics as the authors of JEMMIG and SEPIN compute them: Do & Tran, arXiv:1908.09961v4.
+
+    The rows of one differ: they fit the regressions of explicitness on all rows and score them on the same; ours are
+    fitted on 10,000 rows and tested on 5,000 others.
+    """
+    return (
+        RMIG(Quantized(masses="rectangle")),
+        JEMMIG(Quantized(masses="rectangle")),
+        MIG(MeansHistogram(100)),
+        Modularity(Sampled(), uninformative="published"),
+        Modularity(MeansHistogram(100)),
+        Explicitness(classifier="one_vs_rest"),
+        DCI(predictor="lasso", standardize=False, rows="all"),
+        Informativeness(Quantized(masses="rectangle")),
+        Informativeness(conditional="mc", density_floor=_FLOOR),
+        Separability(conditional="mc", density_floor=_FLOOR),
+        SEPIN(conditional="mc", density_floor=_FLOOR),
+        INDIN(conditional="mc", density_floor=_FLOOR),
+        MISJED(Quantized(masses="rectangle")),
+    )
+
+
+def infomec(*, discrete: bool = False) -> tuple[Metric, ...]:
+    """Returns InfoM, InfoC and InfoE as the authors of QLAE compute them: Hsu et al., arXiv:2305.18378v2.
+
+    They score the means of 10,000 images, whatever the widths of posteriors are. `discrete` is for quantized codes, of
+    which they count the levels.
+    """
+    means = Neighbors(k=10, reads="mean", num_samples=_NUM_ROWS)
+    return (InfoMEC(Levels(_NUM_ROWS) if discrete else means, active="range", explicitness="in_sample"),)
+
+
+def disdiff() -> tuple[Metric, ...]:
+    """Returns the metrics as the authors of DisDiff compute them: Yang et al., arXiv:2301.13721v3.
+
+    Their latents are vectors, of which each counts by its first principal component: score with groups="pca". The
+    metrics are those of disentanglement_lib, MIG on 10,000 rows.
+    """
+    return (
+        ZDiff(classifier="logistic"),
+        DCI(predictor="boosted_trees", completeness="weighted"),
+        MIG(MeansHistogram(20, _NUM_ROWS)),
+        FactorVAEScore(min_std=0.05),
+    )
+
+
+_BY_NAME: dict[str, Callable[[], tuple[Metric, ...]]] = {
+    "disentanglement-lib": disentanglement_lib,
+    "chen": chen,
+    "kumar": kumar,
+    "do-tran": do_tran,
+    "infomec": infomec,
+    "infomec-discrete": partial(infomec, discrete=True),
+    "disdiff": disdiff,
+}
+
+
+def like(name: str) -> tuple[Metric, ...]:
+    """Returns the metrics of the code of this name: "disentanglement-lib", "chen", "kumar", "do-tran", "infomec",
+    "infomec-discrete" (of quantized codes) or "disdiff".
+    """
+    canonical = name.strip().lower().replace("_", "-")
+    if canonical not in _BY_NAME:
+        raise SpecError(f"There are no settings like {name!r}. {suggestion(canonical, _BY_NAME)}")
+    return _BY_NAME[canonical]()

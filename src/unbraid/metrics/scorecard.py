@@ -1,0 +1,323 @@
+"""Scorecard: every score of one set of codes, and what produced it."""
+
+import html
+import json
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, final
+
+from unbraid._internal import files
+from unbraid._internal.table import Table
+from unbraid.errors import CodesError, SpecError
+from unbraid.metrics.metric import Score
+from unbraid.metrics.score_json import score_from_json, score_to_json
+from unbraid.metrics.score_rows import (
+    Row,
+    csv_text,
+    html_table,
+    in_markdown,
+    markdown_table,
+    plain_table,
+    rows_of,
+)
+from unbraid.metrics.scoring import Scoring
+from unbraid.metrics.unused_latents import badge
+
+_FORMAT = 1
+SUFFIXES = (".json", ".csv", ".md")
+
+
+class NoScoreError(CodesError, KeyError):
+    """Raised for a score that a card does not have, with the reason."""
+
+    __str__ = Exception.__str__  # a KeyError shows its message in quotation marks
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Scorecard(Mapping[str, Score]):
+    """A mapping from names to scores: `card["mig"]` is a `Score`, `print(card)` shows a table, and
+    `card.save("scores.json")` keeps it all.
+
+    `refused` says of a metric that could not be computed why not; `left_out`, of one that was not tried. `failed` holds
+    the traceback of each metric that ended in an error that was not foreseen. `notes` hold for all scores. `num_unused`
+    is how many latents say nothing of the image, None if it is not known: where fewer than two are left, the card
+    carries a `badge`. `seed` is the one that was given to every metric, None if each kept its own; each score tells in
+    its settings which it used. `scoring` says which codes were scored and how.
+
+    Examples:
+        >>> import numpy as np
+        >>> from unbraid import Codes, evaluate
+        >>> mean = np.linspace(-1, 1, 40)[:, None]
+        >>> card = evaluate(Codes.from_arrays(mean, 0.1 + 0 * mean), "informativeness", progress=False)
+        >>> card.num_images, list(card.keys())
+        (40, ['informativeness'])
+        >>> _ = card.save("scores.json")
+        >>> Scorecard.load("scores.json").names
+        ('informativeness',)
+    """
+
+    names: tuple[str, ...]
+    scores: tuple[Score, ...]
+    higher_is_better: Mapping[str, bool | None]
+    num_images: int
+    num_latents: int
+    factor_names: tuple[str, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    device: str = "cpu"
+    seed: int | None = None
+    version: str = ""
+    num_unused: int | None = None
+    scoring: Scoring = field(default_factory=Scoring)
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.scores) or len(set(self.names)) < len(self.names):
+            raise SpecError(
+                f"A scorecard has {len(self.scores)} scores and the names {', '.join(self.names)}; give each score "
+                "its own."
+            )
+
+    # ---- a look
+
+    def __getitem__(self, name: str) -> Score:
+        """Returns the score of this name, as the table shows it, or of this metric: `card["mig"]` and `card["MIG"]`.
+
+        Raises:
+            NoScoreError: A KeyError that gives the reason.
+        """
+        same = self._same(name)
+        if len(same) > 1:
+            raise NoScoreError(f"There are several scores of {name} here: {', '.join(same)}. Name one of them.")
+        name = same[0] if same else name
+        if name in self.names:
+            return self.scores[self.names.index(name)]
+        if name in self.refused:
+            raise NoScoreError(f"{name} is not defined for these codes: {self.refused[name]}")
+        if name in self.left_out:
+            raise NoScoreError(f"{name} was left out: {self.left_out[name]}")
+        if name in self.failed:
+            raise NoScoreError(f"{name} failed, so it has no score:\n{self.failed[name]}")
+        raise NoScoreError(f"There is no score {name!r} here. There are {', '.join(self.names)}.")
+
+    def _same(self, name: str) -> list[str]:
+        """Returns the name as this card has it, in other letters if need be, or the names of all scores of a metric."""
+        known = [*self.names, *self.refused, *self.left_out, *self.failed]
+        spelled = [spelling for spelling in (name, str(name).lower().replace("_", "-")) if spelling in known]
+        return spelled[:1] or [key for key, score in zip(self.names, self.scores, strict=True) if score.metric == name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and any(same in self.names for same in self._same(name))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scorecard) and self._content() == other._content()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def rows(self) -> list[Row]:
+        """Returns every number: values, parts, per factor, per latent."""
+        return [
+            replace(row, badge=self.badge)
+            for name, score in zip(self.names, self.scores, strict=True)
+            for row in rows_of(name, score, self.higher_is_better.get(name))
+        ]
+
+    @property
+    def headline(self) -> str:
+        """Returns what was scored."""
+        number = len(self.factor_names)
+        names = f" ({', '.join(self.factor_names)})" if number else ""
+        factors = f"{number or 'no'} factor{'s' * (number != 1)}{names}"
+        how = "".join(f", {phrase}" for phrase in self.scoring.phrases)
+        return (
+            f"{self.num_images:,} images{how}, {self.num_latents} latent{'s' * (self.num_latents != 1)}, {factors}. "
+            f"unbraid {self.version}, on {self.device}."
+        )
+
+    @property
+    def scored_factors(self) -> tuple[str, ...]:
+        """Returns the factors that are in the averages: those of which some score has a number. Those that never vary
+        are not among them.
+        """
+        scored = {name for score in self.scores for name, value in score.per_factor.items() if not math.isnan(value)}
+        return tuple(name for name in self.factor_names if name in scored)
+
+    @property
+    def badge(self) -> str:
+        """Returns what to know before anything else: that hardly any latent is used. It is empty where there is nothing
+        to say.
+        """
+        return badge(self.num_unused or 0, self.num_latents)
+
+    @property
+    def num_used(self) -> int | None:
+        """Returns how many latents say anything of the image; None if it is not known."""
+        return None if self.num_unused is None else self.num_latents - self.num_unused
+
+    @property
+    def remarks(self) -> dict[str, list[str]]:
+        """Returns what to know beside the numbers: sentences under "failed", "not defined", "left out" and "notes",
+        those of several metrics said once.
+        """
+        by_note: dict[str, list[str]] = defaultdict(list)
+        for name, score in zip(self.names, self.scores, strict=True):
+            for note in score.notes:
+                if note not in self.notes:
+                    by_note[note].append(name)
+        found = {
+            "failed": [f"{name}: {text.strip().rpartition(chr(10))[2]}" for name, text in self.failed.items()],
+            "not defined": by_reason(self.refused),
+            "left out": by_reason(self.left_out),
+            "notes": [*self.notes, *(f"{', '.join(names)}: {note}" for note, names in by_note.items())],
+        }
+        return {title: sentences for title, sentences in found.items() if sentences}
+
+    def __str__(self) -> str:
+        remarks = [
+            f"{title}:\n" + "\n".join(f"  {sentence}" for sentence in sentences)
+            for title, sentences in self.remarks.items()
+        ]
+        return "\n\n".join([self.headline, *self._badges("{}."), plain_table(self.rows), *remarks])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        remarks = [
+            f"<p>{title}</p><ul>{''.join(f'<li>{html.escape(sentence)}</li>' for sentence in sentences)}</ul>"
+            for title, sentences in self.remarks.items()
+        ]
+        badges = "".join(self._badges("<p><strong>{}.</strong></p>"))
+        return f"<p>{html.escape(self.headline)}</p>{badges}{html_table(self.rows)}{''.join(remarks)}"
+
+    def _badges(self, form: str) -> list[str]:
+        return [form.format(self.badge)] if self.badge else []
+
+    # ---- to keep it
+
+    def to_json(self) -> str:
+        """Returns everything, the matrices too. NaN is null; infinity is "inf"."""
+        return json.dumps(self._content(), indent=2, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, *, packages: Sequence[str] = ()) -> "Scorecard":
+        """Returns the card that `to_json` wrote. `packages` are those, beside unbraid, whose classes it may name."""
+        try:
+            content = json.loads(text)
+            if content["format"] != _FORMAT:
+                raise CodesError(
+                    f"This scorecard has format {content['format']!r}; this version of unbraid reads {_FORMAT}."
+                )
+            scores = content["scores"]
+            return cls(
+                names=tuple(score["name"] for score in scores),
+                scores=tuple(map(score_from_json, scores)),
+                higher_is_better={score["name"]: score["higher_is_better"] for score in scores},
+                num_images=content["num_images"],
+                num_latents=content["num_latents"],
+                factor_names=tuple(content["factor_names"]),
+                refused=content["refused"],
+                left_out=content["left_out"],
+                failed=content["failed"],
+                notes=tuple(content["notes"]),
+                device=content["device"],
+                seed=content["seed"],
+                version=content["unbraid"],
+                num_unused=content["num_unused"],
+                scoring=Scoring.from_changes(content["scoring"], packages=packages),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
+            raise CodesError("This is not a scorecard as unbraid writes it. Score the codes again.") from None
+
+    def to_csv(self) -> str:
+        """Returns one row per number: values, parts, per factor and per latent. The matrices are in the JSON."""
+        return csv_text(self.rows)
+
+    def to_markdown(self) -> str:
+        """Returns a table of values and parts, and what to know beside them."""
+        remarks = [
+            f"**{title}**\n\n" + "\n".join(f"- {in_markdown(sentence)}" for sentence in sentences)
+            for title, sentences in self.remarks.items()
+        ]
+        headline = in_markdown(self.headline)
+        return "\n\n".join([headline, *self._badges("**{}.**"), markdown_table(self.rows), *remarks]) + "\n"
+
+    def to_pandas(self) -> Any:
+        """Returns the rows of `to_csv` as a pandas DataFrame. pandas must be installed; unbraid does not bring it."""
+        return Table.from_records(map(asdict, self.rows)).to_pandas()
+
+    def save(self, path: Path | str, *, overwrite: bool = False) -> Path:
+        """Writes the card as its suffix says: .json, .csv or .md. An existing file is kept unless `overwrite`."""
+        path = check_target(path, overwrite=overwrite)
+        files.write_text(path, {".json": self.to_json, ".csv": self.to_csv, ".md": self.to_markdown}[path.suffix]())
+        return path
+
+    @classmethod
+    def load(cls, path: Path | str, *, packages: Sequence[str] = ()) -> "Scorecard":
+        """Reads a card from the .json that `save` wrote."""
+        path = Path(path)
+        if not path.is_file():
+            raise CodesError(f"There is no file {path}. Name the .json of a scorecard.")
+        try:
+            return cls.from_json(files.read_bytes(path).decode(), packages=packages)
+        except (CodesError, ValueError) as error:
+            raise CodesError(f"{path}: {error}") from None
+
+    def _content(self) -> dict[str, Any]:
+        scores = [
+            {"name": name, "higher_is_better": self.higher_is_better.get(name)} | score_to_json(score)
+            for name, score in zip(self.names, self.scores, strict=True)
+        ]
+        return {
+            "format": _FORMAT,
+            "unbraid": self.version,
+            "num_images": self.num_images,
+            "num_latents": self.num_latents,
+            "num_unused": self.num_unused,
+            "scoring": self.scoring.changes(),
+            "badge": self.badge,
+            "factor_names": list(self.factor_names),
+            "device": self.device,
+            "seed": self.seed,
+            "notes": list(self.notes),
+            "refused": dict(self.refused),
+            "left_out": dict(self.left_out),
+            "failed": dict(self.failed),
+            "scores": scores,
+        }
+
+
+def by_reason(reasons: Mapping[str, str]) -> list[str]:
+    """Returns a sentence for each reason, with the names of the metrics that share it."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for name, reason in reasons.items():
+        # "MIG does not take ..." is the same for MIG and for others.
+        names[re.sub(r"^\w+ (?=does not take )", "", reason)].append(name)
+    return [f"{', '.join(sharing)}: {reason}" for reason, sharing in names.items()]
+
+
+def check_target(path: Path | str, *, overwrite: bool = False) -> Path:
+    """Returns the path, or raises if no scorecard can be saved there. Ask before hours of work."""
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise SpecError(
+            f"A scorecard is saved as {', '.join(SUFFIXES)}, by its suffix, and {str(path)!r} has none of them."
+        )
+    files.check_writable(path)
+    if not path.parent.is_dir():
+        raise SpecError(f"{files.no_folder(path.parent)} Make it first, to save {path.name} in.")
+    if path.exists() and not overwrite:
+        raise SpecError(f"{path} exists and is kept. Choose another name, or say that it may be overwritten.")
+    return path

@@ -1,0 +1,286 @@
+"""Latents of several families in one code."""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from unbraid.codes import LatentPrior
+from unbraid.errors import SpecError
+from unbraid.models.distributions.posteriors.bernoulli import BernoulliLatents
+from unbraid.models.distributions.posteriors.concrete import ConcreteLatents, Measure
+from unbraid.models.distributions.posteriors.latents import GaussianLatents, Latents, check_combinations
+from unbraid.models.distributions.posteriors.posterior import Posterior
+from unbraid.models.distributions.priors.prior import Prior
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Holds what a product of posteriors and a product of priors have in common. `layout` says what each part takes of
+    z and of the noise.
+    """
+
+    parts: tuple[Any, ...]
+    layout: tuple[Latents, ...]
+
+    @property
+    def is_factorized(self) -> bool:
+        return all(part.is_factorized for part in self.parts)
+
+    @property
+    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "*batch _category"]]:
+        return numbered_through([part.summed_log_pmf for part in self.parts], self.layout)
+
+    def by_category(self) -> Any:
+        return replace(self, parts=tuple(part.by_category() for part in self.parts))
+
+    def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
+        return torch.cat([part.log_prob(piece) for part, piece in self._with_columns(z)], dim=1)
+
+    def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
+        each = [part.joint_log_prob(piece, own) for part, piece, own in self._with_latents(z, latents)]
+        return torch.stack(each).sum(dim=0) if each else z.new_zeros(len(z))
+
+    def _with_columns(self, z: Tensor) -> list[tuple[Any, Tensor]]:
+        return list(zip(self.parts, split_columns(z, self.layout), strict=True))
+
+    def _with_latents(self, z: Tensor, latents: Sequence[int]) -> list[tuple[Any, Tensor, list[int]]]:
+        """Returns the parts that have any of these latents, with their columns of z and their own numbers of them."""
+        chosen = split_latents(latents, self.layout)
+        return [(*each, own) for each, own in zip(self._with_columns(z), chosen, strict=True) if own]
+
+
+@final
+@dataclass(frozen=True)
+class Grouped(_Parts, Posterior):
+    """A posterior q(z | x) that is the product of the posteriors of the parts."""
+
+    @property
+    def mean(self) -> Float[Tensor, "batch continuous_latent"]:
+        return torch.cat([part.mean for part in self.parts], dim=1)
+
+    @property
+    def gaussian_std(self) -> Float[Tensor, "batch continuous_latent"] | None:
+        return _joined([part.gaussian_std for part in self.parts])
+
+    @property
+    def std(self) -> Float[Tensor, "batch continuous_latent"] | None:
+        return _joined([part.std for part in self.parts])
+
+    @property
+    def covariance(self) -> Float[Tensor, "batch continuous_latent continuous_latent"] | None:
+        if all(part.covariance is None for part in self.parts):
+            return None
+        blocks = [block for part in self.parts if (block := _covariance(part)) is not None]
+        if len(blocks) < len(self.parts):
+            return None
+        ends = list(itertools.accumulate(block.shape[2] for block in blocks))
+        return torch.cat(
+            [pad(block, (end - block.shape[2], ends[-1] - end)) for block, end in zip(blocks, ends, strict=True)], dim=1
+        )
+
+    @property
+    def probabilities(self) -> tuple[Float[Tensor, "batch _category"], ...]:
+        return tuple(table for part in self.parts for table in part.probabilities)
+
+    def with_true_density(self) -> "Grouped":
+        parts = tuple(part.with_true_density() for part in self.parts)
+        return (
+            self if all(new is old for new, old in zip(parts, self.parts, strict=True)) else replace(self, parts=parts)
+        )
+
+    def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch column"]:
+        pieces = noise.split([part.num_noise for part in self.layout], dim=1)
+        return torch.cat([part.rsample(piece) for part, piece in zip(self.parts, pieces, strict=True)], dim=1)
+
+    def pairwise_log_prob(self, z: Float[Tensor, "sample column"]) -> Float[Tensor, "sample batch latent"]:
+        return torch.cat([part.pairwise_log_prob(piece) for part, piece in self._with_columns(z)], dim=2)
+
+    def pairwise_joint_log_prob(
+        self, z: Float[Tensor, "sample column"], latents: Sequence[int]
+    ) -> Float[Tensor, "sample batch"]:
+        each = [part.pairwise_joint_log_prob(piece, own) for part, piece, own in self._with_latents(z, latents)]
+        return torch.stack(each).sum(dim=0) if each else z.new_zeros(len(z), len(self.parts[0].mean))
+
+    def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"] | None:
+        return _joined([part.kl_to_standard_normal() for part in self.parts])
+
+
+@final
+@dataclass(frozen=True)
+class GroupedPrior(_Parts, Prior):
+    """A prior p(z) that is the product of the priors of the parts."""
+
+    def sample(self, noise: Float[Tensor, "batch column"]) -> Float[Tensor, "batch column"]:
+        return torch.cat([part.sample(piece) for part, piece in self._with_columns(noise)], dim=1)
+
+    def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
+        """Returns the KL where every part has a closed form, else None."""
+        if not isinstance(posterior, Grouped):
+            return None
+        pairs = zip(self.parts, posterior.parts, strict=True)
+        return _joined([prior.closed_form_kl_from(part) for prior, part in pairs])
+
+    def kl_from(self, posterior: Posterior, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
+        """Returns the KL part by part, so that a part without a closed form does not cost the others theirs."""
+        if not isinstance(posterior, Grouped):
+            return super().kl_from(posterior, z)
+        pairs = zip(self._with_columns(z), posterior.parts, strict=True)
+        return torch.cat([prior.kl_from(part, piece) for (prior, piece), part in pairs], dim=1)
+
+    def for_codes(self, num_latents: int) -> LatentPrior | None:
+        del num_latents
+        each = [prior.for_codes(part.num_latents) for prior, part in zip(self.parts, self.layout, strict=True)]
+        known = [prior for prior in each if prior is not None]
+        return LatentPrior.concat(known) if len(known) == len(each) else None
+
+
+@final
+@dataclass(frozen=True)
+class GroupedLatents(Latents):
+    """Families side by side: the encoder's numbers, the columns of z and the noise are those of the parts, one after
+    the other.
+
+    Latents are numbered through, and each group of a part is a group. The parts with continuous latents come first, as
+    they do in `Codes`. The default is that of Esmaeili et al., arXiv:1804.02086v1, for MNIST: ten Gaussian latents for
+    style, and one discrete one for the digit.
+    """
+
+    parts: tuple[Latents, ...] = (GaussianLatents(10), ConcreteLatents(10))
+    """The families, those with continuous latents first."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.parts:
+            raise SpecError(
+                "GroupedLatents: there are no parts. Give one family of latents or more, such as "
+                "(GaussianLatents(10), ConcreteLatents(10))."
+            )
+        seen_discrete = False
+        for part in self.parts:
+            if seen_discrete and part.num_discrete < part.num_latents:
+                names = ", ".join(type(part).__name__ for part in self.parts)
+                raise SpecError(
+                    f"GroupedLatents: the parts are {names}. Put the parts with continuous latents first: codes "
+                    "number them so."
+                )
+            seen_discrete = seen_discrete or part.num_discrete > 0
+        if len(measures := sorted(_measures(self))) > 1:
+            raise SpecError(
+                f"GroupedLatents: discrete latents of different parts have the measures {' and '.join(measures)}; "
+                "estimates would add up numbers of different kinds. Give all parts the same measure."
+            )
+        check_combinations(self)
+
+    @property
+    def num_latents(self) -> int:
+        return sum(part.num_latents for part in self.parts)
+
+    @property
+    def num_discrete(self) -> int:
+        return sum(part.num_discrete for part in self.parts)
+
+    @property
+    def num_parameters(self) -> int:
+        return sum(part.num_parameters for part in self.parts)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        return tuple(width for part in self.parts for width in part.widths)
+
+    @property
+    def num_noise(self) -> int:
+        return sum(part.num_noise for part in self.parts)
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        pairs = zip(_starts(self.parts), self.parts, strict=False)
+        return tuple(tuple(start + latent for latent in group) for start, part in pairs for group in part.groups)
+
+    @property
+    def hard_latents(self) -> tuple[int, ...]:
+        pairs = zip(_starts(self.parts), self.parts, strict=False)
+        return tuple(start + latent for start, part in pairs for latent in part.hard_latents)
+
+    @property
+    def num_combinations(self) -> int:
+        return math.prod(part.num_combinations for part in self.parts)
+
+    @property
+    def has_density(self) -> bool:
+        return all(part.has_density for part in self.parts)
+
+    @property
+    def prior_is_bounded(self) -> bool:
+        return any(part.prior_is_bounded for part in self.parts)
+
+    def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Grouped:
+        pieces = parameters.split([part.num_parameters for part in self.parts], dim=1)
+        return Grouped(
+            tuple(part.posterior(piece, progress) for part, piece in zip(self.parts, pieces, strict=True)), self.parts
+        )
+
+    def make_prior(self) -> nn.Module:
+        return _GroupedPriorModule(self)
+
+
+@final
+class _GroupedPriorModule(nn.Module):
+    def __init__(self, latents: GroupedLatents) -> None:
+        super().__init__()
+        self._latents = latents
+        self.parts = nn.ModuleList(part.make_prior() for part in latents.parts)
+
+    def forward(self, progress: Float[Tensor, ""] | None = None) -> GroupedPrior:
+        return GroupedPrior(tuple(part(progress) for part in self.parts), self._latents.parts)
+
+
+def split_columns(
+    z: Float[Tensor, "batch column"], layout: Sequence[Latents]
+) -> tuple[Float[Tensor, "batch _column"], ...]:
+    """Returns what each part takes of z."""
+    return z.split([part.num_columns for part in layout], dim=1)
+
+
+def split_latents(latents: Sequence[int], layout: Sequence[Latents]) -> list[list[int]]:
+    """Returns the chosen latents of each part, by their numbers within it."""
+    return [
+        [latent - start for latent in latents if 0 <= latent - start < part.num_latents]
+        for start, part in zip(_starts(layout), layout, strict=False)
+    ]
+
+
+def numbered_through(tables: Sequence[Mapping[int, Tensor]], layout: Sequence[Latents]) -> dict[int, Tensor]:
+    """Returns the tables by the numbers of all latents, from those that each part has by the numbers of its own."""
+    pairs = zip(_starts(layout), tables, strict=False)
+    return {start + latent: table for start, of_part in pairs for latent, table in of_part.items()}
+
+
+def _starts(layout: Sequence[Latents]) -> list[int]:
+    """Returns the number of the first latent of each part, and of what would come after the last."""
+    return list(itertools.accumulate((part.num_latents for part in layout), initial=0))
+
+
+def _measures(latents: Latents) -> set[Measure]:
+    """Returns how the discrete latents count in estimates, those of groups within groups among them."""
+    if isinstance(latents, ConcreteLatents | BernoulliLatents):
+        return {latents.measure}
+    return set().union(*map(_measures, latents.parts)) if isinstance(latents, GroupedLatents) else set()
+
+
+def _joined(each: Sequence[Float[Tensor, "batch _latent"] | None]) -> Float[Tensor, "batch latent"] | None:
+    """Returns the columns of all parts, or None if those of a part are not known."""
+    known = [columns for columns in each if columns is not None]
+    return torch.cat(known, dim=1) if len(known) == len(each) else None
+
+
+def _covariance(part: Posterior) -> Float[Tensor, "batch latent latent"] | None:
+    if part.covariance is not None:
+        return part.covariance
+    return None if part.gaussian_std is None else torch.diag_embed(part.gaussian_std.square())

@@ -1,0 +1,101 @@
+"""Laplace latents, and the Laplace prior."""
+
+import math
+from dataclasses import dataclass, field
+from typing import final
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from unbraid.codes import LatentPrior
+from unbraid.models.distributions import noise as noises
+from unbraid.models.distributions.fixed import Fixed
+from unbraid.models.distributions.posteriors.latents import ContinuousLatents
+from unbraid.models.distributions.posteriors.posterior import Posterior
+from unbraid.models.distributions.priors.prior import Prior
+from unbraid.models.distributions.priors.prior_configs import PriorConfig
+
+_LOG_2 = math.log(2)
+
+
+@final
+@dataclass(frozen=True)
+class Laplace(Posterior):
+    """A posterior that is a product: q(z | x) = prod_j exp(-|z_j - loc_j| / b_j) / (2 b_j), with b = exp(log_scale).
+    Its standard deviation is sqrt(2) b.
+    """
+
+    loc: Float[Tensor, "batch latent"]
+    log_scale: Float[Tensor, "batch latent"]
+
+    @property
+    def mean(self) -> Float[Tensor, "batch latent"]:
+        return self.loc
+
+    @property
+    def std(self) -> Float[Tensor, "batch latent"]:
+        return math.sqrt(2) * self.log_scale.exp()
+
+    def rsample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
+        return self.loc + self.log_scale.exp() * noises.laplace(noise)
+
+    def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
+        return -(z - self.loc).abs() * (-self.log_scale).exp() - self.log_scale - _LOG_2
+
+    def pairwise_log_prob(self, z: Float[Tensor, "sample latent"]) -> Float[Tensor, "sample batch latent"]:
+        return -(z[:, None, :] - self.loc).abs() * (-self.log_scale).exp() - self.log_scale - _LOG_2
+
+    def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:
+        """Returns (m^2 + 2 b^2 + log(2 pi)) / 2 - log(2 b) - 1: the variance is 2 b^2, the entropy 1 + log(2 b)."""
+        return (
+            0.5 * (self.loc.square() + math.log(2 * math.pi)) + (2 * self.log_scale).exp() - self.log_scale - _LOG_2 - 1
+        )
+
+
+@final
+@dataclass(frozen=True)
+class StandardLaplace(Prior):
+    """A prior that is a product: p(z) = prod_j exp(-|z_j|) / 2."""
+
+    def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
+        return -z.abs() - _LOG_2
+
+    def sample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
+        return noises.laplace(noise)
+
+    def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
+        """Returns, from a Laplace posterior, |m| + b exp(-|m| / b) - log b - 1: E|z| is |m| + b exp(-|m| / b)."""
+        if not isinstance(posterior, Laplace):
+            return None
+        distance = posterior.loc.abs()
+        return (
+            distance + (posterior.log_scale - distance * (-posterior.log_scale).exp()).exp() - posterior.log_scale - 1
+        )
+
+    def for_codes(self, num_latents: int) -> LatentPrior:
+        return LatentPrior.from_arrays([0.0] * num_latents, [math.sqrt(2)] * num_latents, family="laplace")
+
+
+@final
+@dataclass(frozen=True)
+class LaplacePrior(PriorConfig):
+    """The standard Laplace distribution for each latent. Nothing is learned."""
+
+    def make(self, size: int) -> nn.Module:
+        del size
+        return Fixed(StandardLaplace())
+
+
+@final
+@dataclass(frozen=True)
+class LaplaceLatents(ContinuousLatents):
+    """Independent Laplace latents. The encoder puts out all locations, then the logarithms of all scales b."""
+
+    size: int = 10
+    """How many latents."""
+    prior: PriorConfig = field(default_factory=LaplacePrior)
+    """What the latents are distributed like before any image is seen."""
+
+    def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Laplace:
+        loc, log_scale = parameters.chunk(2, dim=1)
+        return Laplace(loc, log_scale)

@@ -1,0 +1,159 @@
+"""A prior of any shape, latent by latent."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from unbraid.codes import LatentPrior
+from unbraid.errors import SpecError
+from unbraid.models.distributions.posteriors.posterior import Posterior
+from unbraid.models.distributions.priors.prior import Prior
+from unbraid.models.distributions.priors.prior_configs import PriorConfig
+
+# Halvings of the interval in which a draw is sought. The step of Newton's method that follows squares what error is
+# left.
+_NUM_HALVINGS = 30
+
+
+@final
+@dataclass(frozen=True)
+class Flow(Prior):
+    """A prior that is a factorized flow: p(z_j) = N(x_T; 0, 1) |dx_T / dz_j|, where x_0 = z_j and each step is x <- x +
+    u tanh(w x + b).
+
+    Rezende & Mohamed, arXiv:1505.05770v6, in one dimension; the prior of an ablation of Chen et al.,
+    arXiv:1802.04942v5, as in their code. Each step must rise everywhere, u w > -1, or p would not integrate to one.
+    """
+
+    u: Float[Tensor, "step latent"]
+    w: Float[Tensor, "step latent"]
+    b: Float[Tensor, "step latent"]
+
+    def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
+        x, log_slope = self._forward(z)
+        return log_slope - 0.5 * (x.square() + math.log(2 * math.pi))
+
+    def sample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
+        """Returns the z that the steps take to the noise. It is found by halving; gradients are those of the implicit
+        function.
+        """
+        frozen = Flow(self.u.detach(), self.w.detach(), self.b.detach())
+        target = noise.detach()
+        # tanh is between -1 and 1, so all steps together move a number by no more than this.
+        reach = frozen.u.abs().sum(dim=0)
+        low, high = target - reach, target + reach
+        for _ in range(_NUM_HALVINGS):
+            middle = 0.5 * (low + high)
+            is_low = frozen._forward(middle)[0] < target
+            low, high = torch.where(is_low, middle, low), torch.where(is_low, high, middle)
+        z = 0.5 * (low + high)
+        slope = frozen._forward(z)[1].exp()
+        return z - (self._forward(z)[0] - noise) / slope
+
+    def closed_form_kl_from(self, posterior: Posterior) -> None:
+        return None
+
+    def for_codes(self, num_latents: int) -> LatentPrior:
+        flow = torch.stack([self.u, self.w, self.b])
+        return LatentPrior.from_arrays([0.0] * num_latents, [1.0] * num_latents, flow=flow)
+
+    def _forward(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch latent"]]:
+        """Returns x_T, and log dx_T / dz."""
+        u, w, b = self.u[:, None], self.w[:, None], self.b[:, None]
+        path: Tensor = _Path.apply(z, u, w, b)
+        return path[-1], _slopes_less_1(path, u, w, b)[0].log1p().sum(dim=0)
+
+
+@final
+class _Path(torch.autograd.Function):
+    """Computes x_0 to x_T, stacked; `u`, `w` and `b` have a batch axis of 1. As plain torch, 32 small steps and their
+    gradients cost a fleet more than its nets do.
+
+    With a_t the gradient of x_t, also by way of what comes after it, a_t = (what is given) + a_(t+1) dx_(t+1)/dx_t. All
+    else is done for all steps at once.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(z: Tensor, u: Tensor, w: Tensor, b: Tensor) -> Tensor:
+        path = [z]
+        for each_u, each_w, each_b in zip(u.unbind(0), w.unbind(0), b.unbind(0), strict=True):
+            path.append(path[-1] + each_u * torch.tanh(each_w * path[-1] + each_b))
+        return torch.stack(path)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        ctx.save_for_backward(output, *inputs[1:])
+
+    @staticmethod
+    def backward(ctx: Any, given: Tensor) -> tuple[Tensor, ...]:
+        path, u, w, b = ctx.saved_tensors
+        slope_less_1, bend = _slopes_less_1(path, u, w, b)
+        gradients = [given[-1]]
+        for each, slope in zip(reversed(given[:-1].unbind(0)), reversed((1 + slope_less_1).unbind(0)), strict=True):
+            gradients.append(each + gradients[-1] * slope)
+        of_steps = torch.stack(gradients[-2::-1])
+        of_tanh = of_steps * u * (1 - bend.square())
+        return gradients[-1], *(
+            each.sum(dim=-2, keepdim=True) for each in (of_steps * bend, of_tanh * path[:-1], of_tanh)
+        )
+
+
+def _slopes_less_1(
+    path: Float[Tensor, "point batch latent"],
+    u: Float[Tensor, "step 1 latent"],
+    w: Float[Tensor, "step 1 latent"],
+    b: Float[Tensor, "step 1 latent"],
+) -> tuple[Float[Tensor, "step batch latent"], Float[Tensor, "step batch latent"]]:
+    """Returns dx_(t+1)/dx_t - 1 = u w (1 - tanh^2) of each step, and its tanh."""
+    bend = torch.tanh(w * path[:-1] + b)
+    return u * w * (1 - bend.square()), bend
+
+
+@final
+@dataclass(frozen=True)
+class FlowPrior(PriorConfig):
+    """A factorized normalizing flow of `num_steps` steps, learned with the model. It starts near N(0, 1): weights from
+    N(0, 0.02^2).
+    """
+
+    num_steps: int = 32
+    """How many steps the flow has."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.num_steps < 1:
+            raise SpecError(f"FlowPrior: num_steps is {self.num_steps}; expected 1 or more (the authors use 32).")
+
+    def make(self, size: int) -> nn.Module:
+        return _LearnedFlow(self.num_steps, size)
+
+
+@final
+class _LearnedFlow(nn.Module):
+    def __init__(self, num_steps: int, size: int) -> None:
+        super().__init__()
+        self.scale, self.weight, self.bias = (nn.Parameter(torch.empty(num_steps, size)) for _ in range(3))
+        for parameter in self.parameters():
+            nn.init.normal_(parameter, std=0.02)
+
+    def forward(self, progress: Tensor | None = None) -> Flow:
+        del progress
+        return Flow(self.scale * rising(self.scale * self.weight), self.weight, self.bias)
+
+
+def rising(product: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Returns the factor by which to multiply u so that u w = p is above -1: 1 where p is positive, 1 / sqrt(1 + p^2)
+    where it is negative.
+
+    It is smooth through 0, where it changes nothing; the softplus that is customary for planar flows divides by w,
+    which starts near 0.
+    """
+    return torch.where(product < 0, torch.rsqrt(1 + product.square()), 1.0)

@@ -1,0 +1,131 @@
+"""A Gaussian prior that learns which latents go together."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from unbraid._internal.arrays import columns
+from unbraid.codes import LatentPrior
+from unbraid.models.distributions.posteriors.gaussian_posterior import GaussianPosterior
+from unbraid.models.distributions.posteriors.posterior import Posterior
+from unbraid.models.distributions.priors.prior import Prior, spread
+from unbraid.models.distributions.priors.prior_configs import PriorConfig
+
+_LOG_2PI = math.log(2 * math.pi)
+
+
+@final
+@dataclass(frozen=True)
+class FullGaussian(Prior):
+    """A prior that correlates latents: p(z) = N(z; loc, L L'), with L lower triangular and its diagonal positive."""
+
+    loc: Float[Tensor, " latent"]
+    scale_tril: Float[Tensor, "latent latent"]
+
+    @property
+    def is_factorized(self) -> bool:
+        return False
+
+    def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
+        """Returns the log-densities of the marginals N(loc_j, (L L')_jj)."""
+        variance = self._variance()
+        return -0.5 * ((z - self.loc).square() / variance + variance.log() + _LOG_2PI)
+
+    def joint_log_prob(self, z: Float[Tensor, "batch latent"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
+        chosen = list(latents)
+        if chosen == list(range(len(chosen))):
+            # The covariance of the first latents has the first rows and columns of L for its own.
+            scale_tril = self.scale_tril[: len(chosen), : len(chosen)]
+        elif len(chosen) == 1:
+            return self.log_prob(z)[:, chosen[0]]
+        else:
+            # The _ex form does not raise: in a fleet, a member that went astray gets NaN, and the others go on.
+            rows = columns(self.scale_tril.mT, chosen).mT
+            scale_tril = torch.linalg.cholesky_ex(rows @ rows.mT).L
+        whitened = torch.linalg.solve_triangular(scale_tril, columns(z - self.loc, chosen).mT, upper=False)
+        return -0.5 * (whitened.square().sum(dim=0) + len(chosen) * _LOG_2PI) - scale_tril.diagonal().log().sum()
+
+    def sample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
+        return self.loc + noise @ self.scale_tril.mT
+
+    def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
+        """Returns, for Gaussian posteriors, KL(q(z_j | x) || p(z_j)) between marginals, plus an equal share of what the
+        joint KL has beyond their sum.
+        """
+        if not isinstance(posterior, GaussianPosterior):
+            return None
+        variance = self._variance()
+        ratio = ((posterior.loc - self.loc).square() + posterior.log_var.exp()) / variance
+        return spread(self._joint_kl(posterior), 0.5 * (ratio - 1 + variance.log() - posterior.log_var))
+
+    def for_codes(self, num_latents: int) -> LatentPrior:
+        del num_latents
+        scale_tril = self.scale_tril.double()
+        return LatentPrior.from_arrays(self.loc, covariance=scale_tril @ scale_tril.mT)
+
+    def _joint_kl(self, posterior: GaussianPosterior) -> Float[Tensor, " batch"]:
+        """Returns KL(N(m, D R D) || N(loc, C)) = (tr(C^-1 D R D) + |L^-1 (m - loc)|^2 - k + log det C - log det D R D)
+        / 2.
+        """
+        size = len(self.loc)
+        identity = torch.eye(size, dtype=self.loc.dtype, device=self.loc.device)
+        inverse = torch.linalg.solve_triangular(self.scale_tril, identity, upper=False)
+        distance = ((posterior.loc - self.loc) @ inverse.mT).square().sum(dim=1)
+        correlation = posterior.density_correlation
+        if correlation is None:
+            trace = posterior.log_var.exp() @ inverse.square().sum(dim=0)
+            log_det = posterior.log_var.sum(dim=1)
+        else:
+            # tr(C^-1 D R D) is the sum over i and j of (C^-1)_ij d_i R_ij d_j.
+            # The std is computed twice: one tensor would sum its gradients in another order, and weights would differ.
+            stds = posterior.gaussian_std, posterior.gaussian_std
+            trace = torch.einsum("ij,bi,bj->b", (inverse.mT @ inverse) * correlation, *stds)
+            log_det = posterior.log_var.sum(dim=1) + torch.linalg.slogdet(correlation).logabsdet
+        return 0.5 * (trace + distance - size - log_det) + self.scale_tril.diagonal().log().sum()
+
+    def _variance(self) -> Float[Tensor, " latent"]:
+        return self.scale_tril.square().sum(dim=1)
+
+
+@final
+@dataclass(frozen=True)
+class LearnedGaussianPrior(PriorConfig):
+    """N(m, L L') over all latents of the family, learned with the model from N(0, I) on. The diagonal of L is a
+    softplus.
+
+    Esmaeili et al., arXiv:1804.02086v1, sections 4.1 and 5: a correlation that the prior has learned is not penalized
+    in the posterior.
+    """
+
+    def make(self, size: int) -> nn.Module:
+        return _LearnedGaussian(size)
+
+
+@final
+class _LearnedGaussian(nn.Module):
+    places: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.loc = nn.Parameter(torch.zeros(size))
+        # softplus(log(e - 1)) = 1.
+        self.diagonal = nn.Parameter(torch.full((size,), math.log(math.expm1(1.0))))
+        self.below = nn.Parameter(torch.zeros(size * (size - 1) // 2))
+        # Where each entry of L is found in (below, diagonal, 0): by reading, because vmap cannot write into a matrix
+        # that no member owns.
+        places = torch.full((size, size), size * (size + 1) // 2)
+        rows, columns = torch.tril_indices(size, size, offset=-1)
+        places[rows, columns] = torch.arange(len(rows))
+        places.fill_diagonal_(0).diagonal().add_(torch.arange(size) + len(rows))
+        self.register_buffer("places", places, persistent=False)
+
+    def forward(self, progress: Tensor | None = None) -> FullGaussian:
+        del progress
+        entries = torch.cat([self.below, softplus(self.diagonal), self.loc.new_zeros(1)])
+        return FullGaussian(self.loc, entries[self.places])

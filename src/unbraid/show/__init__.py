@@ -1,0 +1,1 @@
+"""Pages: reports and explorers."""

@@ -1,0 +1,3 @@
+"""Pages that show data sets."""
+
+from unbraid.show.datasets.page import write_dataset_page as write_dataset_page

@@ -1,0 +1,216 @@
+"""The probabilities of combinations of two factors as a heat map, and those of each value along its edges."""
+
+import hashlib
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import torch
+from jaxtyping import Float64
+from markupsafe import Markup
+from PIL import Image
+from torch import Tensor
+
+from unbraid.datasets.columns import discrete_place_of, value_indices
+from unbraid.datasets.dataset import Factor, FactorImages
+from unbraid.datasets.weights import Joint
+from unbraid.errors import SpecError
+from unbraid.show.pages.pictures import data_address
+from unbraid.show.pages.svg import Frame, element, text
+
+# Of more than two factors, pairs are shown, but no more than this.
+_MAX_PAIRS = 3
+# The longest side of the cells, and of one cell. Values without their own pixel are summed with their neighbors.
+_SIDE, _MAX_CELL = 360, 48.0
+_NUMBERED = (40, 22)  # cells at least this large hold their number
+_BARS, _GAP = 42.0, 7.0  # the longest bar beside the cells, and the space before it
+_MARGIN = 52.0  # for the numbers and the name of an axis
+_PIXELS_PER_TICK = 28
+_STRONG = 2 / 3  # from here on the background is so strong that text is light, as in the report
+
+
+@final
+@dataclass(frozen=True)
+class JointMap:
+    """The probability of each combination of the values of two factors, or of each value of one.
+
+    `table` has one column for a single factor.
+    """
+
+    title: str
+    factors: tuple[Factor, ...]
+    table: Float64[Tensor, "first second"]
+
+    @property
+    def correlation(self) -> float:
+        """The correlation of the value indices; NaN where a factor does not vary, has no order, or is alone."""
+        if len(self.factors) < 2 or not all(factor.ordered for factor in self.factors):
+            return math.nan
+        first, second = (torch.arange(size, dtype=torch.float64) for size in self.table.shape)
+        first, second = first - self.table.sum(dim=1) @ first, second - self.table.sum(dim=0) @ second
+        variances = (self.table.sum(dim=1) @ first.square()) * (self.table.sum(dim=0) @ second.square())
+        return float(first @ self.table @ second / variances.sqrt()) if float(variances) > 0 else math.nan
+
+    @property
+    def mutual_information(self) -> float:
+        """The mutual information, in nats."""
+        independent = self.table.sum(dim=1, keepdim=True) * self.table.sum(dim=0)
+        return float((torch.xlogy(self.table, self.table) - torch.xlogy(self.table, independent)).sum().clamp(min=0))
+
+    @property
+    def summary(self) -> str:
+        """The correlation, the mutual information and the range of the probabilities as text."""
+        least, most = float(self.table.min()), float(self.table.max())
+        parts = [] if math.isnan(self.correlation) else [f"correlation {self.correlation:z.2f}"]
+        if len(self.factors) == 2:
+            parts.append(f"mutual information {self.mutual_information:.3f} nats")
+        if least > 0:
+            ratio = f"{most / least:,.0f}" if most >= 100 * least else f"{most / least:.3g}"
+            parts.append(
+                "all equally likely" if most / least < 1 + 1e-9 else f"the most likely {ratio} times the least"
+            )
+        else:
+            parts.append(f"{int((self.table == 0).sum()):,} of {self.table.numel():,} never occur")
+        return ", ".join(parts)
+
+    @property
+    def uniform(self) -> float:
+        """The probability of each shown cell if all were alike."""
+        return 1 / pooled(self.table)[0].numel()
+
+    @property
+    def darkest(self) -> float:
+        """The probability with the strongest color."""
+        return max(float(pooled(self.table)[0].max()), 2 * self.uniform)
+
+    @property
+    def svg(self) -> Markup:
+        """The drawing: the first factor to the right, the second upwards. The stronger the color, the likelier."""
+        return _draw(self)
+
+
+def maps_of_joint(joint: Joint, factors: Sequence[Factor], title: str) -> list[JointMap]:
+    """Returns the table of the joint. One of three factors or more is shown as pairs, each summed over the others."""
+    table = joint.table(joint.sizes_among(factors))
+    named = tuple(next(factor for factor in factors if factor.name == name) for name in joint.factors)
+    if len(named) == 1:
+        return [JointMap(title, named, table[:, None])]
+    pairs = list(itertools.combinations(range(len(named)), 2))[:_MAX_PAIRS]
+    return [
+        JointMap(
+            title,
+            (named[a], named[b]),
+            table.sum(dim=[axis for axis in range(len(named)) if axis not in (a, b)]) if len(named) > 2 else table,
+        )
+        for a, b in pairs
+    ]
+
+
+def places_of_pair(names: Sequence[str], factors: Sequence[Factor]) -> tuple[int, int]:
+    """Returns the columns of two factors, or raises if no map can be drawn of them."""
+    if len(names) != 2 or names[0] == names[1]:
+        raise SpecError(
+            f"A joint map is of two factors, and {', '.join(names)} was given. Name two, separated by a comma."
+        )
+    first, second = (discrete_place_of(name, factors, "A joint map") for name in names)
+    return first, second
+
+
+def map_of_images(images: FactorImages, names: Sequence[str], title: str) -> JointMap:
+    """Returns the probability of each combination of two factors among images, each counted with its weight."""
+    table = images.factor_table
+    first, second = places_of_pair(names, table)
+    sizes = (table[first].size, table[second].size)
+    cells = value_indices(images.values, first, table[first]) * sizes[1]
+    cells = cells + value_indices(images.values, second, table[second])
+    weights = torch.ones(len(images), dtype=torch.float64) if images.weights is None else images.weights.cpu().double()
+    counts = torch.zeros(math.prod(sizes), dtype=torch.float64).index_add_(0, cells.cpu(), weights)
+    return JointMap(title, (table[first], table[second]), (counts / counts.sum()).reshape(sizes))
+
+
+def pooled(table: Float64[Tensor, "first second"]) -> tuple[Float64[Tensor, "column row"], list[int]]:
+    """Returns a table with room for its cells, and how many neighboring values each axis sums in one."""
+    steps = [-(-size // _SIDE) for size in table.shape]
+    for axis, step in enumerate(steps):
+        table = torch.stack([part.sum(dim=axis) for part in table.split(step, dim=axis)], dim=axis)
+    return table, steps
+
+
+def _draw(shown: JointMap) -> Markup:
+    table, steps = pooled(shown.table)
+    columns, rows = table.shape
+    cell = min(_MAX_CELL, _SIDE / columns), min(_MAX_CELL, _SIDE / rows)
+    left = _MARGIN if len(shown.factors) == 2 else 0.0
+    width, height = left + columns * cell[0] + _GAP + _BARS, _BARS + _GAP + rows * cell[1] + _MARGIN
+    frame = Frame(width, height, left, _GAP + _BARS, _BARS + _GAP, _MARGIN)
+    box = {"x": frame.left, "y": frame.top, "width": columns * cell[0], "height": rows * cell[1]}
+    names = [factor.name for factor in shown.factors]
+    across = [(frame.x((place + 0.5) / columns), str(place * steps[0])) for place in _ticks(columns, cell[0])]
+    has_numbers = cell[0] >= _NUMBERED[0] and cell[1] >= _NUMBERED[1]
+    drawn = [
+        _cells(table / shown.darkest, box),
+        element("rect", class_="frame", **box),
+        *(_numbers(table, shown.darkest, frame) if has_numbers else ()),
+        *(
+            element("rect", class_="bar", x=x, y=_BARS * (1 - share), width=0.9 * cell[0], height=_BARS * share)
+            for x, share in _bars(table.sum(dim=1), frame.left, cell[0])
+        ),
+        frame.x_axis(across, grid=False),
+        text(names[0], frame.x(0.5), height - 10, class_="axis-name", text_anchor="middle"),
+    ]
+    if len(names) == 2:
+        x, y = 12, frame.y(0.5)
+        drawn += [
+            *(
+                element("rect", class_="bar", x=width - _BARS, y=y, width=_BARS * share, height=0.9 * cell[1])
+                for y, share in _bars(table.sum(dim=0).flip(0), frame.top, cell[1])
+            ),
+            *(
+                text(str(row * steps[1]), left - 7, frame.y((row + 0.5) / rows) + 4, text_anchor="end")
+                for row in _ticks(rows, cell[1])
+            ),
+            text(names[1], x, y, class_="axis-name", text_anchor="middle", transform=f"rotate(-90 {x} {y:g})"),
+        ]
+    label = f"Probabilities of {' and '.join(names)}: {shown.summary}"
+    return element(
+        "svg", *drawn, viewBox=f"0 0 {width:g} {height:g}", width=width, height=height, role="img", aria_label=label
+    )
+
+
+def _cells(shares: Float64[Tensor, "first second"], box: Mapping[str, float]) -> Markup:
+    """Draws the cells as the opacity of the color of the page, which differs between light and dark screens."""
+    alpha = (shares.T.flip(0).clamp(0, 1) * 255).round().numpy().astype(np.uint8)
+    address = data_address(Image.fromarray(np.stack([np.zeros_like(alpha), alpha], axis=-1), mode="LA"))
+    name = f"cells-{hashlib.sha256(address.encode()).hexdigest()[:8]}"  # the same map has the same name
+    image = element("image", **box, preserveAspectRatio="none", style="image-rendering:pixelated", href=address)
+    mask = element("mask", image, id=name, style="mask-type:alpha")
+    return mask + element("rect", class_="cells", mask=f"url(#{name})", **box)
+
+
+def _numbers(table: Float64[Tensor, "first second"], darkest: float, frame: Frame) -> list[Markup]:
+    columns, rows = table.shape
+    return [
+        text(
+            f"{value:.2g}",
+            frame.x((column + 0.5) / columns),
+            frame.y((row + 0.5) / rows) + 4,
+            class_="on-strong" if value > _STRONG * darkest else "on-faint",
+            text_anchor="middle",
+        )
+        for column, values in enumerate(table.tolist())
+        for row, value in enumerate(values)
+    ]
+
+
+def _bars(marginal: Float64[Tensor, " value"], start: float, cell: float) -> list[tuple[float, float]]:
+    """Returns where the bar of each value begins along its axis, and its length as a share of the longest."""
+    return [(start + (place + 0.05) * cell, share) for place, share in enumerate((marginal / marginal.max()).tolist())]
+
+
+def _ticks(count: int, cell: float) -> range:
+    """Returns the values with room for their numbers: every one, or every second, fifth, tenth and so on."""
+    steps = (multiple * 10**power for power in itertools.count() for multiple in (1, 2, 5))
+    return range(0, count, next(step for step in steps if step * cell >= _PIXELS_PER_TICK))

@@ -1,0 +1,129 @@
+"""A data set on one page: samples, each factor on its own, and the probabilities of combinations of factors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+import torch
+from einops import rearrange
+
+from unbraid._internal import files
+from unbraid._internal.version import __version__
+from unbraid.datasets.dataset import FactorImages
+from unbraid.errors import DataError
+from unbraid.show.datasets.factor_sweeps import MAX_COLUMNS, FactorSweep, FactorSweeps, factor_sweeps, sampled_rows
+from unbraid.show.datasets.joint_map import JointMap
+from unbraid.show.pages.fill import filled
+from unbraid.show.pages.pictures import FrameSheet, sheet
+from unbraid.show.pages.policy import policy_of
+
+# A page of more factors would be longer than anyone scrolls.
+MAX_FACTORS = 48
+NUM_SAMPLE_LINES = 3
+_SHOWN_PIXELS = 64  # of the longer side of an image on the page; fine screens show twice as many
+
+
+@final
+@dataclass(frozen=True)
+class FrameRow:
+    """A row of the page: its name, notes below the name, and blocks of images, each with its caption."""
+
+    name: str
+    notes: tuple[str, ...]
+    blocks: tuple[tuple[FrameSheet, str], ...]
+
+
+def write_dataset_page(
+    path: Path | str,
+    images: FactorImages,
+    title: str,
+    notes: Sequence[str] = (),
+    maps: Sequence[JointMap] = (),
+    seed: int = 0,
+) -> Path:
+    """Writes a page that shows images, and returns its path: one HTML file without a script, which needs no network.
+
+    It has a title, notes, samples drawn by the seed, a row for each factor, and the maps. The same arguments give the
+    same bytes.
+    """
+    path = Path(path)
+    files.write_bytes(path, render_dataset(images, title, notes, maps, seed).encode("utf-8", errors="replace"))
+    return path
+
+
+def render_dataset(
+    images: FactorImages, title: str, notes: Sequence[str] = (), maps: Sequence[JointMap] = (), seed: int = 0
+) -> str:
+    """Returns the page as text."""
+    sweeps = factor_sweeps(images, seed)
+    shown = sweeps.sweeps[:MAX_FACTORS]
+    marked = any(sweep.is_alone for sweep in shown)
+    values = {
+        "title": title,
+        "notes": notes,
+        "samples": _samples(images, seed),
+        "about": _about(sweeps),
+        "sweeps": [_sweep_row(images, sweep, marked=marked) for sweep in shown],
+        "maps": maps,
+        "scale": _scale(images),
+        "policy": policy_of(),
+        "version": __version__,
+    }
+    return filled("dataset.html", values, {})
+
+
+def _samples(images: FactorImages, seed: int) -> FrameRow:
+    rows = sampled_rows(images, NUM_SAMPLE_LINES * MAX_COLUMNS, seed).tolist()
+    how = "drawn at random" if images.weights is None else "drawn from p(n)"
+    return FrameRow("samples", (how,), ((_block(images, rows, MAX_COLUMNS), ""),))
+
+
+def _sweep_row(images: FactorImages, sweep: FactorSweep, *, marked: bool) -> FrameRow:
+    """Returns the images of a sweep. If `marked`, a note names the sweeps in which other factors vary too."""
+    some = f"{len(sweep.values)} of " if len(sweep.values) < sweep.num_values else ""
+    count = f"{some}{sweep.num_values:,} values" if sweep.num_values else "continuous"
+    notes = (count, "all else varies") if marked and not sweep.is_alone else (count,)
+    blocks = tuple(
+        (_block(images, rows, sweep.width), _number_text(value))
+        for value, rows in zip(sweep.values, sweep.rows, strict=True)
+    )
+    return FrameRow(sweep.factor.name, notes, blocks)
+
+
+def _about(sweeps: FactorSweeps) -> str:
+    """Returns the text between the samples and the rows of the factors."""
+    num_alone = sum(sweep.is_alone for sweep in sweeps.sweeps)
+    if not sweeps.sweeps:
+        text = "No factors are known that vary in these images."
+    elif num_alone == 0:
+        text = "Images for each value of a factor: all else varies."
+    else:
+        exception = ", unless a note says that they vary" if num_alone < len(sweeps.sweeps) else ""
+        text = f"One factor at a time: the others are those of image {sweeps.anchor:,}{exception}."
+    if sweeps.constant:
+        text += f" The same in all images: {', '.join(factor.name for factor in sweeps.constant)}."
+    if len(sweeps.sweeps) > MAX_FACTORS:
+        text += f" The first {MAX_FACTORS} of {len(sweeps.sweeps)} factors are shown."
+    return text
+
+
+def _block(images: FactorImages, rows: Sequence[int], num_columns: int) -> FrameSheet:
+    """Returns images in lines; the last line may end in blank frames."""
+    found = images.bytes_of(torch.tensor(rows)).cpu()
+    if found.is_floating_point():
+        raise DataError("These are vectors of numbers, which have no picture. Only images are shown.")
+    num_columns = min(num_columns, len(rows))
+    blank = torch.full((-len(rows) % num_columns, *found.shape[1:]), torch.nan)
+    frames = torch.cat([found.float() / 255, blank])
+    return sheet(rearrange(frames, "(row column) ... -> row column ...", column=num_columns), 2 * _SHOWN_PIXELS)
+
+
+def _scale(images: FactorImages) -> float:
+    """Returns how many pixels of a screen show one of an image: a whole number, or a half for a large image."""
+    longest = max(images.image_shape[1:])
+    return max(1, _SHOWN_PIXELS // longest) if longest <= _SHOWN_PIXELS else 0.5
+
+
+def _number_text(value: float) -> str:
+    return str(int(value)) if value.is_integer() and abs(value) < 1e6 else f"{value:.3g}"

@@ -1,0 +1,258 @@
+"""A decoder as a list of layers that a browser can compute.
+
+Layers with weights are recognized by their class, all others by their output: a layer that only moves numbers is
+found by giving it distinct numbers, and an activation by giving it a range of them. So it does not matter
+whether a net uses `nn.ReLU()`, `torch.relu(x)` or `x.relu()`.
+"""
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+
+import torch
+from torch import Tensor, fx, nn
+from torch.nn.functional import interpolate
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from unbraid.errors import SpecError
+from unbraid.show.explorer.activations import recognized_activation
+
+_BATCH = 2  # two codes at once: a net that mixes images is found out
+
+
+class UnknownLayerError(SpecError):
+    """Raised for a decoder that the browser cannot compute; its message names the layer."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """Holds one layer: its kind, as decoder.js names it, its `settings` as JSON has them, and its tensors by name.
+
+    A "matrix" has a row for each output.
+    """
+
+    kind: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    tensors: Mapping[str, Tensor] = field(default_factory=dict)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DecoderGraph:
+    """Holds what a decoder computes, from `num_inputs` numbers to the image, flat."""
+
+    num_inputs: int
+    layers: tuple[Layer, ...]
+
+    @property
+    def num_weights(self) -> int:
+        return sum(layer.tensors["matrix"].numel() for layer in self.layers if "matrix" in layer.tensors)
+
+
+def decoder_graph(decoder: nn.Module, num_inputs: int) -> DecoderGraph:
+    """Returns the layers of the decoder.
+
+    Raises `UnknownLayerError` where one of them cannot be computed in a browser, or where they do not follow one
+    another in a chain.
+    """
+    net = nn.Sequential(copy.deepcopy(decoder)).to("cpu", torch.float64).eval()
+    try:
+        module = fx.GraphModule(net, _Tracer().trace(net))
+    except Exception as error:  # the user's code runs on stand-ins, and may raise anything
+        raise UnknownLayerError(
+            f"its forward pass ({type(decoder).__name__}) cannot be followed: {str(error).splitlines()[0]}"
+        ) from error
+    reader = _Reader(module)
+    with torch.no_grad():
+        reader.run(torch.zeros(_BATCH, num_inputs, dtype=torch.float64))
+    for layer in reader.layers:
+        if not all(bool(tensor.isfinite().all()) for tensor in layer.tensors.values()):
+            raise UnknownLayerError(f"its weights are not finite numbers (a layer of kind {layer.kind})")
+    return DecoderGraph(num_inputs, tuple(_folded(reader.layers)))
+
+
+@final
+class _Tracer(fx.Tracer):
+    """Follows a forward pass down to layers of torch, and to modules without weights and parts."""
+
+    proxy_buffer_attributes = True  # a buffer beside the size of a batch, which is not known yet
+
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+        is_plain = next(m.children(), None) is None and next(m.parameters(), None) is None
+        return is_plain or isinstance(m, tuple(_WEIGHTED)) or super().is_leaf_module(m, module_qualified_name)
+
+
+@final
+class _Reader(fx.Interpreter):
+    """Runs the net, and writes down what each step does to the image on its way."""
+
+    def __init__(self, module: fx.GraphModule) -> None:
+        super().__init__(module)
+        self.extra_traceback = False
+        self.layers: list[Layer] = []
+        self._on_the_way: set[fx.Node] = set()  # nodes whose values depend on the code
+        self._last: fx.Node | None = None
+
+    def run_node(self, n: fx.Node) -> Any:
+        result = super().run_node(n)
+        if n.op == "output":
+            if n.all_input_nodes != [self._last]:
+                raise UnknownLayerError("it does not return the last of its layers alone")
+            return result
+        sources = [source for source in n.all_input_nodes if source in self._on_the_way]
+        if isinstance(result, Tensor) and (n.op == "placeholder" or sources):
+            if n.op != "placeholder":
+                self.layers += self._layer(n, sources, result)
+            self._on_the_way.add(n)
+            self._last = n
+        return result
+
+    def _layer(self, n: fx.Node, sources: list[fx.Node], result: Tensor) -> list[Layer]:
+        module = self.module.get_submodule(str(n.target)) if n.op == "call_module" else None
+        name = _name(n, module)
+        if sources != [self._last]:
+            raise UnknownLayerError(f"its layers are no chain: {name} reads more than the layer before it")
+        x: Tensor = self.env[sources[0]]
+        for cls, read in _WEIGHTED.items():
+            if isinstance(module, cls):
+                return [read(module, x, result)]
+
+        def apply(value: Tensor) -> Tensor:
+            args = fx.node.map_arg(n.args, lambda node: value if node is sources[0] else self.env[node])
+            kwargs = fx.node.map_arg(n.kwargs, lambda node: value if node is sources[0] else self.env[node])
+            applied: Tensor = getattr(self, n.op)(n.target, args, kwargs)
+            return applied
+
+        for recognize in (_arrangement, _activation, _bilinear):
+            if (found := recognize(apply, x, result)) is not None:
+                return found
+        raise UnknownLayerError(f"it has a layer {name}, which the page cannot compute")
+
+
+def _name(n: fx.Node, module: nn.Module | None) -> str:
+    if module is not None:
+        return type(module).__name__
+    return str(getattr(n.target, "__name__", n.target))
+
+
+# -------------------------------------------------------------------------------------------------- layers with weights
+def _linear(module: nn.Linear, x: Tensor, y: Tensor) -> Layer:
+    if x.ndim != 2:
+        raise UnknownLayerError(f"it has a Linear over the last axis of {tuple(x.shape[1:])}; expected one over codes")
+    return Layer("linear", {}, _with_bias(module.weight, module.bias))
+
+
+def _convolution(module: nn.Conv2d, x: Tensor, y: Tensor) -> Layer:
+    settings = _geometry(module, x, y)
+    return Layer("convolution", settings, _with_bias(module.weight.flatten(1), module.bias))
+
+
+def _transposed(module: nn.ConvTranspose2d, x: Tensor, y: Tensor) -> Layer:
+    matrix = module.weight.permute(1, 2, 3, 0).flatten(0, 2)  # a row for each channel and place in the kernel
+    return Layer("transposed", _geometry(module, x, y), _with_bias(matrix, module.bias))
+
+
+def _batch_norm(module: _BatchNorm, x: Tensor, y: Tensor) -> Layer:
+    if module.running_mean is None or module.running_var is None:
+        raise UnknownLayerError(f"its {type(module).__name__} has no running averages, so a picture depends on others")
+    factor, shift = (module.running_var + module.eps).rsqrt(), -module.running_mean
+    if module.affine:
+        factor = factor * module.weight
+        shift = shift * factor + module.bias
+    else:
+        shift = shift * factor
+    return Layer("scale", {"area": x[0].numel() // len(factor)}, {"factor": factor, "shift": shift})
+
+
+def _geometry(module: nn.Conv2d | nn.ConvTranspose2d, x: Tensor, y: Tensor) -> dict[str, Any]:
+    if module.groups != 1 or module.padding_mode != "zeros":
+        what = f"groups={module.groups}" if module.groups != 1 else f"padding_mode={module.padding_mode!r}"
+        raise UnknownLayerError(f"it has a {type(module).__name__} with {what}, which the page cannot compute")
+    padding = module.padding
+    if isinstance(padding, str):  # "same" has its odd pixel at the far side
+        padding = (
+            (0, 0)
+            if padding == "valid"
+            else tuple(step * (size - 1) // 2 for step, size in zip(module.dilation, module.kernel_size, strict=True))
+        )
+    return {
+        "from": list(x.shape[1:]),
+        "to": list(y.shape[1:]),
+        "kernel": list(module.kernel_size),
+        "stride": list(module.stride),
+        "padding": list(padding),
+        "dilation": list(module.dilation),
+    }
+
+
+def _with_bias(matrix: Tensor, bias: Tensor | None) -> dict[str, Tensor]:
+    return {"matrix": matrix} if bias is None else {"matrix": matrix, "bias": bias}
+
+
+_WEIGHTED: dict[type[nn.Module], Callable[[Any, Tensor, Tensor], Layer]] = {
+    nn.Linear: _linear,
+    nn.Conv2d: _convolution,
+    nn.ConvTranspose2d: _transposed,
+    nn.BatchNorm1d: _batch_norm,
+    nn.BatchNorm2d: _batch_norm,
+}
+
+
+# ----------------------------------------------------------------------------------------------- layers without weights
+def _arrangement(apply: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> list[Layer] | None:
+    """Returns the layer, or none where nothing moves, if each number of the result is a number of x or a constant."""
+    size = x[0].numel()
+    first = torch.arange(_BATCH * size, dtype=x.dtype).add(1000.375).reshape(x.shape)
+    second = -3 * first - 0.5
+    there, again = apply(first)[0].flatten(), apply(second)[0].flatten()
+    places = (there - 1000.375).round().long()
+    moved = (places >= 0) & (places < size)
+    places = places.where(moved, 0)
+    moved &= (first[0].flatten()[places] == there) & (second[0].flatten()[places] == again)
+    if not bool((moved | (there == again)).all()):
+        return None
+    if bool(moved.all()) and torch.equal(places, torch.arange(size)):
+        return []
+    return [Layer("arrangement", {}, {"source": places.where(moved, -1), "constants": there.where(~moved, 0)})]
+
+
+def _activation(apply: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> list[Layer] | None:
+    if y.shape != x.shape:
+        return None
+    found = recognized_activation(apply, x)
+    return None if found is None else [Layer(found.kind, {"size": x[0].numel(), **found.settings})]
+
+
+def _bilinear(apply: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> list[Layer] | None:
+    if x.ndim != 4 or y.ndim != 4 or y.shape[1] != x.shape[1]:
+        return None
+    waves = torch.arange(x.numel(), dtype=x.dtype).sin().reshape(x.shape)
+    for corners in (False, True):
+        expected = interpolate(waves, size=y.shape[2:], mode="bilinear", align_corners=corners)
+        if torch.allclose(apply(waves), expected, atol=1e-9):
+            return [Layer("bilinear", {"from": list(x.shape[1:]), "to": list(y.shape[1:]), "corners": corners})]
+    return None
+
+
+def _folded(layers: list[Layer]) -> list[Layer]:
+    """Returns the layers with every scale that follows a layer with weights multiplied into its weights."""
+    folded: list[Layer] = []
+    for layer in layers:
+        if layer.kind == "scale" and folded and "matrix" in folded[-1].tensors:
+            folded[-1] = _scaled(folded[-1], layer)
+        else:
+            folded.append(layer)
+    return folded
+
+
+def _scaled(layer: Layer, scale: Layer) -> Layer:
+    matrix, bias = layer.tensors["matrix"], layer.tensors.get("bias")
+    factor, shift = scale.tensors["factor"], scale.tensors["shift"]
+    channels = layer.settings["to"][0] if "to" in layer.settings else len(matrix)
+    each = channels // len(factor)  # of a linear layer whose outputs were made a map: several rows a channel
+    factor, shift = factor.repeat_interleave(each), shift.repeat_interleave(each)
+    rows = factor.repeat_interleave(len(matrix) // channels)  # of a transposed convolution: a row a place in the kernel
+    bias = shift if bias is None else bias * factor + shift
+    return replace(layer, tensors={"matrix": matrix * rows[:, None], "bias": bias})

@@ -1,0 +1,70 @@
+"""Tensors as the page holds them: all of a model in one compressed blob, as base64."""
+
+import base64
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, final
+
+import numpy as np
+from jaxtyping import Float, UInt8
+from torch import Tensor
+
+Precision = Literal["auto", "half", "int8"]
+Kind = Literal["float32", "int32", "uint8", "unit16", "half", "int8"]
+
+INT8_FROM = 1_000_000
+"""A decoder of more weights than this is written in int8 unless half precision is asked for: it takes megabytes."""
+
+
+@final
+@dataclass(frozen=True)
+class Packer:
+    """Collects tensors by name, each in the form in which it is written."""
+
+    _parts: list[bytes] = field(default_factory=list)
+    _index: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def add(self, name: str, tensor: Tensor, kind: Kind) -> str:
+        """Adds a tensor and returns its name.
+
+        Rows of an "int8" matrix are scaled each by its largest number; numbers too large for half precision make their
+        tensor single.
+        """
+        values = tensor.detach().cpu().numpy()
+        if kind == "half" and np.abs(values).max(initial=0) > np.finfo(np.float16).max:
+            kind = "float32"
+        content = _bytes(values, kind)
+        self._index[name] = {"kind": kind, "start": sum(map(len, self._parts)), "size": len(content)}
+        if kind == "int8":
+            self._index[name]["rows"] = len(values)
+        self._parts.append(content)
+        return name
+
+    def packed(self) -> Mapping[str, Any]:
+        """Returns what JavaScript reads."""
+        blob = base64.b64encode(zlib.compress(b"".join(self._parts), 9)).decode()
+        return {"index": self._index, "blob": blob}
+
+
+def chosen_precision(asked: Precision, num_weights: int) -> Literal["half", "int8"]:
+    """Returns the precision of the weights: the one asked for, or by their number."""
+    if asked != "auto":
+        return asked
+    return "int8" if num_weights > INT8_FROM else "half"
+
+
+def _bytes(values: np.ndarray, kind: Kind) -> bytes:
+    if kind == "int8":
+        scales = np.abs(values).max(axis=1, keepdims=True) / 127
+        steps = np.rint(values / np.where(scales > 0, scales, 1)).astype(np.int8)
+        return scales.astype("<f4").tobytes() + steps.tobytes()
+    if kind == "unit16":
+        return np.rint(values.clip(0, 1) * 65535).astype("<u2").tobytes()
+    types = {"float32": "<f4", "int32": "<i4", "uint8": "u1", "half": "<f2"}
+    return values.astype(types[kind]).tobytes()
+
+
+def as_bytes(images: Float[Tensor, "*shape"]) -> UInt8[Tensor, "*shape"]:
+    """Returns intensities as bytes; those outside of [0, 1] are clipped."""
+    return (images.clamp(0, 1) * 255).round().byte()

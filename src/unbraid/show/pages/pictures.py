@@ -1,0 +1,91 @@
+"""Images as they go into the page: sheets of frames, inside the text."""
+
+import base64
+import io
+from dataclasses import dataclass
+from typing import final
+
+from einops import rearrange
+from jaxtyping import Float
+from PIL import Image
+from torch import Tensor
+from torch.nn.functional import interpolate
+
+from unbraid.figures.tiles import tiles
+
+# Frames are shown about this large; more pixels would only make the file larger.
+MAX_PIXELS = 64
+# Frames up to this size are shown with their pixels as squares.
+_MAX_SQUARES = 32
+_HIGH, _LOW = 90, 60  # qualities of a WebP
+
+
+@final
+@dataclass(frozen=True)
+class FrameSheet:
+    """A picture that shows rows and columns of frames, as a `data:` address.
+
+    `is_small`: its pixels are to be shown as squares, not smoothed.
+    """
+
+    address: str
+    width: int
+    height: int
+    is_small: bool
+    num_columns: int = 1
+
+    @property
+    def frame_width(self) -> float:
+        """Returns the width of a frame in pixels; between two of them there is one more."""
+        return (self.width - self.num_columns + 1) / self.num_columns
+
+    @property
+    def style(self) -> str:
+        """Returns the properties by which the style sheet shows the picture, and moves through its columns."""
+        return (
+            f"--s:url({self.address});--r:{self.width}/{self.height};--n:{self.num_columns};"
+            f"--f:{self.frame_width:g}/{self.height};--w:{100 * self.width / self.frame_width:.2f}%"
+        )
+
+
+def sheet(
+    frames: Float[Tensor, "row column channel height width"], max_pixels: int = MAX_PIXELS, *, lossy: bool = False
+) -> FrameSheet:
+    """Returns frames with intensities in [0, 1] (others are clipped), side by side.
+
+    Between them is a transparent line. Frames that are larger than `max_pixels` are made smaller; `lossy` makes the
+    file smaller still.
+    """
+    rows, columns, channels = frames.shape[:3]
+    flat = rearrange(frames.float(), "row column channel height width -> (row column) channel height width")
+    flat = _at_most(flat, max_pixels)
+    height, width = flat.shape[2:]
+    pixels = tiles(rearrange(flat, "(row column) channel h w -> row column channel h w", row=rows))
+    is_small = max(height, width) <= _MAX_SQUARES
+    # Large frames in color are the one case that would fill megabytes as PNG, and they are smoothed on the page
+    # anyway.
+    is_large = channels == 3 and not is_small
+    address = data_address(Image.fromarray(pixels), quality=_LOW if lossy else _HIGH if is_large else None)
+    return FrameSheet(address, pixels.shape[1], pixels.shape[0], is_small, columns)
+
+
+def data_address(image: Image.Image, quality: int | None = None) -> str:
+    """Returns a picture as a `data:` address: as a PNG, or with a quality of at most 100 as a smaller WebP."""
+    stream = io.BytesIO()
+    if quality is None:
+        image.save(stream, format="PNG", optimize=True)
+    else:
+        image.convert("RGBA").save(stream, format="WEBP", quality=quality, method=1)
+    kind = "png" if quality is None else "webp"
+    return f"data:image/{kind};base64,{base64.b64encode(stream.getvalue()).decode()}"
+
+
+def _at_most(
+    frames: Float[Tensor, "frame channel height width"], max_pixels: int
+) -> Float[Tensor, "frame channel h w"]:
+    """Returns the frames, made smaller by averaging if a side is longer than the limit."""
+    height, width = frames.shape[2:]
+    factor = max_pixels / max(height, width)
+    if factor >= 1:
+        return frames
+    return interpolate(frames, size=(max(1, round(height * factor)), max(1, round(width * factor))), mode="area")

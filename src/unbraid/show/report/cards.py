@@ -1,0 +1,98 @@
+"""A card for every model, so that each can be seen; the more models there are, the less each card holds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from unbraid.metrics.latent_readings import Reading, read_latents
+from unbraid.show.pages.pictures import FrameSheet, sheet
+from unbraid.show.report.groups import Group
+from unbraid.show.report.heat_map import HeatMap, mig_heat_map
+from unbraid.show.report.members import ReportedRun
+from unbraid.show.report.shown import Role
+from unbraid.show.report.traversals import traversal_sheet
+from unbraid.training.runs.pictures import Pictures
+
+
+@final
+@dataclass(frozen=True)
+class Detail:
+    """Says how much a card shows: of how many latents how many frames of which size, and whether all else as well."""
+
+    num_latents: int
+    num_frames: int
+    max_pixels: int
+    has_images: bool
+    has_table: bool
+    lossy: bool
+
+
+# All traversals together, as characters of the page: frames that would take more are made smaller.
+MOST_CHARACTERS = 2_500_000
+_LEAST_PIXELS = 8
+# By how many models there may be at most.
+_DETAILS: Mapping[float, Detail] = {
+    12: Detail(16, 9, 64, has_images=True, has_table=True, lossy=False),
+    80: Detail(6, 7, 48, has_images=True, has_table=False, lossy=False),
+    250: Detail(4, 5, 32, has_images=False, has_table=False, lossy=True),
+    float("inf"): Detail(3, 5, 32, has_images=False, has_table=False, lossy=True),
+}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Card:
+    """Shows one model.
+
+    A model that is shown in full elsewhere on the page has a `role` and nothing else. `number` is its place among all
+    models, from 1, and its address on the page.
+    """
+
+    number: int
+    member: ReportedRun
+    group: Group
+    role: Role | None = None
+    readings: tuple[Reading, ...] = ()
+    num_hidden: int = 0
+    frames: FrameSheet | None = None
+    images: FrameSheet | None = None
+    heat_map: HeatMap | None = None
+
+
+def cards(ordered: Sequence[tuple[ReportedRun, Group]], shown: Mapping[Role, ReportedRun]) -> list[Card]:
+    """Returns a card for each member, in this order."""
+    roles = {id(member): role for role, member in shown.items()}
+    detail = next(detail for most, detail in _DETAILS.items() if len(ordered) <= most)
+    return [
+        Card(number, member, group, roles[id(member)])
+        if id(member) in roles
+        else _card(number, member, group, detail, MOST_CHARACTERS // len(ordered))
+        for number, (member, group) in enumerate(ordered, 1)
+    ]
+
+
+def _card(number: int, member: ReportedRun, group: Group, detail: Detail, most: int) -> Card:
+    pictures, codes = member.run.pictures, member.run.codes()
+    readings = read_latents(codes, member.mig)
+    used = [reading for reading in readings if not reading.is_unused]
+    drawn = (used or readings)[: detail.num_latents]
+    return Card(
+        number,
+        member,
+        group,
+        readings=tuple(drawn),
+        num_hidden=len(used) - len(drawn) if used else 0,
+        frames=_frames(pictures, drawn, detail, most),
+        images=sheet(pictures.reconstructions(), detail.max_pixels) if detail.has_images else None,
+        heat_map=mig_heat_map(member.mig, [r.latent for r in readings]) if detail.has_table and member.mig else None,
+    )
+
+
+def _frames(pictures: Pictures, drawn: Sequence[Reading], detail: Detail, most: int) -> FrameSheet:
+    """Returns the traversals, made smaller until they take no more than so many characters."""
+    pixels = detail.max_pixels
+    made = traversal_sheet(pictures, drawn, detail.num_frames, pixels, lossy=detail.lossy)
+    while len(made.address) > most and pixels > _LEAST_PIXELS:
+        pixels //= 2
+        made = traversal_sheet(pictures, drawn, detail.num_frames, pixels, lossy=True)
+    return made

@@ -1,0 +1,80 @@
+"""Where the codes of images lie along two latents, colored by a factor."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float64
+from PIL import Image
+from torch import Tensor
+
+from unbraid._internal import row_draws
+from unbraid.codes import Codes, Labels
+from unbraid.metrics.latent_readings import Reading
+from unbraid.show.pages.pictures import FrameSheet, data_address
+
+PIXELS = 120
+MAX_FACTORS = 6
+_MAX_IMAGES = 2000
+# From the first value to the last: dark blue, through green, to yellow (after viridis), seen on light and dark.
+_SCALE = np.array([(72, 60, 150), (42, 120, 142), (34, 168, 132), (122, 200, 80), (240, 200, 40)], dtype=float)
+_DOT = ((0, 0), (0, 1), (1, 0), (1, 1))
+
+
+@final
+@dataclass(frozen=True)
+class CodeMaps:
+    """Holds a picture for each factor, all of the same two latents and images."""
+
+    across: int
+    up: int
+    maps: tuple[tuple[str, FrameSheet], ...]
+
+
+def code_maps(codes: Codes, readings: Sequence[Reading]) -> CodeMaps | None:
+    """Returns the maps of the two most informative latents that have a mean.
+
+    It is None where there are fewer, or where no factor varies.
+    """
+    latents = [reading.latent for reading in readings if not reading.is_unused and not reading.num_categories][:2]
+    varying = [labels for labels in codes.factors if not labels.is_soft and _varies(labels)][:MAX_FACTORS]
+    if len(latents) < 2 or not varying:
+        return None
+    rows = row_draws.images(min(_MAX_IMAGES, len(codes.mean)), len(codes.mean), 0, "code maps")
+    places = codes.mean[rows][:, latents].double()
+    maps = tuple((labels.name, _map(places, _shares(labels)[rows])) for labels in varying)
+    return CodeMaps(latents[0], latents[1], maps)
+
+
+def _varies(labels: Labels) -> bool:
+    known = labels.values[labels.is_known]
+    return len(known) > 0 and bool((known != known[0]).any())
+
+
+def _shares(labels: Labels) -> Float64[Tensor, " image"]:
+    """Returns where each value lies between the least and the greatest, from 0 to 1; NaN where it is not known."""
+    values = labels.values.double()
+    known = values[labels.is_known]
+    shares = (values - known.min()) / (known.max() - known.min())
+    return shares.where(labels.is_known, torch.nan)
+
+
+def _map(places: Float[Tensor, "row axis"], shares: Float64[Tensor, " row"]) -> FrameSheet:
+    """Draws a dot of four pixels for each image; the first latent goes to the right and the second up."""
+    low, high = places.amin(0), places.amax(0)
+    spans = (high - low).clamp(min=1e-9)
+    columns, rows = ((places - low) / spans * (PIXELS - 2)).round().long().unbind(1)
+    pixels = np.zeros((PIXELS, PIXELS, 4), dtype=np.uint8)
+    known = ~shares.isnan()
+    colors = _colors(shares[known].numpy())
+    for down, right in _DOT:
+        pixels[(PIXELS - 2 - rows[known] + down).numpy(), (columns[known] + right).numpy()] = colors
+    return FrameSheet(data_address(Image.fromarray(pixels)), PIXELS, PIXELS, is_small=True)
+
+
+def _colors(shares: Float[np.ndarray, " row"]) -> np.ndarray:
+    steps = np.linspace(0, 1, len(_SCALE))
+    channels = [np.interp(shares, steps, _SCALE[:, channel]) for channel in range(3)]
+    return np.stack([*channels, np.full(len(shares), 255.0)], axis=1).round().astype(np.uint8)

@@ -1,0 +1,116 @@
+"""Groups of runs that differ only in their seeds."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from unbraid._internal.names import kebab_case
+from unbraid.config.schedule import extremes
+from unbraid.show.pages.families import family_class
+from unbraid.show.report.measures import Measure
+from unbraid.show.report.members import ReportedRun
+from unbraid.training.runs.run_labels import run_labels
+from unbraid.training.runs.spec import RunSpec
+
+_FAINTEST = 0.4
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Group:
+    """A group of members that differ only in their seeds.
+
+    `shade` distinguishes the groups of a family, which share a color: from 0.4, faint, to 1.
+    """
+
+    index: int
+    label: str
+    members: tuple[ReportedRun, ...]
+    shade: float = 1.0
+
+    @property
+    def spec(self) -> RunSpec:
+        return self.members[0].run.spec
+
+    @property
+    def family(self) -> str:
+        return family_of(self.spec)
+
+    @property
+    def color(self) -> str:
+        """The CSS classes for the color of its family."""
+        return family_class(self.family)
+
+    @property
+    def seeds(self) -> str:
+        """The seeds in the form of --seeds: "0-3,7"."""
+        return seed_text([member.run.seed for member in self.members])
+
+    @property
+    def num_collapsed(self) -> int:
+        """Returns how many of its members have fewer than two latents in use."""
+        return sum(bool(member.badge) for member in self.members)
+
+    @property
+    def collapsed(self) -> str:
+        """A note beside a median; empty if no member is collapsed."""
+        return f"{self.num_collapsed} of {len(self.members)} collapsed" if self.num_collapsed else ""
+
+    def values(self, measure: Measure) -> list[float]:
+        """Returns the values that are known, best first."""
+        return [value for value in map(measure.value, measure.order(self.members)) if not math.isnan(value)]
+
+    def median(self, measure: Measure) -> float:
+        return statistics.median(self.values(measure) or [math.nan])
+
+
+def family_of(spec: RunSpec) -> str:
+    """Returns the family that gives a spec its color: its objective."""
+    return kebab_case(type(spec.objective))
+
+
+def seed_text(seeds: Sequence[int]) -> str:
+    """Returns seeds in the form of --seeds: 0, 1, 2, 3 and 7 are "0-3,7"."""
+    ranges: list[list[int]] = []
+    for seed in sorted(seeds):
+        if ranges and seed == ranges[-1][-1] + 1:
+            ranges[-1].append(seed)
+        else:
+            ranges.append([seed])
+    return ",".join(f"{each[0]}-{each[-1]}" if len(each) > 1 else str(each[0]) for each in ranges)
+
+
+def group_members(members: Sequence[ReportedRun]) -> list[Group]:
+    """Returns one group for each spec, as it was when its runs were started.
+
+    Objectives keep the order in which they first come; groups of one objective are ordered by their hyperparameters.
+    """
+    by_digest: dict[str, list[ReportedRun]] = {}
+    for member in members:
+        by_digest.setdefault(member.run.digest, []).append(member)
+    kinds = list(dict.fromkeys(type(member.run.spec.objective) for member in members))
+    specs = {digest: of_spec[0].run.spec for digest, of_spec in by_digest.items()}
+    order = sorted(specs, key=lambda digest: (kinds.index(type(specs[digest].objective)), _weights(specs[digest])))
+    labels = run_labels([by_digest[digest][0].run for digest in order])
+    families = [family_of(specs[digest]) for digest in order]
+    return [
+        Group(index, labels[index], tuple(by_digest[digest]), _shade(index, families))
+        for index, digest in enumerate(order)
+    ]
+
+
+def _shade(index: int, families: Sequence[str]) -> float:
+    """Returns how strong the color of a group is: the last of a family is the strongest."""
+    same_family = [place for place, family in enumerate(families) if family == families[index]]
+    return (
+        1.0
+        if len(same_family) == 1
+        else round(_FAINTEST + (1 - _FAINTEST) * same_family.index(index) / (len(same_family) - 1), 2)
+    )
+
+
+def _weights(spec: RunSpec) -> list[tuple[str, float, float]]:
+    """Returns the numbers of the objective, in an order that schedules fit into too."""
+    return [(name, *extremes(weight)) for name, weight in spec.objective.hyperparameters.items()]

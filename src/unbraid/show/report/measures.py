@@ -1,0 +1,115 @@
+"""Numbers by which a report sorts and colors models: kept scores, and the ends of training."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from unbraid._internal.names import suggestion
+from unbraid.errors import SpecError
+from unbraid.metrics.score_rows import ARROWS
+from unbraid.metrics.selection import metric_of
+from unbraid.show.report.members import TRAINING, ReportedRun
+
+_LEAST_DIFFERENCE = 5e-4
+_DIRECTIONS = {"training-elbo": True, "training-rate": None, "training-distortion": False}
+
+
+@final
+@dataclass(frozen=True)
+class Measure:
+    """A number that models are compared by, with its name on the command line.
+
+    `ends` are the least and the greatest value that it can take. Where `higher_is_better` is None, it is neither good
+    nor bad, and the greatest comes first.
+    """
+
+    name: str
+    higher_is_better: bool | None = True
+    ends: tuple[float, float] = (-math.inf, math.inf)
+
+    def value(self, member: ReportedRun) -> float:
+        """Returns the number of the member; NaN where it has none."""
+        return member.values.get(self.name, math.nan)
+
+    def order(self, members: Sequence[ReportedRun]) -> list[ReportedRun]:
+        """Returns the members, best first; those without a value last, in the order given."""
+        sign = 1 if self.higher_is_better is False else -1
+
+        def key(member: ReportedRun) -> tuple[bool, float]:
+            value = self.value(member)
+            return math.isnan(value), sign * value if math.isfinite(value) else 0.0
+
+        return sorted(members, key=key)
+
+    @property
+    def arrow(self) -> str:
+        return ARROWS[self.higher_is_better]
+
+    @property
+    def title(self) -> str:
+        """Its name, with an arrow that shows which direction is better."""
+        return f"{self.name} {self.arrow}".strip()
+
+    @property
+    def direction(self) -> str:
+        """Which direction is better, as text."""
+        return {True: "higher is better", False: "lower is better", None: "neither is better"}[self.higher_is_better]
+
+    def beyond(self, low: float, high: float) -> str:
+        """Returns a note on the best possible value if an axis with these ends does not show it."""
+        best = self.ends[0] if self.higher_is_better is False else self.ends[1]
+        return f"the best possible is {best:g}" if math.isfinite(best) and not low <= best <= high else ""
+
+    def shares(self, values: Sequence[float]) -> list[float]:
+        """Returns how strongly each value is colored: the best 1, the worst 0, and 0 where there is none.
+
+        Values that are the same to three decimals are the worst, all of them.
+        """
+        faint, strong = self.color_ends(values)
+        if not abs(strong - faint) > _LEAST_DIFFERENCE:
+            return [0.0] * len(values)
+        return [abs(round((v - faint) / (strong - faint), 3)) if math.isfinite(v) else 0.0 for v in values]
+
+    def color_ends(self, values: Sequence[float]) -> tuple[float, float]:
+        """Returns the values that are colored faintest and strongest; NaN where none is known."""
+        finite = [value for value in values if math.isfinite(value)] or [math.nan]
+        return (max(finite), min(finite)) if self.higher_is_better is False else (min(finite), max(finite))
+
+    def text(self, value: float) -> str:
+        """Returns a value with three decimals, or one if it is large."""
+        if not math.isfinite(value):
+            return "–"
+        return f"{value:z,.{3 if abs(value) < 10 else 1}f}".replace("-", "−")
+
+
+def measures_of(members: Sequence[ReportedRun], by: str | None = None) -> list[Measure]:
+    """Returns every measure that some member has, the one to sort by first.
+
+    That is the requested one, else MIG, else the ELBO at the end of training. Those of training come last.
+    """
+    known = {name for member in members for name, value in member.values.items() if not math.isnan(value)}
+    names = [name for name in dict.fromkeys(n for member in members for n in member.values) if name in known]
+    first = _asked(by, names) if by else next((m.mig_name for m in members if m.mig is not None), TRAINING[0])
+    names.sort(key=lambda name: (name != first, name in TRAINING))
+    return [_measure(name) for name in names] if first in names else [_measure(first), *map(_measure, names)]
+
+
+def _asked(by: str, names: Sequence[str]) -> str:
+    spelt = by.strip().lower()
+    if spelt in names:
+        return spelt
+    raise SpecError(
+        f"The report was to be sorted by {by!r}, which no run here has a score of. {suggestion(spelt, names)} "
+        f"`unbraid score RUNS --metrics {spelt}` would make them."
+    )
+
+
+def _measure(name: str) -> Measure:
+    if name in TRAINING:
+        return Measure(name, _DIRECTIONS[name])
+    try:
+        metric = metric_of(name)
+    except SpecError:  # a metric of the user's own
+        return Measure(name)
+    return Measure(name, metric.higher_is_better, getattr(metric, "bounds", Measure("").ends))

@@ -1,0 +1,215 @@
+"""What a report shows, and the page that it is shown on."""
+
+import datetime
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+from unbraid._internal.version import __version__
+from unbraid.metrics.latent_readings import Reading, read_latents
+from unbraid.metrics.unused_latents import UNUSED
+from unbraid.show.pages.fill import filled
+from unbraid.show.pages.policy import policy_of, script_of
+from unbraid.show.report import loss_curves, traversals
+from unbraid.show.report.cards import cards
+from unbraid.show.report.code_curves import CodeCurves, code_curves
+from unbraid.show.report.code_maps import CodeMaps, code_maps
+from unbraid.show.report.data_shown import data_shown
+from unbraid.show.report.groups import Group, group_members
+from unbraid.show.report.heat_map import HeatMap, mig_heat_map
+from unbraid.show.report.made import made
+from unbraid.show.report.measures import Measure, measures_of
+from unbraid.show.report.members import TRAINING, ReportedRun
+from unbraid.show.report.model_dots import ModelDots
+from unbraid.show.report.plane import RateDistortionPlot, rate_distortion_plot
+from unbraid.show.report.reconstructions import reconstructions
+from unbraid.show.report.samples import prior_samples
+from unbraid.show.report.score_tables import model_rows, setting_rows
+from unbraid.show.report.shown import Role, shown_members
+from unbraid.show.report.spec_table import spec_table
+from unbraid.show.report.strip_plot import StripPlot, score_strips
+from unbraid.show.report.summary import summary_of, title_of
+from unbraid.show.report.sweep_plot import SweepPlot, sweep_plot
+from unbraid.show.report.sweeps import Sweep, sweeps_of
+
+# So many dots are drawn in all, so that the page of many models with many scores stays small; a strip takes as much
+# room as some dots.
+_MAX_DOTS, _DOTS_A_STRIP = 12_000, 10
+# Of more settings that are in no sweep, so many of the best have a strip.
+MAX_STRIPS = 40
+# With more settings of one model each, the table by setting would be that by model once more.
+_MAX_ALIKE = 40
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MeasureFigures:
+    """Holds the figures of one measure: a plot for each sweep, strips for all other settings, and the plane."""
+
+    measure: Measure
+    sweeps: tuple[SweepPlot, ...]
+    strips: StripPlot | None
+    plane: RateDistortionPlot | None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MemberPanel:
+    """Holds one of the members that are shown in full."""
+
+    role: Role
+    member: ReportedRun
+    group: Group
+    readings: list[Reading]
+    heat_map: HeatMap | None
+    traversals: traversals.Traversals
+    curves: CodeCurves | None
+    maps: CodeMaps | None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Page:
+    """The content of a report: its members in groups, measures, and the members that are shown in full.
+
+    The first measure sorts the members.
+    """
+
+    members: tuple[ReportedRun, ...]
+    groups: tuple[Group, ...]
+    measures: tuple[Measure, ...]
+    shown: dict[Role, ReportedRun]
+    sweeps: tuple[Sweep, ...]
+    others: tuple[Group, ...]
+
+    @classmethod
+    def from_members(cls, members: Sequence[ReportedRun], by: str | None = None) -> "Page":
+        """Returns the page of these members, sorted by the measure of this name."""
+        measures, groups = measures_of(members, by), group_members(members)
+        sweeps, others = sweeps_of(groups)
+        shown = shown_members(members, measures[0])
+        return cls(tuple(members), tuple(groups), tuple(measures), shown, tuple(sweeps), tuple(others))
+
+    @property
+    def measure(self) -> Measure:
+        return self.measures[0]
+
+    @cached_property
+    def ordered(self) -> list[tuple[ReportedRun, Group]]:
+        """Returns every member with its group, best first."""
+        return [(member, self.group_of(member)) for member in self.measure.order(self.members)]
+
+    @cached_property
+    def dots(self) -> ModelDots:
+        """Draws its members as dots."""
+        return ModelDots({id(member): number for number, (member, _) in enumerate(self.ordered, 1)}, self.shown)
+
+    @cached_property
+    def figures(self) -> list[MeasureFigures]:
+        """Returns the figures of as many measures as the page has room for, the first in any case."""
+        most = max(1, _MAX_DOTS // (2 * len(self.members) + _DOTS_A_STRIP * len(self.stripped)))
+        return [self._figures(measure) for measure in self.measures[:most]]
+
+    @cached_property
+    def panels(self) -> list[MemberPanel]:
+        return [self._panel(role, member) for role, member in self.shown.items()]
+
+    @cached_property
+    def gap_names(self) -> list[str]:
+        """Returns the factors that have a gap in some member."""
+        scores = [member.mig for member in self.members if member.mig is not None]
+        found = (name for score in scores for name, gap in score.per_factor.items() if not math.isnan(gap))
+        return list(dict.fromkeys(found))
+
+    @cached_property
+    def stripped(self) -> list[Group]:
+        """Returns the groups that have a strip: all that are in no sweep, or the best of them, in their order."""
+        if len(self.others) <= MAX_STRIPS:
+            return list(self.others)
+        best = {id(self.group_of(member)): None for member, group in self.ordered if group in self.others}
+        chosen = list(best)[:MAX_STRIPS]
+        return [group for group in self.others if id(group) in chosen]
+
+    @property
+    def has_settings(self) -> bool:
+        """Returns whether a table by setting says more than that by model."""
+        return len(self.groups) < len(self.members) or len(self.groups) <= _MAX_ALIKE
+
+    def group_of(self, member: ReportedRun) -> Group:
+        return self._groups_by_member[id(member)]
+
+    @cached_property
+    def _groups_by_member(self) -> dict[int, Group]:
+        return {id(member): group for group in self.groups for member in group.members}
+
+    def _figures(self, measure: Measure) -> MeasureFigures:
+        return MeasureFigures(
+            measure,
+            tuple(sweep_plot(sweep, measure, self.dots) for sweep in self.sweeps),
+            score_strips(self.stripped, measure, self.dots) if self.stripped else None,
+            rate_distortion_plot(self.groups, self.sweeps, measure, self.dots),
+        )
+
+    def _panel(self, role: Role, member: ReportedRun) -> MemberPanel:
+        codes = member.run.codes()
+        readings = read_latents(codes, member.mig)
+        order = [reading.latent for reading in readings]
+        return MemberPanel(
+            role,
+            member,
+            self.group_of(member),
+            readings,
+            None if member.mig is None else mig_heat_map(member.mig, order),
+            traversals.traversals(member.run.pictures, readings),
+            code_curves(codes, readings, self.group_of(member).color),
+            code_maps(codes, readings),
+        )
+
+
+def render_report(
+    page: Page,
+    left_out: Sequence[tuple[str, str]],
+    title: str | None,
+    date: datetime.date,
+    *,
+    command: str = "unbraid report",
+    explorer: str | None = None,
+) -> str:
+    """Returns the page as text."""
+    script = script_of("report.js")
+    best = next(iter(page.shown.values()))
+    values: Mapping[str, Any] = {
+        "page": page,
+        "title": title or title_of(page.groups),
+        "summary": summary_of(page.groups, page.measure, best, page.gap_names),
+        "date": date,
+        "version": __version__,
+        "script": script,
+        "policy": policy_of(script),
+        "explorer": explorer,
+        "left_out": left_out,
+        "measure": page.measure,
+        "groups": page.groups,
+        "panels": page.panels,
+        "cards": cards(page.ordered, page.shown),
+        "setting_rows": setting_rows(page.groups, page.measures),
+        "model_rows": model_rows(page.ordered, page.measures, page.gap_names),
+        "reconstructions": reconstructions(page.shown),
+        "samples": prior_samples(page.shown),
+        "loss_panels": loss_curves.loss_panels(page.groups),
+        "spec": spec_table([group.spec for group in page.groups]),
+        "data": data_shown(page.groups),
+        "made": made(page.groups, command),
+        "mig_settings": {} if best.mig is None else best.mig.settings,
+        "gap_names": page.gap_names,
+        "unscored": [m.run.name for m in page.members if math.isnan(page.measure.value(m))],
+        "has_thin_curves": len(page.members) <= loss_curves.MAX_THIN,
+        "positions": traversals.POSITIONS,
+        "unused": UNUSED,
+        "training": TRAINING,
+        "num_hard": max((m.hard.num_images for m in page.members if m.hard is not None), default=0),
+        "number_of": page.dots.number,
+    }
+    return filled("report.html", values, {})

@@ -1,0 +1,107 @@
+"""The plane of rate and distortion: the cost of the code against the error of the reconstruction."""
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from markupsafe import Markup
+
+from unbraid.show.pages.axis import Axis, tick_text
+from unbraid.show.pages.svg import line, polyline, text
+from unbraid.show.report.groups import Group
+from unbraid.show.report.measures import Measure
+from unbraid.show.report.model_dots import ModelDots
+from unbraid.show.report.sweep_plot import FRAME
+from unbraid.show.report.sweeps import Sweep
+
+Point = tuple[float, float]
+
+_LETTER, _LINE = 6.6, 12.0  # pixels that a letter takes across, and a line down
+_MOST_MEDIANS = 40
+_NUM_LEVELS = 6
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RateDistortionPlot:
+    """The drawn plane, and what its caption needs.
+
+    `has_lines` is whether lines go through sweeps, `color_ends` are the values of the measure that are colored faintest
+    and strongest.
+    """
+
+    svg: Markup
+    has_lines: bool
+    color_ends: tuple[float, float]
+
+
+def rate_distortion_plot(
+    groups: Sequence[Group], sweeps: Sequence[Sweep], measure: Measure, dots: ModelDots
+) -> RateDistortionPlot | None:
+    """Draws every model that has a rate and a distortion, colored by the measure; None where fewer than three have."""
+    found = [
+        (group, member)
+        for group in groups
+        for member in group.members
+        if math.isfinite(member.rate) and math.isfinite(member.distortion)
+    ]
+    if len(found) < 3:
+        return None
+    x_axis = Axis.over([member.rate for _, member in found])
+    y_axis = Axis.over([member.distortion for _, member in found])
+
+    def place(rate: float, distortion: float) -> Point:
+        return FRAME.x(x_axis.share(rate)), FRAME.y(y_axis.share(distortion))
+
+    values = [measure.value(member) for _, member in found]
+    lines: list[Markup] = []
+    medians: list[tuple[Point, str, str]] = []
+    for series in (series for sweep in sweeps for series in sweep.series):
+        known = [(at, group, m) for at, group in series.points if all(map(math.isfinite, m := _median(group)))]
+        lines += [polyline([place(*m) for *_, m in known], class_=f"thick {series.color}")] if known else []
+        medians += [(place(*m), tick_text(at), group.color) for at, group, m in known]
+    svg = FRAME.svg(
+        FRAME.y_axis(y_axis),
+        FRAME.x_axis([(FRAME.x(x_axis.share(tick)), tick_text(tick)) for tick in x_axis.ticks]),
+        FRAME.titles("rate, nats per image", "distortion, nats per image"),
+        *_levels(x_axis, y_axis, place),
+        *lines,
+        *(
+            dots.draw(member, *place(member.rate, member.distortion), 4, family=group.color, share=share)
+            for (group, member), share in zip(found, measure.shares(values), strict=True)
+        ),
+        *_labels(medians[:_MOST_MEDIANS]),
+        label=f"Distortion against rate of every model, colored by {measure.name}",
+    )
+    return RateDistortionPlot(svg, bool(lines), measure.color_ends(values))
+
+
+def _median(group: Group) -> Point:
+    rates = [member.rate for member in group.members if math.isfinite(member.rate)]
+    distortions = [member.distortion for member in group.members if math.isfinite(member.distortion)]
+    return statistics.median(rates or [math.nan]), statistics.median(distortions or [math.nan])
+
+
+def _levels(x_axis: Axis, y_axis: Axis, place: Callable[[float, float], Point]) -> list[Markup]:
+    """Draws lines along which the ELBO is the same, cut at the edges of the plane."""
+    (left, right), (low, high) = (x_axis.ticks[0], x_axis.ticks[-1]), (y_axis.ticks[0], y_axis.ticks[-1])
+    drawn = []
+    for total in np.linspace(left + low, right + high, _NUM_LEVELS + 2)[1:-1].tolist():
+        first, last = max(left, total - high), min(right, total - low)
+        drawn.append(line(*place(first, total - first), *place(last, total - last), class_="iso"))
+    return drawn
+
+
+def _labels(medians: Sequence[tuple[Point, str, str]]) -> list[Markup]:
+    """Draws texts beside their points, without those that would lie on others."""
+    drawn: list[Markup] = []
+    kept: list[Point] = []
+    for (x, y), label, family in medians:
+        x, y = x + 6, y - 6
+        if all(abs(x - a) >= _LETTER * (len(label) + 0.5) or abs(y - b) >= _LINE for a, b in kept):
+            kept.append((x, y))
+            drawn.append(text(label, x, y, class_=f"end {family}"))
+    return drawn

@@ -1,0 +1,128 @@
+"""Every model a dot, one strip for each setting.
+
+Horizontal places are percent of the width, so that the plot fits any screen without its text being scaled; vertical
+ones are pixels.
+"""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from markupsafe import Markup
+
+from unbraid.show.pages.axis import Axis, tick_text
+from unbraid.show.pages.svg import element, line, swarm, text
+from unbraid.show.report.groups import Group
+from unbraid.show.report.measures import Measure
+from unbraid.show.report.model_dots import ModelDots
+
+DIAMETER = 12.0
+# Dots that would touch on a screen of this width are moved apart; on a wider one they have more room.
+_NARROWEST = 300.0
+# The first and the last tick stand this far from the edges, in percent, so that the dots on them are whole.
+_EDGE = 3.0
+# Many dots at one place are stacked no higher than this, even if they overlap.
+_MOST_HEIGHT = 42.0
+_LEAST_REACH = 0.05
+_LETTER = 100 * 6.6 / _NARROWEST  # percent that a letter of a label takes at most
+_MOST_DESCRIBED = 20  # models, in the description of a strip for those who cannot see it
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StripPlot:
+    """A drawn strip for each group, and the axis that they share."""
+
+    strips: tuple[tuple[Group, Markup], ...]
+    axis: Markup
+
+
+def score_strips(groups: Sequence[Group], measure: Measure, dots: ModelDots) -> StripPlot:
+    """Draws the models of these groups by a measure. The axis begins at 0 where the measure does."""
+    axis = value_axis(measure, [measure.value(member) for group in groups for member in group.members])
+    ticks = [(f"{_across(axis, tick):.2f}%", tick_text(tick)) for tick in axis.ticks]
+    note = measure.beyond(axis.ticks[0], axis.ticks[-1])
+    name = f"{measure.name}, {measure.direction}" + (f"; {note}" if note else "")
+    return StripPlot(
+        tuple((group, _strip(group, measure, axis, dots)) for group in groups),
+        element(
+            "svg",
+            *(text(label, x, 14, text_anchor="middle") for x, label in ticks),
+            text(name, "50%", 32, text_anchor="middle"),
+            height=36,
+            aria_hidden="true",
+        ),
+    )
+
+
+def value_axis(measure: Measure, values: Sequence[float]) -> Axis:
+    """Returns the axis of a measure over all finite values.
+
+    Where a measure has a highest value, the axis reaches at least a twentieth of it, so that noise does not fill it.
+    """
+    finite = [value for value in values if math.isfinite(value)]
+    if measure.ends[0] != 0:
+        return Axis.over(finite or [0.0])
+    least = _LEAST_REACH * measure.ends[1] if math.isfinite(measure.ends[1]) else 0.0
+    return Axis.over([0.0, least, *finite])
+
+
+def _strip(group: Group, measure: Measure, axis: Axis, dots: ModelDots) -> Markup:
+    known = [(m, measure.value(m)) for m in group.members if math.isfinite(measure.value(m))]
+    places = [_across(axis, value) for _, value in known]
+    heights = swarm([place / 100 * _NARROWEST for place in places], DIAMETER)
+    lowered = min(1.0, _MOST_HEIGHT / max([*map(abs, heights), 1.0]))
+    half = lowered * max(map(abs, heights), default=0.0) + DIAMETER / 2
+    middle, height = half + 24, 2 * half + 44
+    drawn = [
+        *(line(f"{x:.2f}%", 0, f"{x:.2f}%", height, class_="grid") for x in (_across(axis, t) for t in axis.ticks)),
+        line(0, middle, "100%", middle, class_="base"),
+    ]
+    if known:
+        median = statistics.median(value for _, value in known)
+        x = _across(axis, median)
+        label = f"median {measure.text(median)}" + (f", {group.collapsed}" if group.collapsed else "")
+        anchor = "start" if x < 40 else "end" if x > 60 else "middle"
+        drawn += [
+            line(f"{x:.2f}%", 18, f"{x:.2f}%", middle + half, class_="median"),
+            text(label, f"{x:.2f}%", 13, class_="median-text", text_anchor=anchor),
+        ]
+    for (member, value), x, y in zip(known, places, heights, strict=True):
+        title = f"seed {member.run.seed}: {measure.name} {measure.text(value)}"
+        drawn.append(dots.draw(member, f"{x:.2f}%", middle + lowered * y, DIAMETER / 2 - 0.5, title=title))
+    roles = [(x, str(role)) for (member, _), x in zip(known, places, strict=True) if (role := dots.role(member))]
+    drawn += [
+        text(role, f"{x:.2f}%", height - 5, class_="role", text_anchor=_anchor(x)) for x, role in merged_labels(roles)
+    ]
+    described = ", ".join(f"seed {m.run.seed} {measure.text(value)}" for m, value in known[:_MOST_DESCRIBED])
+    label = f"{measure.name} of {group.label}: {described}"
+    return element("svg", *drawn, height=height, role="img", aria_label=label)
+
+
+def merged_labels(labels: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Returns labels by their places in percent, those that would touch on the narrowest screen joined into one."""
+    found: list[tuple[float, str]] = []
+    for label in sorted(labels):
+        found.append(label)
+        while len(found) > 1 and label_ends(*found[-2])[1] > label_ends(*found[-1])[0]:
+            (x, one), (other_x, other) = found[-2:]
+            found[-2:] = [((x + other_x) / 2, f"{one}, {other}")]
+    return found
+
+
+def label_ends(x: float, label: str) -> tuple[float, float]:
+    """Returns the ends of a label in percent of the narrowest plot."""
+    width = _LETTER * (len(label) + 1)
+    left = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[_anchor(x)] * width
+    return left, left + width
+
+
+def _anchor(x: float) -> str:
+    """Returns which end of a label stands at its place, so that it does not leave the plot."""
+    return "start" if x < 20 else "end" if x > 80 else "middle"
+
+
+def _across(axis: Axis, value: float) -> float:
+    return _EDGE + (100 - 2 * _EDGE) * axis.share(value)

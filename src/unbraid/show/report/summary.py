@@ -1,0 +1,66 @@
+"""A report in one sentence."""
+
+import math
+from collections.abc import Sequence
+
+from unbraid.config.own_configs import missing_classes
+from unbraid.config.registry import short_name
+from unbraid.show.report.groups import Group
+from unbraid.show.report.measures import Measure
+from unbraid.show.report.members import ReportedRun
+from unbraid.training.runs.spec_words import describe_spec
+
+
+def title_of(groups: Sequence[Group]) -> str:
+    """Returns objectives and data sets: "vae and beta-tcvae on dsprites"."""
+    objectives, datasets = _distinct(groups, "objective"), _distinct(groups, "dataset")
+    return f"{_and(objectives) if len(objectives) < 4 else f'{len(objectives)} objectives'} on {_and(datasets)}"
+
+
+def summary_of(groups: Sequence[Group], measure: Measure, best: ReportedRun, factors: Sequence[str] = ()) -> str:
+    """Returns how many, of what, and the best: "8 models, 2 objectives, 1,536 images of 32 × 32.
+
+    Best: vae, seed 3, mig 0.330 over scale and shape.". `factors` are those that MIG is over, if the measure is one.
+    """
+    num_members = sum(len(group.members) for group in groups)
+    parts = [_count(num_members, "model"), _settings(groups), _images(groups)]
+    value = measure.value(best)
+    if math.isnan(value):
+        return ", ".join(parts) + "."
+    label = next(group.label for group in groups if best in group.members)
+    over = f" over {_and(factors)}" if factors and measure.name == best.mig_name else ""
+    number = f"{measure.name} {measure.text(value)}{over}"
+    sentence = f"{', '.join(parts)}. {'Best: ' if num_members > 1 else ''}{label}, seed {best.run.seed}, {number}."
+    return f"{sentence} {best.badge}." if best.badge else sentence
+
+
+def _settings(groups: Sequence[Group]) -> str:
+    num_objectives = len(_distinct(groups, "objective"))
+    objectives = _count(num_objectives, "objective")
+    return objectives if len(groups) == num_objectives else f"{len(groups)} settings of {objectives}"
+
+
+def _images(groups: Sequence[Group]) -> str:
+    every = [group.spec.dataset for group in groups]
+    datasets = [dataset for place, dataset in enumerate(every) if dataset not in every[:place]]
+    if len(datasets) > 1:
+        return f"{len(datasets)} data sets"
+    if missing_classes(datasets[0]):
+        return f"images of {short_name(datasets[0])}"
+    channels, height, width = datasets[0].image_shape
+    subsets = "" if all(group.spec.subset is None for group in groups) else "subsets of "
+    if datasets[0].holds_vectors:
+        return f"{subsets}{datasets[0].num_images:,} vectors of {width} numbers"
+    return f"{subsets}{datasets[0].num_images:,} {'' if channels == 1 else 'color '}images of {height} × {width}"
+
+
+def _distinct(groups: Sequence[Group], field: str) -> list[str]:
+    return list(dict.fromkeys(describe_spec(group.spec)[field] for group in groups))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _and(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,59 @@
+"""What changes in the image as one latent moves and the others stand still."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+
+from unbraid.metrics.latent_readings import Reading
+from unbraid.models.trained.latent_moves import Place
+from unbraid.models.trained.traverse import NUM_FRAMES, RANGE
+from unbraid.show.pages.pictures import FrameSheet, sheet
+from unbraid.training.runs.pictures import Pictures
+
+POSITIONS = Place(0, 1).positions(RANGE, NUM_FRAMES)
+# A model may have hundreds of latents; those that say most are enough.
+MAX_LATENTS = 16
+
+
+@final
+@dataclass(frozen=True)
+class Traversals:
+    """A strip of frames for each latent, the most informative first.
+
+    A discrete latent has a frame for each category. All start from the image `start`.
+    """
+
+    start: int
+    strips: tuple[tuple[Reading, FrameSheet], ...]
+    num_hidden: int
+
+    @property
+    def used(self) -> list[tuple[Reading, FrameSheet]]:
+        return [(reading, frames) for reading, frames in self.strips if not reading.is_unused]
+
+    @property
+    def unused(self) -> list[Reading]:
+        return [reading for reading, _ in self.strips if reading.is_unused]
+
+
+def traversals(pictures: Pictures, readings: Sequence[Reading]) -> Traversals:
+    """Returns the strips of the latents that say most, those that are unused among them."""
+    drawn = readings[:MAX_LATENTS]
+    made = pictures.traversal([reading.latent for reading in drawn])
+    reading_of = {reading.latent: reading for reading in drawn}
+    strips = [(reading_of[strip.latent], sheet(strip.frames[None])) for strip in made.strips]
+    return Traversals(made.strips[0].start, tuple(strips), num_hidden=len(readings) - len(strips))
+
+
+def traversal_sheet(
+    pictures: Pictures, readings: Sequence[Reading], num_frames: int, max_pixels: int, *, lossy: bool
+) -> FrameSheet:
+    """Returns a row for each of these latents as one picture.
+
+    A discrete one stays at its last category where it has fewer than others have frames.
+    """
+    made = pictures.traversal([reading.latent for reading in readings], num_frames)
+    rows = [strip.frames[torch.linspace(0, len(strip.frames) - 1, num_frames).round().long()] for strip in made.strips]
+    return sheet(torch.stack(rows), max_pixels, lossy=lossy)

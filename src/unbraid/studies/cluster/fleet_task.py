@@ -1,0 +1,213 @@
+"""The training and scoring of one fleet, as an order for a worker: of this machine or of a cluster.
+
+The order holds everything that decides the results: the specs and seeds, which of them are trained side by side, and
+the number of threads. Where it is carried out changes nothing.
+"""
+
+import contextlib
+import json
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from unbraid._internal import files
+from unbraid._internal.progress import Event, listening
+from unbraid._internal.version import __version__
+from unbraid._internal.worker import Json, run_task
+from unbraid.config import from_json, to_json
+from unbraid.errors import RunError, TrainingInterrupted, UnbraidError
+from unbraid.studies.cluster.parcels import packed
+from unbraid.studies.questions import Question
+from unbraid.studies.scoring_task import questions_to_json, score_run
+from unbraid.studies.study import StudyRun
+from unbraid.training.options import TrainingOptions
+from unbraid.training.runs.records import read_record
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.run_writer import RunWriter
+from unbraid.training.runs.spec import RunSpec
+from unbraid.training.train import train_runs
+
+Beat = Callable[[], None]
+
+_SECONDS_BETWEEN_BEATS = 2.0
+_SECONDS_TO_WAIT_FOR_LOCKS = 600.0
+_SECONDS_BETWEEN_TRIES = 2.0
+_MOST_LETTERS = 1_000  # of an error: answers stay small
+
+
+def fleet_order(
+    runs: Sequence[tuple[StudyRun, Sequence[Question]]],
+    folder: Path,
+    *,
+    device: str,
+    scoring_device: str,
+    threads: int | None,
+    packages: Sequence[str],
+    token: Sequence[str],
+    remove_arrays: bool,
+    training: Mapping[str, object],
+) -> Json:
+    """Returns the order to train these runs side by side, with these options of `train`, and to compute the scores that
+    are asked of each. With a `token` (a file and its text), a worker that cannot read it does not share the folder of
+    the study and returns the runs as parcels; with `remove_arrays` these hold no weights and codes.
+    """
+    specs = {each.setting.label: each.setting.spec for each, _ in runs}
+    labels = list(specs)
+    asked = [questions_to_json(questions) for _, questions in runs]
+    kinds = list({json.dumps(each): each for each in asked}.values())
+    return {
+        "unbraid": __version__,
+        "folder": str(folder.absolute()),
+        "token": list(token),
+        "device": device,
+        "scoring_device": scoring_device,
+        "threads": threads,
+        "packages": list(packages),
+        "side_by_side": len(runs),
+        "remove_arrays": remove_arrays,
+        "training": dict(training),
+        "specs": [to_json(spec) for spec in specs.values()],
+        "asked": kinds,
+        "runs": [
+            [labels.index(each.setting.label), each.seed, kinds.index(questions)]
+            for (each, _), questions in zip(runs, asked, strict=True)
+        ],
+    }
+
+
+def train_fleet(order: Json, beat: Beat) -> Json:
+    """Trains and scores the fleet of an order in the folder of the study. Returns the answer."""
+    answer, _ = next(carry_out(order, beat))
+    return answer
+
+
+def carry_out(order: Json, beat: Beat = lambda: None) -> Iterator[tuple[Json, bytes]]:
+    """Trains and scores the fleet of an order. Yields the answer and, unless the runs lie in the folder of the study,
+    each run as a parcel. `beat` is called every few seconds as long as there is progress.
+    """
+    if order["unbraid"] != __version__:
+        there, here = order["unbraid"], f"{socket.gethostname()} has unbraid {__version__}"
+        refused = f"{here}, and the study is run by {there}. Install the same version on every node."
+        yield {"refused": refused}, b""
+        return
+    with _place(order) as (folder, is_home):
+        beat()
+        specs = [from_json(content, RunSpec, packages=order["packages"], where="order") for content in order["specs"]]
+        runs = [Run.place(folder, specs[place], seed) for place, seed, _ in order["runs"]]
+        with with_threads(order["threads"]), listening(_every_few_seconds(beat)):
+            answer = _train_and_score(runs, order, beat, is_home=is_home)
+        yield answer, b""
+        if not is_home and "runs" in answer:
+            for run in runs:
+                yield {}, packed(run.folder)
+
+
+def can_read(token: Sequence[str]) -> bool:
+    """Returns whether this process reads the text of a token in its file, and so shares its folder."""
+    try:
+        return files.read_bytes(Path(token[0])).decode() == token[1]
+    except (OSError, ValueError):
+        return False
+
+
+def _train_and_score(runs: Sequence[Run], order: Json, beat: Beat, *, is_home: bool) -> Json:
+    errors: dict[str, str] = {}
+    for start in range(0, len(runs), order["side_by_side"]):
+        part = runs[start : start + order["side_by_side"]]
+        _wait_for_locks(part, beat)
+        try:
+            train_runs(part, TrainingOptions(**order["training"]), device=order["device"], resume=True)
+        except TrainingInterrupted as stopped:
+            return {"stopped": str(stopped)}
+        except UnbraidError as error:
+            errors |= dict.fromkeys((run.name for run in part), str(error)[:_MOST_LETTERS])
+        if order["side_by_side"] < len(runs):
+            for run in part:
+                RunWriter(run).log(f"memory was short for {len(runs)} side by side: {len(part)} were")
+    outcomes = {run.name: _outcome(run, errors) for run in runs}
+    _score(runs, order, outcomes, removes_arrays=order["remove_arrays"] and not is_home)
+    return {"is_home": is_home, "runs": outcomes}
+
+
+def _wait_for_locks(runs: Sequence[Run], beat: Beat) -> None:
+    """Waits until no other process trains these runs, such as one of a node that was taken for dead."""
+    deadline = time.monotonic() + _SECONDS_TO_WAIT_FOR_LOCKS
+    for run in runs:
+        while True:
+            try:
+                RunWriter(run).check_unlocked()
+                break
+            except RunError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(_SECONDS_BETWEEN_TRIES)
+            beat()
+
+
+@contextlib.contextmanager
+def with_threads(count: int | None) -> Iterator[None]:
+    """Lets torch compute with so many threads within the block; None changes nothing."""
+    before = torch.get_num_threads()
+    if count is None or count == before:
+        yield
+        return
+    torch.set_num_threads(count)  # noqa: TID251 (the study sets it, and it is restored)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)  # noqa: TID251
+
+
+@contextlib.contextmanager
+def _place(order: Json) -> Iterator[tuple[Path, bool]]:
+    """Gives the folder to train in, and whether it is that of the study: if not, it is temporary."""
+    if not order["token"] or can_read(order["token"]):
+        yield Path(order["folder"]), True
+        return
+    with tempfile.TemporaryDirectory(prefix="unbraid-fleet-") as scratch:
+        yield Path(scratch), False
+
+
+def _outcome(run: Run, errors: Mapping[str, str]) -> Json:
+    if failure := run.failure:
+        return {"status": "failed", "reason": str(failure)[:_MOST_LETTERS]}
+    if run.status != "finished":
+        return {"status": run.status, "reason": errors.get(run.name, "it was not trained")}
+    return {"status": "finished", "side_by_side": len(read_record(run.folder / "finished.json").get("fleet", [])) or 1}
+
+
+def _score(runs: Sequence[Run], order: Json, outcomes: Mapping[str, Json], *, removes_arrays: bool) -> None:
+    """Computes the scores that are asked of finished runs, and adds the errors to their outcomes."""
+    for run, (_, _, kind) in zip(runs, order["runs"], strict=True):
+        if outcomes[run.name]["status"] != "finished":
+            continue
+        error, failed = "", dict[str, str]()
+        if asked := order["asked"][kind]:
+            places = {"device": order["scoring_device"], "packages": order["packages"]}
+            ended = run_task(score_run, {"folder": str(run.folder), "asked": asked, **places})
+            error = ended.get("error", "")[:_MOST_LETTERS]
+            failed = {name: last_line(text) for name, text in ended.get("answer", {"failed": {}})["failed"].items()}
+        outcomes[run.name] |= {"error": error, "failed": failed}
+        if removes_arrays and not error and not failed:
+            RunWriter(run).remove_arrays()
+
+
+def last_line(text: str) -> str:
+    """Returns the last line of a traceback, which names the error."""
+    return text.strip().rpartition("\n")[2][:_MOST_LETTERS]
+
+
+def _every_few_seconds(beat: Beat) -> Callable[[Event], None]:
+    last = time.monotonic()
+
+    def hear(_: Event) -> None:
+        nonlocal last
+        if time.monotonic() - last > _SECONDS_BETWEEN_BEATS:
+            last = time.monotonic()
+            beat()
+
+    return hear

@@ -1,0 +1,97 @@
+"""Measurement: a number estimated over seeds, with one-sided tests at any border."""
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Float64
+
+from unbraid.errors import UnbraidError
+
+Values = Sequence[float] | Sequence[int] | np.ndarray
+"""One number per seed."""
+
+Test = Callable[[float], tuple[float, float]]
+"""From a border to two p-values: of "the quantity is at most the border", and of "it is at least the border"."""
+
+TAIL = 0.025
+"""Each side of a 95 % interval."""
+
+
+@final
+class StatisticsError(UnbraidError):
+    """Raised for values from which a quantity cannot be computed."""
+
+
+@final
+@dataclass(frozen=True)
+class Measurement:
+    """An estimated `value`, its one-sided `test` at any border, and the number of seeds on each side of it.
+
+    `limits` computes the 95 % interval: all borders that neither test rejects at 2.5 %.
+    """
+
+    value: float
+    num_seeds: tuple[int, ...]
+    test: Test
+    limits: Callable[[], tuple[float, float]]
+
+    def p_above(self, border: float) -> float:
+        """Returns the p-value of "the quantity is at most this": small if it lies above."""
+        return self.test(float(border))[0]
+
+    def p_below(self, border: float) -> float:
+        """Returns the p-value of "the quantity is at least this": small if it lies below."""
+        return self.test(float(border))[1]
+
+    @functools.cached_property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval, not adjusted for other intervals beside it."""
+        return self.limits()
+
+
+def inverted(test: Test, borders: Float64[np.ndarray, " border"]) -> tuple[float, float]:
+    """Returns the interval of the values that neither test rejects at 2.5 %.
+
+    `borders` holds every value at which a p-value may change. An end is infinite if no border can be rejected.
+    """
+    steps = np.unique(borders)
+    between = np.concatenate([[steps[0] - 1], (steps[1:] + steps[:-1]) / 2, [steps[-1] + 1]])
+    above = _first(len(between), lambda place: test(float(between[place]))[0] > TAIL)
+    below = _first(len(between), lambda place: test(float(between[len(between) - 1 - place]))[1] > TAIL)
+    low = -math.inf if above == 0 else float(steps[min(above, len(steps)) - 1])
+    high = math.inf if below == 0 else float(steps[max(0, len(steps) - below)])
+    return low, high
+
+
+def _first(count: int, is_kept: Callable[[int], bool]) -> int:
+    """Returns the first place from 0 to `count` that is kept; all later ones are kept as well."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_kept(middle) else (middle + 1, high)
+    return low
+
+
+def checked(values: Values, what: str = "values") -> Float64[np.ndarray, " seed"]:
+    """Returns the values as an array. Raises if there are none, or if one is not a finite number."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or not len(array):
+        raise StatisticsError(f"The {what} have the shape {array.shape}; expected a list of numbers, one per seed.")
+    if not np.isfinite(array).all():
+        raise StatisticsError(
+            f"{int((~np.isfinite(array)).sum())} of {len(array)} {what} are not finite. Leave out seeds "
+            "without a score, and report how many they are."
+        )
+    return array
+
+
+def rounded(
+    values: Float64[np.ndarray, "..."], *scales: Float64[np.ndarray, "..."] | float
+) -> Float64[np.ndarray, "..."]:
+    """Returns the values rounded to 12 digits of the largest scale, so that values a border makes equal are ties."""
+    scale = max(float(np.abs(each).max()) for each in scales) or 1.0
+    return np.round(values / scale, 12)

@@ -1,0 +1,40 @@
+"""Adagrad."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from unbraid.config.schedule import Weight
+from unbraid.errors import SpecError
+from unbraid.training.optimizers.optimizer import Optimizer, Stack, StepSize, over_members
+
+
+@dataclass(frozen=True)
+class Adagrad(Optimizer):
+    """Divides the gradient by the root of the sum of its squares so far, so that every weight slows down by itself.
+
+    Duchi, Hazan & Singer, Journal of Machine Learning Research 12 (2011), section 1.1, with diagonal matrices.
+    `initial_sum` is what the sum begins with, and `epsilon` is added to its root; the defaults are those of torch.
+    """
+
+    learning_rate: Weight = 1e-2
+    """How far a step goes; a number, or a schedule over training."""
+    initial_sum: float = 0.0
+    """What the sum of squares begins with."""
+    epsilon: float = 1e-10
+    """What is added to the root that is divided by."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.initial_sum < math.inf:
+            raise SpecError(f"Adagrad: initial_sum is {self.initial_sum}; expected a finite number from 0 up.")
+        if not 0 < self.epsilon < math.inf:
+            raise SpecError(f"Adagrad: epsilon is {self.epsilon}; expected a positive, finite number such as 1e-10.")
+
+    @property
+    def state(self) -> Mapping[str, float]:
+        return {"sum_of_squares": self.initial_sum}
+
+    def update_(self, weights: Stack, gradient: Stack, state: Mapping[str, Stack], step_size: StepSize) -> None:
+        total = state["sum_of_squares"].addcmul_(gradient, gradient)
+        weights.sub_((gradient * over_members(step_size.learning_rate, gradient)).div_(total.sqrt().add_(self.epsilon)))

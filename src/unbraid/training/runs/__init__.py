@@ -1,0 +1,10 @@
+"""What was asked for, and what came of it, on disk."""
+
+from unbraid.training.runs.grid import grid as grid
+from unbraid.training.runs.grid import zipped as zipped
+from unbraid.training.runs.history import History as History
+from unbraid.training.runs.run import Run as Run
+from unbraid.training.runs.runs_in import Runs as Runs
+from unbraid.training.runs.runs_in import runs_in as runs_in
+from unbraid.training.runs.spec import RunSpec as RunSpec
+from unbraid.training.runs.together import traverse_together as traverse_together

@@ -1,0 +1,85 @@
+"""grid and zipped: one spec, varied over lists of values."""
+
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any
+
+from unbraid.config.paths import with_fields
+from unbraid.errors import SpecError
+from unbraid.training.runs.spec import RunSpec
+
+
+def grid(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
+    """Returns the spec with every combination of these values, the values of the last field running fastest.
+
+    A key is the path of a field, such as "num_steps", "objective.beta" or "model.encoder.hidden", and its values may be
+    configs: `grid(spec, {"objective": [VAE(), BetaVAE()]})`. A path into a field that is varied too goes into each of
+    its values: `{"objective": [BetaVAE(), BetaTCVAE()], "objective.beta": [1, 4, 16]}`.
+
+    Examples:
+        >>> from unbraid import BetaVAE, DSprites
+        >>> spec = RunSpec(DSprites(), objective=BetaVAE())
+        >>> specs = grid(spec, {"objective.beta": [1, 4], "batch_size": [64, 128]})
+        >>> [(spec.objective.beta, spec.batch_size) for spec in specs]
+        [(1.0, 64), (1.0, 128), (4.0, 64), (4.0, 128)]
+    """
+    lists = _lists(spec, values)
+    return _specs(spec, (dict(zip(lists, each, strict=True)) for each in product(*lists.values())))
+
+
+def zipped(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
+    """Returns the spec with the first of all these values, with the second of all, and so on: values that go together,
+    such as `zipped(spec, {"objective.off_diagonal": [1, 5], "objective.diagonal": [10, 50]})`. Keys are as in `grid`.
+
+    Examples:
+        >>> from unbraid import BetaVAE, DSprites
+        >>> spec = RunSpec(DSprites(), objective=BetaVAE())
+        >>> specs = zipped(spec, {"objective.beta": [1, 4], "batch_size": [64, 128]})
+        >>> [(spec.objective.beta, spec.batch_size) for spec in specs]
+        [(1.0, 64), (4.0, 128)]
+    """
+    lists = _lists(spec, values)
+    if len({len(each) for each in lists.values()}) > 1:
+        lengths = ", ".join(f"{path} {len(each)}" for path, each in lists.items())
+        raise SpecError(f"zipped: the lists have different lengths ({lengths}). Give as many values of each.")
+    return _specs(spec, (dict(zip(lists, each, strict=True)) for each in zip(*lists.values(), strict=True)))
+
+
+def _lists(spec: RunSpec, values: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Returns the values of each field as a list, or raises a SpecError."""
+    if not isinstance(spec, RunSpec):
+        raise SpecError(f"grid: the spec is a {type(spec).__name__}; expected one RunSpec.")
+    given: Any = values
+    if not isinstance(given, Mapping) or not given:
+        raise SpecError(f'grid: the values are {given!r}; expected lists by field: {{"objective.beta": [1, 4, 16]}}.')
+    return {path: _listed(path, given) for path, given in values.items()}
+
+
+def _specs(spec: RunSpec, each_changes: Iterable[dict[str, Any]]) -> tuple[RunSpec, ...]:
+    specs: dict[str, RunSpec] = {}
+    for changes in each_changes:
+        varied = _varied(spec, changes)
+        if varied.digest in specs:
+            raise SpecError(f"grid: {_in_words(changes)} is a spec that is there already. Give every value once.")
+        specs[varied.digest] = varied
+    return tuple(specs.values())
+
+
+def _varied(spec: RunSpec, changes: dict[str, Any]) -> RunSpec:
+    try:
+        varied: RunSpec = with_fields(spec, changes)
+    except SpecError as error:
+        raise SpecError(f"grid, at {_in_words(changes)}: {error}") from error
+    return varied
+
+
+def _in_words(changes: dict[str, Any]) -> str:
+    return ", ".join(f"{path} = {value!r}" for path, value in changes.items())
+
+
+def _listed(path: str, given: Any) -> list[Any]:
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise SpecError(f"grid: {path!r} is {given!r}; expected a list of values, such as [{given!r}].")
+    if not (listed := list(given)):
+        raise SpecError(f"grid: {path!r} has no values. Give a list of at least one, or leave the field out.")
+    return listed

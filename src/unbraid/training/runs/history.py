@@ -1,0 +1,116 @@
+"""The loss and its parts over training."""
+
+import csv
+import io
+import math
+import statistics
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+from unbraid._internal import files
+from unbraid._internal.names import suggestion
+from unbraid._internal.table import data_frame
+from unbraid.errors import RunError
+
+_OF_LATENT = "information_z"
+
+
+def latent_column(latent: int) -> str:
+    """Returns the name of the column that holds the information of a latent."""
+    return f"{_OF_LATENT}{latent}"
+
+
+def is_latent_column(name: str) -> bool:
+    """Returns whether a column holds the information of a latent."""
+    return name.startswith(_OF_LATENT)
+
+
+@final
+@dataclass
+class History:
+    """Holds rows of numbers, the first column the step. They are in nats per image, as `Loss.parts` says, and NaN where
+    a number was not asked for at that step. `history["loss"]` is a column.
+    """
+
+    columns: tuple[str, ...] = ()
+    rows: list[tuple[float, ...]] = field(default_factory=list)
+
+    def append(self, step: int, values: dict[str, float]) -> None:
+        self.columns = self.columns or ("step", *values)
+        if new := tuple(name for name in values if name not in self.columns):
+            self.columns += new
+            self.rows = [(*row, *(math.nan for _ in new)) for row in self.rows]
+        self.rows.append((float(step), *(values.get(name, math.nan) for name in self.columns[1:])))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> list[float]:
+        return self.column(name)
+
+    def __repr__(self) -> str:
+        return f"History({len(self)} rows: {', '.join(self.columns)})"
+
+    def column(self, name: str) -> list[float]:
+        if name not in self.columns:
+            raise RunError(f"The history has no column {name!r}. {suggestion(name, self.columns)}")
+        place = self.columns.index(name)
+        return [row[place] for row in self.rows]
+
+    def latent_information(self) -> tuple[list[float], list[list[float]]]:
+        """Returns the steps at which I(x; z_d) was estimated, and a row for each with the number of every latent: what
+        `unbraid.figures.latent_curves` draws. Raises if it never was.
+        """
+        names = [name for name in self.columns if is_latent_column(name)]
+        if not names:
+            raise RunError(
+                "The history does not have the information of each latent. Train with latent_information_every=100 "
+                "(--latent-information-every 100)."
+            )
+        rows = zip(self.column("step"), *(self.column(name) for name in names), strict=True)
+        known = [(step, list(values)) for step, *values in rows if not math.isnan(values[0])]
+        return [step for step, _ in known], [values for _, values in known]
+
+    def at_the_end(self, name: str) -> float:
+        """Returns the mean of a column over the last tenth of its numbers: a single batch is noise. Returns NaN if
+        there is no such column, or no number in it.
+        """
+        values = [value for value in self.column(name) if not math.isnan(value)] if name in self.columns else []
+        if not values:
+            return math.nan
+        return statistics.fmean(values[-math.ceil(len(values) / 10) :])
+
+    def to_csv(self) -> str:
+        """Returns the rows as CSV. The same bits have the same text."""
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        # repr keeps every bit of a float, so that a resumed history equals an undisturbed one.
+        writer.writerows([int(row[0]), *map(repr, row[1:])] for row in self.rows)
+        return text.getvalue()
+
+    def to_pandas(self) -> Any:
+        """Returns the rows as a pandas DataFrame. pandas must be installed; unbraid does not bring it."""
+        columns: dict[str, list[Any]] = {name: self.column(name) for name in self.columns}
+        return data_frame(columns | {name: [int(step) for step in columns[name]] for name in self.columns[:1]})
+
+    def write(self, path: Path) -> None:
+        files.write_text(path, self.to_csv())
+
+    @classmethod
+    def read(cls, path: Path) -> "History":
+        if not path.exists():
+            return cls()
+        try:
+            return cls.from_csv(files.read_bytes(path).decode())
+        except (OSError, ValueError, csv.Error) as error:
+            raise RunError(f"{path} is not a history ({error}). Train this run again with --force.") from None
+
+    @classmethod
+    def from_csv(cls, text: str) -> "History":
+        """Returns what `to_csv` wrote."""
+        header, *rows = csv.reader(text.splitlines())
+        if not text.endswith("\n") or any(len(row) != len(header) for row in rows):
+            raise ValueError("a row is cut short")
+        return cls(tuple(header), [tuple(float(value) for value in row) for row in rows])

@@ -1,0 +1,115 @@
+"""The source of classes that are not of unbraid, as spec.json names it and the folder `source` of a run keeps it.
+
+It is there to be read and compared. Nothing executes it.
+"""
+
+import difflib
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from unbraid._internal import files
+from unbraid._internal.source import OwnSource, installed_version, module_on_disk
+from unbraid.config import from_json
+from unbraid.config.own_configs import own_source
+from unbraid.errors import RunError
+from unbraid.training.runs.spec import RunSpec
+
+_MAX_DIFFERENCES = 40  # lines, in a message
+_MAX_NAME = 500  # characters
+_MAX_TEXT = 1_000_000  # bytes of a module that is compared
+
+
+def write_source(folder: Path, source: OwnSource) -> None:
+    """Keeps the text of each module in a file of its name."""
+    for name, module in source.modules.items():
+        if isinstance(module.text, str):
+            files.write_text(folder / (f"{name}.__init__.py" if module.is_package else f"{name}.py"), module.text)
+
+
+def read_spec_of(
+    content: dict[str, Any], path: Path, packages: Collection[str], missing: dict[str, str] | None = None
+) -> RunSpec:
+    """Returns the spec that a spec.json at this path holds, with stand-ins for `missing` classes as in `from_json`."""
+    _recorded(content, path)
+    spec: RunSpec = from_json(content.get("spec"), RunSpec, packages=packages, where=f"{path}: spec", missing=missing)
+    return spec
+
+
+def source_changes(content: dict[str, Any], spec: RunSpec, path: Path) -> list[str]:
+    """Returns the modules that are not what they were when a run was begun, and the packages whose version is another,
+    where the classes of the spec can be had.
+    """
+    then, now = _recorded(content, path), own_source(spec).identity
+    versions = {name: version for name in then["packages"] if (version := installed_version(name))}
+    is_there = {"modules": now["modules"], "packages": {**now["packages"], **versions}}
+    return [change for kind in ("modules", "packages") for change in _differing(then[kind], is_there[kind], kind)]
+
+
+def changed_source(which: str, changes: Collection[str]) -> str:
+    """Returns a sentence about runs, "it was" or "they were", whose source has changed."""
+    return (
+        f"{which} trained with another state of {in_words(changes)} than there is now. Codes and scores are of that "
+        "state; a model is built from what is there now."
+    )
+
+
+def missing_source(folder: Path, missing: Mapping[str, str]) -> str:
+    """Returns what a run can do without these classes, and where their text is."""
+    reasons = " ".join(dict.fromkeys(missing.values()))
+    return (
+        f"{folder} was trained with {', '.join(missing)}, which cannot be had here: its codes, scores, history and "
+        f"report can be read, its model cannot be built. {reasons}{_where(folder)}"
+    )
+
+
+def differences(folder: Path, changes: Collection[str]) -> str:
+    """Returns where the text of changed modules is kept, and the first lines in which it differs from what is there
+    now.
+    """
+    lines = [line for name in changes for line in _difference(folder / "source", name)]
+    more = [f"... {len(lines) - _MAX_DIFFERENCES} more lines"] if len(lines) > _MAX_DIFFERENCES else []
+    return "\n".join([_where(folder).strip(), *lines[:_MAX_DIFFERENCES], *more]) if lines else _where(folder).strip()
+
+
+def in_words(changes: Collection[str]) -> str:
+    return f"{'modules' if len(changes) > 1 else 'the module'} {', '.join(changes)}"
+
+
+def _where(folder: Path) -> str:
+    return f" Their text is kept in {folder / 'source'}." if (folder / "source").is_dir() else ""
+
+
+def _difference(source: Path, name: str) -> Iterator[str]:
+    now = module_on_disk(name) if name != "__main__" else None
+    for path in (source / f"{name}.py", source / f"{name}.__init__.py"):
+        if now is None or not isinstance(now.text, str) or not path.is_file() or path.stat().st_size > _MAX_TEXT:
+            continue
+        kept = files.read_bytes(path).decode(errors="replace")
+        yield from difflib.unified_diff(
+            kept.splitlines(), now.text.splitlines(), str(path), now.file or name, n=0, lineterm=""
+        )
+
+
+def _recorded(content: dict[str, Any], path: Path) -> dict[str, dict[str, str]]:
+    """Returns the digests of modules and the versions of packages that a spec.json at this path records."""
+    record = content.get("source") or {}
+    kinds: list[Any] = [record.get(kind, {}) if isinstance(record, dict) else None for kind in ("modules", "packages")]
+    if not all(isinstance(each, dict) and all(map(_is_entry, each.items())) for each in kinds):
+        raise RunError(
+            f"{path}: source is {str(record)[:60]}; expected modules and packages with a text for each. Restore it."
+        )
+    return {"modules": kinds[0], "packages": kinds[1]}
+
+
+def _is_entry(entry: tuple[str, Any]) -> bool:
+    name, value = entry
+    parts = name.split(".")
+    return len(name) < _MAX_NAME and all(part.isidentifier() for part in parts) and isinstance(value, str)
+
+
+def _differing(before: Mapping[str, str], after: Mapping[str, str], kind: str) -> Iterator[str]:
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name):
+            versions = f" ({before.get(name, 'not used')}, now {after.get(name, 'not used')})"
+            yield name + (versions if kind == "packages" else "")

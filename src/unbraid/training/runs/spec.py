@@ -1,0 +1,231 @@
+"""RunSpec: everything that decides what a run becomes, except its seed."""
+
+import functools
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any, final
+
+import torch
+from torch import nn
+from torch.utils.data import Dataset
+
+from unbraid._internal.precision import Precision, kept_in
+from unbraid.config import Config, to_json
+from unbraid.config.annotations import default_of
+from unbraid.config.digest import digest
+from unbraid.config.own_configs import own_source
+from unbraid.datasets.dataset import FactorDataset, FactorImages
+from unbraid.datasets.subsets import Subset
+from unbraid.datasets.training_data import TrainingData
+from unbraid.datasets.weights import Joint
+from unbraid.errors import SpecError
+from unbraid.models.autoencoder import Autoencoder
+from unbraid.objectives.beta_tcvae import BetaTCVAE
+from unbraid.objectives.objective import Objective
+from unbraid.training.critic import Critic
+from unbraid.training.optimizers.adam import Adam
+from unbraid.training.optimizers.optimizer import Optimizer
+
+# No model of images comes near it, unless it diverges.
+_MAX_LOSS = 1e9
+
+
+@final
+@dataclass(frozen=True)
+class RunSpec(Config):
+    """One training run: what is learned from which images, with which net, for how long.
+
+    Examples:
+        >>> from unbraid import BetaVAE, DSprites
+        >>> spec = RunSpec(DSprites(), objective=BetaVAE(beta=4.0), num_steps=5_000)
+        >>> spec.objective.beta, spec.batch_size
+        (4.0, 64)
+    """
+
+    dataset: FactorDataset
+    """The images to learn from."""
+    model: Autoencoder = field(default_factory=Autoencoder)
+    """The nets, the latents and the likelihood."""
+    objective: Objective = field(default_factory=BetaTCVAE)
+    """What is minimized."""
+    critic: Critic | None = None
+    """The critic's nets and optimizer, for objectives that have one; without it those by default."""
+    num_steps: int = 10_000
+    """How many steps are taken."""
+    batch_size: int = 64
+    """How many images a step sees."""
+    optimizer: Optimizer = field(default_factory=Adam)
+    """How the model's weights follow their gradients; a critic has its own."""
+    max_gradient_norm: float | None = None
+    """Longer gradients are shortened to it, each model's on its own; none to leave them."""
+    precision: Precision = "float32"
+    """What the nets multiply in."""
+    sampling: Joint | None = None
+    """How likely each image is; without it all are equally likely, unless the data set says otherwise."""
+    subset: Subset | None = None
+    """Which of the images are there; without it all."""
+    max_loss: float = _MAX_LOSS
+    """A run whose loss rises above it, in nats per image, or is not finite has failed."""
+
+    def __post_init__(self) -> None:
+        given: Any = self.dataset
+        if isinstance(given, Dataset) and not isinstance(given, FactorDataset):
+            raise SpecError(
+                f"RunSpec: dataset is a {type(given).__name__}; expected a config such as DSprites(), not what it "
+                "opens. Of a torch data set, unbraid.datasets.from_torch makes a config."
+            )
+        super().__post_init__()
+        self.check()
+
+    @classmethod
+    def unchecked(cls, **values: Any) -> "RunSpec":
+        """Returns the spec of a run that was trained, with values of the right types: nothing is read and no net is
+        built. What is to be trained is checked by `check`.
+        """
+        spec = object.__new__(cls)
+        for each in fields(cls):
+            object.__setattr__(spec, each.name, values.get(each.name, default_of(each)))
+        return spec
+
+    def check(self) -> None:
+        """Refuses what cannot be trained. Nets are made without memory for their weights."""
+        if self.num_steps < 1:
+            raise SpecError(f"num_steps is {self.num_steps}; expected 1 or more.")
+        if not 2 <= self.batch_size <= self.dataset.num_images:
+            raise SpecError(
+                f"batch_size is {self.batch_size}; expected 2 (the estimators compare the images of a batch) to "
+                f"{self.dataset.num_images} "
+                "(the images of the data set)."
+            )
+        self._check_limits()
+        if self.objective.is_bound:
+            raise SpecError(
+                f"The objective of a spec is {self.objective}; expected weights that are numbers or schedules, not "
+                "tensors. Write float(weight)."
+            )
+        if self.critic is not None and self.objective.critic_reads is None:
+            raise SpecError(f"A critic was given, and {type(self.objective).__name__} has none. Leave it out.")
+        self.training_data.check()
+        if self.sampling is not None:
+            self.objective.check_image_weights()
+        self.objective.check(self.model)
+        self._check_nets()
+
+    def _check_limits(self) -> None:
+        """Refuses limits under which no step would be taken."""
+        if self.max_gradient_norm is not None and not (
+            math.isfinite(self.max_gradient_norm) and self.max_gradient_norm > 0
+        ):
+            raise SpecError(f"max_gradient_norm is {self.max_gradient_norm}; expected a positive, finite number.")
+        if not math.isfinite(self.max_loss):
+            raise SpecError(
+                f"max_loss is {self.max_loss}; expected a finite number of nats per image, such as {_MAX_LOSS:g}."
+            )
+
+    def _check_nets(self) -> None:
+        """Refuses nets that cannot be made, if only because no number is large enough for their size."""
+        if self.dataset.holds_vectors:
+            self._check_vectors()
+        try:
+            _check_model(self.model, self.dataset.image_shape)
+            if self.objective.critic_reads is not None:
+                _check_critic(*self._critic_for)
+        except (RuntimeError, TypeError, OverflowError) as error:
+            reason = str(error).partition("\n")[0]
+            raise SpecError(
+                f"The nets of this spec cannot be made ({reason}). Give them fewer channels, units or latents."
+            ) from error
+
+    def _check_vectors(self) -> None:
+        """Refuses a likelihood of intensities for vectors of any numbers."""
+        likelihood = self.model.likelihood
+        if likelihood.of_intensities:
+            raise SpecError(
+                f"The data are vectors of any numbers, and {type(likelihood).__name__} is for intensities from 0 to 1. "
+                "Use Autoencoder(MLP(), likelihood=GaussianLikelihood()), or another likelihood of real numbers."
+            )
+
+    @property
+    def training_data(self) -> TrainingData:
+        """Returns what the run is trained on: the data set, its subset and how it is sampled."""
+        return TrainingData(self.dataset, self.sampling, self.subset)
+
+    def check_images(self, images: FactorImages) -> None:
+        """Refuses to train on images that turn out to be too few, or to have weights where none may be."""
+        if self.batch_size > len(images):
+            raise SpecError(
+                f"batch_size is {self.batch_size}, and the subset has {len(images):,} images. Use a batch_size of at "
+                f"most {len(images)}, or a larger subset."
+            )
+        if images.weights is not None:
+            self.objective.check_image_weights()
+
+    @property
+    def critic_or_default(self) -> Critic:
+        """Returns the critic that was given, else the default one; behind a trunk that it shares, one layer of 128
+        units will do, at the rate of InfoGAN's authors.
+        """
+        if self.critic is not None or self.objective.critic_reads != "features":
+            return self.critic or Critic()
+        return Critic(hidden=(128,), optimizer=Adam(2e-4, betas=(0.5, 0.999)))
+
+    def make_critic(self) -> nn.Module | None:
+        """Returns the objective's critic with fresh weights from the global generator, if it has one."""
+        return None if self.objective.critic_reads is None else _make_critic(*self._critic_for)
+
+    @property
+    def _critic_for(self) -> "_CriticFor":
+        """Returns the critic and all that its nets depend on."""
+        objective = self.objective
+        return (
+            self.critic_or_default,
+            objective.critic_reads,
+            objective.critic_outputs,
+            self.model,
+            self.dataset.image_shape,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return to_json(self)
+
+    @property
+    def digest(self) -> str:
+        """Returns twelve hexadecimal digits that change when any field does, or the source of a class that is not of
+        unbraid.
+        """
+        # Code of the user's own may be replaced while the spec is held: by a reload, or by running a cell again.
+        return digest(self) if own_source(self) else self._digest_of_fields
+
+    @functools.cached_property
+    def _digest_of_fields(self) -> str:
+        return digest(self)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Returns the type of weights, losses and codes."""
+        return kept_in(self.precision)
+
+
+@functools.lru_cache(maxsize=32)
+def _check_model(model: Autoencoder, image_shape: tuple[int, int, int]) -> None:
+    """Checks the nets of a model once for all specs that share it: the settings of a study may be thousands."""
+    model.check(image_shape)
+
+
+_CriticFor = tuple[Critic, str | None, int, Autoencoder, tuple[int, int, int]]
+
+
+def _make_critic(
+    critic: Critic, reads: str | None, outputs: int, model: Autoencoder, image_shape: tuple[int, int, int]
+) -> nn.Module:
+    """Returns a critic of codes, of images, or of what the encoder makes of images before its last layer."""
+    if reads == "images":
+        return critic.for_images(image_shape, outputs)
+    return critic.for_codes(model.latents.num_columns if reads == "codes" else model.num_features(image_shape), outputs)
+
+
+@functools.lru_cache(maxsize=32)
+def _check_critic(*critic_for: *_CriticFor) -> None:
+    """Checks the nets of a critic once, as those of a model."""
+    with torch.device("meta"):
+        _make_critic(*critic_for)

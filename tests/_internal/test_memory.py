@@ -1,0 +1,66 @@
+"""How much memory is free."""
+
+import pytest
+import torch
+
+from unbraid._internal import memory
+from unbraid._internal.memory import free_memory, is_out_of_memory
+
+
+def test_this_machine_has_memory_and_no_more_than_all_of_it():
+    assert 2**28 < free_memory(torch.device("cpu")) < 2**50
+
+
+def test_what_is_available_counts_and_not_all_there_is(tmp_path):
+    (tmp_path / "meminfo").write_text(
+        "MemTotal:       24682416 kB\nMemFree:        100 kB\nMemAvailable:   2000 kB\nHugePages_Total: 0\n"
+    )
+    assert memory._left_by_the_machine(tmp_path / "meminfo") == 2000 * 1024
+
+
+def test_where_the_system_does_not_say_it_is_all_there_is(tmp_path):
+    assert memory._left_by_the_machine(tmp_path / "meminfo") > 2**28
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_container_has_a_limit_of_its_own_to_which_files_in_memory_do_not_count(tmp_path, version):
+    names = (
+        ("memory.max", "memory.current", "memory.stat", "inactive_file")
+        if version == 2
+        else (
+            "memory/memory.limit_in_bytes",
+            "memory/memory.usage_in_bytes",
+            "memory/memory.stat",
+            "total_inactive_file",
+        )
+    )
+    (tmp_path / "memory").mkdir()
+    for name, content in zip(names, ("8000\n", "5000\n", f"anon 17\n{names[3]} 1500\n"), strict=False):
+        (tmp_path / name).write_text(content)
+    assert memory._left_by_the_container(tmp_path) == 4500
+
+
+def test_a_container_without_a_limit_has_much(tmp_path):
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory._left_by_the_container(tmp_path) > 2**60
+
+
+@pytest.mark.parametrize(
+    ("error", "is_it"),
+    [
+        (MemoryError(), True),
+        (torch.OutOfMemoryError("CUDA out of memory."), True),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes."), True),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), True),
+        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
+        (ValueError("out of memory"), False),
+    ],
+)
+def test_errors_that_say_so_are_told_from_others(error, is_it):
+    assert is_out_of_memory(error) == is_it
+
+
+def test_what_torch_itself_raises_is_recognized():
+    with pytest.raises(RuntimeError) as raised:
+        torch.empty(2**55, dtype=torch.uint8)
+    assert is_out_of_memory(raised.value)

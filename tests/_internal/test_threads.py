@@ -1,0 +1,86 @@
+"""Threads sleep beside busy processes, unless the user chose or torch is loaded already."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from unbraid._internal.threads import wait_asleep
+
+VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
+
+WHEN_TORCH_IS_IMPORTED = """
+import os, sys
+class Look:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            print(os.environ.get("OMP_WAIT_POLICY"))
+            sys.stdout.flush()
+            os._exit(0)
+sys.meta_path.insert(0, Look())
+"""
+
+
+def policy_when_torch_is_imported(code, **variables):
+    """What a Python of its own finds in the environment at the moment at which it would load OpenMP."""
+    inherited = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    done = subprocess.run(
+        [sys.executable, "-c", WHEN_TORCH_IS_IMPORTED + code],
+        env=inherited | variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def on_a_machine(tmp_path, load):
+    """The code that lets unbraid see another load, once it is imported."""
+    if load is not None:
+        (tmp_path / "load").write_text(load)
+    return f"""
+import pathlib
+read_text = pathlib.Path.read_text
+def read(path):
+    return read_text(pathlib.Path({str(tmp_path / "load")!r}) if str(path) == "/proc/loadavg" else path)
+pathlib.Path.read_text = read
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from unbraid.cli import main; main(['runs'])",
+        "import runpy, sys; sys.argv[1:] = ['runs']; runpy.run_module('unbraid', run_name='__main__')",
+    ],
+)
+def test_beside_a_busy_process_the_command_line_lets_threads_sleep_before_torch_is_loaded(code, tmp_path):
+    assert policy_when_torch_is_imported(on_a_machine(tmp_path, "1.9 1.2 0.4 2/80 77") + code) == "PASSIVE"
+
+
+@pytest.mark.parametrize("load", ["1.9 1.2 0.4 1/80 77", "odd", None], ids=["quiet", "odd", "not told"])
+def test_on_a_quiet_machine_they_spin(load, tmp_path):
+    code = "from unbraid.cli import main; main(['runs'])"
+    assert policy_when_torch_is_imported(on_a_machine(tmp_path, load) + code) == "None"
+
+
+def test_the_users_choice_wins(tmp_path):
+    code = on_a_machine(tmp_path, "1.9 1.2 0.4 3/80 77") + "from unbraid.cli import main; main(['runs'])"
+    assert policy_when_torch_is_imported(code, OMP_WAIT_POLICY="ACTIVE") == "ACTIVE"
+    assert policy_when_torch_is_imported(code, GOMP_SPINCOUNT="1000") == "None"
+
+
+def test_in_a_script_they_sleep_too_unless_torch_was_loaded_first(tmp_path):
+    busy = on_a_machine(tmp_path, "1.9 1.2 0.4 3/80 77")
+    assert policy_when_torch_is_imported(f"{busy}import unbraid; unbraid.MIG") == "PASSIVE"
+    loaded = "import os, sys, types; sys.modules['torch'] = types.ModuleType('torch')\n"
+    code = f"{busy}{loaded}import unbraid; print(os.environ.get('OMP_WAIT_POLICY'))"
+    assert policy_when_torch_is_imported(code) == "None"
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+def test_nothing_is_set_beside_a_variable_of_the_users(name):
+    environment = {name: "1"}
+    wait_asleep(environment)
+    assert environment == {name: "1"}

@@ -1,0 +1,37 @@
+"""`unbraid objectives`, `unbraid metrics` and `unbraid models`."""
+
+import pytest
+
+from unbraid.cli.flags import known_flags
+from unbraid.config.registry import choices
+from unbraid.metrics import Metric
+from unbraid.metrics.model import ModelScore
+from unbraid.models import Architecture
+from unbraid.models.distributions import Latents, Likelihood
+from unbraid.objectives import Objective
+
+
+@pytest.mark.parametrize(
+    ("command", "kinds"),
+    [
+        ("objectives", [Objective]),
+        ("metrics", [Metric, ModelScore]),
+        ("models", [Architecture, Latents, Likelihood]),
+    ],
+)
+def test_what_there_is_is_listed_with_one_line_each(unbraid, command, kinds):
+    outcome = unbraid(command)
+    assert (outcome.code, outcome.err) == (0, "")
+    first_words = [line.split()[0] for line in outcome.out.splitlines() if line.strip()]
+    for kind in kinds:
+        for name in choices(kind):
+            [line, *others] = [line for line in outcome.out.splitlines() if line.split()[:1] == [name]]
+            assert len(line.split()) > 2
+            assert not others or name in ("bernoulli", "gaussian", "laplace")  # latents and likelihoods
+            assert name in first_words
+
+
+def test_a_line_is_the_first_sentence_of_the_class():
+    assert known_flags("train")["objective"].configs["beta-tcvae"] == "distortion + alpha MI + beta TC + gamma DWKL."
+    assert known_flags("score")["metric"].configs["dci"].endswith("one factor?")
+    assert "train on dSprites" in known_flags("train")["model.encoder"].configs["mlp"]

@@ -1,0 +1,25 @@
+import pytest
+
+from tests.datasets.fetching.downloads import PUBLISHED
+from unbraid.datasets.fetching.download import Download, Patience
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch):
+    monkeypatch.setenv("no_proxy", "*")
+
+
+@pytest.fixture
+def waits():
+    """The seconds that the download would have waited."""
+    return []
+
+
+@pytest.fixture
+def download(tmp_path, waits):
+    """Makes a download from a server; it waits in no time."""
+
+    def make(server, published=PUBLISHED, **patience):
+        return Download(published, server.url, tmp_path, "Try again.", Patience(sleep=waits.append, **patience))
+
+    return make

@@ -1,0 +1,123 @@
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from unbraid._internal import draws
+from unbraid.datasets import BackgroundDSprites
+from unbraid.datasets.drawing.painted_sprites import random_bytes
+from unbraid.datasets.synthetic import background_dsprites
+from unbraid.errors import DataError, SpecError
+
+GRID = {"resolution": 16, "num_scales": 2, "num_orientations": 3, "num_positions": 4}
+GRADIENT = np.stack(np.broadcast_arrays(np.arange(60)[:, None] * 4, np.arange(80) * 3, 50), axis=2).astype(np.uint8)
+
+
+@pytest.fixture
+def picture(tmp_path):
+    Image.fromarray(GRADIENT).save(tmp_path / "picture.png")
+    return tmp_path / "picture.png"
+
+
+def expected_image(picture, mask, row, seed=0):
+    """One image, pixel by pixel."""
+    _, height, width = picture.shape
+    side = mask.shape[-1]
+    u = draws.uniform(torch.tensor([seed]), "background-dsprites/place", row, (2,))[0]
+    top, left = int(u[0] * (height - side + 1)), int(u[1] * (width - side + 1))
+    color = random_bytes(seed, "background-dsprites/colour", torch.tensor([row]), 3)[0]
+    image = torch.empty(3, side, side, dtype=torch.uint8)
+    for channel in range(3):
+        for y in range(side):
+            for x in range(side):
+                tinted = (int(picture[channel, top + y, left + x]) + int(color[channel]) + 1) // 2
+                image[channel, y, x] = 255 - tinted if mask[y, x] else tinted
+    return image
+
+
+def test_a_patch_is_tinted_and_the_sprite_inverts_it(picture):
+    for dataset in (BackgroundDSprites(**GRID, seed=3), BackgroundDSprites(**GRID, seed=3, background=str(picture))):
+        pixels, masks = dataset.load().pixels, dataset.sprites.load().pixels
+        for row in (0, 100, 287):
+            torch.testing.assert_close(
+                pixels[torch.tensor(row)], expected_image(dataset.picture(), masks[torch.tensor(row)][0], row, seed=3)
+            )
+
+
+def test_every_place_where_a_patch_fits_is_used(picture):
+    dataset = BackgroundDSprites(
+        resolution=58, num_scales=1, num_orientations=9, num_positions=8, background=str(picture)
+    )
+    paint = dataset.paint()
+    tops = {int(patch[0, 0, 0]) // 4 for patch in paint._patches(torch.arange(500), 58, 58)}
+    lefts = {int(patch[1, 0, 0]) // 3 for patch in paint._patches(torch.arange(500), 58, 58)}
+    assert tops == set(range(3))
+    assert lefts == set(range(23))
+
+
+def test_by_default_the_picture_is_a_texture_made_here():
+    picture = BackgroundDSprites().picture()
+    assert picture.shape == (3, 274, 350)
+    assert (picture != BackgroundDSprites(seed=1).picture()).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [((700, 500), (3, 250, 350)), ((350, 600), (3, 274, 160)), ((100, 90), (3, 90, 100))]
+)
+def test_a_large_picture_is_shrunk_and_a_small_one_kept(tmp_path, size, expected):
+    Image.new("RGB", size, (10, 200, 30)).save(tmp_path / "picture.jpg")
+    picture = BackgroundDSprites(background=str(tmp_path / "picture.jpg")).picture()
+    assert picture.shape == expected
+    assert np.abs(picture.mean(axis=(1, 2)) - [10, 200, 30]).max() < 3
+
+
+@pytest.mark.parametrize("mode", ["L", "RGBA", "P", "1"])
+def test_pictures_of_every_kind_are_in_color(tmp_path, mode):
+    Image.fromarray(GRADIENT).convert(mode).save(tmp_path / "picture.png")
+    assert BackgroundDSprites(**GRID, background=str(tmp_path / "picture.png")).load().pixels.shape == (288, 3, 16, 16)
+
+
+def test_a_picture_without_room_for_a_patch_is_refused(picture):
+    with pytest.raises(DataError, match=r"picture\.png is 60 x 80 pixels .* patches of 64 x 64"):
+        BackgroundDSprites(num_scales=1, num_orientations=1, background=str(picture)).load()
+
+
+def test_a_picture_that_has_changed_is_refused(picture):
+    dataset = BackgroundDSprites(**GRID, background=str(picture))
+    assert len(dataset.background_sha256) == 64
+    Image.fromarray(255 - GRADIENT).save(picture)
+    with pytest.raises(DataError, match=r"picture\.png has SHA-256 .* but the config expects"):
+        dataset.load()
+    assert BackgroundDSprites(**GRID, background=str(picture)) != dataset
+
+
+def test_what_is_no_picture_is_refused_by_name(tmp_path):
+    (tmp_path / "picture.png").write_bytes(b"not a picture")
+    with pytest.raises(DataError, match=r"picture\.png"):
+        BackgroundDSprites(**GRID, background=str(tmp_path / "picture.png")).load()
+    with pytest.raises(DataError, match=r"absent\.png cannot be read"):
+        BackgroundDSprites(**GRID, background=str(tmp_path / "absent.png")).load()
+
+
+def test_a_picture_is_found_from_every_folder(picture, monkeypatch):
+    monkeypatch.chdir(picture.parent)
+    assert BackgroundDSprites(background="picture.png") == BackgroundDSprites(background=str(picture))
+    # A config that was written down is read where the picture is not.
+    dataset = BackgroundDSprites(background="picture.png")
+    picture.unlink()
+    assert dataclasses.replace(dataset) == dataset
+
+
+def test_names_that_make_no_sense_are_refused():
+    with pytest.raises(SpecError, match="background is empty"):
+        BackgroundDSprites(background="")
+    with pytest.raises(SpecError, match="without background"):
+        BackgroundDSprites(background_sha256="0" * 64)
+
+
+def test_the_picture_moves_with_the_bits(picture):
+    pixels = BackgroundDSprites(**GRID).open().pixels
+    assert pixels.to("meta").paint.picture.device.type == "meta"
+    assert pixels.nbytes == 288 * 16 * 8 + 3 * background_dsprites._MAX_HEIGHT * background_dsprites._MAX_WIDTH

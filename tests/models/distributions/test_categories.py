@@ -1,0 +1,35 @@
+"""Categories in place of relaxed codes, with the gradient of the relaxed ones."""
+
+import torch
+from torch.func import grad
+
+from unbraid.models.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
+from unbraid.models.distributions.posteriors.categories import with_categories
+
+HARD = GroupedLatents((GaussianLatents(1), ConcreteLatents(3, hard=True), BernoulliLatents(2, hard=True)))
+Z = torch.tensor([[0.3, 0.1, 0.7, 0.2, 0.6, 0.4], [-2.0, 0.5, 0.2, 0.3, 0.2, 0.9]])
+
+
+def test_a_category_is_a_one_among_zeros_and_a_binary_latent_is_0_or_1():
+    assert with_categories(Z, HARD.widths, HARD.hard_latents).tolist() == [
+        [Z[0, 0].item(), 0, 1, 0, 1, 0],
+        [-2.0, 1, 0, 0, 0, 1],
+    ]
+
+
+def test_only_the_chosen_latents_change_and_what_comes_after_them_stays():
+    noise = torch.tensor([[9.0], [8.0]])
+    found = with_categories(torch.cat([Z, noise], dim=1), HARD.widths, (3,))
+    assert torch.equal(found, torch.cat([Z[:, :5], torch.tensor([[0.0], [1.0]]), noise], dim=1))
+    assert with_categories(Z, HARD.widths, ()) is Z
+
+
+def test_the_gradient_passes_straight_through():
+    weights = torch.arange(12.0).reshape(2, 6)
+    found = grad(lambda z: (weights * with_categories(z, HARD.widths, HARD.hard_latents)).sum())(Z)
+    assert torch.equal(found, weights)
+
+
+def test_a_group_numbers_its_hard_latents_through_and_relaxed_ones_are_none():
+    assert HARD.hard_latents == (1, 2, 3)
+    assert GroupedLatents((GaussianLatents(4), ConcreteLatents(3), BernoulliLatents(1, hard=True))).hard_latents == (5,)

@@ -1,0 +1,104 @@
+"""Every item: what it is, what it asks for, and that its smallest scale runs."""
+
+import ast
+import contextlib
+from pathlib import Path
+
+import pytest
+
+import reproductions
+from reproductions.catalogue import NAMES, find_items, items, paper
+from reproductions.evidence import claims_of
+from reproductions.running import run_item
+from unbraid.errors import DataError, SpecError, UnbraidError
+from unbraid.studies import StudyOptions
+
+FOLDER = Path(reproductions.__file__).parent
+ALL = [(item, key) for item in items().values() for key in item.on]
+COMPUTED = [(item, key) for item, key in ALL if item.code.experiment(key, "smoke").compute is not None]
+TRAINED = [(item, key) for item, key in ALL if (item, key) not in COMPUTED and not item.on[key].needs]
+OPTIONS = StudyOptions(device="cpu", num_scorers=0, progress=False)
+
+
+def ids(pairs):
+    return [f"{item.id}-{key}" for item, key in pairs]
+
+
+def test_no_table_or_figure_of_the_catalogue_is_lost():
+    for wanted in (FOLDER / "catalogue_ids.txt").read_text().split():
+        found = [name for name in items() if name == wanted or name.removeprefix(wanted) in ("a", "b", "c")]
+        assert found, wanted
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_item_has_the_words_of_the_paper_and_their_place(name):
+    for item in paper(name).items:
+        assert item.place
+        assert item.quote or item.is_ours or item.place == "no claim of the paper", item.id
+        assert all(setting.count(" | ") == 2 for setting in item.settings), item.id
+        assert item.on
+
+
+@pytest.mark.parametrize(("item", "key"), ALL, ids=ids(ALL))
+def test_claims_are_about_settings_that_the_item_has(item, key):
+    for scale in item.on[key].scales[1:]:
+        experiment = item.code.experiment(key, scale)
+        labels, claims = set(experiment.seeds), claims_of(item, key, scale)
+        assert claims
+        for claim in (*claims, *item.code.controls(key, scale)):
+            assert set(claim.quantity.settings_used) <= labels
+        if experiment.settings:
+            assert experiment.made_study("name").num_runs > 0
+
+
+@pytest.mark.parametrize(("item", "key"), COMPUTED, ids=ids(COMPUTED))
+def test_what_is_computed_runs_at_the_smallest_scale(item, key, tmp_path):
+    if item.on[key].needs or item.id == "split2020/lemmas":
+        pytest.skip("needs files, or trains models")
+    ran = run_item(item, key, "smoke", tmp_path, OPTIONS)
+    assert not ran.failures
+    assert ran.evidence is None
+    assert ran.found.num_runs == ran.found.num_asked
+    again = run_item(item, key, "smoke", tmp_path, OPTIONS)
+    assert repr(again.found.scores.numbers) == repr(ran.found.scores.numbers)
+
+
+def test_an_item_is_trained_scored_judged_and_nothing_is_trained_twice(tmp_path):
+    item = items()["chen2018/figure3a"]
+    ran = run_item(item, "dsprites", "smoke", tmp_path, OPTIONS)
+    assert not ran.failures
+    assert ran.found.num_runs == ran.found.num_asked == 12
+    assert ran.found.numbers["FactorVAE"]["mig"].keys() == {0, 1}
+    assert ran.found.judged.verdict == "undecided"  # two seeds decide nothing
+    again = run_item(item, "dsprites", "smoke", tmp_path, OPTIONS)
+    assert repr(again.found.scores.numbers) == repr(ran.found.scores.numbers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("item", "key"), TRAINED, ids=ids(TRAINED))
+def test_every_item_without_files_of_the_user_runs_at_the_smallest_scale(item, key, tmp_path):
+    ran = run_item(item, key, "smoke", tmp_path, OPTIONS)
+    assert not ran.failures
+    assert ran.found.num_runs == ran.found.num_asked
+    if item.code.draw is not None:
+        with contextlib.suppress(UnbraidError):  # metrics of the smallest scale may have other settings
+            item.code.draw(ran.found.scores_with_derived)
+
+
+def test_missing_files_are_named_with_the_stand_in(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path))
+    with pytest.raises(DataError, match=r"chen2018/figure2b needs basel_face_renders(.|\n)*--data shaded-faces"):
+        run_item(items()["chen2018/figure2b"], "basel-faces", "smoke", tmp_path, OPTIONS)
+
+
+def test_an_unknown_item_is_refused():
+    with pytest.raises(SpecError, match="'chen2018/figure99'"):
+        find_items(["chen2018/figure99"])
+
+
+def test_only_public_names_of_the_package_are_imported():
+    for path in FOLDER.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("unbraid"):
+                assert not any(part.startswith("_") for part in (node.module or "").split(".")), path
+                assert not any(alias.name.startswith("_") for alias in node.names), path

@@ -1,0 +1,122 @@
+"""The runs of a folder, chosen by what they are."""
+
+import logging
+from dataclasses import replace
+
+import pytest
+
+from tests.training.runs.finished_runs import SPEC, fail, finish
+from tests.training.squares import PACKAGES
+from unbraid import VAE, BetaVAE, Run, Scoring, grid, runs_in
+from unbraid.config.schedule import Linear
+from unbraid.errors import RunError, SpecError
+from unbraid.training.runs.run_writer import RunWriter
+from unbraid.training.runs.runs_in import Runs
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A VAE that is finished, three beta-VAEs that are begun, and one that failed."""
+    folder = tmp_path_factory.mktemp("runs")
+    vae = replace(SPEC, objective=VAE())
+    run = finish(Run.place(folder, vae, 0), seed=7)
+    run.score(["mig"])
+    for beta in (16.0, 4.0, Linear(0.0, 4.0)):
+        RunWriter(Run.place(folder / "deep" / "er", replace(SPEC, objective=BetaVAE(beta)), 1)).begin()
+    failed = Run.place(folder, vae, 2)
+    RunWriter(failed).begin()
+    fail(failed, 3)
+    return folder
+
+
+def found(folder, *conditions, **fields):
+    return [(run.spec.objective, run.seed) for run in runs_in(folder, *conditions, packages=PACKAGES, **fields)]
+
+
+def test_all_are_found_kin_together_numbers_before_schedules(folder):
+    assert found(folder) == [
+        (VAE(), 0),
+        (VAE(), 2),
+        (BetaVAE(4.0), 1),
+        (BetaVAE(16.0), 1),
+        (BetaVAE(Linear(0.0, 4.0)), 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "fields", "expected"),
+    [
+        ({}, {"objective": BetaVAE(4.0)}, [4.0]),
+        ({}, {"objective": "beta-vae", "seed": 1}, [4.0, 16.0, Linear(0.0, 4.0)]),
+        ({"objective.beta": 4}, {}, [4.0]),
+        ({"objective.beta": Linear(0.0, 4.0)}, {}, [Linear(0.0, 4.0)]),
+        ({"objective.beta": Linear}, {}, [Linear(0.0, 4.0)]),
+        ({"objective.beta": lambda beta: beta in (4, 16)}, {"objective": BetaVAE}, [4.0, 16.0]),
+        ({"model.encoder.hidden": [12], "objective.beta": 16}, {"status": "unfinished"}, [16.0]),
+        ({}, {"objective": BetaVAE, "num_steps": 7}, []),
+    ],
+)
+def test_they_are_chosen_by_fields_of_their_spec(folder, conditions, fields, expected):
+    assert [objective.beta for objective, _ in found(folder, conditions, **fields)] == expected
+
+
+def test_a_slice_of_runs_is_runs(folder):
+    runs = runs_in(folder, packages=PACKAGES)
+    assert isinstance(runs[:2], Runs)
+    assert list(runs[:2]) == [runs[0], runs[1]]
+    assert len(runs[:2].table()) == 2
+
+
+def test_and_by_seed_and_status(folder):
+    assert found(folder, status="failed") == [(VAE(), 2)]
+    assert found(folder, seed=0) == [(VAE(), 0)]
+    assert runs_in(folder, packages=PACKAGES).where(seed=0).where(status="failed") == ()
+
+
+def test_a_field_that_no_run_has_is_refused_with_those_there_are(folder):
+    with pytest.raises(
+        SpecError, match="None of these 5 runs has a field 'objective.betta'. Did you mean 'objective.b"
+    ):
+        runs_in(folder, {"objective.betta": 4}, packages=PACKAGES)
+
+
+def test_the_table_tells_what_differs_how_far_they_are_and_the_scores(folder):
+    table = runs_in(folder, packages=PACKAGES).table()
+    assert table.columns[:2] == ("run", "objective")
+    assert {"objective.beta", "seed", "status", "steps", "MIG"} <= {*table.columns}
+    assert "num_steps" not in table.columns
+    assert runs_in(folder, seed=0, packages=PACKAGES).table().columns[:3] == ("run", "objective", "seed")
+    assert runs_in(folder, {"objective.beta": 4.0}, packages=PACKAGES).table()["objective.beta"] == [4.0]
+    assert table["objective"] == ["vae", "vae", "beta-vae", "beta-vae", "beta-vae"]
+    assert table["objective.beta"] == [None, None, 4.0, 16.0, "linear:0:4"]
+    assert table["status"] == ["finished", "failed", "unfinished", "unfinished", "unfinished"]
+    assert table["steps"] == [50, 2, 0, 0, 0]
+    run = Run.open(folder / table[0]["run"], packages=PACKAGES)
+    assert table[0]["MIG"] == run.scores()[0].value
+    run.score("mig", Scoring(fraction=0.5), progress=False)
+    assert runs_in(folder, packages=PACKAGES).table()["MIG"] == table["MIG"]
+
+
+def test_it_is_what_they_print_and_a_frame(folder):
+    runs = runs_in(folder, packages=PACKAGES)
+    assert str(runs) == repr(runs) == str(runs.table())
+    assert runs._repr_html_().startswith("<table>")
+    pytest.importorskip("pandas")
+    assert list(runs.to_pandas()["seed"]) == [0, 2, 1, 1, 1]
+
+
+def test_an_empty_folder_holds_none_and_one_that_is_not_there_is_refused(tmp_path):
+    assert runs_in(tmp_path) == ()
+    assert str(runs_in(tmp_path, objective=VAE)) == "no runs"
+    with pytest.raises(RunError, match="There is no folder .*nowhere"):
+        runs_in(tmp_path / "nowhere")
+
+
+def test_a_run_that_cannot_be_read_is_passed_over_with_a_warning(tmp_path, caplog):
+    for spec in grid(SPEC, {"objective.beta": [1, 4]}):
+        RunWriter(Run.place(tmp_path, spec, 0)).begin()
+    broken = min(tmp_path.iterdir())
+    (broken / "spec.json").write_text("{")
+    with caplog.at_level(logging.WARNING, "unbraid"):
+        assert len(runs_in(tmp_path, packages=PACKAGES)) == 1
+    assert f"{broken} is passed over" in caplog.text
