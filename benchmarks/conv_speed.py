@@ -142,7 +142,7 @@ def replayed(step: Step) -> Step:
 def measure(way: Way, precision: Precision, settings: Settings, device: str) -> tuple[float, float]:
     """Milliseconds a member, and seconds until the first step is done."""
     began = now(device)
-    with matrix_units(precision):
+    with matrix_units(precision, torch.device(device)):
         step = step_of(way, precision, settings, device)
         step()
         prepared = now(device) - began

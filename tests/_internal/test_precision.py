@@ -36,22 +36,24 @@ def found(request):
 
 
 @pytest.mark.parametrize(
-    ("precision", "within"),
+    ("precision", "device", "within"),
     [
-        ("float32", ("highest", False)),
-        ("float64", ("highest", False)),
-        ("tf32", ("high", True)),
-        ("bf16", ("high", True)),
+        ("float32", "cuda", ("highest", False)),
+        ("float64", "cuda", ("highest", False)),
+        ("tf32", "cuda", ("high", True)),
+        ("bf16", "cuda", ("high", True)),
+        ("tf32", "cpu", ("highest", False)),
+        ("bf16", "cpu", ("highest", False)),
     ],
 )
-def test_products_are_rounded_within_the_block_as_asked_and_as_before_after_it(found, precision, within):
-    with matrix_units(precision):
+def test_products_are_rounded_within_the_block_as_asked_and_as_before_after_it(found, precision, device, within):
+    with matrix_units(precision, torch.device(device)):
         assert settings() == within
     assert settings() == found
 
 
 def test_the_settings_come_back_after_an_error(found):
-    with pytest.raises(RuntimeError, match="in between"), matrix_units("tf32"):
+    with pytest.raises(RuntimeError, match="in between"), matrix_units("tf32", torch.device("cuda")):
         raise RuntimeError("in between")
     assert settings() == found
 

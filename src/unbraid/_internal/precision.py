@@ -33,11 +33,11 @@ def widened(x: Tensor) -> Tensor:
 
 
 @contextlib.contextmanager
-def matrix_units(precision: Precision) -> Iterator[None]:
-    """Lets a GPU round the inputs of float32 products to TF32 within the block, or forbids it. Both settings are
-    global, and are put back.
+def matrix_units(precision: Precision, device: torch.device) -> Iterator[None]:
+    """Allows or forbids rounding the inputs of float32 products to TF32 within the block, and restores the global
+    settings after it. It is forbidden on a CPU, where oneDNN would round too.
     """
-    may_round = precision in ("tf32", "bf16")
+    may_round = device.type == "cuda" and precision in ("tf32", "bf16")
     products, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
     torch.set_float32_matmul_precision("high" if may_round else "highest")
     torch.backends.cudnn.allow_tf32 = may_round

@@ -67,7 +67,7 @@ class Fleet:
         if self._images.device.type != "cuda" or self._replayed:
             return 0.0
         before, steps = self._programs.seconds, self._steps
-        with matrix_units(self._spec.precision):
+        with matrix_units(self._spec.precision, self._images.device):
             given = steps.given(self._kept())
             advance = self._programs.compiled(steps.key, steps.advance, given, self._images, self._scratch)
             steps.observe(steps.given(self._kept()))  # once as it is: what it sets up cannot be recorded
@@ -86,7 +86,7 @@ class Fleet:
         Returns the loss and its parts, by name, before the step; nothing without `log`.
         """
         kept = self._kept()
-        with matrix_units(self._spec.precision):
+        with matrix_units(self._spec.precision, self._images.device):
             if self._replayed:
                 losses = {name: value.clone() for name, value in self._replayed["observe"]().items()} if log else {}
                 self._replayed["advance"]()
@@ -123,7 +123,7 @@ class Fleet:
         """Returns member `index` as a separate model on the device of the fleet, in evaluation mode."""
         model = copy.deepcopy(self._template)
         model.load_state_dict(model.state_dict() | of_member(self._state.carried, index).model.weights)
-        with matrix_units(self._spec.precision):
+        with matrix_units(self._spec.precision, self._images.device):
             generates = self._spec.objective.generates
             set_population_statistics(model, self._images, self.members[index].seed, generates=generates)
         return model.eval()

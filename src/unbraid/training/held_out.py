@@ -31,7 +31,7 @@ class HeldOut:
 
     def elbos(self, fleet: Fleet, alive: Sequence[bool]) -> list[float]:
         """Returns the ELBO of each member in nats per image; NaN of those that have failed."""
-        with matrix_units(self._precision):
+        with matrix_units(self._precision, self._images.device):
             return [
                 hard_elbo(fleet.model(index), self._images, _MAX_IMAGES).value if is_alive else math.nan
                 for index, is_alive in enumerate(alive)

@@ -36,7 +36,7 @@ class LatentInformationOfBatches:
         """Returns the information of each latent in nats, member by member; NaN for those that have failed."""
         rows = self._batches.rows(fleet.step - 1)
         unknown = [math.nan] * len(self.columns)
-        with matrix_units(self._precision), torch.no_grad():
+        with matrix_units(self._precision, self._images.device), torch.no_grad():
             return [
                 batch_information(fleet.model(index), self._images, rows[index], fleet.step) if is_alive else unknown
                 for index, is_alive in enumerate(alive)

@@ -42,7 +42,7 @@ def measure(scores: Mapping[str, ModelScore], trained: Trained) -> dict[str, Sco
         return {}
     images = trained.images
     rows, found = torch.arange(len(images), device=images.device), defaultdict(list)
-    with matrix_units(trained.precision):
+    with matrix_units(trained.precision, images.device):
         for block in rows.split(_at_once(images)):
             coded = CodedImages(trained.model, images, block)
             for name, score in scores.items():

@@ -51,7 +51,7 @@ def encode_all(
     The images are read, unpacked and moved once for all models.
     """
     found = [_Tables(len(images)) for _ in models]
-    with matrix_units(precision):
+    with matrix_units(precision, images.device):
         for rows in _batches(images, batch_size):
             x = images.batch(rows)
             # One model after the other: a batch this large keeps a GPU busy, and none has to hold what all of them put
