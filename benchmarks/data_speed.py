@@ -29,7 +29,7 @@ from unbraid import Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
 from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
 from unbraid.datasets.image_store import ImageStore, Plan
 from unbraid.training import Fleet, Member
-from unbraid.training.feed import Feed
+from unbraid.training.batches import Feed
 
 BATCH_SIZE, STEPS_A_TURN, NUM_TURNS, NUM_OPENINGS = 64, 10, 7, 5
 IMAGE_SHAPE = (3, 64, 64)

@@ -172,7 +172,7 @@ LIST = """
 + addcmul_(gradient, gradient, value=1 - beta1)
 - scale = (second / share2).sqrt_().add_(self.epsilon)
 + scale = (second / share2).add_(self.epsilon).sqrt_()
-@ training/gradients.py: training/test_gradients.py
+@ training/step.py: training/test_step.py
 - return (max_norm / norm).clamp(max=1)
 + return max_norm / norm
 - return torch.linalg.vector_norm(torch.stack(lengths), dim=0)
@@ -185,9 +185,9 @@ LIST = """
 + self._through(critic, weights, seen)
 - weights = learned["critic"] if in_training else _detached(learned["critic"])
 + weights = learned["critic"]
-@ training/latent_information.py: training/test_latent_information.py
-- rows = self._batches.rows(fleet.step - 1)
-+ rows = self._batches.rows(fleet.step)
+@ training/history_columns.py: training/test_history_columns.py
+- rows = batches.rows(fleet.step - 1)
++ rows = batches.rows(fleet.step)
 
 # codes: codes
 @ codes/conversions.py:

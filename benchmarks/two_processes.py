@@ -25,8 +25,7 @@ from benchmarks.sheet import Sheet, circumstances_of
 from unbraid import MLP, Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
 from unbraid.objectives import FactorVAE
 from unbraid.training import Fleet, Member
-from unbraid.training.compiler import Inductor
-from unbraid.training.program import Programs
+from unbraid.training.program import Inductor, Programs
 
 COLUMNS = (
     "fleet",

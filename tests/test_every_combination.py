@@ -32,8 +32,7 @@ from unbraid.training.checkpoint import load_checkpoint, save_checkpoint, usable
 from unbraid.training.fleet import Fleet
 from unbraid.training.optimizers import Adam
 from unbraid.training.runs import History, Run, RunSpec
-from unbraid.training.state import Member, layout
-from unbraid.training.trees import named_leaves
+from unbraid.training.state import Member, layout, named_leaves
 
 NUM_STEPS = 4
 

@@ -31,6 +31,7 @@ _MODULES = (
     "unbraid._internal.precision",
     "unbraid._internal.progress",
     "unbraid.config.schedule",
+    "unbraid.training.listeners",
     "unbraid.training.presets",
     "unbraid._internal.table",
 )

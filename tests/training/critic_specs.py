@@ -16,7 +16,7 @@ from unbraid.models.distributions import (
 from unbraid.objectives import AAE, DIPVAE, FactorVAE, InfoGAN, InfoVAE
 from unbraid.training import Critic
 from unbraid.training.optimizers import Adam
-from unbraid.training.trees import named_leaves
+from unbraid.training.state import named_leaves
 
 CRITIC = Critic(hidden=(16, 16), channels=(4,), optimizer=Adam(1e-3, betas=(0.5, 0.9)))
 

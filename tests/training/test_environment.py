@@ -12,8 +12,8 @@ from tests.training.squares import MLP_SPEC
 from unbraid import __version__
 from unbraid.errors import TrainingInterrupted
 from unbraid.training import train
-from unbraid.training.compiler import Inductor
 from unbraid.training.environment import FILE, Environment
+from unbraid.training.program import Inductor
 from unbraid.training.runs import Run
 from unbraid.training.runs.run_writer import RunWriter
 

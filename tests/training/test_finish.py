@@ -1,5 +1,6 @@
 """From a trained fleet to finished runs."""
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from tests.training.runs.finished_runs import fail
 from tests.training.squares import MLP_SPEC
 from unbraid.errors import CodesError
 from unbraid.models import encode
-from unbraid.training.finish import conclude, keep, keep_failed
+from unbraid.training.finish import conclude, keep, keep_failed, writers
 from unbraid.training.fleet import Fleet
 from unbraid.training.runs import Run
 from unbraid.training.runs.run_writer import RunWriter
@@ -108,3 +109,19 @@ def test_members_that_failed_are_kept_like_the_others_and_all_are_concluded_or_n
     assert [run.status for run in runs] == ["finished", "failed", "failed"]
     assert (runs[2].failure.step, runs[2].failure.reason) == (7, "its loss was not finite")
     assert runs[2].failure.last_good.exists()
+
+
+def test_results_come_in_order_and_from_several_threads():
+    meeting = threading.Barrier(4, timeout=60)
+
+    def write(number):
+        meeting.wait()
+        return number, int(torch.arange(number + 1).sum())
+
+    with writers() as pool:
+        assert list(pool.map(write, range(4))) == [(0, 0), (1, 1), (2, 3), (3, 6)]
+
+
+def test_an_error_surfaces():
+    with writers() as pool, pytest.raises(ZeroDivisionError):
+        list(pool.map(lambda number: 1 // number, [1, 0, 2]))

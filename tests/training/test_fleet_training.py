@@ -12,7 +12,7 @@ from tests.training.squares import result
 from tests.training.watchers import Signaled, Stopwatch
 from unbraid.errors import TrainingInterrupted
 from unbraid.training import TrainingOptions, fleet_training, train
-from unbraid.training.checkpoint_times import CheckpointTimes
+from unbraid.training.checkpoint import CheckpointTimes
 from unbraid.training.runs import Run
 
 # The package has a function of the same name.

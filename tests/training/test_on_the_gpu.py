@@ -25,8 +25,7 @@ from unbraid.training import Critic
 from unbraid.training.fleet import Fleet
 from unbraid.training.optimizers import Adam
 from unbraid.training.program import Programs
-from unbraid.training.state import Member
-from unbraid.training.trees import named_leaves
+from unbraid.training.state import Member, named_leaves
 
 DEVICE = "cuda"
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

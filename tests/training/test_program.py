@@ -33,8 +33,7 @@ from unbraid.training import Critic
 from unbraid.training.fleet import Fleet
 from unbraid.training.optimizers import Adagrad, Adam
 from unbraid.training.program import Programs, Traced, _no_garbage_collected
-from unbraid.training.state import Member
-from unbraid.training.trees import named_leaves
+from unbraid.training.state import Member, named_leaves
 
 FEW_SUMMED = GroupedLatents((GaussianLatents(2), BernoulliLatents(1, measure="summed")))
 EVERY = concrete_subclasses(Objective)

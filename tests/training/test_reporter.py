@@ -1,4 +1,4 @@
-"""What is written down depends on the step alone; what is told, on the clock."""
+"""Rows of the history depend on the step alone; events, on the clock."""
 
 import itertools
 import math
@@ -11,8 +11,9 @@ from tests.training.squares import MLP_SPEC
 from unbraid._internal.progress import listening
 from unbraid.training.fleet import Fleet
 from unbraid.training.optimizers import Adam
-from unbraid.training.reporter import Later, Reporter
+from unbraid.training.reporter import Later, Reporter, plan_text
 from unbraid.training.runs import Run
+from unbraid.training.sizing import Memory
 from unbraid.training.state import Member
 
 
@@ -36,15 +37,15 @@ def idle(monkeypatch):
 
 
 def reported(tmp_path, num_steps, seconds_per_step, *, steps=None, later=None, learning_rates=(1e-3, 1e-3)):
-    """What is seen of so many steps, each of which takes so long by the clock."""
+    """Returns the reporter, the events and the failures of so many steps, each of which takes so long."""
     specs = [replace(MLP_SPEC, num_steps=num_steps, optimizer=Adam(rate)) for rate in learning_rates]
     fleet, clock, seen = Fleet([Member(spec, 0) for spec in specs], MLP_SPEC.dataset.load()), Clock(), []
     runs = [Run.place(tmp_path, spec, seed) for seed, spec in enumerate(specs)]
-    reporter = Reporter(runs, fleet, num_steps, later or Later(), clock)
+    reporter = Reporter(runs, fleet, later or Later(), clock=clock)
     failed = []
     with listening(seen.append):
         for _ in range(steps or num_steps):
-            losses = fleet.advance(log=reporter.wants_losses)
+            losses = fleet.advance(log=reporter.needs_losses)
             clock.now += seconds_per_step
             failed += [(fleet.step, index) for index in reporter.after_step(losses)]
     return reporter, seen, failed
@@ -81,7 +82,7 @@ def test_the_time_of_fleets_that_wait_is_that_of_as_many_steps_of_as_many_member
 
 
 @pytest.mark.usefixtures("idle")
-def test_between_two_rows_a_word_is_said_every_ten_seconds(tmp_path):
+def test_between_two_rows_there_is_an_event_every_ten_seconds(tmp_path):
     _, seen, _ = reported(tmp_path, 50_000, 3.0, steps=30)
     # The first row is that of step 1, the second that of step 100.
     assert [progress.done for progress in seen] == [1, 5, 9, 13, 17, 21, 25, 29]
@@ -109,3 +110,15 @@ def test_a_member_that_fails_is_found_out_once_and_has_no_more_rows(tmp_path):
     assert [len(history.rows) for history in reporter.histories] == [10, 1]
     assert reporter.alive.tolist() == [True, False]
     assert len(seen) == 10
+
+
+CPU = torch.device("cpu")
+
+
+def test_a_plan_names_the_fleets_the_memory_and_what_comes_later():
+    memory = Memory(per_member=310_000_000, beside=0, free=139_000_000_000)
+    assert plan_text([3, 1], 100, CPU, memory, 2) == (
+        "4 models in 2 fleets, one after the other (3 + 1), 100 steps each, on cpu. "
+        "A model takes at most 310 MB, and 139 GB are free. Then 2 other models."
+    )
+    assert plan_text([1], 5, CPU, None, 0) == "1 model, 5 steps each, on cpu."

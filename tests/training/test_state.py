@@ -10,8 +10,7 @@ from tests.training.squares import CONV_SPEC, MLP_SPEC
 from unbraid.objectives import DIPVAE, FactorVAE
 from unbraid.training import Critic
 from unbraid.training.fleet import Fleet
-from unbraid.training.state import Carried, Member, Net, from_named, in_words, layout
-from unbraid.training.trees import named_leaves
+from unbraid.training.state import Carried, Member, Net, from_named, in_words, layout, named_leaves
 
 SPECS = {
     "mlp": MLP_SPEC,

@@ -17,7 +17,7 @@ from unbraid.datasets.dataset import FactorDataset, FactorImages
 from unbraid.datasets.training_data import TrainingData
 from unbraid.datasets.weights import Joint
 from unbraid.errors import RunError, SpecError
-from unbraid.training.runs.spec_words import in_words, value_in_words
+from unbraid.training.runs.spec_text import in_words, value_in_words
 
 
 def draw_dataset(name: str, given: Given, out: Path | None, joint: str | None, seed: int, *, force: bool) -> None:

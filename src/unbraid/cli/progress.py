@@ -19,7 +19,7 @@ from unbraid.cli.console import SECONDS_BETWEEN_LINES, errors, output, say
 from unbraid.cli.progress_lines import Lines
 from unbraid.cli.tables import median
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.spec_words import spec_labels
+from unbraid.training.runs.spec_text import spec_labels
 
 _IMAGES = "Drawing or reading the images"
 

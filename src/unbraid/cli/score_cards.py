@@ -30,7 +30,7 @@ from unbraid.metrics.scorecard import Scorecard
 from unbraid.metrics.scoring import Scoring
 from unbraid.metrics.selection import Metrics
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.run_labels import run_labels
+from unbraid.training.runs.spec_text import run_labels
 
 # What many runs are first compared by.
 IN_SHORT = ("mig", "dci", "sap")

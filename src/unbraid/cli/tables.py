@@ -19,7 +19,7 @@ from unbraid.metrics.scorecard import Scorecard
 from unbraid.metrics.scoring import Scoring
 from unbraid.metrics.selection import class_of, title_of
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.spec_words import spec_labels
+from unbraid.training.runs.spec_text import spec_labels
 
 _MOST_FITTED = 200
 

@@ -121,7 +121,7 @@ def train(
     from unbraid.cli.tables import run_row, runs_table
     from unbraid.cli.training_runs import placed, refuse_failed, specs_of, train_and_tell, unfinished_in
     from unbraid.training.options import TrainingOptions
-    from unbraid.training.runs.spec_words import spec_labels
+    from unbraid.training.runs.spec_text import spec_labels
 
     if resume and force:
         raise SpecError("--resume continues a run and --force starts it afresh. Give one of them.")

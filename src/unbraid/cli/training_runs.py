@@ -17,7 +17,7 @@ from unbraid.training.presets import preset as spec_of_preset
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_source import read_spec_of
 from unbraid.training.runs.spec import RunSpec
-from unbraid.training.runs.spec_words import value_in_words
+from unbraid.training.runs.spec_text import value_in_words
 from unbraid.training.train import train_runs
 
 

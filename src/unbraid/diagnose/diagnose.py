@@ -28,7 +28,7 @@ from unbraid.models.trained.decode import likeliest
 from unbraid.objectives.levers import Levers
 from unbraid.training.runs.records import Failure
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.spec_words import spec_labels
+from unbraid.training.runs.spec_text import spec_labels
 
 NUM_IMAGES = 10_000
 """How many images are looked at, at most."""

@@ -10,7 +10,7 @@ from unbraid.studies.collect import collect, runs_with_codes
 from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.together import traverse_together
+from unbraid.training.runs.runs_in import traverse_together
 
 
 def best_runs(

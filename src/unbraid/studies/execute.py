@@ -28,7 +28,7 @@ from unbraid.studies.run_records import RunRecord
 from unbraid.studies.scoring_task import scoring_order
 from unbraid.studies.study import Study, StudyRun
 from unbraid.training.options import TrainingOptions
-from unbraid.training.runs.extras import Extras, as_steps
+from unbraid.training.runs.records import Extras, as_steps
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.train import train_runs
 

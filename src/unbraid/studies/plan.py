@@ -18,10 +18,9 @@ from unbraid.studies.index import read_records
 from unbraid.studies.questions import Questions
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Setting, Study, StudyRun
-from unbraid.training.compiler import Inductor
+from unbraid.training.batches import load_or_stream
 from unbraid.training.fleet import Fleet
-from unbraid.training.placement import load_or_stream
-from unbraid.training.program import Programs
+from unbraid.training.program import Inductor, Programs
 from unbraid.training.runs.spec import RunSpec
 from unbraid.training.state import Member, fleet_key
 

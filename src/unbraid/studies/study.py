@@ -21,7 +21,7 @@ from unbraid.metrics.selection import select
 from unbraid.studies.claims import Claim
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec import RunSpec
-from unbraid.training.runs.spec_words import spec_labels
+from unbraid.training.runs.spec_text import spec_labels
 
 Keep = Literal["scores", "best", "all"]
 

@@ -20,8 +20,17 @@ from unbraid.studies.statistics import sign_test
 from unbraid.studies.study import Study, StudyRun
 from unbraid.studies.study_scores import StudyScores
 from unbraid.studies.tables import long_table
-from unbraid.training.runs.hub_runs import PATTERNS, as_json, contents_of, placed
-from unbraid.training.runs.run_card import PLAIN_FILES, UNBRAID, dataset_name, license_text, traversal_picture
+from unbraid.training.runs.hub_runs import (
+    PATTERNS,
+    PLAIN_FILES,
+    UNBRAID,
+    as_json,
+    contents_of,
+    dataset_name,
+    license_text,
+    placed,
+    traversal_picture,
+)
 
 STUDY, SCORES = "study.json", "scores.csv"
 _MOST_PICTURES = 12  # settings whose best run is shown

@@ -8,7 +8,7 @@ import torch
 
 from unbraid._internal import files
 from unbraid._internal.version import __version__
-from unbraid.training.compiler import Inductor
+from unbraid.training.program import Inductor
 from unbraid.training.runs.run import Run
 
 FILE = "environment.json"

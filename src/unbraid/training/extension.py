@@ -17,8 +17,8 @@ from unbraid.training.environment import FILE as ENVIRONMENT
 from unbraid.training.options import TrainingOptions
 from unbraid.training.reporter import is_row
 from unbraid.training.runs.checkpoint_file import UNREADABLE, OtherRunError, read_checkpoint
-from unbraid.training.runs.extras import STATE
 from unbraid.training.runs.history import History
+from unbraid.training.runs.records import STATE
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_source import changed_source
 from unbraid.training.runs.run_writer import RunWriter

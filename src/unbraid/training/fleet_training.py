@@ -8,24 +8,19 @@ from unbraid._internal.amounts import duration
 from unbraid._internal.progress import Event, emit
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import CodesError, TrainingInterrupted
-from unbraid.training.checkpoint import remove_later, save_checkpoint, save_last_good
-from unbraid.training.checkpoint_times import CheckpointTimes
-from unbraid.training.compiler import Inductor
+from unbraid.training.checkpoint import CheckpointTimes, remove_later, save_checkpoint, save_last_good
 from unbraid.training.environment import Environment
-from unbraid.training.finish import conclude, keep, keep_failed, keep_unencodable
+from unbraid.training.finish import KeptExtras, conclude, keep, keep_failed, keep_unencodable, writers
 from unbraid.training.fleet import Fleet
-from unbraid.training.held_out import HeldOut
+from unbraid.training.history_columns import extra_columns
 from unbraid.training.interrupt import HOW_TO_RESUME, Interrupt, interruptible
-from unbraid.training.kept_extras import KeptExtras
-from unbraid.training.latent_information import LatentInformationOfBatches
 from unbraid.training.options import TrainingOptions
-from unbraid.training.program import Programs
+from unbraid.training.program import Inductor, Programs
 from unbraid.training.reporter import Later, Reporter
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.runs.spec import RunSpec
 from unbraid.training.starts import Start
 from unbraid.training.state import Member, Reason
-from unbraid.training.writers import writers
 
 log = logging.getLogger(__name__)
 
@@ -62,18 +57,8 @@ class FleetTraining:
         if moved:
             log.warning(moved)
         self._prepare()
-        every, spec = options.held_out_every, start.runs[0].spec
-        held_out = None if every is None else HeldOut(spec, every, images.device)
-        every = options.latent_information_every
-        self._reporter = Reporter(
-            start.runs,
-            self._fleet,
-            self._num_steps,
-            later,
-            histories=start.histories(),
-            held_out=held_out,
-            of_latents=None if every is None else LatentInformationOfBatches(self._fleet, spec, images, every),
-        )
+        columns = extra_columns(self._fleet, images, options)
+        self._reporter = Reporter(start.runs, self._fleet, later, histories=start.histories(), columns=columns)
         self._times = CheckpointTimes(options.checkpoint_every, self._fleet.num_bytes)
         self._saved_at = start.step
         self._extras = KeptExtras(start.runs, self._fleet)
@@ -99,7 +84,7 @@ class FleetTraining:
     def _train(self, interrupt: Interrupt) -> None:
         fleet = self._fleet
         while fleet.step < self._num_steps and bool(self._reporter.alive.any()):
-            losses = fleet.advance(log=self._reporter.wants_losses)
+            losses = fleet.advance(log=self._reporter.needs_losses)
             for index in self._reporter.after_step(losses):
                 self._keep_last_good(index)
             self._extras.after_step()  # before a checkpoint is, which says that nothing before it is left to do

@@ -18,8 +18,7 @@ from unbraid.models.layers.batch_norm import make_batch_norm_stateless
 from unbraid.models.layers.seeded import seeded
 from unbraid.objectives.objective import EncodedBatch, Loss, Step
 from unbraid.training.forbidden import checked, explained
-from unbraid.training.state import Member
-from unbraid.training.trees import as_tree
+from unbraid.training.state import Member, as_tree
 
 Weights = dict[str, dict[str, Tensor]]
 """Weights by the kind of net, "model" or "critic", and by their name."""

@@ -6,7 +6,7 @@ from typing import final
 
 from unbraid.config.annotations import check_value
 from unbraid.errors import SpecError
-from unbraid.training.runs.extras import Extras, as_steps
+from unbraid.training.runs.records import Extras, as_steps
 
 
 @final

@@ -1,4 +1,4 @@
-"""The history of a fleet, at steps that depend on the step alone, and its progress, by the clock."""
+"""The history of a fleet, whose rows depend on the step alone, and its progress, which depends on the clock."""
 
 import math
 import time
@@ -9,23 +9,23 @@ from typing import final
 import torch
 from torch import Tensor
 
+from unbraid._internal.amounts import size_text
 from unbraid._internal.progress import Event, emit
 from unbraid.training.fleet import Fleet
-from unbraid.training.held_out import COLUMN, HeldOut
-from unbraid.training.latent_information import LatentInformationOfBatches
-from unbraid.training.plan import others
+from unbraid.training.history_columns import ExtraColumns
 from unbraid.training.runs.history import History
 from unbraid.training.runs.run import Run
+from unbraid.training.sizing import Memory
 
 _ROWS_OF_HISTORY = 500
-_SECONDS_BETWEEN_LOOKS = 0.5
-_SECONDS_BETWEEN_WORDS = 10.0
+_SECONDS_BETWEEN_CHECKS = 0.5
+_SECONDS_BETWEEN_EVENTS = 10.0
 
 
 @final
 @dataclass(frozen=True)
 class Later:
-    """Holds what comes after a fleet: steps of others of its plan, for each member, and models of no plan yet."""
+    """The work after a fleet: steps of other fleets of its plan, for each member, and models of no plan yet."""
 
     member_steps: int = 0
     num_of_other_kinds: int = 0
@@ -35,126 +35,113 @@ class Later:
 class Reporter:
     """Keeps the history of a fleet, and emits its progress.
 
-    A GPU is given steps to take long before it takes them. It is waited for whenever a row of the history is due, and
-    about twice a second: so that a member that failed, or a request to stop, is seen to soon.
+    The host queues steps on a GPU long before the GPU takes them. It waits for the GPU whenever a row of the history is
+    due, and about twice a second, so that a failed member or a request to stop is noticed soon.
     """
 
     def __init__(
         self,
         runs: Sequence[Run],
         fleet: Fleet,
-        num_steps: int,
         later: Later,
-        clock: Callable[[], float] = time.monotonic,
+        *,
         histories: Sequence[History] = (),
-        held_out: HeldOut | None = None,
-        of_latents: LatentInformationOfBatches | None = None,
+        columns: Sequence[ExtraColumns] = (),
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.histories = list(histories) or [History() for _ in runs]
         self.alive = fleet.alive.cpu()
-        self._runs, self._fleet, self._num_steps, self._later = runs, fleet, num_steps, later
-        self._names, self._clock = tuple(run.name for run in runs), clock
+        self._fleet, self._later, self._columns, self._clock = fleet, later, columns, clock
+        self._names, self._num_steps = tuple(run.name for run in runs), runs[0].spec.num_steps
         self._losses: dict[str, list[float]] = {}
-        self._held_out, self._of_latents = held_out, of_latents
-        # The first step makes ready what all others use, so the clock starts after it.
-        self._first_step = self._next_look = fleet.step + 1
-        self._began = self._last_word = clock()
+        # The first step sets up what all others use, so the clock starts after it.
+        self._first_step = self._next_check = fleet.step + 1
+        self._began = self._last_event = clock()
 
     @property
-    def wants_losses(self) -> bool:
-        """Returns whether the loss at the next step is to be written down or told."""
-        return (
-            is_row(self._fleet.step + 1, self._num_steps) or self._clock() - self._last_word >= _SECONDS_BETWEEN_WORDS
-        )
+    def needs_losses(self) -> bool:
+        """Returns whether the history or the progress needs the loss at the next step."""
+        is_due = self._clock() - self._last_event >= _SECONDS_BETWEEN_EVENTS
+        return is_row(self._fleet.step + 1, self._num_steps) or is_due
 
     def after_step(self, losses: dict[str, Tensor]) -> list[int]:
-        """Updates the history and the progress after a step, with the losses if they were wanted.
+        """Updates the history and the progress after a step, with the losses if they were needed.
 
         Returns the members that have failed since.
         """
-        if not losses and self._fleet.step < self._next_look:
+        step = self._fleet.step
+        if not losses and step < self._next_check:
             return []
         alive = self._fleet.alive.cpu()
         failed = torch.nonzero(self.alive & ~alive).flatten().tolist()
         self.alive = alive
         if losses:
-            self._take(losses)
+            self._record({name: values.tolist() for name, values in losses.items()})
         now = self._clock()
-        if self._fleet.step == self._first_step:
+        if step == self._first_step:
             self._began = now
-        speed = self._steps_per_second(now)
-        self._next_look = self._fleet.step + max(1, int(speed * _SECONDS_BETWEEN_LOOKS))
-        if losses or now - self._last_word >= _SECONDS_BETWEEN_WORDS:
-            self._last_word = now
-            left = (
-                (self._num_steps - self._fleet.step + self._later.member_steps / len(self._runs)) / speed
-                if speed > 0
-                else math.inf
-            )
+        taken = step - self._first_step
+        speed = taken / (now - self._began) if taken > 0 and now > self._began else 0.0
+        self._next_check = step + max(1, int(speed * _SECONDS_BETWEEN_CHECKS))
+        if losses or now - self._last_event >= _SECONDS_BETWEEN_EVENTS:
+            self._last_event = now
+            steps_left = self._num_steps - step + self._later.member_steps / len(self._names)
             num_later = self._later.num_of_other_kinds
-            emit(
-                Event(
-                    "training",
-                    self._fleet.step,
-                    self._num_steps,
-                    "steps",
-                    f"then {others(num_later)}" if num_later else "",
-                    runs=self._names,
-                    values=self._losses,
-                    per_second=speed,
-                    seconds_left=left,
-                )
+            progress = Event(
+                "training",
+                step,
+                self._num_steps,
+                "steps",
+                f"then {_other_models(num_later)}" if num_later else "",
+                runs=self._names,
+                values=self._losses,
+                per_second=speed,
+                seconds_left=steps_left / speed if speed > 0 else math.inf,
             )
+            emit(progress)
         return failed
 
-    def _is_due(self, every: int) -> bool:
-        """Returns whether this row is the first since a multiple of so many steps, or the last.
-
-        Rows stay where they are: those of other runs are compared with them.
-        """
-        step = self._fleet.step
-        return step == self._num_steps or step // every > max(0, step - _rows_apart(self._num_steps)) // every
-
-    def _take(self, losses: dict[str, Tensor]) -> None:
-        """Writes down the losses of the step just taken, if they belong in the history.
-
-        Those of members that have failed mean nothing.
-        """
-        by_name = {name: values.tolist() for name, values in losses.items()}
+    def _record(self, losses: dict[str, list[float]]) -> None:
+        """Keeps the losses of this step for events, and adds a row to the history of each member if one is due."""
+        step, alive = self._fleet.step, self.alive.tolist()
         self._losses = {
-            name: [value if alive else math.nan for value, alive in zip(values, self.alive.tolist(), strict=True)]
-            for name, values in by_name.items()
+            name: [value if is_alive else math.nan for value, is_alive in zip(values, alive, strict=True)]
+            for name, values in losses.items()
         }
-        if not is_row(self._fleet.step, self._num_steps):
+        if not is_row(step, self._num_steps):
             return
-        if self._held_out is not None:
-            alive = self.alive.tolist()
-            due = self._is_due(self._held_out.every)
-            by_name[COLUMN] = self._held_out.elbos(self._fleet, alive) if due else [math.nan] * len(alive)
-        if self._of_latents is not None:
-            by_name |= self._information(self._of_latents)
+        previous = max(0, step - _steps_between_rows(self._num_steps))
+        for columns in self._columns:
+            # The first row after a multiple of so many steps has values, and the last row. No rows are added for them:
+            # those of different runs are compared.
+            is_due = step == self._num_steps or step // columns.every > previous // columns.every
+            losses = losses | columns.values(alive, is_due=is_due)
         for index, history in enumerate(self.histories):
-            if self.alive[index]:
-                history.append(self._fleet.step, {name: values[index] for name, values in by_name.items()})
-
-    def _information(self, latents: LatentInformationOfBatches) -> dict[str, list[float]]:
-        """Returns the information of each latent, by the names of their columns; NaN where this row has none."""
-        alive = self.alive.tolist()
-        if not self._is_due(latents.every):
-            return {name: [math.nan] * len(alive) for name in latents.columns}
-        found = zip(*latents.of(self._fleet, alive), strict=True)
-        return {name: list(values) for name, values in zip(latents.columns, found, strict=True)}
-
-    def _steps_per_second(self, now: float) -> float:
-        """Returns the average since the first step; 0 until there is one."""
-        steps = self._fleet.step - self._first_step
-        return steps / (now - self._began) if steps > 0 and now > self._began else 0.0
+            if alive[index]:
+                history.append(step, {name: values[index] for name, values in losses.items()})
 
 
 def is_row(step: int, num_steps: int) -> bool:
     """Returns whether the loss at this step belongs in the history of a run of so many steps."""
-    return step == 1 or step % _rows_apart(num_steps) == 0 or step == num_steps
+    return step == 1 or step % _steps_between_rows(num_steps) == 0 or step == num_steps
 
 
-def _rows_apart(num_steps: int) -> int:
+def plan_text(sizes: Sequence[int], num_steps: int, device: torch.device, memory: Memory | None, num_later: int) -> str:
+    """Returns the plan of a training as text: fleets of these sizes, the number of steps, the memory if measured.
+
+    `num_later` models are trained after these.
+    """
+    count = "1 model" if sum(sizes) == 1 else f"{sum(sizes)} models"
+    fleets = "" if len(sizes) == 1 else f" in {len(sizes)} fleets, one after the other ({' + '.join(map(str, sizes))})"
+    text = f"{count}{fleets}, {num_steps} steps each, on {device}."
+    if memory is not None:
+        text += f" A model takes at most {size_text(memory.per_member)}, and {size_text(memory.free)} are free."
+    return text + (f" Then {_other_models(num_later)}." if num_later else "")
+
+
+def _other_models(count: int) -> str:
+    return f"{count} other {'model' if count == 1 else 'models'}"
+
+
+def _steps_between_rows(num_steps: int) -> int:
     return max(1, num_steps // _ROWS_OF_HISTORY)

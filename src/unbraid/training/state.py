@@ -3,21 +3,63 @@
 It is flattened only where a step is traced, and in a checkpoint, where each tensor is named by its path.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar, final
 
 import torch
 from jaxtyping import Int64
 from torch import Tensor, nn
-from torch.utils._pytree import tree_map, tree_structure, tree_unflatten
+from torch.utils._pytree import (
+    GetAttrKey,
+    register_pytree_node,
+    tree_flatten_with_path,
+    tree_map,
+    tree_structure,
+    tree_unflatten,
+)
 
 from unbraid.config.own_configs import own_source
 from unbraid.models.architecture import ImageShape
 from unbraid.models.layers.seeded import seeded
 from unbraid.training.optimizers.optimizer import Optimizer
 from unbraid.training.runs.spec import RunSpec
-from unbraid.training.trees import as_tree, named_leaves
+
+Tree = Any
+"""A registered dataclass, a dict of trees, or a tensor."""
+_Class = TypeVar("_Class", bound=type)
+
+
+def as_tree(cls: _Class) -> _Class:
+    """Registers a dataclass with torch's pytrees: each of its fields is a tree."""
+    names = [field.name for field in fields(cls)]
+
+    def grown(branches: Iterable[Tree], _: None) -> Tree:
+        # Not through __init__, whose annotations speak of tensors: vmap makes trees of the numbers of axes.
+        tree: Tree = object.__new__(cls)
+        for name, branch in zip(names, branches, strict=True):
+            object.__setattr__(tree, name, branch)
+        return tree
+
+    register_pytree_node(
+        cls,
+        lambda tree: ([getattr(tree, name) for name in names], None),
+        grown,
+        flatten_with_keys_fn=lambda tree: ([(GetAttrKey(name), getattr(tree, name)) for name in names], None),
+    )
+    return cls
+
+
+def named_leaves(tree: Tree) -> dict[str, Tensor]:
+    """Returns every tensor of a tree by its path, such as "model.weights.encoder.0.bias", in the order of the tree."""
+    leaves, _ = tree_flatten_with_path(tree)
+    return {".".join(_word(key) for key in path): leaf for path, leaf in leaves}
+
+
+def _word(key: Any) -> str:
+    """Returns one step of a path: the name of a field, or the key of a dict."""
+    return str(key.name if isinstance(key, GetAttrKey) else key.key)
+
 
 Reason = Literal["loss not finite", "loss above max_loss", "gradient not finite"]
 """Why a member failed."""

@@ -15,17 +15,14 @@ from torch import Tensor
 from torch.func import grad, vmap
 
 from unbraid._internal import draws
-from unbraid._internal.precision import nets_run_in
-from unbraid.config.schedule import value_at
+from unbraid._internal.precision import nets_run_in, widened
+from unbraid.config.schedule import Schedule, Weight, value_at
 from unbraid.datasets.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.training.feed import Feed
-from unbraid.training.gradients import clipping, gradient_norm
+from unbraid.training.batches import Feed
 from unbraid.training.member_loss import Inputs, MemberLoss, Weights
-from unbraid.training.numbers import Numbers
 from unbraid.training.optimizers.optimizer import StepSize, over_members
-from unbraid.training.state import FleetState, Member, Net, fleet_key, learns_with, optimizers
-from unbraid.training.trees import as_tree
+from unbraid.training.state import FleetState, Member, Net, as_tree, fleet_key, learns_with, optimizers
 
 _STREAMS = {"first": ("batch", "noise"), "other": ("other batch", "other noise")}
 """The names of the random streams of each batch: of its rows, and of its noise."""
@@ -241,3 +238,47 @@ def _reasons(
     """Returns why each member fails at this step: 0 if it does not, else its place in `Reason`, from 1."""
     of_gradient = torch.where(norms.isfinite().all(dim=0), 0, 3)
     return torch.where(loss.isfinite(), torch.where(loss > max_loss, 2, of_gradient), 1)
+
+
+@final
+class Numbers:
+    """Holds one number a member, some of which may follow a schedule."""
+
+    def __init__(self, weights: Sequence[Weight], like: Tensor) -> None:
+        self._weights = tuple(weights)
+        self.constant: Float[Tensor, " member"] = like.new_tensor(
+            [0.0 if isinstance(weight, Schedule) else weight for weight in weights]
+        )
+        """The numbers that stay; 0 for those that follow a schedule."""
+
+    @property
+    def are_zero(self) -> bool:
+        """Returns whether the number is 0 for every member, at every moment."""
+        return not any(isinstance(weight, Schedule) or weight for weight in self._weights)
+
+    @property
+    def key(self) -> Hashable:
+        """Returns what is not in `constant`."""
+        return self.are_zero, tuple(weight if isinstance(weight, Schedule) else None for weight in self._weights)
+
+    def at(self, progress: Float[Tensor, ""], constant: Float[Tensor, " member"]) -> Float[Tensor, " member"]:
+        """Returns the numbers at this moment, those that stay read from `constant`."""
+        if not any(isinstance(weight, Schedule) for weight in self._weights):
+            return constant
+        return torch.stack(
+            [
+                w.at(progress) if isinstance(w, Schedule) else own
+                for w, own in zip(self._weights, constant.unbind(), strict=True)
+            ]
+        )
+
+
+def gradient_norm(gradient: Mapping[str, Float[Tensor, "member ..."]]) -> Float[Tensor, " member"]:
+    """Returns the length of each member's gradient, all its tensors taken together."""
+    lengths = [torch.linalg.vector_norm(widened(each).reshape(len(each), -1), dim=1) for each in gradient.values()]
+    return torch.linalg.vector_norm(torch.stack(lengths), dim=0)
+
+
+def clipping(norm: Float[Tensor, " member"], max_norm: float) -> Float[Tensor, " member"]:
+    """Returns what to multiply each member's gradient by, so that it is no longer than `max_norm`."""
+    return (max_norm / norm).clamp(max=1)

@@ -19,22 +19,24 @@ from unbraid._internal.source import check_current
 from unbraid.config.own_configs import own_source
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import RunError, SpecError, TrainingError, TrainingInterrupted
-from unbraid.training.arguments import check_callback, requested_runs
+from unbraid.training.batches import load_or_stream
 from unbraid.training.busy_cores import noticing_busy_cores
 from unbraid.training.checkpoint import remove_checkpoints
-from unbraid.training.compiler import Inductor
-from unbraid.training.existing_runs import check_specs, refuse_locked, refuse_unfinished, warn_of_other_versions
-from unbraid.training.finish import conclude
+from unbraid.training.checks import (
+    check_callback,
+    check_specs,
+    refuse_locked,
+    refuse_unfinished,
+    requested_runs,
+    warn_of_other_versions,
+)
+from unbraid.training.finish import conclude, warn_of_missing
 from unbraid.training.fleet_training import FleetTraining
-from unbraid.training.held_out import check_held_out
+from unbraid.training.history_columns import check_columns
 from unbraid.training.interrupt import HOW_TO_RESUME, naming_runs, stoppable
-from unbraid.training.kept_extras import warn_of_missing
-from unbraid.training.latent_information import check_latent_information
 from unbraid.training.options import TrainingOptions
-from unbraid.training.placement import load_or_stream
-from unbraid.training.plan import plan_text
-from unbraid.training.program import Programs
-from unbraid.training.reporter import Later
+from unbraid.training.program import Inductor, Programs
+from unbraid.training.reporter import Later, plan_text
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.runs.spec import RunSpec
@@ -155,10 +157,7 @@ def _check_specs_of(runs: Sequence[Run], options: TrainingOptions) -> None:
     for run in runs:
         check_current(own_source(run.spec))
         options.extras.check(run.spec.num_steps)
-        if options.held_out_every:
-            check_held_out(run.spec)
-        if options.latent_information_every:
-            check_latent_information(run.spec)
+        check_columns(run.spec, options)
 
 
 @contextlib.contextmanager

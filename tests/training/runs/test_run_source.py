@@ -17,10 +17,9 @@ from unbraid.errors import RunError, SpecError
 from unbraid.models.distributions import GaussianLatents
 from unbraid.show.report.groups import group_members
 from unbraid.show.report.members import read_members
-from unbraid.training.runs.run_labels import run_labels
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.runs.runs_in import runs_in
-from unbraid.training.runs.spec_words import describe_spec
+from unbraid.training.runs.spec_text import describe_spec, run_labels
 
 NET = """
 from dataclasses import dataclass

@@ -21,7 +21,7 @@ from unbraid.show.explorer.payload import ImageShape, payload, starting_rows
 from unbraid.show.pages.fill import filled
 from unbraid.show.pages.policy import policy_of
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.run_labels import run_labels
+from unbraid.training.runs.spec_text import run_labels
 
 MAX_RUNS = 12
 """How many models one page shows side by side."""

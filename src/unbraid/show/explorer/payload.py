@@ -17,7 +17,7 @@ from unbraid.show.explorer.frames import decoded_frames
 from unbraid.show.explorer.matching import Partner, partners
 from unbraid.show.explorer.packing import Packer, Precision, as_bytes, chosen_precision
 from unbraid.show.explorer.serialized import serialized
-from unbraid.training.runs.spec_words import in_words
+from unbraid.training.runs.spec_text import in_words
 
 NUM_STARTS = 36
 """How many images one can start from."""

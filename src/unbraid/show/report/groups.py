@@ -11,8 +11,8 @@ from unbraid.config.schedule import extremes
 from unbraid.show.pages.families import family_class
 from unbraid.show.report.measures import Measure
 from unbraid.show.report.members import ReportedRun
-from unbraid.training.runs.run_labels import run_labels
 from unbraid.training.runs.spec import RunSpec
+from unbraid.training.runs.spec_text import run_labels
 
 _FAINTEST = 0.4
 

@@ -13,7 +13,7 @@ from unbraid.show.pages.axis import Axis, tick_text
 from unbraid.show.pages.svg import Frame, element, polyline, text
 from unbraid.show.report.groups import Group
 from unbraid.training.runs.history import History, is_latent_column
-from unbraid.training.runs.spec_words import in_words
+from unbraid.training.runs.spec_text import in_words
 
 Curve = Float[np.ndarray, "2 _point"]
 """Steps, and values."""

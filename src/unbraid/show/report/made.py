@@ -10,7 +10,7 @@ from unbraid._internal.amounts import duration
 from unbraid._internal.version import __version__
 from unbraid.show.report.groups import Group
 from unbraid.show.report.members import ReportedRun
-from unbraid.training.runs.train_command import train_command
+from unbraid.training.runs.spec_text import train_command
 
 
 @final

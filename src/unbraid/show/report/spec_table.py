@@ -10,7 +10,7 @@ from unbraid.config.registry import short_name
 from unbraid.config.schedule import Schedule
 from unbraid.config.text import text_of
 from unbraid.training.runs.spec import RunSpec
-from unbraid.training.runs.spec_words import worth_a_word
+from unbraid.training.runs.spec_text import worth_a_word
 
 
 @final

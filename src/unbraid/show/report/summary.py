@@ -8,7 +8,7 @@ from unbraid.config.registry import short_name
 from unbraid.show.report.groups import Group
 from unbraid.show.report.measures import Measure
 from unbraid.show.report.members import ReportedRun
-from unbraid.training.runs.spec_words import describe_spec
+from unbraid.training.runs.spec_text import describe_spec
 
 
 def title_of(groups: Sequence[Group]) -> str:

@@ -6,5 +6,5 @@ from unbraid.training.runs.history import History as History
 from unbraid.training.runs.run import Run as Run
 from unbraid.training.runs.runs_in import Runs as Runs
 from unbraid.training.runs.runs_in import runs_in as runs_in
+from unbraid.training.runs.runs_in import traverse_together as traverse_together
 from unbraid.training.runs.spec import RunSpec as RunSpec
-from unbraid.training.runs.together import traverse_together as traverse_together

@@ -33,17 +33,15 @@ from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.new_images import encoder_of
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, Words, traverse
 from unbraid.training.options import TrainingOptions
-from unbraid.training.runs.extras import STATE
 from unbraid.training.runs.history import History
 from unbraid.training.runs.kept_exports import KeptExports
 from unbraid.training.runs.kept_scores import KeptScores
 from unbraid.training.runs.pictures import PICTURES, ModelPictures, Pictures, StoredPictures
-from unbraid.training.runs.records import Failure, read_spec
+from unbraid.training.runs.records import STATE, Failure, read_spec
 from unbraid.training.runs.run_files import RunFiles, Status
 from unbraid.training.runs.run_source import changed_source, differences, missing_source, read_spec_of, source_changes
 from unbraid.training.runs.scored_images import Scorable, settled
-from unbraid.training.runs.seeds import whole_seed
-from unbraid.training.runs.spec import RunSpec
+from unbraid.training.runs.spec import RunSpec, whole_seed
 from unbraid.training.runs.trained_model import trained_model
 
 log = logging.getLogger(__name__)

@@ -18,10 +18,9 @@ from unbraid.codes.safetensors_file import write_safetensors
 from unbraid.config.own_configs import own_source
 from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.training.runs.extras import NOTHING_ELSE, Extras
 from unbraid.training.runs.history import History
 from unbraid.training.runs.pictures import PICTURES, ModelPictures
-from unbraid.training.runs.records import FORMAT, fleet_in, read_record, read_spec
+from unbraid.training.runs.records import FORMAT, NOTHING_ELSE, Extras, fleet_in, read_record, read_spec
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_source import in_words, write_source
 

@@ -17,9 +17,12 @@ from unbraid.config.paths import fields_of
 from unbraid.config.registry import short_name
 from unbraid.config.schedule import Schedule
 from unbraid.errors import RunError, SpecError, UnbraidError, shortened
+from unbraid.figures.side_by_side import SideBySide
 from unbraid.metrics.scoring import Scoring
+from unbraid.metrics.unused_latents import informativeness, unused_latents
+from unbraid.models.trained.matched_traversals import traverse_matched
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.spec_words import worth_a_word
+from unbraid.training.runs.spec_text import worth_a_word
 
 log = logging.getLogger(__name__)
 
@@ -213,3 +216,37 @@ def _row(run: Run, fields: dict[str, Any]) -> dict[str, Any]:
     ends = {"seed": run.seed, "status": run.status, "steps": run.steps_done}
     scores = run.scores(Scoring())  # those of other images, factors or steps have the same names
     return {"run": run.name, **fields, **ends, **{score.metric: score.value for score in scores}}
+
+
+def traverse_together(
+    runs: Mapping[str, Run] | Sequence[Run],
+    *,
+    latents: Sequence[int] | None = None,
+    num_latents: int | None = None,
+    **options: Any,
+) -> SideBySide:
+    """Returns traversals of several runs that were trained on the same images, side by side. The latents of the others
+    are matched with those of the first, so that each row shows what should be the same latent in every model.
+
+    `runs` are by the names to write above them, or a list, whose names are those of the folders. Without `latents`,
+    rows are the latents of the first run that say anything of the image, the most informative first, at most
+    `num_latents` of them. `image`, `range`, `num_frames` and `min_std` are as in `traverse_matched`.
+    """
+    named = dict(runs) if isinstance(runs, Mapping) else {run.name: run for run in runs}
+    if not named:
+        raise RunError("No run was given to traverse. Give at least one.")
+    first = next(iter(named.values()))
+    for run in named.values():
+        if (run.spec.dataset, run.spec.subset) != (first.spec.dataset, first.spec.subset):
+            raise RunError(
+                f"{run.name} was trained on other images than {first.name}, and latents are matched over the same "
+                "images. Give runs of one data set and subset."
+            )
+    models = {name: (run.model(), run.codes()) for name, run in named.items()}
+    if latents is None:
+        _, codes = next(iter(models.values()))
+        continuous = codes.without_discrete() if codes.probabilities else codes
+        nats = informativeness(continuous)
+        used = (~unused_latents(continuous, nats=nats)).nonzero()[:, 0].tolist()
+        latents = sorted(used, key=lambda latent: -float(nats[latent]))[:num_latents] or None
+    return traverse_matched(models, latents=latents, **options)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from unbraid.errors import RunError, SpecError
-from unbraid.training.runs.extras import NOTHING_ELSE, Extras, as_steps, read_extras
+from unbraid.training.runs.records import NOTHING_ELSE, Extras, as_steps, read_extras
 
 
 @pytest.mark.parametrize("given", [[5, 2, 5], (2, 5), {2, 5}, np.array([5, 2]), iter([2, 5])])

@@ -1,17 +1,24 @@
 """Specs in words."""
 
-from dataclasses import replace
+import shlex
+from dataclasses import dataclass, replace
+from typing import final
 
 import numpy as np
+import pytest
 
+from unbraid.cli.flags import typed_in
+from unbraid.cli.training_runs import specs_of
 from unbraid.config.schedule import Cosine, Linear
 from unbraid.datasets import DSprites, FromArrays
+from unbraid.datasets.subsets import RandomSplit
 from unbraid.models import MLP, Autoencoder, Conv
 from unbraid.models.distributions import ConcreteLatents, GaussianLatents, GroupedLatents, LearnedGaussianPrior
-from unbraid.objectives import HFVAE, VAE, AnnealedVAE, BetaTCVAE, BetaVAE, Composite
+from unbraid.objectives import HFVAE, VAE, AnnealedVAE, BetaTCVAE, BetaVAE, Composite, Objective
 from unbraid.training.optimizers import Adam
+from unbraid.training.presets import preset
 from unbraid.training.runs import RunSpec
-from unbraid.training.runs.spec_words import describe_spec, in_words, spec_labels, value_in_words
+from unbraid.training.runs.spec_text import describe_spec, in_words, spec_labels, train_command, value_in_words
 
 HEARTS = DSprites(resolution=32, shapes=("heart",), num_scales=6, num_orientations=1, num_positions=16)
 SPEC = RunSpec(
@@ -133,3 +140,30 @@ def test_a_checksum_in_a_label_is_cut_short():
 
 def test_the_same_spec_again_has_the_same_label():
     assert spec_labels([SPEC, SPEC]) == spec_labels([SPEC])
+
+
+SPRITES = DSprites(resolution=32, shapes=("heart", "square"), num_orientations=1)
+SPECS = [
+    RunSpec(SPRITES),
+    RunSpec(SPRITES, Autoencoder(MLP((8, 16), (4,))), BetaVAE(Linear(0.0, 4.0)), subset=RandomSplit(0.8)),
+    RunSpec(SPRITES, objective=VAE(), num_steps=5, max_gradient_norm=1.5),
+    *map(preset, ("infogan-sprites", "factor-vae-sprites", "annealed-vae-sprites")),
+]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.digest)
+def test_what_the_command_trains_is_the_spec(spec):
+    program, command, *words, flag, seeds = shlex.split(train_command(spec, "0-3"))
+    assert (program, command, flag, seeds) == ("unbraid", "train", "--seeds", "0-3")
+    assert specs_of(typed_in(words), None, {}) == [spec]
+
+
+@final
+@dataclass(frozen=True)
+class Mine(Objective):
+    def __call__(self, step):
+        raise NotImplementedError
+
+
+def test_classes_that_have_no_name_there_are_trained_from_their_file():
+    assert train_command(RunSpec(SPRITES, objective=Mine()), "4") == "unbraid train --spec spec.json --seeds 4"

@@ -1,15 +1,21 @@
 """Specs as text: every field by its name, and short labels that distinguish specs."""
 
 import dataclasses
+import inspect
 import re
+import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from unbraid._internal.names import kebab_case
 from unbraid.config.annotations import default_of, hints_of, kinds_of
+from unbraid.config.paths import fields_of
 from unbraid.config.registry import short_name
 from unbraid.config.schedule import Schedule
+from unbraid.config.text import text_of
 from unbraid.objectives.objective import Objective
+from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec import RunSpec
 
 _DIGITS_OF_A_CHECKSUM = 12
@@ -104,3 +110,46 @@ def worth_a_word(objective: Objective) -> set[str]:
         for field in dataclasses.fields(objective)
         if getattr(objective, field.name) != default_of(field) or weights.get(field.name, 1.0) not in (0.0, 1.0)
     }
+
+
+_DIGITS = 6
+
+
+def run_labels(runs: Sequence[Run]) -> list[str]:
+    """Returns a label for each run: that of its spec; and where specs that read the same were trained with several
+    states of the user's own code, the first digits of the digest as well.
+    """
+    of_specs = spec_labels([run.spec for run in runs])
+    labeled = [(of_specs[run.spec.digest], run.digest) for run in runs]
+    states: dict[str, set[str]] = defaultdict(set)
+    for label, digest in labeled:
+        states[label].add(digest)
+    return [f"{label} ({digest[:_DIGITS]})" if len(states[label]) > 1 else label for label, digest in labeled]
+
+
+def train_command(spec: RunSpec, seeds: str) -> str:
+    """Returns the command that trains this spec from these seeds. Classes that are not of unbraid have no names there:
+    such a spec is trained from its file.
+    """
+    if any(_is_own(value) for value in fields_of(spec).values()):
+        words = ["--spec", "spec.json"]
+    else:
+        words = [word for path, text in _typed(spec, "") for word in (f"--{path.replace('_', '-')}", text)]
+    return shlex.join(["unbraid", "train", *words, "--seeds", seeds])
+
+
+def _typed(config: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yields the path and the text of each field that is not what it is by default."""
+    hints = hints_of(type(config))
+    for field in dataclasses.fields(config):
+        value, name = getattr(config, field.name), f"{path}{field.name}"
+        if value == default_of(field):
+            continue
+        if dataclasses.is_dataclass(value) and not any(map(inspect.isabstract, kinds_of(hints[field.name]))):
+            yield from _typed(value, f"{name}.")
+        else:
+            yield name, text_of(value)
+
+
+def _is_own(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not type(value).__module__.startswith("unbraid.")
