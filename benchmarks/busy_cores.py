@@ -18,8 +18,8 @@ from contextlib import contextmanager
 
 import torch
 
-from unbraid._internal.allocator import keep_freed_memory
-from unbraid._internal.threads import is_waiting_chosen, wait_asleep
+from unbraid._internal.cpu import is_waiting_chosen, wait_asleep
+from unbraid._internal.memory import keep_freed_memory
 from unbraid.training import Fleet, Member
 from unbraid.training.presets import preset
 

@@ -17,7 +17,7 @@ import torch
 
 from unbraid import MLP, VAE, Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
 from unbraid._internal import draws
-from unbraid._internal.allocator import keep_freed_memory
+from unbraid._internal.memory import keep_freed_memory
 from unbraid.models import Architecture
 from unbraid.objectives import Step
 from unbraid.training import Fleet, Member

@@ -25,7 +25,7 @@ from benchmarks import learning_settings
 from benchmarks.learning_scores import Learned, k_means_accuracy, learned, quantized_conditional_entropy
 from benchmarks.learning_settings import Settings
 from benchmarks.sheet import Check
-from unbraid._internal.allocator import keep_freed_memory
+from unbraid._internal.memory import keep_freed_memory
 from unbraid.datasets import MNIST, FashionMNIST
 from unbraid.datasets.dataset import FactorDataset, FactorImages
 from unbraid.training import TrainingOptions, train

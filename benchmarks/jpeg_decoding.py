@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from unbraid._internal.cores import usable_cores
+from unbraid._internal.cpu import usable_cores
 from unbraid.datasets.formats.archives import Container, Folder, Zip
 from unbraid.datasets.image_store import ImageStore, Plan
 from unbraid.datasets.pictures.pictures import Framing, decode_many

@@ -15,9 +15,8 @@ from benchmarks.audit.design import MIDDLE, NOTHING, PERFECT, UNTURNED, Design
 from benchmarks.audit.findings import Audit, AuditedMetric, Measurement
 from benchmarks.audit.sizes import Size, size_name, size_of
 from benchmarks.audit.variations import variations
-from unbraid._internal.cores import usable_cores
-from unbraid._internal.progress import Event, emit
-from unbraid._internal.progress_bar import shown
+from unbraid._internal.cpu import usable_cores
+from unbraid._internal.progress import Event, emit, progress_bar
 from unbraid._internal.version import __version__
 from unbraid._internal.worker_pool import Ended, WorkerPool
 from unbraid.config.text import split
@@ -73,7 +72,7 @@ def audit(
 
     num_done, kept_at = 0, time.monotonic()
     count = usable_cores() if num_processes is None else num_processes
-    with shown(progress), closing(WorkerPool(_TASK, [{"OMP_NUM_THREADS": "1"}] * count)) as workers:
+    with progress_bar(show=progress), closing(WorkerPool(_TASK, [{"OMP_NUM_THREADS": "1"}] * count)) as workers:
         try:
             for measurement in _answers(workers, waiting, packages):
                 key = measurement.key

@@ -5,7 +5,7 @@ import importlib.util
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
-from unbraid._internal.threads import choose_waiting
+from unbraid._internal.cpu import choose_waiting
 from unbraid._internal.version import __version__ as __version__
 
 choose_waiting()

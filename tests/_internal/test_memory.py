@@ -1,4 +1,9 @@
-"""How much memory is free."""
+"""Free memory, freed memory that is kept, and errors for lack of memory."""
+
+import os
+import platform
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -15,11 +20,11 @@ def test_what_is_available_counts_and_not_all_there_is(tmp_path):
     (tmp_path / "meminfo").write_text(
         "MemTotal:       24682416 kB\nMemFree:        100 kB\nMemAvailable:   2000 kB\nHugePages_Total: 0\n"
     )
-    assert memory._left_by_the_machine(tmp_path / "meminfo") == 2000 * 1024
+    assert memory._free_on_machine(tmp_path / "meminfo") == 2000 * 1024
 
 
 def test_where_the_system_does_not_say_it_is_all_there_is(tmp_path):
-    assert memory._left_by_the_machine(tmp_path / "meminfo") > 2**28
+    assert memory._free_on_machine(tmp_path / "meminfo") > 2**28
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -37,12 +42,12 @@ def test_a_container_has_a_limit_of_its_own_to_which_files_in_memory_do_not_coun
     (tmp_path / "memory").mkdir()
     for name, content in zip(names, ("8000\n", "5000\n", f"anon 17\n{names[3]} 1500\n"), strict=False):
         (tmp_path / name).write_text(content)
-    assert memory._left_by_the_container(tmp_path) == 4500
+    assert memory._free_in_container(tmp_path) == 4500
 
 
 def test_a_container_without_a_limit_has_much(tmp_path):
     (tmp_path / "memory.max").write_text("max\n")
-    assert memory._left_by_the_container(tmp_path) > 2**60
+    assert memory._free_in_container(tmp_path) > 2**60
 
 
 @pytest.mark.parametrize(
@@ -64,3 +69,56 @@ def test_what_torch_itself_raises_is_recognized():
     with pytest.raises(RuntimeError) as raised:
         torch.empty(2**55, dtype=torch.uint8)
     assert is_out_of_memory(raised.value)
+
+
+# ---- freed memory
+
+CODE = "from unbraid._internal.memory import keep_freed_memory; print(keep_freed_memory())"
+# How many pages the system had to clear for the second of two blocks of 100 MB.
+PAGES = """
+import ctypes, resource, torch
+from unbraid._internal.memory import give_back_memory, keep_freed_memory
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+
+def pages_cleared():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    block = ctypes.c_void_p(libc.malloc(100_000_000))
+    ctypes.memset(block, 1, 100_000_000)
+    libc.free(block)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+assert keep_freed_memory()
+pages_cleared()
+kept = pages_cleared()
+give_back_memory(torch.device("cpu"))
+print(kept < 1000, pages_cleared() > 1000)
+"""
+needs_glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has mallopt")
+needs_newer_glibc = pytest.mark.skipif(
+    tuple(map(int, platform.libc_ver()[1].split(".") if platform.libc_ver()[0] == "glibc" else "0")) < (2, 35),
+    reason="glibc before 2.35 keeps no block above 32 MB",
+)
+
+
+def printed(code: str, **environment: str) -> str:
+    """In a Python of its own: the setting lasts as long as the process."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=inherited | environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+@needs_glibc
+def test_glibc_takes_the_setting():
+    assert printed(CODE) == "True"
+
+
+@needs_newer_glibc
+def test_large_blocks_are_kept_until_they_are_handed_back():
+    assert printed(PAGES) == "True True"
+
+
+def test_a_users_own_settings_are_left_alone():
+    assert printed(CODE, MALLOC_TRIM_THRESHOLD_="131072") == "False"

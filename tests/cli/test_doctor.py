@@ -76,7 +76,7 @@ def test_a_gpu_that_torch_cannot_use_is_told(tmp_path, monkeypatch):
 
 
 def test_more_threads_than_cores_are_told(monkeypatch):
-    monkeypatch.setattr("unbraid._internal.cores.usable_cores", lambda: 3)
+    monkeypatch.setattr("unbraid._internal.cpu.usable_cores", lambda: 3)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1000)
     assert checkup.look_at_threads().wrong.endswith("export OMP_NUM_THREADS=3")
 

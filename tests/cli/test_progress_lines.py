@@ -9,8 +9,7 @@ import threading
 import pytest
 from rich.console import Console
 
-from unbraid._internal.progress import Event, emit, showing
-from unbraid._internal.progress_bar import Bar
+from unbraid._internal.progress import Bar, Event, emit, showing
 from unbraid.cli.console import stage
 from unbraid.cli.progress_lines import Lines, progress_of_commands
 
@@ -101,7 +100,7 @@ def test_a_bar_takes_one_line(width):
 def test_a_failure_takes_the_bar_away(monkeypatch):
     console = screen()
     monkeypatch.setattr("unbraid.cli.progress_lines.errors", lambda: console)
-    monkeypatch.setattr("unbraid._internal.progress_bar.SECONDS_BEFORE_A_BAR", -1.0)
+    monkeypatch.setattr("unbraid._internal.progress.SECONDS_BEFORE_A_BAR", -1.0)
     with pytest.raises(ZeroDivisionError), progress_of_commands():  # noqa: PT012 - what happens before the error matters
         emit(Event("converting", 1, 9, "images"))
         assert "1 of 9 images" in shown(console)
@@ -114,7 +113,7 @@ def test_a_failure_takes_the_bar_away(monkeypatch):
 def test_threads_that_work_together_share_a_bar(monkeypatch):
     console = screen()
     monkeypatch.setattr("unbraid.cli.progress_lines.errors", lambda: console)
-    monkeypatch.setattr("unbraid._internal.progress_bar.SECONDS_BEFORE_A_BAR", -1.0)
+    monkeypatch.setattr("unbraid._internal.progress.SECONDS_BEFORE_A_BAR", -1.0)
     with progress_of_commands():
         event = Event("decoding", 1, 9, "images")
         threads = [threading.Thread(target=contextvars.copy_context().run, args=(emit, event)) for _ in range(4)]

@@ -227,7 +227,7 @@ class Terminal(io.StringIO):
 def test_a_terminal_shows_one_line_and_is_left_clean(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr("unbraid._internal.progress_bar.SECONDS_BEFORE_A_BAR", -1.0)
+    monkeypatch.setattr("unbraid._internal.progress.SECONDS_BEFORE_A_BAR", -1.0)
     evaluate(CODES, ["mig", Spread()])
     shown = terminal.getvalue()
     assert "Scoring" in shown

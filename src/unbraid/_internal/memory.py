@@ -1,49 +1,68 @@
-"""How much memory there is, and how to tell that it is not enough."""
+"""Free memory, freed memory that the C library keeps, and errors for lack of memory."""
 
 import contextlib
+import ctypes
 import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:  # the command line sets how memory is freed before it imports torch
+    import torch
 
-from unbraid._internal.allocator import hand_back_freed_memory
+# Their numbers in glibc's malloc.h.
+_M_TRIM_THRESHOLD = -1
+_M_MMAP_THRESHOLD = -3
+# Read as a size, -1 is more than any block: nothing goes back by itself.
+_NEVER = -1
+# From this size on a block is mapped by itself and cleared each time. An older glibc takes the second alone.
+_MMAP_BYTES = (1 << 30, 1 << 25)
 
-_CGROUP = Path("/sys/fs/cgroup")
-# Limit, use, and the line of memory.stat that counts what is in use but would be given back: of version 2, then of
+_CGROUP, _MEMINFO = Path("/sys/fs/cgroup"), Path("/proc/meminfo")
+_UNKNOWN = 2**63  # bytes
+# Limit, use, and the line of memory.stat that counts what is in use but can be reclaimed: of version 2, then of
 # version 1.
 _LIMITS = (
     ("memory.max", "memory.current", "memory.stat", "inactive_file"),
     ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file"),
 )
-# On the CPU, and from the libraries beneath it on a GPU, torch has no class of its own for it, nor has a library that
-# finds no room while it is imported.
-_WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED", "failed to map segment")
+# Messages of torch on a CPU, of the libraries beneath it on a GPU, and of an import that finds no memory: these have
+# no exception class.
+_MESSAGES = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED", "failed to map segment")
 
 
-def free_memory(device: torch.device) -> int:
-    """Returns the free memory in bytes: what the GPU has free, or what this machine, and the container that this
-    process may live in, can still give.
+def keep_freed_memory() -> bool:
+    """Lets the C library reuse freed blocks instead of returning them to the system, if it can.
+
+    A training step on the CPU allocates the same blocks as the step before. By default glibc maps each large one anew,
+    and the system clears every page of it: nearly half the time of a small fleet, and three quarters where codes are
+    compared in large batches (`benchmarks/cpu_fleet.py`). The setting holds for the whole process: the command line
+    makes it, and so does training on a CPU, which returns unneeded memory after every fleet (`give_back_memory`).
+    MALLOC_ variables that the user has set are left alone.
     """
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
-    return min(_left_by_the_machine(Path("/proc/meminfo")), _left_by_the_container(_CGROUP))
+    if any(name.startswith("MALLOC_") for name in os.environ):
+        return False
+    mallopt = _c_function("mallopt")
+    if mallopt is None:  # not glibc
+        return False
+    return bool(mallopt(_M_TRIM_THRESHOLD, _NEVER)) and any(mallopt(_M_MMAP_THRESHOLD, size) for size in _MMAP_BYTES)
 
 
-def give_back_memory(device: torch.device) -> None:
-    """Frees what is not needed any more. A fleet refers to itself, so it goes only when Python looks for such rings."""
+def give_back_memory(device: "torch.device") -> None:
+    """Collects reference cycles, as every fleet has, and returns freed memory to the system and to the GPU."""
     gc.collect()
-    hand_back_freed_memory()
+    if trim := _c_function("malloc_trim"):
+        trim(0)
     if device.type == "cuda":
+        import torch
+
         torch.cuda.empty_cache()
 
 
 @contextlib.contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Within the block no rings of garbage are looked for: among a million new objects that takes longer than making
-    them.
-    """
+    """Disables the collection of reference cycles: among a million new objects it takes longer than making them."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -53,47 +72,65 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
+def total_memory() -> int:
+    """Returns the bytes of memory of this machine; very many where the system has no such number (Windows)."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError):
+        return _UNKNOWN
+
+
+def free_memory(device: "torch.device") -> int:
+    """Returns the free bytes of a GPU, or of this machine within the limit of the container."""
+    if device.type == "cuda":
+        import torch
+
+        return torch.cuda.mem_get_info(device)[0]
+    return min(_free_on_machine(_MEMINFO), _free_in_container(_CGROUP))
+
+
 def is_out_of_memory(error: BaseException) -> bool:
-    """Returns whether the error, or one that it came of, says that memory was asked for and not there."""
+    """Returns whether the error, or one that caused it, is a lack of memory."""
+    import torch
+
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
-    if isinstance(error, RuntimeError | ImportError) and any(words in str(error) for words in _WORDS):
+    if isinstance(error, RuntimeError | ImportError) and any(message in str(error) for message in _MESSAGES):
         return True
-    # While a GPU records a graph, what went wrong is followed by the complaint that the recording did not end well.
+    # While a GPU records a graph, the error is followed by the complaint that the recording did not end well.
     before = error.__cause__ or error.__context__
     return isinstance(error, RuntimeError) and before is not None and is_out_of_memory(before)
 
 
-def _left_by_the_machine(path: Path) -> int:
-    """Returns what is free, or would be if files were no longer kept in memory; all that there is, where the system
-    does not say.
-    """
-    counts = _counts(path)
-    return (
-        counts["MemAvailable:"] * 1024
-        if "MemAvailable:" in counts
-        else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    )
+def _free_on_machine(meminfo: Path) -> int:
+    """Returns free memory and the memory of cached files; all memory, where the system does not count them."""
+    counts = _counts(meminfo)
+    return counts["MemAvailable:"] * 1024 if "MemAvailable:" in counts else total_memory()
 
 
-def _left_by_the_container(folder: Path) -> int:
-    """Returns what is missing to the limit of memory; very much, where there is no limit."""
+def _free_in_container(folder: Path) -> int:
+    """Returns what is left of the memory limit; very much, where there is no limit."""
     for limit, used, details, idle in _LIMITS:
         try:
-            return (
-                int((folder / limit).read_text())
-                - int((folder / used).read_text())
-                + _counts(folder / details).get(idle, 0)
-            )
+            left = int((folder / limit).read_text()) - int((folder / used).read_text())
+            return left + _counts(folder / details).get(idle, 0)
         except (OSError, ValueError):  # no such version, or a limit of "max"
             continue
-    return 2**63
+    return _UNKNOWN
 
 
 def _counts(path: Path) -> dict[str, int]:
     """Returns the numbers by name, from lines of a name and a number."""
     try:
-        words = [line.split() for line in path.read_text().splitlines()]
+        lines = [line.split() for line in path.read_text().splitlines()]
     except OSError:
         return {}
-    return {line[0]: int(line[1]) for line in words if len(line) > 1 and line[1].isdigit()}
+    return {line[0]: int(line[1]) for line in lines if len(line) > 1 and line[1].isdigit()}
+
+
+def _c_function(name: str) -> "ctypes._NamedFuncPointer | None":
+    """Returns a function of the C library, or None where it has no such function."""
+    try:
+        return getattr(ctypes.CDLL(None), name, None)
+    except (OSError, TypeError):  # Windows opens no library without a name
+        return None

@@ -1,6 +1,9 @@
-"""Progress of long work: events, which go to the callbacks of `watch=` and to one display."""
+"""Progress of long work: events, the callbacks that receive them, and one bar on a terminal or in a notebook."""
 
 import contextlib
+import html
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -10,14 +13,17 @@ from typing import Any, final
 
 from unbraid._internal.amounts import amount_text, capitalised, duration
 
+SECONDS_BEFORE_A_BAR = 0.5
+_SECONDS_BETWEEN_UPDATES = 0.25
+
 
 @final
 @dataclass(frozen=True)
 class Event:
-    """How far a piece of work is: `done` of `total` units, where a total of 0 is unknown. `str(event)` is one line.
+    """Progress of one piece of work: `done` of `total` units; a total of 0 is unknown. `str(event)` is one line.
 
     `values` are numbers by name, one for each of the `runs`: the loss and its parts, NaN for a run that has failed.
-    `within` is the work that this is a part of, the outermost first; `part_of` fills it in.
+    `within` lists the work that this is a part of, the outermost first; `part_of` fills it in.
     """
 
     about: str
@@ -42,7 +48,7 @@ class Event:
 
     @property
     def share(self) -> float:
-        """The share of the outermost work that is done, from 0 to 1. What is inside counts as one unit of it."""
+        """The share of the outermost work that is done, from 0 to 1. Work inside it counts as one of its units."""
         share = 0.0
         for event in (self, *reversed(self.within)):
             share = min(1.0, (event.done + share) / event.total) if event.total else 0.0
@@ -50,19 +56,20 @@ class Event:
 
     @property
     def pace(self) -> str:
+        """Speed and remaining time."""
         speed = f"{self.per_second:.3g} {self.unit}/s" if self.per_second > 0 else ""
         left = self.seconds_left or 0.0
         return _joined(speed, f"{duration(left)} left" if 0 < left < float("inf") else "")
 
     @property
     def medians(self) -> dict[str, float]:
-        """The median over runs of each of the values, without those that are not finite."""
+        """The median of each of the values over runs, without those that are not finite."""
         finite = {name: [value for value in values if isfinite(value)] for name, values in self.values.items()}
         return {name: median(values) for name, values in finite.items() if values}
 
     @property
     def summary(self) -> str:
-        """What fits beside the name of the outermost work: where in it this is, how much, how fast, and the loss."""
+        """The line beside the name of the outermost work: its current part, amount, speed and loss."""
         where = ": ".join(each.text or each.about for each in (*self.within, self)) if self.within else ""
         loss = [f"{name} {value:z.1f}" for name, value in self.medians.items()][:1]
         return _joined(where, self._amount, self.pace, "" if self.within else self.text, *loss)
@@ -107,13 +114,8 @@ def listening(*listeners: Listener | None) -> contextlib.AbstractContextManager[
 
 
 def showing(display: Listener | None) -> contextlib.AbstractContextManager[None]:
-    """Shows events inside the block with this display in place of any other; None shows nothing."""
+    """Replaces the display of events inside the block; None shows nothing."""
     return _set(_display, display or (lambda event: None))
-
-
-def is_shown() -> bool:
-    """Returns whether there is a display already, or none is wanted."""
-    return _display.get() is not None
 
 
 @contextlib.contextmanager
@@ -122,6 +124,96 @@ def part_of(event: Event) -> Iterator[None]:
     emit(event)
     with _set(_within, (*_within.get(), event)):
         yield
+
+
+@contextlib.contextmanager
+def progress_bar(watch: Listener | None = None, *, show: bool) -> Iterator[Callable[[str], None]]:
+    """Calls `watch` with events inside the block and, with `show`, shows a bar on a terminal or in a notebook.
+
+    Inside another display there is no second bar. Yields a function that prints a line above the bar.
+    """
+    from rich.console import Console  # late: it takes 40 ms
+
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    with listening(watch):
+        if show and _display.get() is None and (console.is_terminal or console.is_jupyter):
+            with contextlib.closing(Bar(console)) as bar, showing(bar):
+                yield bar.print
+        else:
+            with contextlib.nullcontext() if show else showing(None):
+                yield lambda line: None
+
+
+@final
+class Bar:
+    """A bar for the current work, which disappears when the work is over."""
+
+    def __init__(self, console: Any, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console, self._clock, self._lock = console, clock, threading.Lock()
+        self._about, self._began, self._next = "", 0.0, 0.0
+        self._live: Any = None
+
+    def __call__(self, event: Event) -> None:
+        with self._lock:
+            now, about = self._clock(), event.outermost.about
+            if about != self._about:
+                self._stop()
+                wait = 0.0 if self._console.is_jupyter else SECONDS_BEFORE_A_BAR  # a bar for less would flicker
+                self._about, self._began, self._next = about, now, now + wait
+            if event.is_over and not event.within:
+                self._stop()
+            elif now >= self._next:
+                if event.seconds_left is None and event.share > 0:
+                    event = replace(event, seconds_left=(now - self._began) * (1 / event.share - 1))
+                if self._console.is_jupyter:
+                    self._next = now + _SECONDS_BETWEEN_UPDATES
+                    self._show_in_notebook(event)
+                else:
+                    self._show_on_terminal(event)
+
+    def print(self, line: str) -> None:
+        """Prints a line, above the bar if there is one."""
+        self._console.print(line, soft_wrap=True) if not self._console.is_jupyter else print(line)  # noqa: T201
+
+    def close(self) -> None:
+        with self._lock:
+            self._stop()
+
+    def _show_on_terminal(self, event: Event) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.table import Column
+
+        if self._live is None:
+            name, summary = (
+                TextColumn(text, markup=False, table_column=Column(max_width=width, no_wrap=True, overflow="ellipsis"))
+                for text, width in (("{task.description}", self._console.width // 3), ("{task.fields[summary]}", None))
+            )
+            bar = BarColumn(self._console.width // 6)
+            self._live = Progress(name, bar, summary, console=self._console, transient=True)
+            self._live.add_task(capitalised(self._about))
+        total = 1.0 if event.outermost.total else None
+        task = self._live.task_ids[0]
+        self._live.update(task, total=total, completed=event.share, summary=event.summary, refresh=True)
+        self._live.start()
+
+    def _show_in_notebook(self, event: Event) -> None:
+        text = f"{capitalised(self._about)}: {event.summary}"
+        value = f' value="{event.share:.4f}" max="1"' if event.outermost.total else ""
+        content = {"text/plain": text, "text/html": f"<progress{value}></progress> {html.escape(text)}"}
+        if self._live is None:
+            from IPython.display import display
+
+            self._live = display(content, raw=True, display_id=True)
+        else:
+            self._live.update(content, raw=True)
+
+    def _stop(self) -> None:
+        self._about = ""
+        if self._live is not None and self._console.is_jupyter:
+            self._live.update({"text/plain": "", "text/html": ""}, raw=True)
+        elif self._live is not None:
+            self._live.stop()
+        self._live = None
 
 
 @contextlib.contextmanager

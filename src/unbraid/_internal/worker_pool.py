@@ -1,31 +1,42 @@
-"""A pool of worker processes on this machine. Orders and answers are lines of JSON: nothing is pickled, and a script
-that starts a pool is not imported again by its workers.
+"""A pool of worker processes on this machine.
+
+Orders and answers are lines of JSON: nothing is pickled, and workers do not import the script that starts them again.
+A worker runs this module: it reads orders from its input and writes answers to its output.
 """
 
 import contextlib
 import io
 import json
+import logging
 import os
 import pkgutil
 import queue
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+import traceback
+import warnings
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, final
 
-from unbraid._internal.worker import Json, run_task
+from unbraid.errors import UnbraidError
 
 _OUT_OF_MEMORY = "; the system may have run out of memory"
 _SECONDS_TO_JOIN = 5.0
 
+Json = dict[str, Any]
+Task = Callable[[Json, Callable[[], None]], Json]
+"""A function of an order and of a callback that signals progress. It returns the answer."""
+
 
 @final
 class Ended(NamedTuple):
-    """How an order ended: with an answer, by the end of its process or node, for lack of memory, or by an exception in
-    the task. `reason` says why there is no answer. `parcels` are files that come with an answer from another machine.
+    """The end of an order: an answer, a dead process or node, a lack of memory, or an exception in the task.
+
+    `reason` explains why there is no answer. `parcels` are files that come with an answer from another machine.
     """
 
     ticket: Hashable
@@ -117,10 +128,10 @@ class WorkerPool:
                 worker.process.kill()
                 worker.process.wait()
         for thread in self._threads:
-            thread.join(_SECONDS_TO_JOIN)  # not for ever: what a worker forked may hold its output open
+            thread.join(_SECONDS_TO_JOIN)  # not forever: a process that a worker forked may hold its output open
 
     def _work(self, place: int) -> None:
-        """Hands orders to a process of its own until the pool is closed."""
+        """Hands orders to one process until the pool is closed."""
         worker: _Worker | None = None
         while (item := self._orders.get()) is not None:
             ticket, order = item
@@ -152,7 +163,7 @@ class WorkerPool:
         return self._workers[-1]
 
     def _exchange(self, worker: "_Worker", ticket: Hashable, order: Json) -> Json:
-        """Returns what the worker made of the order."""
+        """Returns the answer of the worker."""
         with contextlib.suppress(OSError, ValueError):  # it died, or the pool was closed
             worker.write(order)
             for line in worker.output:
@@ -168,8 +179,10 @@ class WorkerPool:
 
 @final
 class _Worker:
-    """A process that carries out orders. It imports from where this process does, last from the current folder, so
-    that no module in a downloaded folder replaces an installed one.
+    """A process that carries out orders.
+
+    It searches the same folders for modules as this process, the current folder last, so that no module in a downloaded
+    folder replaces an installed one.
     """
 
     def __init__(self, task: str, environment: Mapping[str, str]) -> None:
@@ -177,7 +190,7 @@ class _Worker:
         installed = [path for path in sys.path if path not in ("", here)]
         paths = installed if len(installed) == len(sys.path) else [*installed, here]
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "unbraid._internal.worker", task],
+            [sys.executable, "-P", "-m", "unbraid._internal.worker_pool", task],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,  # closing a buffered pipe waits for whoever writes to it
@@ -204,3 +217,57 @@ def _ended(ticket: Hashable, message: Json, node: str = "") -> Ended:
     if "error" in message:
         return Ended(ticket, "raised", reason=message["error"], node=node)
     return Ended(ticket, "answered", message["answer"], node=node)
+
+
+def run_task(task: Task, order: Json, beat: Callable[[], None] = lambda: None) -> Json:
+    """Returns how the order ended: {"answer": ...}, or {"error": ..., "traceback": ...} if the task raised."""
+    try:
+        return {"answer": task(order, beat)}
+    except Exception as error:  # noqa: BLE001 (reported to the process that gave the order)
+        name = "" if isinstance(error, UnbraidError) else f"{type(error).__name__}: "
+        return {"error": f"{name}{error}", "traceback": traceback.format_exc()}
+
+
+def _run_worker() -> None:
+    """Carries out orders until the input ends."""
+    logging.disable(logging.WARNING)
+    warnings.simplefilter("ignore")
+    output = os.dup(1)
+    os.dup2(2, 1)  # output that a library prints is not an answer
+
+    def send(message: Json) -> None:
+        content = json.dumps(message).encode() + b"\n"
+        try:
+            while content:
+                content = content[os.write(output, content) :]
+        except OSError:
+            pass  # the other process has ended, which the reader notices
+
+    orders: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    busy = threading.Event()
+    threading.Thread(target=_read, args=(orders, busy), daemon=True).start()
+    task: Task = pkgutil.resolve_name(sys.argv[1])
+    while (line := orders.get()) is not None:
+        send(run_task(task, json.loads(line), lambda: send({"beat": True})))
+        busy.clear()
+
+
+def _read(orders: "queue.SimpleQueue[bytes | None]", busy: threading.Event) -> None:
+    """Queues the lines of the input.
+
+    If it ends during an order, SIGTERM stops this process: a training saves a checkpoint first. So workers stop when
+    the pool is closed, and when its process is killed.
+    """
+    started = b""
+    while chunk := os.read(0, 1 << 16):  # not sys.stdin, whose lock would be held when the interpreter shuts down
+        *lines, started = (started + chunk).split(b"\n")
+        for line in lines:
+            busy.set()
+            orders.put(line)
+    orders.put(None)
+    if busy.is_set():
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    _run_worker()

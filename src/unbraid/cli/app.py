@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unbraid._internal.allocator import keep_freed_memory
+from unbraid._internal.memory import keep_freed_memory
 from unbraid._internal.version import __version__
 from unbraid.cli.commands import make_group
 from unbraid.cli.console import complain, log_as_notes, say, warnings_as_notes

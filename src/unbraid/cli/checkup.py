@@ -112,8 +112,7 @@ def look_at_threads() -> CheckupResult:
     """Returns how many threads torch has on a CPU. Wrong are more of them than this process may use cores."""
     import torch
 
-    from unbraid._internal.cores import usable_cores
-    from unbraid._internal.threads import others_are_running
+    from unbraid._internal.cpu import others_are_running, usable_cores
 
     threads, cores = torch.get_num_threads(), usable_cores()
     found = f"{threads} for {cores} cores"

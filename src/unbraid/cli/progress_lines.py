@@ -9,8 +9,7 @@ from typing import final
 from rich.console import Console
 from rich.text import Text
 
-from unbraid._internal.progress import Event, showing
-from unbraid._internal.progress_bar import Bar
+from unbraid._internal.progress import Bar, Event, showing
 from unbraid.cli.console import SECONDS_BETWEEN_LINES, errors
 
 # Work that is over sooner needs no line in a log.

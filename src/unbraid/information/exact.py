@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from unbraid._internal.threads import torch_threads
+from unbraid._internal.cpu import torch_threads
 from unbraid.errors import CodesError
 from unbraid.information.latent_information import LatentInformation, entropy, occurring_values, stacked
 from unbraid.information.mixture_entropy import Integrals, Mixtures, entropy_integrals

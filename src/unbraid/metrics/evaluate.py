@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import final
 
-from unbraid._internal.progress import Event, Listener, emit, part_of
-from unbraid._internal.progress_bar import shown
+from unbraid._internal.progress import Event, Listener, emit, part_of, progress_bar
 from unbraid._internal.version import __version__
 from unbraid.codes import Codes
 from unbraid.codes.latents import column_places, lost_variance
@@ -85,7 +84,7 @@ def evaluate(
             f"scoring has {', '.join(of_runs)}, by which images of a run are chosen; expected {', '.join(_OF_CODES)}. "
             "Choose the codes first (codes[mask], weights), or score the run: run.score(metrics, scoring)."
         )
-    with shown(progress, watch):
+    with progress_bar(watch, show=progress):
         if test is None:
             return evaluate_as(scoring, codes, metrics, seed)
         return evaluate_as(replace(scoring, part="test", fit="train"), test, metrics, seed, fitted_on=codes)

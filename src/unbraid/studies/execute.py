@@ -10,10 +10,9 @@ from typing import Any, Literal, final
 
 import torch
 
-from unbraid._internal.cores import usable_cores
+from unbraid._internal.cpu import usable_cores
 from unbraid._internal.device import resolve_device
-from unbraid._internal.progress import Event, emit, part_of
-from unbraid._internal.progress_bar import shown
+from unbraid._internal.progress import Event, emit, part_of, progress_bar
 from unbraid._internal.worker_pool import WorkerPool
 from unbraid.config.own_configs import classes_of_main
 from unbraid.errors import SpecError, TrainingError, TrainingInterrupted, UnbraidError
@@ -114,7 +113,7 @@ def run_study(study: Study, folder: Path | str, options: StudyOptions | None = N
     """
     options = options or StudyOptions()
     try:
-        with shown(options.progress):
+        with progress_bar(show=options.progress):
             return _Execution(study, Path(folder), options).run()
     except KeyboardInterrupt as stopped:
         raise TrainingInterrupted(

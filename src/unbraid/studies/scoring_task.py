@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from unbraid._internal.worker import Json
+from unbraid._internal.worker_pool import Json
 from unbraid.config import from_json, to_json
 from unbraid.errors import CodesError
 from unbraid.metrics.metric import Metric

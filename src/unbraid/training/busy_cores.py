@@ -9,9 +9,8 @@ from typing import final
 import torch
 
 from unbraid._internal import files
-from unbraid._internal.cores import usable_cores
+from unbraid._internal.cpu import is_waiting_chosen, usable_cores
 from unbraid._internal.progress import Event, Listener
-from unbraid._internal.threads import is_waiting_chosen
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,7 @@ from typing import Any
 import torch
 
 from unbraid._internal import files
-from unbraid._internal.progress import Listener
-from unbraid._internal.progress_bar import shown
+from unbraid._internal.progress import Listener, progress_bar
 from unbraid.config.schedule import Schedule
 from unbraid.errors import RunError, SpecError
 from unbraid.training.checkpoint import save_checkpoint
@@ -52,7 +51,7 @@ def extend(
     for run, target in zip(runs, longer, strict=True):
         if target.status in ("new", "unfinished") and not target.checkpoints:
             _start_from(run, target, names)
-    with shown(progress, watch):
+    with progress_bar(watch, show=progress):
         return train_runs(longer, options, device=device, resume=True)
 
 

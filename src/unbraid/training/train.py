@@ -10,11 +10,9 @@ from typing import Any
 import torch
 
 from unbraid._internal import files
-from unbraid._internal.allocator import keep_freed_memory
 from unbraid._internal.device import resolve_device
-from unbraid._internal.memory import give_back_memory, is_out_of_memory
-from unbraid._internal.progress import Event, Listener, emit, listening
-from unbraid._internal.progress_bar import shown
+from unbraid._internal.memory import give_back_memory, is_out_of_memory, keep_freed_memory
+from unbraid._internal.progress import Event, Listener, emit, listening, progress_bar
 from unbraid._internal.source import check_current
 from unbraid.config.own_configs import own_source
 from unbraid.datasets.dataset import FactorImages
@@ -91,7 +89,7 @@ def train(
     runs = requested_runs(specs, seeds, folder)
     check_callback(watch)
     options = options or TrainingOptions()
-    with shown(progress, watch) as print_line:
+    with progress_bar(watch, show=progress) as print_line:
         _print_finished(runs, options, print_line)
         return train_runs(runs, options, device=device, resume=resume)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 from jaxtyping import UInt8
 
-from unbraid._internal.cores import usable_cores
+from unbraid._internal.cpu import usable_cores
 from unbraid.datasets.formats.archives import ArchiveMember, Container
 from unbraid.errors import DataError
 

@@ -17,8 +17,7 @@ import torch
 
 from unbraid._internal.device import resolve_device
 from unbraid._internal.progress import Event, emit
-from unbraid._internal.worker import Json
-from unbraid._internal.worker_pool import Ended, WorkerPool
+from unbraid._internal.worker_pool import Ended, Json, WorkerPool
 from unbraid.errors import RunError, SpecError
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ import torch
 from unbraid._internal import files
 from unbraid._internal.progress import Event, listening
 from unbraid._internal.version import __version__
-from unbraid._internal.worker import Json, run_task
+from unbraid._internal.worker_pool import Json, run_task
 from unbraid.config import from_json, to_json
 from unbraid.errors import RunError, TrainingInterrupted, UnbraidError
 from unbraid.studies.cluster.parcels import packed

@@ -24,8 +24,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import unbraid
 from unbraid._internal import files
-from unbraid._internal.worker import Json
-from unbraid._internal.worker_pool import Ended
+from unbraid._internal.worker_pool import Ended, Json
 from unbraid.errors import RunError, TrainingError
 from unbraid.studies.cluster.fleet_task import can_read, carry_out
 from unbraid.studies.index import STUDIES

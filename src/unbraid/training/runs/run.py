@@ -14,8 +14,7 @@ import torch
 from unbraid._internal import files
 from unbraid._internal.device import resolve_device
 from unbraid._internal.names import kebab_case
-from unbraid._internal.progress import Listener
-from unbraid._internal.progress_bar import shown
+from unbraid._internal.progress import Listener, progress_bar
 from unbraid.codes import Codes
 from unbraid.codes.safetensors_file import read_safetensors
 from unbraid.config.annotations import check_value, in_short
@@ -331,7 +330,7 @@ class Run:
         select(metrics, seed)  # refuses a misspelled name before the codes are read
         self.scores()  # nor are scores that cannot be read found out after the work
         place, scorable = resolve_device(device), Scorable(self.spec, scoring, self._kept_codes, self._finished_model)
-        with shown(progress, watch):
+        with progress_bar(watch, show=progress):
             return scorable.score(self._kept_scores, metrics, seed, place)
 
     def scores(self, scoring: Scoring | None = None) -> list[Score]:

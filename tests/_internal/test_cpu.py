@@ -1,4 +1,4 @@
-"""Threads sleep beside busy processes, unless the user chose or torch is loaded already."""
+"""Usable cores, and threads that sleep beside busy processes."""
 
 import os
 import subprocess
@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from unbraid._internal.threads import wait_asleep
+from unbraid._internal import cpu
+from unbraid._internal.cpu import wait_asleep
 
 VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
 
@@ -84,3 +85,47 @@ def test_nothing_is_set_beside_a_variable_of_the_users(name):
     environment = {name: "1"}
     wait_asleep(environment)
     assert environment == {name: "1"}
+
+
+# ---- cores
+
+
+@pytest.fixture
+def groups(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+    monkeypatch.setattr(cpu, "_CGROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(cpu, "_MEMBERSHIP", tmp_path / "membership")
+
+    return (tmp_path / "membership").write_text
+
+
+def put(tmp_path, name, content):
+    path = tmp_path / "cgroup" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+
+
+def test_without_a_quota_the_affinity_counts(groups, tmp_path):
+    assert cpu.usable_cores() == 64
+    groups("0::/\n")
+    put(tmp_path, "cpu.max", "max 100000")
+    assert cpu.usable_cores() == 64
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "expected"),
+    [
+        ("0::/\n", {"cpu.max": "200000 100000"}, 2),
+        ("0::/a/b\n", {"a/cpu.max": "150000 50000", "a/b/cpu.max": "max 100000"}, 3),
+        ("0::/elsewhere\n", {"cpu.max": "10000 100000"}, 1),
+        ("4:cpu,cpuacct:/job\n", {"cpu/job/cpu.cfs_quota_us": "400000", "cpu/job/cpu.cfs_period_us": "100000"}, 4),
+        ("4:cpu,cpuacct:/\n", {"cpu,cpuacct/cpu.cfs_quota_us": "-1", "cpu,cpuacct/cpu.cfs_period_us": "100000"}, 64),
+        ("4:cpu:/docker/1\n", {"cpu/cpu.cfs_quota_us": "200000", "cpu/cpu.cfs_period_us": "100000"}, 2),
+        ("4:memory:/\n", {"cpu/cpu.cfs_quota_us": "", "cpu.max": "half"}, 64),
+    ],
+)
+def test_a_quota_of_either_version_counts(groups, tmp_path, membership, files, expected):
+    groups(membership)
+    for name, content in files.items():
+        put(tmp_path, name, content)
+    assert cpu.usable_cores() == expected

@@ -1,0 +1,104 @@
+"""CPU cores and threads.
+
+By default an OpenMP thread that waits for another spins for milliseconds, ready to go on at once. On a quiet machine
+this is faster: with threads that sleep, training takes a third longer. Where another process needs the core too, a
+spinning thread keeps the one that it waits for from running, and training slows down several times over
+(`benchmarks/busy_cores.py`).
+"""
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, MutableMapping
+from pathlib import Path
+
+_CGROUPS, _MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+_LOAD = Path("/proc/loadavg")  # Linux; its fourth word starts with the number of runnable threads
+_NUM_CHECKS = 5
+_SECONDS_BETWEEN_CHECKS = 0.002
+
+# The portable variable, and those of GNU's and of LLVM's and Intel's OpenMP.
+_VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
+
+
+def usable_cores() -> int:
+    """Returns the number of cores in the affinity of this process, limited by the CPU quota of its cgroup."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min([cores, *map(round, _quotas())]))
+
+
+def _quotas() -> Iterator[float]:
+    """Yields the CPU quotas, in cores, of the cgroups of this process and of all groups above them (v2 and v1)."""
+    for folder in _folders():
+        with contextlib.suppress(OSError, ValueError):  # another version, or a quota of "max"
+            quota, period = (folder / "cpu.max").read_text().split()
+            yield int(quota) / int(period)
+        with contextlib.suppress(OSError, ValueError):
+            if (microseconds := int((folder / "cpu.cfs_quota_us").read_text())) > 0:  # -1: no quota
+                yield microseconds / int((folder / "cpu.cfs_period_us").read_text())
+
+
+def _folders() -> Iterator[Path]:
+    """Yields the folders of the cgroups, and the roots, because a container may mount its group as the root."""
+    try:
+        lines = [line.split(":", 2) for line in _MEMBERSHIP.read_text().splitlines()]
+    except OSError:
+        lines = []
+    for _, controllers, path in lines:
+        if not controllers or "cpu" in controllers.split(","):
+            for root in dict.fromkeys((_CGROUPS, _CGROUPS / (controllers or "unified"), _CGROUPS / "cpu")):
+                group = root / path.lstrip("/")
+                yield from (folder for folder in (group, *group.parents) if folder.is_relative_to(root))
+    if not lines:
+        yield from (_CGROUPS, _CGROUPS / "cpu")
+
+
+def is_waiting_chosen(environment: Mapping[str, str] = os.environ) -> bool:
+    """Returns whether the environment sets how threads wait."""
+    return any(name in environment for name in _VARIABLES)
+
+
+def wait_asleep(environment: MutableMapping[str, str] = os.environ) -> None:
+    """Makes waiting threads sleep, unless the environment sets how they wait.
+
+    Call it before torch is imported, because OpenMP reads its variables when it is loaded. The number of threads does
+    not change, so results do not either.
+    """
+    if not is_waiting_chosen(environment):
+        environment["OMP_WAIT_POLICY"] = "PASSIVE"
+
+
+def choose_waiting() -> None:
+    """Makes waiting threads sleep if other processes are busy now and torch is not imported yet."""
+    if "torch" not in sys.modules and others_are_running():
+        wait_asleep()
+
+
+def others_are_running() -> bool:
+    """Returns whether other processes are runnable at each of five checks within ten milliseconds.
+
+    False where the system has no `/proc/loadavg`.
+    """
+    for _ in range(_NUM_CHECKS):
+        try:
+            num_running = int(_LOAD.read_text().split()[3].partition("/")[0])
+        except (OSError, ValueError, IndexError):
+            return False
+        if num_running < 2:  # one is this process itself
+            return False
+        time.sleep(_SECONDS_BETWEEN_CHECKS)
+    return True
+
+
+@contextlib.contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Limits torch to this many threads in the calling thread and in those started within the block."""
+    import torch  # late, so that `wait_asleep` can be called before it
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)  # noqa: TID251 (restored below)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)  # noqa: TID251
