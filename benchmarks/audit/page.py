@@ -16,8 +16,7 @@ from benchmarks.audit.repeat import is_of_all_metrics, repeat_command
 from benchmarks.audit.sizes import caveat, counted, size_words
 from unbraid._internal import files
 from unbraid.config import text_of
-from unbraid.show.pages.fill import filled
-from unbraid.show.pages.policy import policy_of
+from unbraid.show.pages.page import content_policy, filled
 
 CITED: Sequence[tuple[str, str]] = (
     ("Locatello et al., arXiv:1811.12359v4", "agreement of metrics over trained models"),
@@ -52,10 +51,10 @@ def render(audit: Audit, command: str | None = None) -> str:
     rows = table.rows_of(audit)
     shown = [row for row in rows if row.metric.dress]
     return filled(
-        "audit.html",
+        "page.html",
         {
             "audit": audit,
-            "policy": policy_of(),
+            "policy": content_policy(),
             "meta": Contents.of(audit).meta,
             "caveat": caveat(audit.size),
             "measured": _measured(audit),
@@ -76,6 +75,7 @@ def render(audit: Audit, command: str | None = None) -> str:
             "size": (WIDTH, HEIGHT),
         },
         {"strength": _strength, "share": _share, "anchor": anchor, "unbroken": _unbroken, "tenths": _tenths},
+        package=__package__,
     )
 
 

@@ -9,7 +9,7 @@ from benchmarks.audit.design import MIDDLE, NOTHING, PERFECT
 from benchmarks.audit.experiments import EXPERIMENTS, Experiment
 from benchmarks.audit.findings import Audit, AuditedMetric
 from benchmarks.audit.table import HEADS
-from unbraid.show.pages.axis import Axis, tick_text
+from unbraid.show.pages.svg import Axis, tick_text
 
 WIDTH, HEIGHT = 260, 134
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 10, 18

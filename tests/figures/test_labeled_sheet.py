@@ -1,13 +1,7 @@
-import base64
-import io
-import re
-from xml.etree import ElementTree
-
 import numpy as np
 import torch
-from PIL import Image
 
-from unbraid.figures.labeled_sheet import LabeledSheet, stack
+from unbraid.figures.labeled_sheet import LabeledSheet, stack, tiles
 
 FRAMES = torch.linspace(0, 1, 6).reshape(2, 3, 1, 1, 1).expand(2, 3, 1, 4, 4)
 
@@ -39,12 +33,18 @@ def test_missing_frames_are_left_white():
     assert (pixels[:64, 66:] == 0).all()
 
 
-def test_an_svg_holds_the_pixels_and_the_labels_as_text():
-    sheet = LabeledSheet(FRAMES, ["z0 <scale> & more", "z1"], ["-2", "0", "2"])
-    root = ElementTree.fromstring(sheet.svg())
-    texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert texts == ["z0 <scale> & more", "z1", "-2", "0", "2"]
-    (address,) = re.findall(r"base64,([^\"]+)", sheet.svg())
-    picture = np.asarray(Image.open(io.BytesIO(base64.b64decode(address))).convert("L"))
-    assert picture.shape == (130, 196)
-    assert picture[0, 0] == 0
+def test_frames_stand_side_by_side_with_a_transparent_line_between():
+    frames = torch.tensor([0, 51, 102, 153]).reshape(2, 2, 1, 1, 1).expand(2, 2, 1, 2, 2) / 255
+    pixels = tiles(frames, gap=2)
+    assert pixels.shape == (6, 6, 2)
+    assert pixels[::4, ::4, 0].tolist() == [[0, 51], [102, 153]]
+    assert pixels[0, :, 1].tolist() == [255, 255, 0, 0, 255, 255]
+
+
+def test_a_frame_of_nan_is_transparent():
+    frames = torch.tensor([1.0, torch.nan]).reshape(1, 2, 1, 1, 1)
+    assert tiles(frames, gap=0).tolist() == [[[255, 255], [0, 0]]]
+
+
+def test_channels_that_are_not_colors_are_averaged():
+    assert tiles(torch.tensor([0.0, 0.4]).reshape(1, 1, 2, 1, 1)).tolist() == [[[51, 255]]]

@@ -1,4 +1,5 @@
 import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -62,12 +63,14 @@ def test_an_animation_goes_there_and_back_for_ever(tmp_path):
 
 
 def test_an_svg_has_the_labels_as_text(tmp_path):
-    path = Traversal((MOVING,), "informativeness").save(tmp_path / "x.SVG")
-    assert all(f">{text}</text>" in path.read_text() for text in ("z0  1.93", "informativeness", "-2"))
+    pytest.importorskip("matplotlib")
+    root = ElementTree.parse(Traversal((MOVING,), "more <scale> & more").save(tmp_path / "x.SVG")).getroot()
+    texts = {each.text for each in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"z0  1.93", "more <scale> & more", "-2"} <= texts
 
 
 def test_another_ending_is_refused(tmp_path):
-    with pytest.raises(CodesError, match=r"x\.jpg; its name may end in \.png, \.gif, \.svg"):
+    with pytest.raises(CodesError, match=r"x\.jpg.*\.png, \.gif, \.svg"):
         Traversal((MOVING,)).save(tmp_path / "x.jpg")
     assert not list(tmp_path.iterdir())
 
@@ -85,7 +88,7 @@ def test_images_may_lack_channels():
 
 def test_without_matplotlib_a_figure_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(UnbraidError, match="pip install matplotlib"):
+    with pytest.raises(UnbraidError, match="pip install"):
         Traversal((MOVING,)).figure()
 
 

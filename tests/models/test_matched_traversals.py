@@ -66,7 +66,7 @@ def test_the_picture_has_all_models_beside_each_other(tmp_path):
     assert made.image().width > 1.9 * alone.image().width
     assert made.image().height == alone.image().height
     assert made.save(tmp_path / "both.png").read_bytes() == made._repr_png_() == made.png()
-    with pytest.raises(CodesError, match=r"may end in .png"):
+    with pytest.raises(CodesError, match=r"ends in .png"):
         made.save(tmp_path / "both.pdf")
 
 

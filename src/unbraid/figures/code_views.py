@@ -1,4 +1,4 @@
-"""How the codes of images go with the factors: curves of their means, and maps of two latents."""
+"""Codes of images against factors: curves of their means, maps of two latents, and histograms."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,15 +9,17 @@ from jaxtyping import Float
 from unbraid._internal.table import Table
 from unbraid.codes import Codes, Labels
 from unbraid.errors import UnbraidError
-from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, new_figure
-from unbraid.figures.style import PLAIN, SEQUENTIAL
+from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, name_rows, new_figure
+from unbraid.figures.heat_map import latent_names
+from unbraid.figures.style import INK, PLAIN, SEQUENTIAL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _INCHES, _MARGIN = (1.15, 0.8), (0.6, 0.45)  # of a small plot, and around all of them
 _MOST_SHAPES = 500  # in a drawing; more dots are a picture in it
-_MOST_VALUES = 64  # of a factor; more are taken together
+_MOST_VALUES = 64  # of a factor; more are binned
+_HISTOGRAM_HEIGHT = 0.85  # of the highest bar of a row, or of the normal where that is higher
 
 
 def mean_code_curves(codes: Codes, latents: Sequence[int] = ()) -> "tuple[Axes, ...]":
@@ -64,10 +66,39 @@ def code_map(codes: Codes, latents: tuple[int, int], *, num_images: int = 2000) 
     return tuple(panels)
 
 
+def mean_histograms(
+    codes: Any, *, num_bins: int = 40, span: float = 4.0, label: str = "mean of the latent", axes: "Axes | None" = None
+) -> "Axes":
+    """Draws a histogram of the means of each latent, one row a latent.
+
+    Means beyond `span` are counted at its ends. The dashed curve is a standard normal, on the scale of its row.
+
+    `codes` are `Codes`, or an array of images by latents.
+    """
+    means = np.asarray(codes.mean.detach().cpu() if isinstance(codes, Codes) else codes, dtype=float)
+    edges = np.linspace(-span, span, num_bins + 1)
+    middles, width = (edges[:-1] + edges[1:]) / 2, edges[1] - edges[0]
+    normal = np.exp(-(middles**2) / 2) / np.sqrt(2 * np.pi) * width * len(means)
+    names, records = latent_names(means.shape[1]), []
+    axes = axes_or_new(axes, 0.7 + 0.28 * len(names))
+    for row, name in enumerate(names):
+        counts, _ = np.histogram(means[:, row].clip(-span, span), edges)
+        scale = _HISTOGRAM_HEIGHT / max(counts.max(), normal.max())
+        axes.stairs(row + 0.4 - scale * counts, edges, baseline=row + 0.4, fill=True, color=PLAIN, alpha=0.7)
+        axes.plot(middles, row + 0.4 - scale * normal, "--", color=INK, linewidth=0.6)
+        records += [
+            (name, float(low), float(high), int(n)) for low, high, n in zip(edges, edges[1:], counts, strict=False)
+        ]
+    name_rows(axes, names)
+    name_axes(axes, label)
+    keep_data(axes, Table(("latent", "from", "to", "images"), tuple(records)))
+    return axes
+
+
 def _varying(codes: Codes) -> list[Labels]:
     found = [labels for labels in codes.factors if not labels.is_soft and np.ptp(_numbers(labels)[_known(labels)]) > 0]
     if not found:
-        raise UnbraidError("The codes know no factor that varies. Give codes with factors.")
+        raise UnbraidError("The codes have no factor that varies. Give codes with factors.")
     return found
 
 

@@ -1,14 +1,17 @@
-"""Tables of numbers as colors."""
+"""Tables of numbers as colors: of latents and factors, of pairs of metrics, of sampling designs."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
+from unbraid._internal.names import suggestion
 from unbraid._internal.table import Table
+from unbraid.codes import Codes, Labels
 from unbraid.errors import UnbraidError
-from unbraid.figures.canvas import axes_or_new, keep_data, name_axes
+from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, new_figure
+from unbraid.figures.observations import is_number
 from unbraid.figures.style import COLUMN_WIDTH, DIVERGING, SEQUENTIAL, SMALL_TEXT, TEXT_SIZE
 
 if TYPE_CHECKING:
@@ -28,12 +31,14 @@ def heat_map(
 ) -> "Axes":
     """Draws each number of a table as a color, and writes it into its cell where there are at most twelve columns.
 
-    `ends` are what the first and the last color stand for, by default the smallest and the largest number. Colors
-    that begin below zero and end above it are those of a scale with a middle. What is NaN stays blank.
+    `ends` are the values of the first and the last color, by default the smallest and the largest number. A scale from
+    below zero to above it has diverging colors. Cells that are NaN stay blank.
     """
     table = _checked(values, rows, columns)
     low, high = (np.nanmin(table), np.nanmax(table)) if ends is None else ends
-    axes = axes_or_new(axes, 0.9 + max(1.0, 0.19 * len(rows)), max(COLUMN_WIDTH, 1.6 + _width(len(columns))))
+    has_numbers = len(columns) <= _MOST_WITH_NUMBERS
+    width = 1.6 + (0.28 if has_numbers else 0.19) * len(columns)
+    axes = axes_or_new(axes, 0.9 + max(1.0, 0.19 * len(rows)), max(COLUMN_WIDTH, width))
     image = axes.imshow(
         table,
         cmap=DIVERGING if low < 0 < high else SEQUENTIAL,
@@ -46,16 +51,126 @@ def heat_map(
     axes.set_xticks(range(len(columns)), columns, **_slanted(columns))
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    if len(columns) <= _MOST_WITH_NUMBERS:
+    if has_numbers:
         _write_numbers(axes, image, table)
-    bar = axes.figure.colorbar(image, ax=axes, pad=0.02)
-    bar.set_label(label, fontsize=TEXT_SIZE)
-    bar.ax.tick_params(labelsize=SMALL_TEXT)
-    bar.outline.set_visible(False)
+    _add_color_bar(axes.figure, image, axes, label).outline.set_visible(False)
     cells = ((row, column, float(table[i, j])) for i, row in enumerate(rows) for j, column in enumerate(columns))
     keep_data(axes, Table(("row", "column", "value"), tuple(cells)))
     name_axes(axes)
     return axes
+
+
+def latent_factor_map(
+    codes: Any, factors: Sequence[str] = (), *, label: str = "", axes: "Axes | None" = None
+) -> "Axes":
+    """Draws a table of latents by factors as colors.
+
+    Of `Codes`, it is the absolute rank correlation of the mean of each latent with each factor that varies and whose
+    values have an order; else `codes` is a table of your own, such as mutual information, and `factors` names its
+    columns.
+    """
+    if not isinstance(codes, Codes):
+        values = np.asarray(codes, dtype=float)
+        return heat_map(
+            values, latent_names(len(values)), list(factors), ends=_from_zero(values), label=label, axes=axes
+        )
+    columns = {labels.name: _ordered(labels) for labels in codes.factors if labels.ordered and labels.values.ndim == 1}
+    columns = {name: column for name, column in columns.items() if np.nanmin(column) < np.nanmax(column)}
+    if not columns:
+        raise UnbraidError(
+            "The codes have no factor that varies and whose values have an order. Give codes with one, or a table of "
+            "your own, such as mutual information."
+        )
+    means = _numbers(codes.mean)
+    values = np.abs(rank_correlations(np.column_stack([means, *columns.values()]))[: means.shape[1], means.shape[1] :])
+    rows = latent_names(means.shape[1])
+    return heat_map(values, rows, list(columns), ends=(0, 1), label=label or "|rank correlation|", axes=axes)
+
+
+def latent_latent_map(codes: Any, *, label: str = "", axes: "Axes | None" = None) -> "Axes":
+    """Draws a table of latents by latents as colors.
+
+    Of `Codes` it is the absolute rank correlation of their means, else the table that was given.
+    """
+    if isinstance(codes, Codes):
+        values, ends = np.abs(rank_correlations(_numbers(codes.mean))), (0.0, 1.0)
+        label = label or "|rank correlation|"
+    else:
+        values = np.asarray(codes, dtype=float)
+        ends = _from_zero(values)
+    names = latent_names(len(values))
+    return heat_map(values, names, names, ends=ends, label=label, axes=axes)
+
+
+def metric_correlation(
+    table: Table, columns: Sequence[str], *, lower_is_better: Collection[str] = (), axes: "Axes | None" = None
+) -> "Axes":
+    """Draws the rank correlation (Spearman's) of all pairs of columns over the runs that have both.
+
+    A metric of which lower is better counts with the other sign, so that +1 always means that two metrics agree.
+    """
+    if unknown := [name for name in columns if name not in table.columns]:
+        raise UnbraidError(f"The table has no column {unknown[0]!r}. {suggestion(unknown[0], table.columns)}")
+    if len(columns) < 2:
+        raise UnbraidError(f"A correlation of metrics was given {len(columns)} of them; expected two or more.")
+    signed = [
+        [(-value if name in lower_is_better else value) if is_number(value) else np.nan for value in table[name]]
+        for name in columns
+    ]
+    names = [f"{name} ↓" if name in lower_is_better else name for name in columns]
+    values = rank_correlations(np.array(signed, dtype=float).T)
+    return heat_map(values, names, names, ends=(-1, 1), label="rank correlation", axes=axes)
+
+
+def joint_tables(designs: Mapping[str, Any], factors: tuple[str, str]) -> "tuple[Axes, ...]":
+    """Draws joint tables over two factors side by side, all on one scale: the probability of each pair of values.
+
+    `designs` are tables of the first factor by the second, such as `joint.table((6, 16))`, by their labels.
+    """
+    tables = {label: np.asarray(table, dtype=float) for label, table in designs.items()}
+    wrong = [label for label, table in tables.items() if table.ndim != 2 or not np.isfinite(table).all()]
+    if wrong or not tables:
+        raise UnbraidError(
+            f"Joint tables were given {', '.join(map(repr, wrong)) or 'no design'}; expected at least one, each a "
+            "table of two factors with finite numbers."
+        )
+    figure = new_figure(0.9 + 1.7 * len(tables), 2.1)
+    panels = figure.subplots(1, len(tables), squeeze=False)[0]
+    highest = max(table.max() for table in tables.values())
+    for axes, (label, table) in zip(panels, tables.items(), strict=True):
+        axes_or_new(axes)
+        image = axes.imshow(table, cmap=SEQUENTIAL, vmin=0, vmax=highest, aspect="auto", interpolation="nearest")
+        axes.locator_params(nbins=5, integer=True)
+        name_axes(axes, factors[1], factors[0] if axes is panels[0] else "", label)
+        cells = ((label, *place, float(value)) for place, value in np.ndenumerate(table))
+        keep_data(axes, Table(("design", *factors, "probability"), tuple(cells)))
+    _add_color_bar(figure, image, list(panels), "probability")
+    return tuple(panels)
+
+
+def latent_names(count: int) -> list[str]:
+    """Returns what latents are called in figures: z0, z1, ..."""
+    return [f"z{number}" for number in range(count)]
+
+
+def rank_correlations(columns: Float[np.ndarray, "row column"]) -> Float[np.ndarray, "column column"]:
+    """Returns Spearman's rank correlation of all pairs of columns, over the rows in which both are known.
+
+    It is NaN for a column that does not vary, or with fewer than three rows.
+    """
+    from scipy import stats
+
+    count = columns.shape[1]
+    found = np.full((count, count), np.nan)
+    known = np.isfinite(columns)
+    for i in range(count):
+        for j in range(i + 1):
+            both = known[:, i] & known[:, j]
+            one, other = columns[both, i], columns[both, j]
+            if both.sum() >= 3 and np.ptp(one) > 0 and np.ptp(other) > 0:
+                ranks = stats.rankdata(one), stats.rankdata(other)
+                found[i, j] = found[j, i] = np.corrcoef(*ranks)[0, 1]
+    return found
 
 
 def _checked(values: Any, rows: Sequence[str], columns: Sequence[str]) -> Float[np.ndarray, "row column"]:
@@ -66,11 +181,6 @@ def _checked(values: Any, rows: Sequence[str], columns: Sequence[str]) -> Float[
             "of columns; expected a name for each row and column, and a finite number."
         )
     return table
-
-
-def _width(num_columns: int) -> float:
-    """Returns how many inches the columns take: more where there are numbers in them."""
-    return (0.28 if num_columns <= _MOST_WITH_NUMBERS else 0.19) * num_columns
 
 
 def _slanted(columns: Sequence[str]) -> dict[str, Any]:
@@ -87,3 +197,25 @@ def _write_numbers(axes: Any, image: Any, table: Float[np.ndarray, "row column"]
             red, green, blue, _ = image.cmap(image.norm(value))
             ink = "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "#FFFFFF"
             axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=5.5, color=ink)
+
+
+def _add_color_bar(figure: Any, image: Any, axes: Any, label: str) -> Any:
+    bar = figure.colorbar(image, ax=axes, pad=0.02)
+    bar.set_label(label, fontsize=TEXT_SIZE)
+    bar.ax.tick_params(labelsize=SMALL_TEXT)
+    return bar
+
+
+def _from_zero(values: Float[np.ndarray, "..."]) -> tuple[float, float]:
+    return min(0.0, float(np.nanmin(values))), float(np.nanmax(values))
+
+
+def _numbers(tensor: Any) -> Float[np.ndarray, "..."]:
+    array: Float[np.ndarray, ...] = tensor.detach().cpu().double().numpy()
+    return array
+
+
+def _ordered(labels: Labels) -> Float[np.ndarray, " image"]:
+    """Returns the values of a factor, NaN where they are missing."""
+    values = _numbers(labels.values)
+    return values if labels.known is None else np.where(labels.known.cpu().numpy(), values, np.nan)

@@ -1,19 +1,20 @@
-"""Rows of frames with a label before each row and one above each column, as a picture or as an SVG."""
+"""Rows of frames with a label before each row and one above each column, as a picture or a figure of matplotlib."""
 
-import base64
-import html
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+import numpy as np
 import torch
-from jaxtyping import Float
+from einops import rearrange
+from jaxtyping import Float, UInt8
 from torch import Tensor
+from torch.nn.functional import pad
 
-from unbraid.figures.tiles import tiles
+from unbraid.figures.canvas import axes_or_new, name_axes
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from PIL import Image, ImageFont
 
 # Frames are drawn at least this large, each pixel of a small one as a square.
@@ -22,15 +23,15 @@ _TEXT_SIZE = 13
 _SPACE = 6  # pixels between a label and the frames
 _GAP = 2  # pixels between frames
 _INK, _PAPER = "#222222", "#ffffff"
+_INCHES = 0.7  # of a frame in a figure
 
 
 @final
 @dataclass(frozen=True)
 class LabeledSheet:
-    """Holds frames in rows and columns, and texts beside them.
+    """Frames in rows and columns, with texts beside them.
 
-    A frame of NaN is left blank; without labels there is no room for them. `corner` is what the labels of the rows are
-    about.
+    A frame of NaN is left blank; without labels there is no room for them. `corner` is the title of the row labels.
     """
 
     frames: Float[Tensor, "row column channel height width"]
@@ -39,69 +40,70 @@ class LabeledSheet:
     corner: str = ""
 
     def image(self) -> "Image.Image":
-        """Returns the sheet as a picture with a white background."""
+        """Returns the sheet as a picture with a white background. It needs no matplotlib."""
         from PIL import Image, ImageDraw
-
-        sheet, font = self._pixels(), _font()
-        left, top = self._margins(font)
-        picture = Image.new("RGB", (left + sheet.width, top + sheet.height), _PAPER)
-        picture.paste(sheet.convert("RGB"), (left, top), sheet.getchannel("A"))
-        pen = ImageDraw.Draw(picture)
-        for x, y, text, anchor in self._texts(left, top):
-            pen.text((x, y), text, fill=_INK, font=font, anchor=f"{anchor[0]}m")
-        return picture
-
-    def svg(self) -> str:
-        """Returns the sheet as an SVG whose labels are text."""
-        sheet, stream = self._pixels(), io.BytesIO()
-        left, top = self._margins(_font())
-        sheet.save(stream, format="PNG", optimize=True)
-        address = base64.b64encode(stream.getvalue()).decode()
-        width, height = left + sheet.width, top + sheet.height
-        anchors = {"left": "start", "middle": "middle", "right": "end"}
-        texts = [
-            f'<text x="{x:g}" y="{y:g}" text-anchor="{anchors[anchor]}">{html.escape(text)}</text>'
-            for x, y, text, anchor in self._texts(left, top)
-        ]
-        opening = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-            f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="{_TEXT_SIZE}" fill="{_INK}" '
-            'dominant-baseline="central">'
-        )
-        paper = f'<rect width="100%" height="100%" fill="{_PAPER}"/>'
-        pixels = (
-            f'<image x="{left}" y="{top}" width="{sheet.width}" height="{sheet.height}" '
-            f'style="image-rendering:pixelated" href="data:image/png;base64,{address}"/>'
-        )
-        return "\n".join([opening, paper, pixels, *texts, "</svg>", ""])
-
-    def _pixels(self) -> "Image.Image":
-        from PIL import Image
 
         larger = -(-_LEAST_PIXELS // max(self.frames.shape[3:]))
         frames = self.frames.repeat_interleave(larger, dim=3).repeat_interleave(larger, dim=4)
-        return Image.fromarray(tiles(frames, _GAP))
-
-    def _margins(self, font: "ImageFont.FreeTypeFont | ImageFont.ImageFont") -> tuple[int, int]:
-        """Returns how many pixels the labels take on the left and above."""
+        sheet, font = Image.fromarray(tiles(frames, _GAP)), _font()
         widest = max((font.getlength(text) for text in (*self.row_labels, self.corner)), default=0.0)
-        return (round(widest) + 2 * _SPACE) * (widest > 0), (_TEXT_SIZE + _SPACE) * any(self.column_labels)
+        left = (round(widest) + 2 * _SPACE) * (widest > 0)
+        top = (_TEXT_SIZE + _SPACE) * any(self.column_labels)
+        picture = Image.new("RGB", (left + sheet.width, top + sheet.height), _PAPER)
+        picture.paste(sheet.convert("RGB"), (left, top), sheet.getchannel("A"))
+        height, width = frames.shape[3:]
+        pen = ImageDraw.Draw(picture)
+        for row, text in enumerate(self.row_labels[: len(frames)]):
+            y = top + row * (height + _GAP) + height / 2
+            pen.text((left - _SPACE, y), text, fill=_INK, font=font, anchor="rm")
+        for column, text in enumerate(self.column_labels[: frames.shape[1]]):
+            x = left + column * (width + _GAP) + width / 2
+            pen.text((x, top / 2), text, fill=_INK, font=font, anchor="mm")
+        if self.corner and top:
+            pen.text((left - _SPACE, top / 2), self.corner, fill=_INK, font=font, anchor="rm")
+        return picture
 
-    def _texts(self, left: int, top: int) -> list[tuple[float, float, str, str]]:
-        """Returns where the middle line of each text is, the text, and at which of its ends it is held there."""
+    def axes(self) -> "Axes":
+        """Returns axes of a new matplotlib figure with the frames; their ticks are the labels."""
         rows, columns, _, height, width = self.frames.shape
-        larger = -(-_LEAST_PIXELS // max(height, width))
-        down, across = height * larger + _GAP, width * larger + _GAP
-        end = float(left - _SPACE)
-        beside = [
-            (end, top + row * down + (down - _GAP) / 2, text, "right")
-            for row, text in enumerate(self.row_labels[:rows])
-        ]
-        above = [
-            (left + column * across + (across - _GAP) / 2, top / 2, text, "middle")
-            for column, text in enumerate(self.column_labels[:columns])
-        ]
-        return [*beside, *above, *([(end, top / 2, self.corner, "right")] if self.corner and top else [])]
+        pixels = tiles(self.frames)
+        per_pixel = _INCHES / max(height, width)
+        axes = axes_or_new(None, pixels.shape[0] * per_pixel + 0.5, pixels.shape[1] * per_pixel + 1.5)
+        # matplotlib has no pictures of gray and opacity.
+        axes.imshow(pixels if pixels.shape[2] == 4 else pixels[..., [0, 0, 0, 1]], interpolation="none")
+        down = np.arange(rows) * (height + 1) + (height - 1) / 2
+        across = np.arange(columns) * (width + 1) + (width - 1) / 2
+        axes.set_yticks(down[: len(self.row_labels)], self.row_labels[:rows])
+        axes.set_xticks(across[: len(self.column_labels)], self.column_labels[:columns])
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        name_axes(axes, upright=self.corner)
+        return axes
+
+
+def tiles(frames: Float[Tensor, "row column channel height width"], gap: int = 1) -> UInt8[np.ndarray, "h w value"]:
+    """Returns frames with intensities in [0, 1] (others are clipped), side by side.
+
+    Between them is a transparent line of `gap` pixels. The last channel is the opacity: pixels that are NaN are
+    transparent.
+
+    Three channels are red, green and blue; one is gray, and so is the mean of any other number of them.
+    """
+    rows, columns, channels = frames.shape[:3]
+    flat = rearrange(frames.float(), "row column channel height width -> (row column) channel height width")
+    gray_or_color = flat if channels in (1, 3) else flat.mean(dim=1, keepdim=True)
+    is_known = ~gray_or_color.isnan().any(dim=1, keepdim=True)
+    opaque = torch.cat([gray_or_color.nan_to_num(nan=0.0).clamp(0, 1), is_known.to(flat)], dim=1)
+    spaced = rearrange(
+        pad(opaque, (0, gap, 0, gap)),
+        "(row column) channel h w -> (row h) (column w) channel",
+        row=rows,
+        column=columns,
+    )
+    h, w = (size - gap for size in spaced.shape[:2])
+    pixels: UInt8[np.ndarray, "h w value"] = (spaced[:h, :w] * 255).round().to(torch.uint8).numpy()
+    return pixels
 
 
 def stack(rows: Sequence[Float[Tensor, "_column ..."]]) -> Float[Tensor, "row column ..."]:
@@ -123,7 +125,7 @@ def beside(pictures: Sequence["Image.Image"], titles: Sequence[str]) -> "Image.I
     sheet = Image.new("RGB", (sum(widths), top + max(picture.height for picture in pictures)), _PAPER)
     pen, left = ImageDraw.Draw(sheet), 0
     for picture, title, width in zip(pictures, titles, widths, strict=True):
-        sheet.paste(picture.convert("RGB"), (left, top))
+        sheet.paste(picture, (left, top))
         pen.text((left + _SPACE, top / 2), title, fill=_INK, font=font, anchor="lm")
         left += width
     return sheet

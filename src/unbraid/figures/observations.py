@@ -1,4 +1,4 @@
-"""The input of figures: a table with a row for each run, or lists of numbers by label."""
+"""Input of figures: a table with a row for each run, or lists of numbers by label."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,15 +27,15 @@ class LabeledValues:
     def mean(self) -> float:
         return float(np.mean(self.values))
 
-    def interval(self) -> tuple[float, float]:
-        """Returns the 95 % interval of the mean (Student's t), or the mean twice if there is one number alone."""
+    def interval(self, bounds: tuple[float, float] = (-math.inf, math.inf)) -> tuple[float, float]:
+        """Returns the 95 % interval of the mean (Student's t), cut at bounds; the mean twice if there is one number."""
         from scipy import stats
 
         count = len(self.values)
         if count < 2:
             return self.mean, self.mean
         half = float(stats.t.ppf(0.975, count - 1) * np.std(self.values, ddof=1) / math.sqrt(count))
-        return self.mean - half, self.mean + half
+        return max(bounds[0], self.mean - half), min(bounds[1], self.mean + half)
 
 
 def as_table(values: Values, column: str = "value") -> Table:

@@ -35,7 +35,7 @@ class Look:
 
 def family_look(family: str) -> Look:
     """Returns the look of a family, which depends on its name alone: "beta-VAE", "BetaVAE" and "β-VAE" are one."""
-    return _look(family_number(family))
+    return numbered_look(family_number(family))
 
 
 def family_number(family: str) -> int:
@@ -44,20 +44,13 @@ def family_number(family: str) -> int:
     Pages number their colors in the same order, so that a family has one hue everywhere.
     """
     name = re.sub("[^a-z0-9]", "", family.lower().replace("β", "beta"))
-    return _KNOWN.index(name) if name in _KNOWN else _hashed(family)
-
-
-def look_of_number(number: int) -> Look:
-    """Returns the look of something with a number and no family, such as a latent."""
-    return _look(number)
-
-
-def _look(number: int) -> Look:
-    color = number % len(_COLORS)
-    dashes = _DASHES[(number // len(_COLORS)) % len(_DASHES)]
-    return Look(_COLORS[color], _MARKERS[number % len(_MARKERS)], dashes)
-
-
-def _hashed(family: str) -> int:
+    if name in _KNOWN:
+        return _KNOWN.index(name)
     digest = int.from_bytes(hashlib.sha256(family.encode()).digest()[:8], "big")
     return len(_KNOWN) + digest % (_NUM_LOOKS - len(_KNOWN))
+
+
+def numbered_look(number: int) -> Look:
+    """Returns the look with this number, such as that of a latent."""
+    dashes = _DASHES[(number // len(_COLORS)) % len(_DASHES)]
+    return Look(_COLORS[number % len(_COLORS)], _MARKERS[number % len(_MARKERS)], dashes)

@@ -1,4 +1,4 @@
-"""Images decoded from codes in which one latent moves, or two."""
+"""Images decoded from codes in which one latent moves, or two: of one model, or of several side by side."""
 
 import io
 from collections.abc import Callable, Mapping
@@ -12,8 +12,8 @@ from torch import Tensor
 
 from unbraid._internal import files
 from unbraid.errors import CodesError
-from unbraid.figures.labeled_sheet import LabeledSheet, stack
-from unbraid.figures.matplotlib_figure import draw_sheet
+from unbraid.figures.labeled_sheet import LabeledSheet, beside, stack
+from unbraid.figures.saving import rendered
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +27,7 @@ _FRAME_MILLISECONDS = 120
 class Strip:
     """Frames in a row, decoded from the code of one image as one latent takes each of the positions.
 
-    `latent` is the one that moves, and `start` the number of the image among those that were given. The positions of a
+    `latent` is the latent that moves, and `start` the number of the image among the given ones. The positions of a
     discrete latent are its categories.
     """
 
@@ -42,10 +42,9 @@ class Strip:
 @final
 @dataclass(frozen=True, eq=False)
 class Traversal:
-    """Holds strips of frames, one below the other, that can be looked at and saved.
+    """Strips of frames, one below the other, which can be shown and saved.
 
-    `caption` is what the labels of the rows are about, such as the name of a score. In a notebook a traversal
-    shows itself.
+    `caption` is the title of the row labels, such as the name of a score. Notebooks display a traversal as a picture.
     """
 
     strips: tuple[Strip, ...]
@@ -56,12 +55,12 @@ class Traversal:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Returns what is written before each row."""
+        """The text before each row."""
         return tuple(strip.label for strip in self.strips)
 
     @property
     def positions(self) -> tuple[float, ...]:
-        """Returns where the moving latent is in each column; nothing where rows differ in it.
+        """The value of the moving latent in each column; empty where rows differ in it.
 
         Categories count only where no latent is continuous.
         """
@@ -78,24 +77,24 @@ class Traversal:
         return array
 
     def image(self, *, labels: bool = True) -> "Image.Image":
-        """Returns a picture (of Pillow). Intensities are taken to be from 0 to 1, and clipped."""
-        return self._sheet(labels).image()
+        """Returns a picture (of Pillow). Intensities outside [0, 1] are clipped."""
+        return (self._sheet() if labels else LabeledSheet(self._images())).image()
 
     def figure(self) -> "Figure":
         """Returns a figure of matplotlib, if that is installed."""
-        return draw_sheet(self._images(), self.labels, self._columns(), self.caption)
+        return self._sheet().axes().figure
 
     def save(self, path: Path | str) -> Path:
         """Writes a picture (.png), an animation (.gif) or a drawing whose labels are text (.svg), and returns its path.
 
-        In an animation the columns follow each other, there and back.
+        In an animation the columns follow each other, there and back. A drawing needs matplotlib.
         """
         path = Path(path)
         kinds: Mapping[str, Callable[[], bytes]] = {".png": self.png, ".gif": self._gif, ".svg": self._svg}
         if path.suffix.lower() not in kinds:
             raise CodesError(
-                f"A traversal was to be saved as {path.name}; its name may end in {', '.join(kinds)}. "
-                ".figure().savefig(...) knows other formats."
+                f"A traversal was to be saved as {path.name}; expected a name that ends in {', '.join(kinds)}. "
+                ".figure().savefig(...) writes other formats."
             )
         files.write_bytes(path, kinds[path.suffix.lower()]())
         return path
@@ -105,17 +104,15 @@ class Traversal:
 
     def png(self) -> bytes:
         """Returns the picture as a PNG file."""
-        stream = io.BytesIO()
-        self.image().save(stream, format="PNG", optimize=True)
-        return stream.getvalue()
+        return _png(self.image())
 
     def _svg(self) -> bytes:
-        return self._sheet(labels=True).svg().encode()
+        return rendered(self._sheet().axes(), ".svg")
 
     def _gif(self) -> bytes:
         frames, columns = self._images(), self._columns()
         count, stream = frames.shape[1], io.BytesIO()
-        # The categories of a latent that has fewer last longer.
+        # A latent with fewer categories shows each of them longer.
         moments = [
             stack([strip[t * len(strip) // count][None] for strip in map(_as_images, self.strips)])
             for t in range(count)
@@ -124,13 +121,11 @@ class Traversal:
             LabeledSheet(moment, self.labels, columns[t : t + 1], self.caption).image()
             for t, moment in enumerate(moments)
         ]
-        there, back = pictures[0], [*pictures[1:], *pictures[-2:0:-1]]
-        there.save(stream, format="GIF", save_all=True, append_images=back, duration=_FRAME_MILLISECONDS, loop=0)
+        first, back = pictures[0], [*pictures[1:], *pictures[-2:0:-1]]
+        first.save(stream, format="GIF", save_all=True, append_images=back, duration=_FRAME_MILLISECONDS, loop=0)
         return stream.getvalue()
 
-    def _sheet(self, labels: bool) -> LabeledSheet:
-        if not labels:
-            return LabeledSheet(self._images())
+    def _sheet(self) -> LabeledSheet:
         return LabeledSheet(self._images(), self.labels, self._columns(), self.caption)
 
     def _columns(self) -> list[str]:
@@ -138,6 +133,42 @@ class Traversal:
 
     def _images(self) -> Float[Tensor, "row column channel height width"]:
         return stack([_as_images(strip) for strip in self.strips])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SideBySide:
+    """A traversal for each model, by its name.
+
+    Row r of each shows the latent that is matched with that of row r of the first; a row without a partner is blank.
+    Notebooks display it as a picture.
+    """
+
+    traversals: Mapping[str, Traversal]
+
+    def __len__(self) -> int:
+        return len(self.traversals)
+
+    def image(self) -> "Image.Image":
+        """Returns a picture (of Pillow): the name of each model, and its rows below."""
+        return beside([each.image() for each in self.traversals.values()], list(self.traversals))
+
+    def png(self) -> bytes:
+        """Returns the picture as a PNG file."""
+        return _png(self.image())
+
+    def save(self, path: Path | str) -> Path:
+        """Writes the picture as a .png file, and returns its path."""
+        path = Path(path)
+        if path.suffix.lower() != ".png":
+            raise CodesError(
+                f"Traversals side by side were to be saved as {path.name}; expected a name that ends in .png."
+            )
+        files.write_bytes(path, self.png())
+        return path
+
+    def _repr_png_(self) -> bytes:
+        return self.png()
 
 
 def _as_images(strip: Strip) -> Float[Tensor, "frame channel height width"]:
@@ -148,3 +179,9 @@ def _as_images(strip: Strip) -> Float[Tensor, "frame channel height width"]:
             "image (channel x height x width, or height x width). They are in .array()."
         )
     return strip.frames if strip.frames.ndim == 4 else strip.frames[:, None]
+
+
+def _png(image: "Image.Image") -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, format="PNG", optimize=True)
+    return stream.getvalue()

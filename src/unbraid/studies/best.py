@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.errors import UnbraidError
-from unbraid.figures.side_by_side import SideBySide
+from unbraid.figures.traversal import SideBySide
 from unbraid.studies.collect import collect, runs_with_codes
 from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores

@@ -6,6 +6,7 @@ from typing import Any
 from unbraid import figures
 from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
+from unbraid.show.report.measures import named_measure
 from unbraid.studies.study_scores import StudyScores
 
 Draw = Callable[[StudyScores, Sequence[str]], Any]
@@ -59,7 +60,16 @@ def _line(scores: StudyScores, metrics: Sequence[str]) -> Any:
             "A line needs settings of one family that differ in a number, such as beta. The study has "
             f"{', '.join(scores.settings[:5])}. Draw a box instead."
         )
-    return figures.mean_band(table, _STRENGTH, metric, label=_titled(scores, metric), log=min(_strengths(table)) > 0)
+    label, bounds = _titled(scores, metric), named_measure(metric).bounds
+    axes = figures.mean_band(table, _STRENGTH, metric, label=label, log=min(_strengths(table)) > 0, bounds=bounds)
+    axes.set_xlabel("hyperparameter")
+    return axes
+
+
+def _bars(scores: StudyScores, metrics: Sequence[str]) -> Any:
+    (metric,) = _expected(metrics, 1, "one metric, such as --metric mig")
+    label, bounds = _titled(scores, metric), named_measure(metric).bounds
+    return figures.error_bars(run_table(scores, [metric]), metric, label=label, bounds=bounds)
 
 
 def _scatter(scores: StudyScores, metrics: Sequence[str]) -> Any:
@@ -90,7 +100,7 @@ KINDS: dict[str, Draw] = {
     "box": _of_one(figures.box_plot),
     "violin": _of_one(figures.violin_plot),
     "strip": _of_one(figures.strip_plot),
-    "bars": _of_one(figures.error_bars),
+    "bars": _bars,
     "sorted-bars": _of_one(figures.sorted_bars),
     "line": _line,
     "scatter": _scatter,

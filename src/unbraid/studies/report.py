@@ -9,8 +9,7 @@ from typing import Any
 from unbraid._internal import files
 from unbraid._internal.version import __version__
 from unbraid.errors import UnbraidError
-from unbraid.show.pages.fill import filled
-from unbraid.show.pages.policy import policy_of
+from unbraid.show.pages.page import content_policy, filled
 from unbraid.studies.claims import judge
 from unbraid.studies.ranking import Ranking, metric_agreement, rank_settings
 from unbraid.studies.strips import strip_of
@@ -76,7 +75,7 @@ def render(study: Study, scores: StudyScores, made_by: Mapping[str, Any], comman
             "command": command,
             "digests": _digests(scores),
             "date": date,
-            "policy": policy_of(),
+            "policy": content_policy(),
             "version": __version__,
         },
         {"strength": _strength},

@@ -5,9 +5,7 @@ import statistics
 
 from markupsafe import Markup
 
-from unbraid.show.pages.axis import Axis
-from unbraid.show.pages.families import family_class
-from unbraid.show.pages.svg import Frame, element, line, rounded_text, text
+from unbraid.show.pages.svg import Axis, Frame, element, family_class, line, rounded_text, text
 from unbraid.studies.study_scores import StudyScores
 
 _WIDTH, _ROW = 640.0, 26.0

@@ -8,8 +8,7 @@ import torch
 from unbraid.codes import Codes
 from unbraid.codes.matching import MatchedLatents, match_latents
 from unbraid.errors import CodesError
-from unbraid.figures.side_by_side import SideBySide
-from unbraid.figures.traversal import Strip, Traversal
+from unbraid.figures.traversal import SideBySide, Strip, Traversal
 from unbraid.models.trained.latent_moves import Decoder
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, Range, traverse, typical_image
 

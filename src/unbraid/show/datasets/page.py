@@ -14,9 +14,8 @@ from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import DataError
 from unbraid.show.datasets.factor_sweeps import MAX_COLUMNS, FactorSweep, FactorSweeps, factor_sweeps, sampled_rows
 from unbraid.show.datasets.joint_map import JointMap
-from unbraid.show.pages.fill import filled
+from unbraid.show.pages.page import content_policy, filled
 from unbraid.show.pages.pictures import FrameSheet, sheet
-from unbraid.show.pages.policy import policy_of
 
 # A page of more factors would be longer than anyone scrolls.
 MAX_FACTORS = 48
@@ -67,10 +66,10 @@ def render_dataset(
         "sweeps": [_sweep_row(images, sweep, marked=marked) for sweep in shown],
         "maps": maps,
         "scale": _scale(images),
-        "policy": policy_of(),
+        "policy": content_policy(),
         "version": __version__,
     }
-    return filled("dataset.html", values, {})
+    return filled("dataset.html", values)
 
 
 def _samples(images: FactorImages, seed: int) -> FrameRow:

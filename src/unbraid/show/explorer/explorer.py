@@ -18,8 +18,7 @@ from unbraid.errors import CodesError, DataError, RunError, SpecError
 from unbraid.show.explorer.explored import ExploredModel
 from unbraid.show.explorer.packing import Precision
 from unbraid.show.explorer.payload import ImageShape, payload, starting_rows
-from unbraid.show.pages.fill import filled
-from unbraid.show.pages.policy import policy_of
+from unbraid.show.pages.page import content_policy, filled
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec_text import run_labels
 
@@ -97,10 +96,10 @@ def render_explorer(content: dict[str, Any]) -> str:
     """Returns the page as text. Its policy allows one script and one style sheet, by their hashes, and nothing else."""
     folder = resources.files("unbraid.show.explorer")
     script = "\n" + "\n".join(folder.joinpath(name).read_text("utf-8") for name in _SCRIPTS)
-    style = "\n" + filled("colors.css", {}, {}) + folder.joinpath("explorer.css").read_text("utf-8")
+    style = "\n" + filled("colors.css") + folder.joinpath("explorer.css").read_text("utf-8")
     values = {
         "title": content["title"],
-        "policy": policy_of(script, style),
+        "policy": content_policy(script, style),
         "style": style,
         "script": script,
         # What JSON says stays data whatever it says: no "<" can end the element that it lies in.
@@ -109,7 +108,7 @@ def render_explorer(content: dict[str, Any]) -> str:
         "models": content["models"],
         "reasons": [(model["name"], model["reason"]) for model in content["models"] if model["reason"]],
     }
-    return filled("explorer.html", values, {})
+    return filled("explorer.html", values)
 
 
 def _of_runs(runs: Sequence[Run]) -> tuple[list[ExploredModel], Any]:

@@ -11,7 +11,7 @@ from PIL import Image
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from unbraid.figures.tiles import tiles
+from unbraid.figures.labeled_sheet import tiles
 
 # Frames are shown about this large; more pixels would only make the file larger.
 MAX_PIXELS = 64

@@ -1,4 +1,4 @@
-"""SVG elements, plot frames, and layouts in which nothing overlaps."""
+"""SVG elements, axes with round numbers, plot frames, colors of families, and dots that do not overlap."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -7,10 +7,12 @@ from typing import final
 
 from markupsafe import Markup, escape
 
-from unbraid.show.pages.axis import Axis, tick_text
+from unbraid.figures.style import family_number
 
 Ticks = Sequence[tuple[float, str]]
 """Places along an axis, each with its text."""
+
+_NUM_COLORS = 8
 
 
 def element(tag: str, *children: str, **attributes: object) -> Markup:
@@ -49,6 +51,57 @@ def polyline(points: Iterable[tuple[float, float]], tag: str = "polyline", **att
 def rounded_text(value: object) -> str:
     """Returns a float with at most two decimals, any other value as it is."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+@final
+@dataclass(frozen=True)
+class Axis:
+    """A scale with round numbers, its `ticks`. It ends on the first and the last of them, or at `ends`."""
+
+    ticks: tuple[float, ...]
+    ends: tuple[float, float] | None = None
+
+    @classmethod
+    def over(cls, values: Sequence[float], *, steps: int = 4) -> "Axis":
+        """Returns the shortest axis of about this many round steps that holds all values.
+
+        A step is 1, 2, 2.5 or 5 times a power of ten.
+
+        It begins at zero where that costs little: where the least value is below a third of the greatest.
+        """
+        low, high = min(values), max(values)
+        if 0 < low < high / 3:
+            low = 0.0
+        if high - low <= 1e-9 * max(abs(low), abs(high)):
+            low, high = low - (abs(low) / 10 or 0.5), high + (abs(high) / 10 or 0.5)
+        step = round_step((high - low) / steps)
+        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+        return cls(tuple(round(step * k, 12) for k in range(first, last + 1)))
+
+    @classmethod
+    def until(cls, last: float, *, steps: int = 4) -> "Axis":
+        """Returns an axis from 0 that ends where the values do, with a tick there instead of one that is near."""
+        step = round_step(last / steps)
+        round_numbers = [round(step * k, 12) for k in range(math.ceil(last / step))]
+        ticks = [tick for tick in round_numbers if last - tick > 0.4 * step]
+        return cls((*ticks, last), (0.0, last))
+
+    def share(self, value: float) -> float:
+        """Returns where the value lies: 0 at the beginning of the axis, 1 at its end."""
+        low, high = self.ends or (self.ticks[0], self.ticks[-1])
+        return (value - low) / (high - low)
+
+
+def tick_text(value: float) -> str:
+    """Returns the number as text: `1000` is "1k", `-0.5` is "−0.5"."""
+    text = f"{value / 1000:g}k" if abs(value) >= 1000 else f"{value:g}"
+    return text.replace("-", "−")
+
+
+def round_step(rough: float) -> float:
+    """Returns the least of 1, 2, 2.5 and 5 times a power of ten that is not below this."""
+    power = 10.0 ** math.floor(math.log10(rough))
+    return power * next(multiple for multiple in (1, 2, 2.5, 5, 10) if rough <= multiple * power * (1 + 1e-9))
 
 
 @final
@@ -119,3 +172,12 @@ def swarm(places: Sequence[float], diameter: float) -> list[float]:
         free = [y for y in candidates if all(math.hypot(dx, y - other) >= diameter * (1 - 1e-9) for dx, other in near)]
         offsets[index] = min(free, key=lambda y: (abs(y), y))
     return [offsets[index] for index in range(len(places))]
+
+
+def family_class(family: str) -> str:
+    """Returns the CSS classes for the color of a family.
+
+    They are "g3", or "g3 again" where another family had that color before, and lines are dashed.
+    """
+    number = family_number(family)
+    return f"g{number % _NUM_COLORS}" + (" again" if number >= _NUM_COLORS else "")

@@ -8,7 +8,7 @@ from typing import final
 from unbraid.config.own_configs import missing_classes
 from unbraid.config.registry import short_name
 from unbraid.config.text import text_of
-from unbraid.show.pages.fill import fixed
+from unbraid.show.pages.page import fixed
 from unbraid.show.pages.pictures import FrameSheet, sheet
 from unbraid.show.report.groups import Group
 from unbraid.training.runs.pictures import some_rows

@@ -8,7 +8,7 @@ from typing import final
 
 from unbraid._internal.names import kebab_case
 from unbraid.config.schedule import extremes
-from unbraid.show.pages.families import family_class
+from unbraid.show.pages.svg import family_class
 from unbraid.show.report.measures import Measure
 from unbraid.show.report.members import ReportedRun
 from unbraid.training.runs.spec import RunSpec

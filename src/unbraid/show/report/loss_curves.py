@@ -9,8 +9,7 @@ from jaxtyping import Float
 from markupsafe import Markup
 
 from unbraid.figures.point_labels import spread
-from unbraid.show.pages.axis import Axis, tick_text
-from unbraid.show.pages.svg import Frame, element, polyline, text
+from unbraid.show.pages.svg import Axis, Frame, element, polyline, text, tick_text
 from unbraid.show.report.groups import Group
 from unbraid.training.runs.history import History, is_latent_column
 from unbraid.training.runs.spec_text import in_words

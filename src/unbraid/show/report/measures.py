@@ -20,13 +20,13 @@ _DIRECTIONS = {"training-elbo": True, "training-rate": None, "training-distortio
 class Measure:
     """A number that models are compared by, with its name on the command line.
 
-    `ends` are the least and the greatest value that it can take. Where `higher_is_better` is None, it is neither good
+    `bounds` are the least and the greatest value that it can take. Where `higher_is_better` is None, it is neither good
     nor bad, and the greatest comes first.
     """
 
     name: str
     higher_is_better: bool | None = True
-    ends: tuple[float, float] = (-math.inf, math.inf)
+    bounds: tuple[float, float] = (-math.inf, math.inf)
 
     def value(self, member: ReportedRun) -> float:
         """Returns the number of the member; NaN where it has none."""
@@ -58,7 +58,7 @@ class Measure:
 
     def beyond(self, low: float, high: float) -> str:
         """Returns a note on the best possible value if an axis with these ends does not show it."""
-        best = self.ends[0] if self.higher_is_better is False else self.ends[1]
+        best = self.bounds[0] if self.higher_is_better is False else self.bounds[1]
         return f"the best possible is {best:g}" if math.isfinite(best) and not low <= best <= high else ""
 
     def shares(self, values: Sequence[float]) -> list[float]:
@@ -92,7 +92,11 @@ def measures_of(members: Sequence[ReportedRun], by: str | None = None) -> list[M
     names = [name for name in dict.fromkeys(n for member in members for n in member.values) if name in known]
     first = _asked(by, names) if by else next((m.mig_name for m in members if m.mig is not None), TRAINING[0])
     names.sort(key=lambda name: (name != first, name in TRAINING))
-    return [_measure(name) for name in names] if first in names else [_measure(first), *map(_measure, names)]
+    return (
+        [named_measure(name) for name in names]
+        if first in names
+        else [named_measure(first), *map(named_measure, names)]
+    )
 
 
 def _asked(by: str, names: Sequence[str]) -> str:
@@ -105,11 +109,12 @@ def _asked(by: str, names: Sequence[str]) -> str:
     )
 
 
-def _measure(name: str) -> Measure:
+def named_measure(name: str) -> Measure:
+    """Returns the measure of a score or of training by its name."""
     if name in TRAINING:
         return Measure(name, _DIRECTIONS[name])
     try:
         metric = metric_of(name)
     except SpecError:  # a metric of the user's own
         return Measure(name)
-    return Measure(name, metric.higher_is_better, getattr(metric, "bounds", Measure("").ends))
+    return Measure(name, metric.higher_is_better, getattr(metric, "bounds", Measure("").bounds))

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
 
+from markupsafe import Markup
+
 from unbraid._internal.version import __version__
 from unbraid.metrics.latent_readings import Reading, read_latents
 from unbraid.metrics.unused_latents import UNUSED
-from unbraid.show.pages.fill import filled
-from unbraid.show.pages.policy import policy_of, script_of
+from unbraid.show.pages.page import content_policy, filled
 from unbraid.show.report import loss_curves, traversals
 from unbraid.show.report.cards import cards
 from unbraid.show.report.code_curves import CodeCurves, code_curves
@@ -178,7 +179,7 @@ def render_report(
     explorer: str | None = None,
 ) -> str:
     """Returns the page as text."""
-    script = script_of("report.js")
+    script = Markup(filled("report.js"))
     best = next(iter(page.shown.values()))
     values: Mapping[str, Any] = {
         "page": page,
@@ -187,7 +188,7 @@ def render_report(
         "date": date,
         "version": __version__,
         "script": script,
-        "policy": policy_of(script),
+        "policy": content_policy(script),
         "explorer": explorer,
         "left_out": left_out,
         "measure": page.measure,
@@ -212,4 +213,4 @@ def render_report(
         "num_hard": max((m.hard.num_images for m in page.members if m.hard is not None), default=0),
         "number_of": page.dots.number,
     }
-    return filled("report.html", values, {})
+    return filled("report.html", values)

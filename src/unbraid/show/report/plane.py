@@ -9,8 +9,7 @@ from typing import final
 import numpy as np
 from markupsafe import Markup
 
-from unbraid.show.pages.axis import Axis, tick_text
-from unbraid.show.pages.svg import line, polyline, text
+from unbraid.show.pages.svg import Axis, line, polyline, text, tick_text
 from unbraid.show.report.groups import Group
 from unbraid.show.report.measures import Measure
 from unbraid.show.report.model_dots import ModelDots

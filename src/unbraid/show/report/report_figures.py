@@ -10,8 +10,9 @@ from unbraid._internal import files
 from unbraid._internal.table import Table
 from unbraid.figures.code_views import code_map, mean_code_curves
 from unbraid.figures.labeled_sheet import LabeledSheet
-from unbraid.figures.median_lines import median_lines
-from unbraid.figures.saving import save
+from unbraid.figures.lines import median_lines
+from unbraid.figures.saving import rendered, save
+from unbraid.figures.traversal import Traversal
 from unbraid.show.report.code_curves import MAX_LATENTS
 from unbraid.show.report.heat_map import HeatMap
 from unbraid.show.report.loss_curves import NUM_POINTS, mean_curve
@@ -43,12 +44,8 @@ def write_figures(page: Page, folder: Path) -> list[Path]:
 
 def _write(drawn: Drawn, path: Path) -> None:
     if isinstance(drawn, LabeledSheet):
-        if path.suffix == ".svg":
-            files.write_text(path, drawn.svg())
-        else:
-            with files.atomic_writer(path) as stream:
-                drawn.image().save(stream, format="PNG")
-    elif hasattr(drawn, "strips"):
+        files.write_bytes(path, rendered(drawn.axes(), path.suffix))
+    elif isinstance(drawn, Traversal):
         drawn.save(path)
     else:
         save(drawn, path, overwrite=True)

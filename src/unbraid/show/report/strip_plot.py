@@ -12,8 +12,7 @@ from typing import final
 
 from markupsafe import Markup
 
-from unbraid.show.pages.axis import Axis, tick_text
-from unbraid.show.pages.svg import element, line, swarm, text
+from unbraid.show.pages.svg import Axis, element, line, swarm, text, tick_text
 from unbraid.show.report.groups import Group
 from unbraid.show.report.measures import Measure
 from unbraid.show.report.model_dots import ModelDots
@@ -63,9 +62,9 @@ def value_axis(measure: Measure, values: Sequence[float]) -> Axis:
     Where a measure has a highest value, the axis reaches at least a twentieth of it, so that noise does not fill it.
     """
     finite = [value for value in values if math.isfinite(value)]
-    if measure.ends[0] != 0:
+    if measure.bounds[0] != 0:
         return Axis.over(finite or [0.0])
-    least = _LEAST_REACH * measure.ends[1] if math.isfinite(measure.ends[1]) else 0.0
+    least = _LEAST_REACH * measure.bounds[1] if math.isfinite(measure.bounds[1]) else 0.0
     return Axis.over([0.0, least, *finite])
 
 

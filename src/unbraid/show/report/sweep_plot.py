@@ -8,8 +8,7 @@ from typing import final
 from markupsafe import Markup
 
 from unbraid.figures.point_labels import spread
-from unbraid.show.pages.axis import tick_text
-from unbraid.show.pages.svg import Frame, element, line, polyline, text
+from unbraid.show.pages.svg import Frame, element, line, polyline, text, tick_text
 from unbraid.show.report.groups import Group
 from unbraid.show.report.measures import Measure
 from unbraid.show.report.model_dots import ModelDots

@@ -17,7 +17,7 @@ from unbraid.config.paths import fields_of
 from unbraid.config.registry import short_name
 from unbraid.config.schedule import Schedule
 from unbraid.errors import RunError, SpecError, UnbraidError, shortened
-from unbraid.figures.side_by_side import SideBySide
+from unbraid.figures.traversal import SideBySide
 from unbraid.metrics.scoring import Scoring
 from unbraid.metrics.unused_latents import informativeness, unused_latents
 from unbraid.models.trained.matched_traversals import traverse_matched

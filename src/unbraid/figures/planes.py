@@ -1,5 +1,6 @@
-"""Paths through the plane of two scores, one for each family."""
+"""Planes of two scores: a point for each run, and paths through the medians of settings."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,12 +9,54 @@ from unbraid._internal.table import Table
 from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
 from unbraid.figures.observations import chosen_rows, drawn, groups, is_number
 from unbraid.figures.point_labels import label_points
-from unbraid.figures.style import INK, SMALL_TEXT, family_look
+from unbraid.figures.style import FAINT, INK, SMALL_TEXT, family_look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_PAPER = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 0.5}  # behind the texts of lines
 _MARGIN = 0.15  # of the span of the medians, on each side
+
+
+def scatter_plot(
+    table: Table,
+    x: str,
+    y: str,
+    *,
+    across: Mapping[str, float] | None = None,
+    upright: Mapping[str, float] | None = None,
+    diagonal: bool = False,
+    labels: tuple[str, str] | None = None,
+    axes: "Axes | None" = None,
+) -> "Axes":
+    """Draws a point for each run, with the color and the marker of its family.
+
+    `across` and `upright` are reference lines by their labels, at these values of `y` and of `x`; `diagonal` is the
+    line on which both are equal. `labels` are what the axes are called, if not by their columns.
+    """
+    rows = chosen_rows(table, x, y)
+    axes = axes_or_new(axes, 3.2)
+    for family in dict.fromkeys(row["family"] for row in rows):
+        look, mine = family_look(family), [row for row in rows if row["family"] == family]
+        places = [row[x] for row in mine], [row[y] for row in mine]
+        axes.plot(*places, look.marker, color=look.color, markersize=4, alpha=0.75, markeredgewidth=0)
+    line, text = (
+        {"color": INK, "linewidth": 0.8, "linestyle": "--"},
+        {"fontsize": SMALL_TEXT, "color": INK, "bbox": _PAPER},
+    )
+    for label, value in (across or {}).items():
+        axes.axhline(value, **line)
+        axes.annotate(label, (1, value), (-2, 4), ("axes fraction", "data"), "offset points", ha="right", **text)
+    for label, value in (upright or {}).items():
+        axes.axvline(value, **line)
+        place = {"ha": "left", "va": "top", "rotation": 90}
+        axes.annotate(label, (value, 1), (2, -2), ("data", "axes fraction"), "offset points", **place, **text)
+    if diagonal:
+        axes.axline((0, 0), slope=1, **line)
+    show_families(axes, (row["family"] for row in rows))
+    name_axes(axes, *(labels or (x, y)))
+    keep_data(axes, drawn(rows, x, y))
+    return axes
 
 
 def median_paths(
@@ -49,6 +92,32 @@ def median_paths(
     name_axes(axes, *(labels or (x, y)))
     keep_data(axes, Table(("setting", "family", along, f"median {x}", f"median {y}"), tuple(path)))
     keep_data(axes, drawn(rows, x, y))
+    return axes
+
+
+def rate_distortion_plane(
+    table: Table,
+    rate: str = "rate",
+    distortion: str = "distortion",
+    *,
+    along: str = "strength",
+    axes: "Axes | None" = None,
+) -> "Axes":
+    """Draws the settings of each family as a path through the plane of rate and distortion (both in nats).
+
+    The path goes through their medians over seeds, in the order of the column `along`, such as beta, whose values are
+    written beside.
+
+    Every run is a small point, and each faint line joins points of one ELBO. The plane shows all medians; how many runs
+    lie beyond it is written in its corner.
+    """
+    names = (f"{rate} (nats)", f"{distortion} (nats)")
+    axes = median_paths(table, rate, distortion, along=along, labels=names, axes=axes)
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    for total in np.linspace(left + low, right + high, 8)[1:-1]:
+        axes.plot([left, right], [total - left, total - right], color=FAINT, linewidth=0.5, zorder=0)
+    axes.set_xlim(left, right)
+    axes.set_ylim(low, high)
     return axes
 
 

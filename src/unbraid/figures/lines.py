@@ -1,0 +1,137 @@
+"""Plots with a line for each family, setting or latent: over a hyperparameter, or over training."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unbraid._internal.table import Table
+from unbraid.errors import UnbraidError
+from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
+from unbraid.figures.heat_map import latent_names
+from unbraid.figures.observations import chosen_rows, groups, is_number
+from unbraid.figures.point_labels import spread
+from unbraid.figures.style import FAINT, SMALL_TEXT, family_look, numbered_look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_FAINTEST = 0.35  # opacity of the first setting of a family
+_LEAST_SHARE = 0.02  # of the highest value: latents that stay below it are drawn in gray
+_LEAST_SPACE = 0.055  # between the middles of two names, as a share of the height
+
+
+def mean_band(
+    table: Table,
+    x: str,
+    y: str,
+    *,
+    label: str = "",
+    log: bool = False,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+    axes: "Axes | None" = None,
+) -> "Axes":
+    """Draws the mean of the column `y` at each value of the column `x` as a line for each family.
+
+    The band is the 95 % interval of the mean (Student's t), cut at `bounds`, the least and the greatest possible value.
+    A family without an `x`, such as a VAE in a sweep of beta, is a line across.
+    """
+    rows = chosen_rows(table, y)
+    axes = axes_or_new(axes)
+    records: list[tuple[Any, ...]] = []
+    for family in dict.fromkeys(row["family"] for row in rows):
+        mine = [row for row in rows if row["family"] == family]
+        look = family_look(family)
+        for group in groups([row for row in mine if not is_number(row[x])], y, by="family"):
+            low, high = group.interval(bounds)
+            axes.axhline(group.mean, color=look.color, linestyle=look.dashes, linewidth=1)
+            axes.axhspan(low, high, color=look.color, alpha=0.1, linewidth=0)
+            records.append((family, None, len(group.values), group.mean, low, high))
+        placed = sorted((row for row in mine if is_number(row[x])), key=lambda row: row[x])
+        points = [
+            (float(group.label), len(group.values), group.mean, *group.interval(bounds))
+            for group in groups(placed, y, by=x)
+        ]
+        if points:
+            places, _, means, lows, highs = zip(*points, strict=True)
+            axes.fill_between(places, lows, highs, color=look.color, alpha=0.13, linewidth=0)
+            style = {"marker": look.marker, "linestyle": look.dashes, "markersize": 4, "linewidth": 1.2}
+            axes.plot(places, means, color=look.color, **style)
+            records += [(family, *point) for point in points]
+    if log:
+        axes.set_xscale("log")
+        axes.set_xticks([], minor=True)
+    ticks = sorted({record[1] for record in records} - {None})
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    show_families(axes, (row["family"] for row in rows), lines=True)
+    name_axes(axes, x, label or y)
+    keep_data(axes, Table(("family", x, "n", "mean", "low", "high"), tuple(records)))
+    return axes
+
+
+def median_lines(table: Table, x: str, y: str, *, label: str = "", axes: "Axes | None" = None) -> "Axes":
+    """Draws the median of the column `y` at each value of the column `x` as a line for each setting.
+
+    A line has the color of its family: the later a setting comes among those of its family, the stronger.
+    """
+    rows = chosen_rows(table, x, y)
+    axes = axes_or_new(axes)
+    families = {row["setting"]: row["family"] for row in rows}
+    records = []
+    for setting, family in families.items():
+        same_family = [name for name, other in families.items() if other == family]
+        strength = (same_family.index(setting) + 1) / len(same_family)
+        mine = sorted((row for row in rows if row["setting"] == setting), key=lambda row: row[x])
+        medians = [(float(group.label), float(np.median(group.values))) for group in groups(mine, y, by=x)]
+        look = family_look(family)
+        axes.plot(
+            *zip(*medians, strict=True),
+            color=look.color,
+            linestyle=look.dashes,
+            linewidth=1.2,
+            alpha=_FAINTEST + (1 - _FAINTEST) * strength,
+        )
+        records += [(setting, family, *point) for point in medians]
+    show_families(axes, families.values(), lines=True)
+    name_axes(axes, x, label or y)
+    keep_data(axes, Table(("setting", "family", x, y), tuple(records)))
+    return axes
+
+
+def latent_curves(
+    steps: Sequence[float], values: Any, names: Sequence[str] = (), *, label: str = "", axes: "Axes | None" = None
+) -> "Axes":
+    """Draws a number of each latent, such as its KL, over training.
+
+    `values` has a row for each step and a column for each latent. A latent has its name at the end of its curve; those
+    that are never informative are gray.
+    """
+    table = np.asarray(values, dtype=float)
+    if table.ndim != 2 or len(table) != len(steps) or not np.isfinite(table).all():
+        raise UnbraidError(
+            f"Curves over {len(steps)} steps were given numbers of shape {table.shape}; expected a row of finite "
+            "numbers for each step and a column for each latent."
+        )
+    titles = list(names) or latent_names(table.shape[1])
+    axes = axes_or_new(axes)
+    used = [place for place in range(table.shape[1]) if table[:, place].max() >= _LEAST_SHARE * table.max()]
+    for place in range(table.shape[1]):
+        look = numbered_look(place)
+        style = {"color": look.color, "linestyle": look.dashes} if place in used else {"color": FAINT}
+        axes.plot(steps, table[:, place], linewidth=1.2, **style)
+    low, high = axes.get_ylim()
+    heights = spread([table[-1, place] for place in used], _LEAST_SPACE * (high - low))
+    for place, height in zip(used, heights, strict=True):
+        axes.annotate(
+            titles[place],
+            (steps[-1], height),
+            (4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=SMALL_TEXT,
+            annotation_clip=False,
+            color=numbered_look(place).color,
+        )
+    name_axes(axes, "step", label)
+    keep_data(axes, Table(("step", *titles), tuple((s, *row) for s, row in zip(steps, table.tolist(), strict=True))))
+    return axes
