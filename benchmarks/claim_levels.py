@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unbraid.studies.claims import (
+from unbraid.studies import (
     Claim,
     Quantity,
     best_of,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, final
 
 from unbraid._internal import files
-from unbraid.studies.circumstances import Circumstances
+from unbraid.studies.evidence import Circumstances
 
 
 @final

@@ -1,12 +1,13 @@
 """Evidence: scores that travel in one file, and are noticed if they are changed."""
 
 import math
+import subprocess
 
 import pytest
 
 from tests.studies.made_scores import made_scores
 from unbraid.errors import UnbraidError
-from unbraid.studies.evidence import Evidence
+from unbraid.studies.evidence import Evidence, commit_of_checkout
 
 SCORES = made_scores({"a": {"mig": [0.1, 0.25, None], "sap": [1, math.inf, None]}, "b": {"mig": [0.5]}}, {"sap": None})
 EVIDENCE = Evidence("small", SCORES, {"command": "unbraid study run", "seconds": 3.5})
@@ -40,3 +41,34 @@ def test_what_is_no_evidence_is_refused_by_name(tmp_path, content):
     (tmp_path / "evidence.json").write_text(content)
     with pytest.raises(UnbraidError, match="evidence.json"):
         Evidence.load(tmp_path / "evidence.json")
+
+
+def repository(folder, *files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("first")
+    for command in (
+        ("init", "-q"),
+        ("add", *files),
+        ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"),
+    ):
+        subprocess.run(["git", "-C", str(folder), *command], check=True, capture_output=True)
+
+
+def test_a_package_installed_inside_another_repository_has_no_commit(tmp_path):
+    repository(tmp_path, "own.py")
+    installed = tmp_path / "env" / "site-packages" / "module.py"
+    installed.parent.mkdir(parents=True)
+    installed.write_text("")
+    assert commit_of_checkout(installed) == "unknown"
+    assert commit_of_checkout(tmp_path / "own.py") not in ("unknown", "")
+
+
+def test_uncommitted_changes_are_marked(tmp_path):
+    repository(tmp_path, "src/module.py", "src/other.py")
+    commit = commit_of_checkout(tmp_path / "src" / "module.py")
+    (tmp_path / "src" / "new.txt").write_text("untracked")
+    assert commit_of_checkout(tmp_path / "src" / "module.py") == commit
+    (tmp_path / "src" / "other.py").write_text("second")
+    assert commit_of_checkout(tmp_path / "src" / "module.py") == f"{commit}+changes"

@@ -11,9 +11,10 @@ from unbraid import VAE, BetaVAE
 from unbraid.errors import SpecError, TrainingError, TrainingInterrupted
 from unbraid.metrics.scoring import Scoring
 from unbraid.studies import Setting, Study, collect, execute
-from unbraid.studies.execute import StudyOptions, retry_study, run_study
+from unbraid.studies.execute import retry_study, run_study
 from unbraid.studies.plan import plan_study
 from unbraid.studies.retention import registered
+from unbraid.studies.study import StudyOptions
 from unbraid.studies.tables import wide_markdown
 from unbraid.training import train
 from unbraid.training.runs import grid
@@ -120,6 +121,12 @@ def test_before_arrays_go_every_score_that_a_study_of_the_folder_asks_is_compute
     register(other, tmp_path)
     run_study(replace(STUDY, keep="scores", settings=SETTINGS[:1]), tmp_path, HERE)
     assert set(collect(other, tmp_path).values(SETTINGS[0].label, "misjed")) == {0, 1}
+
+
+def test_scores_of_studies_beside_are_computed_before_arrays_are_removed(tmp_path):
+    other = replace(STUDY, name="other", metrics=("misjed",), keep="scores")
+    run_study(replace(STUDY, keep="scores"), tmp_path, replace(HERE, beside=(other,)))
+    assert plan_study(other, tmp_path).runs_that_need("training", "scoring") == []
 
 
 def test_a_later_study_that_needs_what_was_let_go_trains_again_and_loses_nothing(tmp_path):

@@ -14,8 +14,7 @@ from tests.studies.test_study import SETTINGS
 from unbraid.errors import UnbraidError
 from unbraid.studies import Claim, Study, difference
 from unbraid.studies.ranking import metric_agreement, rank_settings
-from unbraid.studies.report import answer, render, write_study_report
-from unbraid.studies.strips import strip_of
+from unbraid.studies.report import answer, render, strip_of, write_study_report
 
 A, B = (setting.label for setting in SETTINGS)
 LOW, HIGH = [0.10, 0.12, 0.14, 0.16, 0.18], [0.30, 0.33, 0.36, 0.39, 0.42]

@@ -74,7 +74,7 @@ def study_run(
       unbraid study run study.json --on ray --address auto --out /shared/runs
     """
     from unbraid.cli.study_work import read_study, train_and_score
-    from unbraid.studies.execute import StudyOptions
+    from unbraid.studies.study import StudyOptions
 
     names = parse_packages(packages)
     options = StudyOptions(

@@ -15,15 +15,13 @@ from unbraid.cli.progress import training_display
 from unbraid.cli.tables import columns, print_rows
 from unbraid.errors import RunError, SpecError, TrainingError
 from unbraid.metrics.score_rows import number_text
-from unbraid.studies.circumstances import Circumstances
-from unbraid.studies.claims import judge
-from unbraid.studies.collect import collect
-from unbraid.studies.evidence import Evidence
-from unbraid.studies.execute import StudyOptions, run_study
+from unbraid.studies.claims.judgment import judge
+from unbraid.studies.collect import collect, swept_values
+from unbraid.studies.evidence import Circumstances, Evidence
+from unbraid.studies.execute import run_study
 from unbraid.studies.plan import Speed, StudyPlan, bytes_to_come, plan_study, undecidable
-from unbraid.studies.study import Study
+from unbraid.studies.study import Study, StudyOptions
 from unbraid.studies.study_scores import StudyScores
-from unbraid.studies.swept_values import swept_values
 from unbraid.studies.tables import (
     CLAIM_NOTE,
     Form,

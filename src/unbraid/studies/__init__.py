@@ -1,13 +1,13 @@
 """Studies: settings and seeds that are trained, scored and compared to answer a question."""
 
-from unbraid.studies.best import best_runs as best_runs
-from unbraid.studies.best import best_traversals as best_traversals
-from unbraid.studies.circumstances import Circumstances as Circumstances
 from unbraid.studies.claims.claim import Claim as Claim
 from unbraid.studies.claims.judgment import JudgedClaim as JudgedClaim
 from unbraid.studies.claims.judgment import Judgment as Judgment
 from unbraid.studies.claims.judgment import Verdict as Verdict
 from unbraid.studies.claims.judgment import judge as judge
+from unbraid.studies.claims.quantities import Quantity as Quantity
+from unbraid.studies.claims.quantities import Scores as Scores
+from unbraid.studies.claims.quantities import best_of as best_of
 from unbraid.studies.claims.quantities import computed as computed
 from unbraid.studies.claims.quantities import correlation as correlation
 from unbraid.studies.claims.quantities import difference as difference
@@ -17,19 +17,19 @@ from unbraid.studies.claims.quantities import paired_difference as paired_differ
 from unbraid.studies.claims.quantities import ratio as ratio
 from unbraid.studies.claims.quantities import share as share
 from unbraid.studies.claims.quantities import trend as trend
-from unbraid.studies.claims.quantity import Quantity as Quantity
-from unbraid.studies.claims.quantity import Scores as Scores
-from unbraid.studies.claims.quantity import best_of as best_of
 from unbraid.studies.collect import collect as collect
+from unbraid.studies.evidence import Circumstances as Circumstances
 from unbraid.studies.evidence import Evidence as Evidence
 from unbraid.studies.execute import Outcome as Outcome
-from unbraid.studies.execute import StudyOptions as StudyOptions
 from unbraid.studies.execute import run_study as run_study
 from unbraid.studies.figures import run_table as run_table
 from unbraid.studies.plan import Undecidable as Undecidable
 from unbraid.studies.plan import undecidable as undecidable
+from unbraid.studies.select import best_runs as best_runs
+from unbraid.studies.select import best_traversals as best_traversals
 from unbraid.studies.study import Setting as Setting
 from unbraid.studies.study import Study as Study
+from unbraid.studies.study import StudyOptions as StudyOptions
 from unbraid.studies.study_scores import Number as Number
 from unbraid.studies.study_scores import ScoredRun as ScoredRun
 from unbraid.studies.study_scores import StudyScores as StudyScores

@@ -3,15 +3,18 @@
 import itertools
 import logging
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from unbraid._internal.memory import no_garbage_collection
+from unbraid.config.paths import fields_of
+from unbraid.show.report.sweeps import is_plain_number, swept_path
 from unbraid.studies.index import read_records
 from unbraid.studies.run_records import KeptNumbers, RunRecord
-from unbraid.studies.study import Study, StudyRun
+from unbraid.studies.study import Setting, Study, StudyRun
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
-from unbraid.studies.swept_values import swept_values
 from unbraid.training.runs.kept_scores import question_key
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.scored_images import settled
@@ -35,7 +38,7 @@ def collect(study: Study, folder: Path | str, *, parts: bool = True) -> StudySco
 
 def scores_of(study: Study, placed: list[StudyRun], records: Mapping[str, RunRecord]) -> StudyScores:
     """Returns the scores of these runs of a study from their records."""
-    metrics = study.asked
+    metrics = study.metrics_by_name
     runs: list[ScoredRun] = []
     numbers: list[Number] = []
     keys: dict[str, dict[str, tuple[str, str]]] = {}
@@ -67,14 +70,15 @@ def scores_of(study: Study, placed: list[StudyRun], records: Mapping[str, RunRec
 
 
 def _keys(study: Study, of: StudyRun) -> dict[str, tuple[str, str]]:
-    """Returns the metric and the scoring by the key under which the runs of a setting keep a score. The first scoring
-    of the study has no name.
+    """Returns the metric and the scoring by the key under which the runs of a setting keep a score.
+
+    The name of the first scoring is empty.
     """
     found: dict[str, tuple[str, str]] = {}
     for place, scoring in enumerate(study.scorings):
         changes = settled(of.setting.spec, scoring).changes()
         named = question_key("", scoring.changes()).strip() if place else ""
-        for name in study.asked:
+        for name in study.metrics_by_name:
             found.setdefault(question_key(name, changes), (name, named))
     return found
 
@@ -94,4 +98,25 @@ def runs_with_codes(study: Study, folder: Path, scores: StudyScores) -> dict[str
     for each in study.runs(folder):
         if each.name in finished and not each.run.removed_files:
             found.setdefault(each.setting.label, {})[each.seed] = each.run
+    return found
+
+
+def swept_values(settings: Sequence[Setting]) -> dict[str, float]:
+    """Returns, by label, the value of the field in which the settings of a family differ, such as beta.
+
+    Where several fields differ, it is the one with most values, an objective's first. A family of one setting takes the
+    field that most other families differ in. Settings without such a number are left out.
+    """
+    families: dict[str, list[Setting]] = {}
+    for setting in settings:
+        families.setdefault(setting.family, []).append(setting)
+    paths = {family: swept_path([each.spec for each in members]) for family, members in families.items()}
+    counts = Counter(path for path in paths.values() if path)
+    common = counts.most_common(1)[0][0] if counts else ""
+    found: dict[str, float] = {}
+    for family, members in families.items():
+        for setting in members:
+            value: Any = fields_of(setting.spec).get(paths[family] or common)
+            if is_plain_number(value):
+                found[setting.label] = float(value)
     return found

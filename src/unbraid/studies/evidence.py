@@ -1,13 +1,20 @@
-"""Evidence: the scores of a study in one small file, with their origin."""
+"""Evidence: the scores of a study in one small file, with the circumstances in which they were computed."""
 
+import datetime
 import json
 import math
-from collections.abc import Iterator, Mapping
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
 
+import torch
+
 from unbraid._internal import files
+from unbraid._internal.version import __version__
 from unbraid.errors import UnbraidError
 from unbraid.metrics.score_json import number_from_json, number_to_json
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
@@ -131,3 +138,62 @@ def _scores_from_json(content: Mapping[str, Any]) -> StudyScores:
 
 def _rounded(value: float) -> float | str | None:
     return number_to_json(float(f"{value:.{_DIGITS}g}"))
+
+
+@final
+@dataclass(frozen=True)
+class Circumstances:
+    """The circumstances in which numbers were computed."""
+
+    command: str
+    date: str
+    commit: str
+    machine: str
+    torch: str
+    unbraid: str
+
+    @classmethod
+    def now(cls, command: Sequence[str] | None = None, *, device: str = "", commit: str = "") -> "Circumstances":
+        """Returns the circumstances of this process.
+
+        Args:
+            command: The words of the command, by default those of the running `unbraid`.
+            device: The device, by default the GPU if there is one.
+            commit: The commit, by default that of the checkout.
+        """
+        is_gpu = device.startswith("cuda") if device else torch.cuda.is_available()
+        return cls(
+            command=shlex.join(["unbraid", *sys.argv[1:]] if command is None else command),
+            date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+            commit=commit or commit_of_checkout(),
+            machine=torch.cuda.get_device_name() if is_gpu else f"CPU, {torch.get_num_threads()} threads",
+            torch=torch.__version__,
+            unbraid=__version__,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the fields as plain values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"`{self.command}`, {self.date}, commit {self.commit}, {self.machine}, torch {self.torch}."
+
+
+def commit_of_checkout(file: Path | str = __file__) -> str:
+    """Returns the commit of the checkout that tracks this file, or "unknown".
+
+    The suffix "+changes" marks uncommitted changes of tracked files.
+    """
+    path = Path(file).resolve()
+    try:
+        _git(path.parent, "ls-files", "--error-unmatch", path.name)
+        commit = _git(path.parent, "rev-parse", "--short", "HEAD")
+        is_changed = _git(path.parent, "status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return f"{commit}+changes" if is_changed else commit
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

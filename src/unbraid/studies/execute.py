@@ -1,4 +1,4 @@
-"""run_study: trains, scores and cuts down what is missing of a study, fleet by fleet."""
+"""run_study: trains and scores the missing runs of a study, fleet by fleet."""
 
 import contextlib
 import logging
@@ -6,26 +6,32 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import Any, final
 
 import torch
 
 from unbraid._internal.cpu import usable_cores
 from unbraid._internal.device import resolve_device
 from unbraid._internal.progress import Event, emit, part_of, progress_bar
-from unbraid._internal.worker_pool import WorkerPool
+from unbraid._internal.worker_pool import Json, WorkerPool
 from unbraid.config.own_configs import classes_of_main
 from unbraid.errors import SpecError, TrainingError, TrainingInterrupted, UnbraidError
-from unbraid.studies.cluster.driver import Driver, FleetTask, Patience, start_nodes, start_processes
+from unbraid.studies.cluster.driver import (
+    FleetTask,
+    StartedWorkers,
+    drive,
+    num_workers,
+    start_nodes,
+    start_processes,
+)
 from unbraid.studies.cluster.fleet_task import fleet_order, last_line, with_threads
 from unbraid.studies.cluster.parcels import receive, settle_arrivals
 from unbraid.studies.index import read_records
 from unbraid.studies.plan import Speed, StudyFleet, StudyPlan, plan_study
-from unbraid.studies.questions import Question, Questions
+from unbraid.studies.questions import scoring_order
 from unbraid.studies.retention import Retention, register, registered, remove_arrays
 from unbraid.studies.run_records import RunRecord
-from unbraid.studies.scoring_task import scoring_order
-from unbraid.studies.study import Study, StudyRun
+from unbraid.studies.study import Study, StudyOptions, StudyRun
 from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.records import Extras, as_steps
 from unbraid.training.runs.run_writer import RunWriter
@@ -36,48 +42,6 @@ log = logging.getLogger(__name__)
 _MAX_SCORERS_ON_A_GPU = 12
 _MAX_IMAGES_FOR_A_CORE = 50_000  # codes of more are scored on the GPU, if there is one
 _SECONDS_TO_WAIT = 600.0
-
-
-@final
-@dataclass(frozen=True)
-class StudyOptions:
-    """How a study is run. The options have no influence on what is computed.
-
-    Args:
-        device: Where fleets are trained.
-        budget: Seconds. No fleet is started that cannot finish within them.
-        fail_fast: Whether to stop at the first failure.
-        num_scorers: The number of processes that compute scores, by default one per core. With 0, this process computes
-            them, which allows classes that are defined in a notebook.
-        packages: The packages whose classes the studies in the folder may name.
-        progress: Whether a terminal or a notebook shows the progress.
-        on: Where several fleets are trained at a time: by processes of this machine, or by a Ray cluster
-            (docs/cluster.md).
-        address: The address of the cluster.
-        num_workers: The number of these processes, by default one per GPU.
-        autoscaling: Whether a fleet may ask for nodes that do not exist yet.
-        patience: When a fleet is taken for lost.
-        latent_information_every: Steps after which the information in each latent is logged, as in `train`.
-        beside: Other studies. Their scores of a run are computed together with those of this study.
-        snapshots: Steps after which weights are kept, as in `train`.
-        settings: The labels of the settings to run, by default all.
-    """
-
-    device: torch.device | str = "auto"
-    budget: float | None = None
-    fail_fast: bool = False
-    num_scorers: int | None = None
-    packages: Sequence[str] = ("unbraid",)
-    progress: bool = True
-    on: Literal["local", "ray"] = "local"
-    address: str | None = None
-    num_workers: int | None = None
-    autoscaling: bool = False
-    patience: Patience = field(default_factory=Patience)
-    latent_information_every: int | None = None
-    beside: Sequence[Study] = ()
-    snapshots: Iterable[int] = ()
-    settings: Sequence[str] = ()
 
 
 @final
@@ -134,9 +98,7 @@ def retry_study(study: Study, folder: Path | str) -> list[StudyRun]:
 
 
 def _in_this_process(study: Study, options: StudyOptions) -> StudyOptions:
-    """Returns the options with which classes that a script or a notebook defines are trained and scored: in this
-    process, because no other can import them.
-    """
+    """Returns options to run the study in this process if it uses classes that no other process can import."""
     if not (names := classes_of_main(study)):
         return options
     if options.on == "ray":
@@ -158,24 +120,25 @@ class _Execution:
         self._study, self._folder, self._options = study, folder, options
         if options.on == "local" and (options.address or options.autoscaling):
             raise SpecError("An address and autoscaling are those of a Ray cluster. Add --on ray, or leave them out.")
-        self._num_workers = 0 if options.on == "ray" else _num_workers(options)
+        self._num_workers = 0 if options.on == "ray" else num_workers(options.num_workers, options.device)
         if options.budget is not None and self._num_workers != 1:
             raise SpecError("A budget is for one fleet at a time. Leave it out, or set num_workers=1 (--workers 1).")
-        self._snapshots = as_steps(options.snapshots)
+        snapshots = as_steps(options.snapshots)
         for setting in study.settings:
-            Extras(self._snapshots).check(setting.spec.num_steps)
+            Extras(snapshots).check(setting.spec.num_steps)
+        every = options.latent_information_every
+        self._training: dict[str, Any] = {"latent_information_every": every, "snapshots": snapshots}
         self._deadline = None if options.budget is None else time.monotonic() + options.budget
         self._device = resolve_device("cpu" if options.on == "ray" else options.device)  # of this process
         self._has_many_images = max(s.spec.dataset.num_images for s in study.settings) > _MAX_IMAGES_FOR_A_CORE
         self._scoring_device = str(self._device) if self._has_many_images else "cpu"
         self._speed = Speed(self._device)
-        register(whole, folder)  # also the settings that are not run now: their scores stay protected
-        self._questions = Questions(study)
+        for each in (whole, *options.beside):  # whole: also the settings that are not run now are protected
+            register(each, folder)
         self._retention = Retention(registered(folder, options.packages), folder)
-        self._beside = Retention([study, *options.beside], folder) if options.beside else None
         self._failures: dict[str, str] = {}
         self._halved: dict[str, int] = {}
-        self._by_folder: dict[Path, StudyRun] = {}
+        self._by_name: dict[str, StudyRun] = {}
         self._num_trained, self._num_scored = 0, 0
         self._seconds_of_scoring = 0.0
 
@@ -184,7 +147,7 @@ class _Execution:
         plan = plan_study(self._study, self._folder)
         for name, reason in plan.damaged.items():
             log.warning("%s cannot be read (%s) and is trained again.", name, reason)
-        self._by_folder = {each.run.folder: each for fleet in plan.fleets for each in fleet.runs}
+        self._by_name = {each.name: each for fleet in plan.fleets for each in fleet.runs}
         for each in plan.runs_that_need("failed"):
             self._failures[each.name] = plan.records[each.name].reason
         count = self._options.num_scorers
@@ -192,7 +155,7 @@ class _Execution:
             on_gpu = max(1, min(usable_cores() - 1, _MAX_SCORERS_ON_A_GPU))
             count = usable_cores() if self._scoring_device == "cpu" else on_gpu
         not_begun, needed = tuple[StudyFleet, ...](), 0.0
-        scorers = WorkerPool("unbraid.studies.scoring_task:score_run", [{"OMP_NUM_THREADS": "1"}] * count)
+        scorers = WorkerPool("unbraid.studies.questions:score_run", [{"OMP_NUM_THREADS": "1"}] * count)
         with contextlib.closing(scorers):
             self._request_scores(plan.runs_that_need("scoring"), plan.records, scorers)
             if self._num_workers == 1:
@@ -200,7 +163,7 @@ class _Execution:
             elif plan.to_train:
                 self._train_by_workers(plan)
             self._wait_for_scores(scorers)
-        self._remove_arrays(plan.runs_that_need("nothing"))  # those that a process left which died
+        self._remove_arrays(plan.runs_that_need("nothing"))  # a process that died may have left some
         if self._num_trained or self._num_scored:
             self._check_complete(not_begun)
         return Outcome(self._num_trained, self._num_scored, self._failures, not_begun, needed, self._halved)
@@ -248,7 +211,7 @@ class _Execution:
         began, error = time.monotonic(), ""
         try:
             with with_threads(self._study.threads):
-                options = TrainingOptions(**self._training_options)
+                options = TrainingOptions(**self._training)
                 train_runs([each.run for each in fleet.runs], options, device=self._device, resume=True)
         except UnbraidError as raised:
             error = str(raised)
@@ -260,11 +223,6 @@ class _Execution:
                 self._fail(each, str(failure))
             elif error and each.run.status != "finished":
                 self._fail(each, error)
-
-    @property
-    def _training_options(self) -> dict[str, Any]:
-        every = self._options.latent_information_every
-        return {"latent_information_every": every, "snapshots": self._snapshots}
 
     def _new(self, fleet: StudyFleet, plan: StudyPlan) -> list[StudyRun]:
         """Returns the runs of a fleet to train. Archives what remains of an earlier training."""
@@ -292,33 +250,23 @@ class _Execution:
             )
         else:
             started = start_processes(self._num_workers, str(options.device), threads)
-        tasks = [
-            FleetTask(
-                key,
-                fleet_order(
-                    [(each, self._missing(each, RunRecord("new"))) for each in runs],
-                    self._folder,
-                    device=started.device,
-                    scoring_device=started.device if self._has_many_images else "cpu",
-                    threads=threads,
-                    packages=options.packages,
-                    token=started.token,
-                    remove_arrays=all(self._retention.keeps_scores_alone(each) for each in runs),
-                    training=self._training_options,
-                ),
-            )
-            for key, runs in fleets.items()
-        ]
-        with contextlib.closing(started.workers):
-            driver = Driver(started.workers, take, options.patience, name=f"study {self._study.name}")
-            try:
-                driver.run(tasks)
-            except KeyboardInterrupt:
-                log.warning("Stopping: the workers save checkpoints. Press Ctrl-C again to stop at once.")
-                raise
-        for key, reason in driver.failures.items():
+        tasks = [FleetTask(key, self._order(runs, started, threads)) for key, runs in fleets.items()]
+        for key, reason in drive(started, tasks, take, options.patience, f"study {self._study.name}").items():
             for each in fleets[key]:
                 self._fail(each, reason)
+
+    def _order(self, runs: Sequence[StudyRun], started: StartedWorkers, threads: int) -> Json:
+        return fleet_order(
+            [(each, self._retention.missing(each, RunRecord("new"))) for each in runs],
+            self._folder,
+            device=started.device,
+            scoring_device=started.device if self._has_many_images else "cpu",
+            threads=threads,
+            packages=self._options.packages,
+            token=started.token,
+            remove_arrays=all(self._retention.keeps_scores_alone(each) for each in runs),
+            training=self._training,
+        )
 
     def _take_run(self, each: StudyRun, outcome: Mapping[str, Any], fleet_size: int) -> None:
         """Records the outcome of a run on a worker."""
@@ -332,21 +280,15 @@ class _Execution:
 
     def _request_scores(self, runs: Sequence[StudyRun], records: Mapping[str, RunRecord], scorers: WorkerPool) -> None:
         for each in runs:
-            if questions := self._missing(each, records[each.name]):
+            if questions := self._retention.missing(each, records[each.name]):
                 order = scoring_order(each.run.folder, questions, self._scoring_device, self._options.packages)
-                scorers.submit(each.run.folder, order)
-
-    def _missing(self, run: StudyRun, record: RunRecord) -> list[Question]:
-        """Returns the scores to compute of a run: before its codes are removed, those of all studies in the folder."""
-        if self._study.keep != "all":
-            return self._retention.missing(run, record)
-        return self._beside.missing(run, record) if self._beside else self._questions.missing(run.setting.spec, record)
+                scorers.submit(each.name, order)
 
     def _take_scores(self, scorers: WorkerPool, seconds: float = 0.0) -> None:
-        """Takes the scores that are there, or the next ones within so many seconds."""
+        """Takes the available scores; waits at most so many seconds for the next one."""
         for ended in scorers.wait(seconds):
             error = "" if ended.how == "answered" else ended.reason
-            self._take_score(self._by_folder[ended.ticket], error, ended.answer.get("failed", {}))  # type: ignore[index]
+            self._take_score(self._by_name[str(ended.ticket)], error, ended.answer.get("failed", {}))
 
     def _wait_for_scores(self, scorers: WorkerPool) -> None:
         began, before, last = time.monotonic(), self._num_scored, scorers.num_waiting
@@ -360,7 +302,7 @@ class _Execution:
     def _take_score(self, each: StudyRun, error: str, failed: Mapping[str, str]) -> None:
         """Records how the scoring of a run ended, and removes arrays that are no longer needed."""
         self._num_scored += 1
-        failed = {name: reason for name, reason in failed.items() if name in self._study.asked}
+        failed = {name: reason for name, reason in failed.items() if name in self._study.metrics_by_name}
         if error or failed:
             reason = error or f"{', '.join(failed)} failed: {last_line(next(iter(failed.values())))}"
             self._fail(each, f"it could not be scored: {reason}")
@@ -380,11 +322,3 @@ class _Execution:
 
     def _records(self, runs: Sequence[StudyRun]) -> dict[str, RunRecord]:
         return read_records(self._folder, [each.name for each in runs]).records
-
-
-def _num_workers(options: StudyOptions) -> int:
-    """Returns how many fleets are trained at a time on this machine: by default one per GPU."""
-    if options.num_workers is not None:
-        return options.num_workers
-    is_one = resolve_device(options.device).type != "cuda" or ":" in str(options.device)
-    return 1 if is_one else torch.cuda.device_count()

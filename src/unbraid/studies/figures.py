@@ -14,9 +14,10 @@ _STRENGTH = "strength"
 
 
 def run_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Table:
-    """Returns a row for each finished run, with a column for each metric (by default all), None where a run lacks it:
-    what `unbraid.figures` draws. "strength" is the value of the field in which the settings of a family differ, such as
-    beta; None for a setting without one.
+    """Returns the table that `unbraid.figures` draws: a row for each finished run, a column for each metric.
+
+    The column "strength" is the value of the field in which the settings of a family differ, such as beta. Missing
+    values are None.
     """
     if metrics is not None:
         scores.check(metrics=metrics)
@@ -35,7 +36,7 @@ def run_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Tabl
 
 
 def draw(scores: StudyScores, kind: str, metrics: Sequence[str] = ()) -> Any:
-    """Returns the axes of a figure of this kind, one of `KINDS`. It raises where scores or metrics are missing."""
+    """Returns the axes of a figure of this kind, one of `KINDS`. Raises if scores or metrics are missing."""
     if kind not in KINDS:
         raise UnbraidError(f"There is no kind of figure {kind!r}. Choose one of {', '.join(KINDS)}.")
     scores.check(metrics=metrics)
@@ -81,8 +82,8 @@ def _scatter(scores: StudyScores, metrics: Sequence[str]) -> Any:
 def _rate_distortion(scores: StudyScores, metrics: Sequence[str]) -> Any:
     if missing := [name for name in ("rate", "distortion") if name not in scores.higher_is_better]:
         raise UnbraidError(
-            f"The plane of rate and distortion needs the metric {missing[0]!r}, which the study does not ask for. Add "
-            "it to the metrics of the study and run it again."
+            f"The plane of rate and distortion needs the metric {missing[0]!r}, which the study does not have. Add it "
+            "to the metrics of the study and run it again."
         )
     return figures.rate_distortion_plane(run_table(scores, ["rate", "distortion"]))
 

@@ -45,9 +45,7 @@ _T = TypeVar("_T")
 
 @final
 class RunRecords(NamedTuple):
-    """Records by the names of the runs. `damaged` gives the reasons why some cannot be read; these count as
-    unfinished.
-    """
+    """Records by the names of the runs, and why some are damaged. Damaged runs count as unfinished."""
 
     records: dict[str, RunRecord]
     damaged: dict[str, str]

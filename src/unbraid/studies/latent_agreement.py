@@ -40,8 +40,9 @@ class LatentAgreement:
 
 
 def agreement_of_seeds(codes: Mapping[int, Codes]) -> dict[int, LatentAgreement]:
-    """Returns the agreement of each run with the others. All codes are of the same images. Latents with less than 0.01
-    nats of information are left out.
+    """Returns the agreement of each run with the others, all with codes of the same images.
+
+    Latents with less than 0.01 nats of information are left out.
     """
     if len(codes) < 2:
         raise CodesError(f"Agreement compares the seeds of a setting; expected two or more, got {len(codes)}.")
@@ -51,8 +52,9 @@ def agreement_of_seeds(codes: Mapping[int, Codes]) -> dict[int, LatentAgreement]
 
 
 def with_latent_agreement(study: Study, folder: Path, scores: StudyScores) -> StudyScores:
-    """Returns the scores with one more metric, "latent-agreement": the agreement across the seeds of each setting, for
-    the runs that still have codes.
+    """Returns the scores with the additional metric "latent-agreement", for the runs that still have codes.
+
+    It is the agreement of latents across the seeds of each setting.
     """
     numbers = []
     for label, runs in runs_with_codes(study, folder, scores).items():

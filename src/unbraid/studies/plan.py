@@ -1,4 +1,4 @@
-"""The plan of a study: which runs are still to be trained, in which fleets, which are to be scored, and the costs."""
+"""The plan of a study: the fleets to train, the runs to score, and what both cost."""
 
 import functools
 import time
@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple, final
 import torch
 
 from unbraid._internal.memory import give_back_memory, no_garbage_collection
-from unbraid.studies.claims import Claim, computed
+from unbraid.studies.claims.claim import Claim
 from unbraid.studies.claims.judgment import LEVEL
-from unbraid.studies.claims.quantity import MIN_SEEDS
+from unbraid.studies.claims.quantities import MIN_SEEDS, computed
 from unbraid.studies.index import read_records
 from unbraid.studies.questions import Questions
 from unbraid.studies.run_records import RunRecord
@@ -27,7 +27,7 @@ from unbraid.training.state import Member, fleet_key
 Need = Literal["training", "scoring", "nothing", "failed"]
 """What a run needs: "training" also if a score is missing and its codes were removed."""
 
-_MOST_SEEDS = 200  # to look for a number that a claim needs
+_MOST_SEEDS = 200  # that are tried for a claim
 _BYTES_OF_RECORDS = 200_000  # history, scores with their tables, spec, log
 _SECONDS_TO_TIME = 1.0
 _WARM_UP_STEPS = 2
@@ -37,8 +37,9 @@ _MAX_STEPS_TO_TIME = 50
 @final
 @dataclass(frozen=True)
 class StudyFleet:
-    """Runs that are trained side by side, from the first step to the last. `kind` is the same for fleets whose steps
-    take equally long per model.
+    """Runs that are trained side by side, from the first step to the last.
+
+    Fleets whose steps take equally long per model have the same `kind`.
     """
 
     runs: tuple[StudyRun, ...]
@@ -99,7 +100,7 @@ def plan_study(study: Study, folder: Path) -> StudyPlan:
 
 
 def need_of(of: StudyRun, record: RunRecord, questions: Questions) -> Need:
-    """Returns what is missing before all scores of a run are computed."""
+    """Returns the next step towards all scores of a run."""
     if record.state == "failed":
         return "failed"
     if record.state != "finished":
@@ -110,8 +111,9 @@ def need_of(of: StudyRun, record: RunRecord, questions: Questions) -> Need:
 
 
 def fleets_of(study: Study, placed: Sequence[StudyRun]) -> list[StudyFleet]:
-    """Returns all runs of the study in fleets, finished or not, so that the same study always has the same fleets. The
-    first seeds of all settings come first: whenever it is stopped, settings have about equally many runs.
+    """Returns all runs of the study in fleets. They include finished runs, so a study always has the same fleets.
+
+    The first seeds of all settings come first: whenever the study is stopped, settings have similar numbers of runs.
     """
     keys = {setting.label: fleet_key(setting.spec) for setting in study.settings}
     kinds: dict[str, list[StudyRun]] = defaultdict(list)
@@ -196,8 +198,9 @@ class Speed:
 
 @final
 class Undecidable(NamedTuple):
-    """A claim that planned seeds cannot support: its smallest possible p-value, the `level` that it has to reach, and
-    the seeds that each of its settings needs; None where no number would do.
+    """A claim that the planned seeds cannot support, because its smallest possible p-value exceeds the `level`.
+
+    `seeds_needed` is the number that each of its settings needs; None if no number suffices.
     """
 
     claim: Claim

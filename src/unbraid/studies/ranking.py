@@ -8,8 +8,9 @@ import numpy as np
 import scipy
 from jaxtyping import Float64
 
-from unbraid.studies.claims import Claim, JudgedClaim, best_of, difference, judge
-from unbraid.studies.claims.judgment import LEVEL
+from unbraid.studies.claims.claim import Claim
+from unbraid.studies.claims.judgment import LEVEL, JudgedClaim, judge
+from unbraid.studies.claims.quantities import best_of, difference
 from unbraid.studies.statistics import seeds_needed
 from unbraid.studies.study_scores import StudyScores
 
@@ -19,8 +20,10 @@ _FEWEST_MODELS = 4  # with both scores, for a correlation
 @final
 @dataclass(frozen=True)
 class RankedSetting:
-    """A setting with its median. Of all but the best: whether the best lies above it, as a claim, and how many seeds
-    each would show that with a power of 80 %, if the difference is what it seems.
+    """A setting with its median, and its comparison with the best setting; None for the best itself.
+
+    The `comparison` is the claim that the best setting is better. `seeds_needed` is the number of seeds per setting
+    that supports it with a power of 80 %, if the true difference is the observed one.
     """
 
     setting: str
@@ -85,8 +88,9 @@ def rank_settings(scores: StudyScores, metric: str) -> Ranking | None:
 @final
 @dataclass(frozen=True)
 class MetricAgreement:
-    """The rank correlation of every two metrics over all models that have both, positive where both call the same model
-    better. NaN where too few models have both, or one does not vary.
+    """The rank correlation of every two metrics over all models with both; positive if they prefer the same models.
+
+    It is NaN if too few models have both, or if one metric does not vary.
     """
 
     metrics: tuple[str, ...]

@@ -2,23 +2,28 @@
 
 import datetime
 import math
+import statistics
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup
 
 from unbraid._internal import files
 from unbraid._internal.version import __version__
 from unbraid.errors import UnbraidError
 from unbraid.show.pages.page import content_policy, filled
-from unbraid.studies.claims import judge
+from unbraid.show.pages.svg import Axis, Frame, element, family_class, line, rounded_text, text
+from unbraid.studies.claims.judgment import judge
 from unbraid.studies.ranking import Ranking, metric_agreement, rank_settings
-from unbraid.studies.strips import strip_of
 from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
 from unbraid.studies.tables import wide_rows
 
 # What most readers look for first; all others are in the table below it.
 _FIRST = ("mig", "dci", "sap", "jemmig", "sepin", "elbo")
+_WIDTH, _ROW = 640.0, 26.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 170.0, 20.0, 30.0, 10.0
 _VERDICTS = {"supported": "yes", "contradicted": "no", "undecided": "open"}
 
 
@@ -114,3 +119,29 @@ def _digests(scores: StudyScores) -> dict[str, str]:
 def _strength(value: float) -> float:
     """Returns how strongly a cell of a correlation is colored, from 0 to 1."""
     return 0.0 if math.isnan(value) else round(min(1.0, abs(value)), 2)
+
+
+def strip_of(scores: StudyScores, metric: str) -> Markup:
+    """Draws the seeds of every setting in a metric, with their median. Scores from 0 to 1 have an axis from 0 to 1."""
+    values = {
+        label: sorted(value for value in scores.of_seeds(label, metric) if math.isfinite(value))
+        for label in scores.settings
+    }
+    every = [value for of_setting in values.values() for value in of_setting]
+    axis = Axis.over([0.0, 1.0] if all(0 <= value <= 1 for value in every) else every)
+    height = _TOP + _ROW * len(values) + _BOTTOM
+    frame = Frame(_WIDTH, height, _LEFT, _RIGHT, _TOP, _BOTTOM)
+    drawn = []
+    for tick in axis.ticks:
+        x = frame.x(axis.share(tick))
+        drawn.append(line(x, 24, x, height, class_="grid") + text(rounded_text(tick), x, 16, text_anchor="middle"))
+    for number, (label, of_setting) in enumerate(values.items()):
+        y = _TOP + _ROW * (number + 0.5)
+        shown = ", ".join(f"{value:.3g}" for value in of_setting) or "no scores"
+        row = [element("title", f"{label}: {shown}"), text(label, _LEFT - 12, y + 4, text_anchor="end")]
+        if of_setting:
+            x = frame.x(axis.share(statistics.median(of_setting)))
+            row.append(line(x, y - 9, x, y + 9, class_="median"))
+        row += [element("circle", cx=frame.x(axis.share(value)), cy=y, r=4) for value in of_setting]
+        drawn.append(element("g", *row, class_=family_class(scores.families[label])))
+    return frame.svg(*drawn, label=f"{metric} of every seed, by setting", class_=None)

@@ -17,7 +17,7 @@ from unbraid.training.runs.run_writer import RunWriter
 
 
 def register(study: Study, folder: Path) -> None:
-    """Adds the study to those of this folder, in place of an earlier one with its name."""
+    """Adds the study to those of this folder. Replaces an earlier one with the same name."""
     files.write_json(folder / STUDIES / f"{study.name}.json", to_json(study))
 
 
@@ -29,7 +29,7 @@ def registered(folder: Path, packages: Collection[str]) -> list[Study]:
     except (SpecError, OSError) as error:
         raise SpecError(
             f"A study in {folder / STUDIES} cannot be read, and may need scores of these runs: {error} Remove its file "
-            "if it is no longer wanted."
+            "if it is no longer needed."
         ) from None
 
 
@@ -63,7 +63,7 @@ class Retention:
         return list({(question.name, question.scoring): question for question in found}.values())
 
     def siblings(self, run: StudyRun) -> list[StudyRun]:
-        """Returns all runs of the settings that include this one: which of them is best may depend on its scores."""
+        """Returns all runs of the settings that include this one, because its scores may change which is best."""
         found = [
             sibling
             for study, setting, _ in self._studies_of.get(run.name, [])
@@ -72,7 +72,7 @@ class Retention:
         return list({sibling.name: sibling for sibling in found}.values())
 
     def keeps_scores_alone(self, run: StudyRun) -> bool:
-        """Returns whether every study with this run keeps nothing but its scores."""
+        """Returns whether every study with this run keeps only its scores."""
         return all(study.keep == "scores" for study, _, _ in self._studies_of.get(run.name, []))
 
     def is_removable(self, run: StudyRun, records: Mapping[str, RunRecord]) -> bool:
@@ -86,8 +86,8 @@ class Retention:
         )
 
     def _is_best(self, study: Study, setting: Setting, run: StudyRun, records: Mapping[str, RunRecord]) -> bool:
-        """Returns whether the run is the best seed of its setting; until all seeds are scored, every one may be."""
-        metric = study.asked[study.best_by]
+        """Returns whether the run is, or may become, the best seed of its setting."""
+        metric = study.metrics_by_name[study.best_by]
         sign = -1.0 if metric.higher_is_better is False else 1.0
         key = next(k for k, q in self._questions[study.name].of(setting.spec).items() if q.name == study.best_by)
         values = {}

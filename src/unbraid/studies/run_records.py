@@ -21,8 +21,9 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 @final
 class KeptNumbers(NamedTuple):
-    """The numbers of one kept score: its value with its interval, and those of its parts and factors by name. `over`
-    are the factors for which it has a number.
+    """The numbers of one score: its value with its interval, and those of its parts and factors by name.
+
+    `over` names the factors for which it has a number.
     """
 
     value: float
@@ -35,8 +36,10 @@ class KeptNumbers(NamedTuple):
 
 @final
 class RunRecord(NamedTuple):
-    """The state of a run. `numbers` and `refused` are by question: the name of a metric and the scoring, as
-    `question_key` writes them. `has_arrays` is whether its weights and codes are still there.
+    """The state and the scores of a run.
+
+    The keys of `numbers` and `refused` are those of `question_key`: the name of a metric and the scoring. `has_arrays`
+    states whether its weights and codes still exist.
     """
 
     state: RunState

@@ -1,19 +1,22 @@
-"""Model selection without labels, and its agreement with scores that need them."""
+"""The best run of each setting by a metric, and model selection without labels."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, final
+from typing import Any, Literal, final
 
 from unbraid.codes import Codes
 from unbraid.errors import UnbraidError
-from unbraid.studies.collect import runs_with_codes
+from unbraid.figures.traversal import SideBySide
+from unbraid.studies.collect import collect, runs_with_codes
 from unbraid.studies.latent_agreement import agreement_of_seeds
 from unbraid.studies.statistics import Measurement, StatisticsError, spearman
 from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
 from unbraid.studies.udr import udr_scores
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.runs_in import traverse_together
 
 Criterion = Literal["udr", "agreement", "wsepin", "elbo"]
 
@@ -21,6 +24,56 @@ _FEWEST_MODELS = 4  # with the criterion and the score, for a correlation
 
 # The metric of which each criterion is the value; UDR and agreement are computed from codes.
 _METRICS = {"wsepin": "sepin", "elbo": "elbo"}
+
+
+def best_runs(
+    study: Study, folder: Path | str, *, by: str | None = None, scores: StudyScores | None = None
+) -> dict[str, Run]:
+    """Returns the best run of each setting by a metric of the study, by default its `best_by`.
+
+    Only runs that still have weights and codes count. Settings without such a run or without the score are left out.
+    """
+    metric = study.best_by if by is None else by
+    found = collect(study, folder) if scores is None else scores
+    found.check(metrics=[metric])
+    sign = -1.0 if found.higher_is_better[metric] is False else 1.0
+    best = {}
+    for label, runs in runs_with_codes(study, Path(folder), found).items():
+        values = {seed: value for seed, value in found.values(label, metric).items() if seed in runs}
+        if values:
+            best[label] = runs[max(values, key=lambda seed: sign * values[seed])]
+    return best
+
+
+def best_traversals(
+    study: Study, folder: Path | str, *, by: str | None = None, settings: Sequence[str] | None = None, **options: Any
+) -> SideBySide:
+    """Returns traversals of the best run of each setting side by side, with latents matched to those of the first.
+
+    Args:
+        study: The study.
+        folder: The folder of its runs.
+        by: The metric, by default the `best_by` of the study.
+        settings: The labels of the settings to show, in this order.
+        **options: Options of `unbraid.training.runs.traverse_together`.
+    """
+    metric, scores = study.best_by if by is None else by, collect(study, folder)
+    best = best_runs(study, folder, by=by, scores=scores)
+    chosen = list(best) if settings is None else list(settings)
+    scores.check(settings=chosen)
+    if missing := [label for label in chosen if label not in best]:
+        raise UnbraidError(
+            f"The setting {missing[0]!r} has no finished run with weights and the score {metric}. Run the study, with "
+            "keep='best' or 'all'."
+        )
+    named = {
+        f"{label}  ({metric} {scores.values(label, metric)[best[label].seed]:.3g})": best[label] for label in chosen
+    }
+    if not named:
+        raise UnbraidError(
+            "No setting of the study has a finished run with weights. Run it, with keep='best' or 'all'."
+        )
+    return traverse_together(named, **options)
 
 
 @final
@@ -44,8 +97,9 @@ def choices(study: Study, folder: Path, scores: StudyScores, by: Criterion) -> l
 
 
 def agreement(scores: StudyScores, chosen: list[Choice], metric: str) -> Measurement:
-    """Returns the rank correlation of a criterion with a score of the same runs. The score counts as better the higher
-    it is, or the lower where that is better.
+    """Returns the rank correlation of a criterion with a score of the same runs.
+
+    It is positive where better values of the criterion go with better scores.
     """
     sign = -1.0 if scores.higher_is_better.get(metric) is False else 1.0
     pairs = [
@@ -62,8 +116,8 @@ def _kept(scores: StudyScores, by: Criterion) -> Mapping[tuple[str, int], float]
     metric = _METRICS[by]
     if metric not in scores.higher_is_better:
         raise UnbraidError(
-            f"Selecting by {by} needs the metric {metric!r}, which the study does not ask for (it has "
-            f"{', '.join(scores.metrics)}). Add it to the metrics of the study and run it again."
+            f"Selecting by {by} needs the metric {metric!r}; the metrics of the study are "
+            f"{', '.join(scores.metrics)}. Add it to them and run the study again."
         )
     return {(label, s): value for label in scores.settings for s, value in scores.values(label, metric).items()}
 
@@ -79,8 +133,8 @@ def _of_seeds(
             found |= {(label, seed): value for seed, value in compared.items()}
     if not found:
         raise UnbraidError(
-            "This compares codes of several seeds of a setting, and no setting has two runs with codes. A study that "
-            "keeps 'scores' or 'best' has let them go: use keep='all', or select by wsepin or elbo."
+            "This compares codes of several seeds of a setting, and no setting has two runs with codes. A study with "
+            "keep='scores' or 'best' removes them: use keep='all', or select by wsepin or elbo."
         )
     return found
 

@@ -3,10 +3,12 @@
 import functools
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Unpack, final
+
+import torch
 
 from unbraid._internal import files
 from unbraid._internal.memory import no_garbage_collection
@@ -18,7 +20,8 @@ from unbraid.metrics.metric import Metric
 from unbraid.metrics.model import ModelScore
 from unbraid.metrics.scoring import Scoring
 from unbraid.metrics.selection import select
-from unbraid.studies.claims import Claim
+from unbraid.studies.claims.claim import Claim
+from unbraid.studies.cluster.driver import Patience
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec import RunSpec
 from unbraid.training.runs.spec_text import spec_labels
@@ -113,22 +116,22 @@ class Study(Config):
             raise SpecError(f"threads is {self.threads}; expected 1 or more, or None.")
         self._check_labels()
         self._check_runs()
-        asked = self.asked
-        if self.keep == "best" and self.best_by not in asked:
+        metrics = self.metrics_by_name
+        if self.keep == "best" and self.best_by not in metrics:
             raise SpecError(
                 f"keep is 'best' by {self.best_by!r}, which is not among the metrics of the study "
-                f"({', '.join(asked)}). Add it, or set best_by."
+                f"({', '.join(metrics)}). Add it, or set best_by."
             )
         for claim in self.claims:
-            claim.check([setting.label for setting in self.settings], asked)
+            claim.check([setting.label for setting in self.settings], metrics)
 
     def _check_labels(self) -> None:
         labels = Counter(setting.label for setting in self.settings)
         if repeated := [label for label, count in labels.items() if count > 1]:
-            raise SpecError(f"Two settings are called {repeated[0]!r}. Give each a label of its own.")
+            raise SpecError(f"Two settings are called {repeated[0]!r}. Give each its own label.")
 
     def _check_runs(self) -> None:
-        """Raises if two settings ask for the same run."""
+        """Raises if two settings have a run in common."""
         found: dict[tuple[str, int], str] = {}
         for setting in self.settings:
             digest = setting.spec.digest
@@ -141,8 +144,8 @@ class Study(Config):
                     )
 
     @functools.cached_property
-    def asked(self) -> dict[str, Metric | ModelScore]:
-        """The metrics and the scores of models by name."""
+    def metrics_by_name(self) -> dict[str, Metric | ModelScore]:
+        """The metrics and the scores of models, by name."""
         selection = select(self.metrics)
         return {**selection.metrics, **selection.model_scores}
 
@@ -156,7 +159,7 @@ class Study(Config):
         return {setting.label: len(setting.seeds) for setting in self.settings}
 
     def runs(self, folder: Path) -> "list[StudyRun]":
-        """Returns its runs under the folder, made or not: the first seed of every setting, then the second, ..."""
+        """Returns its runs under the folder, trained or not: the first seed of every setting, then the second, ..."""
         placed = [_placed(setting, folder) for setting in self.settings]
         longest = max(len(runs) for runs in placed)
         return [runs[place] for place in range(longest) for runs in placed if place < len(runs)]
@@ -166,7 +169,9 @@ class Study(Config):
         if not labels:
             return self
         known = [setting.label for setting in self.settings]
-        check_labels(labels, known, f"The study {self.name!r}")
+        if unknown := [label for label in labels if label not in known]:
+            listed = ", ".join(repr(label) for label in known)
+            raise SpecError(f"The study {self.name!r} has no setting {unknown[0]!r}. Its settings are {listed}.")
         return replace(self, settings=tuple(each for each in self.settings if each.label in labels), claims=())
 
     def save(self, path: Path | str) -> Path:
@@ -224,8 +229,50 @@ class Study(Config):
 
 @final
 @dataclass(frozen=True)
+class StudyOptions:
+    """How a study is run. The options do not change any result.
+
+    Args:
+        device: Where fleets are trained.
+        budget: Seconds. No fleet is started that cannot finish within them.
+        fail_fast: Whether to stop at the first failure.
+        num_scorers: The number of processes that compute scores, by default one per core. With 0, this process computes
+            them, which allows classes that are defined in a notebook.
+        packages: The packages whose classes the studies in the folder may name.
+        progress: Whether a terminal or a notebook shows the progress.
+        on: Where several fleets are trained at a time: by processes of this machine, or by a Ray cluster
+            (docs/cluster.md).
+        address: The address of the cluster.
+        num_workers: The number of these processes, by default one per GPU.
+        autoscaling: Whether a fleet may ask for nodes that do not exist yet.
+        patience: When a fleet counts as lost.
+        latent_information_every: Steps after which the information in each latent is logged, as in `train`.
+        beside: Other studies with the same folder. Their scores of shared runs are computed in the same pass.
+        snapshots: Steps after which weights are kept, as in `train`.
+        settings: The labels of the settings to run, by default all.
+    """
+
+    device: torch.device | str = "auto"
+    budget: float | None = None
+    fail_fast: bool = False
+    num_scorers: int | None = None
+    packages: Sequence[str] = ("unbraid",)
+    progress: bool = True
+    on: Literal["local", "ray"] = "local"
+    address: str | None = None
+    num_workers: int | None = None
+    autoscaling: bool = False
+    patience: Patience = field(default_factory=Patience)
+    latent_information_every: int | None = None
+    beside: Sequence[Study] = ()
+    snapshots: Iterable[int] = ()
+    settings: Sequence[str] = ()
+
+
+@final
+@dataclass(frozen=True)
 class StudyRun:
-    """A run and its setting. `run` is made when it is first used: 100,000 runs are handled by name."""
+    """A run and its setting. `run` is created on first use, because a study may have 100,000 runs."""
 
     setting: Setting
     seed: int
@@ -238,14 +285,7 @@ class StudyRun:
 
 
 def _placed(setting: Setting, folder: Path) -> list[StudyRun]:
-    """Returns the runs of a setting, as `Run.place` places them: the first by it, the others like the first."""
+    """Returns the runs of a setting. `Run.place` names the first; the other names differ only in the seed."""
     first = Run.place(folder, setting.spec, setting.seeds[0])
     stem, place = first.name.removesuffix(f"{first.seed}"), first.folder.parent
     return [StudyRun(setting, seed, f"{stem}{seed}", place) for seed in setting.seeds]
-
-
-def check_labels(labels: Collection[str], known: Collection[str], whose: str) -> None:
-    """Raises if one of the labels is none of those that are known."""
-    if unknown := [label for label in labels if label not in known]:
-        listed = ", ".join(repr(label) for label in known)
-        raise SpecError(f"{whose} has no setting {unknown[0]!r}. Its settings are {listed}.")

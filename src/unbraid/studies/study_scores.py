@@ -1,11 +1,12 @@
-"""StudyScores: all numbers of the runs of a study as plain data. Tables, figures and claims use nothing else, so scores
-from a file are as good as those of runs on this machine.
+"""StudyScores: all numbers of the runs of a study as plain data.
+
+Tables, figures and claims read nothing else, so they work with scores from a file as with those of local runs.
 """
 
 import functools
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, final
 
@@ -18,8 +19,9 @@ RunState = Literal["finished", "failed", "unfinished", "new"]
 
 @final
 class Number(NamedTuple):
-    """One number of one run. `of` names the part or the factor that it belongs to; `scoring` is empty for the first
-    scoring of the study.
+    """One number of one run.
+
+    `of` names its part or factor. `scoring` is empty for the first scoring of the study.
     """
 
     setting: str
@@ -78,8 +80,9 @@ class StudyScores:
     swept: Mapping[str, float] = field(default_factory=dict)
 
     def values(self, setting: str, metric: str, of: str = "", scoring: str = "") -> dict[int, float]:
-        """Returns the number of each finished seed of a setting, without those that are undefined. `of` is a part or a
-        factor of the score. It may also be a suffix of the name: "rmig:scale".
+        """Returns the score of each finished seed of a setting. Undefined scores are left out.
+
+        `of` is a part or a factor of the score. It may also be a suffix of the metric: "rmig:scale".
         """
         self.check([setting], [metric])
         metric, after = metric_and_part(metric, self.higher_is_better)
@@ -92,15 +95,9 @@ class StudyScores:
         return list(self.values(setting, metric, of).values())
 
     def under(self, scoring: str) -> "StudyScores":
-        """Returns the scores of another scoring in place of those of the first."""
+        """Returns the scores with another scoring as the first."""
         numbers = tuple(number._replace(scoring="") for number in self.numbers if number.scoring == scoring)
         return replace(self, numbers=numbers, over=None)
-
-    def paired(self, setting: str, first: str, second: str) -> tuple[list[float], list[float]]:
-        """Returns two scores, of the seeds that have both."""
-        one, other = self.values(setting, first), self.values(setting, second)
-        seeds = [seed for seed in one if seed in other]
-        return [one[seed] for seed in seeds], [other[seed] for seed in seeds]
 
     def runs_of(self, setting: str) -> list[ScoredRun]:
         """Returns the runs of a setting, by seed."""
@@ -144,14 +141,9 @@ class StudyScores:
             found[run.setting].append(run)
         return found
 
-    def __iter__(self) -> Iterator[Number]:
-        return iter(self.numbers)
-
 
 def metric_and_part(name: str, metrics: Collection[str]) -> tuple[str, str]:
-    """Returns the metric that is meant, and the part or factor of it: ("zdiff:svm", "scale") for "zdiff:svm:scale",
-    where that name without its end is one of the metrics.
-    """
+    """Splits a name such as "zdiff:svm:scale" into a metric and its part or factor: ("zdiff:svm", "scale")."""
     if name in metrics:
         return name, ""
     metric, _, of = name.rpartition(":")

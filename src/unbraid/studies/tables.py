@@ -9,7 +9,7 @@ import numpy as np
 
 from unbraid._internal.table import Table
 from unbraid.metrics.score_rows import in_markdown, number_text
-from unbraid.studies.claims import Judgment
+from unbraid.studies.claims.judgment import Judgment
 from unbraid.studies.study_scores import StudyScores
 
 Form = Literal["wide", "long"]
@@ -26,9 +26,7 @@ CLAIM_NOTE = "p-values are adjusted for all claims (Holm, 5 %); intervals are no
 
 
 def long_table(scores: StudyScores) -> Table:
-    """Returns a row for each number of each run: the value of a metric, of its parts and of its factors, with its
-    interval over images, and the run it is of.
-    """
+    """Returns a row for each number of each run: values, parts and factors of metrics, with intervals over images."""
     columns = ("setting", "family", "seed", "metric", "scoring", "quantity", "of", "value", "low", "high", "run")
     rows = tuple(
         (n.setting, scores.families[n.setting], n.seed, n.metric, n.scoring, n.quantity, n.of, *_ends(n), n.run)
@@ -38,9 +36,7 @@ def long_table(scores: StudyScores) -> Table:
 
 
 def wide_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Table:
-    """Returns a row for each setting: its seeds by how they ended, and of each metric the median over seeds, the
-    quartiles and the number of seeds.
-    """
+    """Returns a row for each setting: its seeds by state, and each metric's median, quartiles and number of seeds."""
     chosen = _chosen(scores, metrics)
     summaries = _summaries(scores, chosen)
     return Table.from_records(
@@ -100,8 +96,9 @@ def claim_markdown(judgment: Judgment) -> str:
 
 
 def factors_of(scores: StudyScores, metrics: Sequence[str] | None = None) -> list[str]:
-    """Returns over which factors each metric is, in the first scoring of the study: a sentence for those that share
-    them. Scores over other factors cannot be compared.
+    """Returns a sentence for each group of metrics with the same factors, in the first scoring of the study.
+
+    Scores over other factors cannot be compared.
     """
     sharing = defaultdict[tuple[str, ...], list[str]](list)
     for metric in _chosen(scores, metrics):
@@ -143,8 +140,9 @@ class _Summary(NamedTuple):
 
 
 def _summaries(scores: StudyScores, metrics: Sequence[str]) -> Mapping[tuple[str, str], _Summary]:
-    """Returns the summary of each setting and metric. Those of as many values are computed at once: there may be very
-    many.
+    """Returns the summary of each setting and metric.
+
+    Summaries of equally many values are computed at once, because there may be very many.
     """
     by_count = defaultdict[int, dict[tuple[str, str], list[float]]](dict)
     for label in scores.settings:
@@ -184,7 +182,7 @@ def _cell(of: _Summary) -> str:
 
 def _explained(scores: StudyScores) -> str:
     count = sum(run.is_collapsed for run in scores.runs)
-    return f" Collapsed: fewer than two latents say anything of the image ({count} runs)." if count else ""
+    return f" Collapsed: fewer than two latents are informative ({count} runs)." if count else ""
 
 
 def _ends(number: Any) -> tuple[Any, Any, Any]:

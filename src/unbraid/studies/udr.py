@@ -6,7 +6,6 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float64
 from scipy import stats
-from sklearn.linear_model import Lasso
 
 from unbraid._internal import row_draws
 from unbraid.codes import Codes
@@ -22,8 +21,10 @@ _NUM_ROWS = 1_000
 def udr_scores(
     codes: Mapping[int, Codes], *, similarity: Similarity = "spearman", num_rows: int = _NUM_ROWS, seed: int = 0
 ) -> dict[int, float]:
-    """Computes the UDR of each model of one setting, by its seed: the median over all other models of how uniquely the
-    used latents match. It is 1 for a one-to-one match, and 0 for a model without used latents.
+    """Computes the UDR of each model of one setting, by its seed.
+
+    It is the median over all other models of how uniquely the used latents match: 1 for a one-to-one match, and 0 for a
+    model without used latents.
 
     Args:
         codes: The codes of the same images by each model.
@@ -84,6 +85,8 @@ def _correlations(
 def _coefficients(
     own: Float64[np.ndarray, "image latent"], other: Float64[np.ndarray, "image other_latent"]
 ) -> Float64[np.ndarray, "latent other_latent"]:
+    from sklearn.linear_model import Lasso  # takes half a second to import
+
     fits: Sequence[Lasso] = [Lasso(alpha=_ALPHA, random_state=0).fit(own, column) for column in other.T]
     return np.abs(np.stack([fit.coef_ for fit in fits], axis=1))
 

@@ -14,8 +14,8 @@ from unbraid.errors import RunError, UnbraidError
 from unbraid.integrations.hub.model_card import ModelCard, Result
 from unbraid.integrations.hub.repository import fetch, push
 from unbraid.metrics.score_rows import in_markdown, interval_text, number_text
-from unbraid.studies.best import best_runs
 from unbraid.studies.collect import collect
+from unbraid.studies.select import best_runs
 from unbraid.studies.statistics import sign_test
 from unbraid.studies.study import Study, StudyRun
 from unbraid.studies.study_scores import StudyScores

@@ -16,7 +16,7 @@ import unbraid
 from tests.studies.cluster.test_fleet_task import STUDY, values, weights_of
 from unbraid._internal.worker_pool import WorkerPool
 from unbraid.errors import SpecError
-from unbraid.studies import StudyOptions, execute, run_study
+from unbraid.studies import StudyOptions, run_study
 from unbraid.studies.cluster import driver
 
 OPTIONS = StudyOptions("cpu", num_scorers=0, packages=("tests",), progress=False)
@@ -57,13 +57,12 @@ def test_two_processes_train_what_one_does_to_the_bit_although_one_is_killed(tmp
 
 def test_each_process_has_a_gpu_of_its_own(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,7")
-    for module in (execute, driver):
-        monkeypatch.setattr(module, "resolve_device", lambda _: torch.device("cuda"))
+    monkeypatch.setattr(driver, "resolve_device", lambda _: torch.device("cuda"))
     given = []
     monkeypatch.setattr(driver, "WorkerPool", lambda task, environments, grace: given.extend(environments))
     monkeypatch.setattr("torch.cuda.device_count", lambda: 3)
-    assert execute._num_workers(StudyOptions("auto")) == 3
-    assert execute._num_workers(StudyOptions("cuda:1")) == 1
+    assert driver.num_workers(None, "auto") == 3
+    assert driver.num_workers(None, "cuda:1") == 1
     assert driver.start_processes(3, "auto", 2).device == "cuda"
     assert [each["CUDA_VISIBLE_DEVICES"] for each in given] == ["4", "5", "7"]
     assert {each["OMP_NUM_THREADS"] for each in given} == {"2"}

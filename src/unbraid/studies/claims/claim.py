@@ -9,8 +9,7 @@ from unbraid._internal.names import suggestion
 from unbraid.config import Config
 from unbraid.errors import SpecError
 from unbraid.metrics.scoring import Scoring
-from unbraid.studies.claims.quantities import computed
-from unbraid.studies.claims.quantity import MIN_SEEDS, Quantity
+from unbraid.studies.claims.quantities import MIN_SEEDS, Quantity, computed
 from unbraid.studies.statistics import Measurement
 from unbraid.studies.study_scores import metric_and_part
 

@@ -9,8 +9,7 @@ from typing import Literal, final
 from unbraid._internal.names import suggestion
 from unbraid.errors import UnbraidError
 from unbraid.studies.claims.claim import Claim
-from unbraid.studies.claims.quantities import computed
-from unbraid.studies.claims.quantity import MIN_SEEDS, Scores
+from unbraid.studies.claims.quantities import MIN_SEEDS, Scores, computed
 from unbraid.studies.statistics import Measurement, StatisticsError, holm
 from unbraid.studies.study_scores import StudyScores
 from unbraid.training.runs.kept_scores import question_key

@@ -4,6 +4,7 @@ Workers are anything with the methods of `Workers`: processes of this machine, a
 nodes that die.
 """
 
+import contextlib
 import itertools
 import logging
 import os
@@ -42,8 +43,16 @@ class StartedWorkers(NamedTuple):
     token: Sequence[str] = ()
 
 
+def num_workers(count: int | None, device: torch.device | str) -> int:
+    """Returns how many fleets are trained at a time on this machine: by default one per GPU."""
+    if count is not None:
+        return count
+    is_one = resolve_device(device).type != "cuda" or ":" in str(device)
+    return 1 if is_one else torch.cuda.device_count()
+
+
 def start_processes(count: int, device: str, threads: int) -> StartedWorkers:
-    """Starts processes of this machine, each with a GPU of its own, or with so many threads of the CPU."""
+    """Starts processes of this machine, each with one GPU or with so many threads of the CPU."""
     kind = resolve_device(device).type
     environments = [{"OMP_NUM_THREADS": str(threads)} for _ in range(count)]
     if kind == "cuda":
@@ -71,8 +80,12 @@ def start_nodes(folder: Path, address: str | None, threads: int, device: str, *,
 @final
 @dataclass(frozen=True)
 class Patience:
-    """How often a fleet may be lost (`losses`), and after how many seconds of silence it counts as lost (`silence`).
-    These are checked every `tick` seconds.
+    """When a fleet counts as lost, and how often that may happen.
+
+    Attributes:
+        losses: How often a fleet may be lost before it has failed.
+        silence: The seconds without a signal after which a fleet counts as lost.
+        tick: The seconds between checks.
     """
 
     losses: int = 10
@@ -192,3 +205,17 @@ class Driver:
                 task = self._under_way.pop(ticket)
                 self._workers.cancel(ticket)
                 self._lost(task, f"it signaled no progress for {self._patience.silence:g} s")
+
+
+def drive(
+    started: StartedWorkers, tasks: Iterable[FleetTask], take: Take, patience: Patience, name: str
+) -> dict[str, str]:
+    """Trains fleets on workers and closes these. Returns the reasons for failures by the key of the fleet."""
+    with contextlib.closing(started.workers):
+        driver = Driver(started.workers, take, patience, name=name)
+        try:
+            driver.run(tasks)
+        except KeyboardInterrupt:
+            log.warning("Stopping: the workers save checkpoints. Press Ctrl-C again to stop at once.")
+            raise
+    return driver.failures

@@ -21,8 +21,7 @@ from unbraid._internal.worker_pool import Json, run_task
 from unbraid.config import from_json, to_json
 from unbraid.errors import RunError, TrainingInterrupted, UnbraidError
 from unbraid.studies.cluster.parcels import packed
-from unbraid.studies.questions import Question
-from unbraid.studies.scoring_task import questions_to_json, score_run
+from unbraid.studies.questions import Question, questions_to_json, score_run
 from unbraid.studies.study import StudyRun
 from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.records import read_record
@@ -51,9 +50,18 @@ def fleet_order(
     remove_arrays: bool,
     training: Mapping[str, object],
 ) -> Json:
-    """Returns the order to train these runs side by side, with these options of `train`, and to compute the scores that
-    are asked of each. With a `token` (a file and its text), a worker that cannot read it does not share the folder of
-    the study and returns the runs as parcels; with `remove_arrays` these hold no weights and codes.
+    """Returns the order to train these runs side by side and to compute the missing scores of each.
+
+    Args:
+        runs: The runs, each with its missing scores.
+        folder: The folder of the study.
+        device: The device that trains.
+        scoring_device: The device that scores.
+        threads: The number of CPU threads.
+        packages: The packages whose classes may be used.
+        token: A file and its text. A worker that cannot read it does not share the folder, and returns parcels.
+        remove_arrays: Whether parcels leave out weights and codes.
+        training: Options of `train`.
     """
     specs = {each.setting.label: each.setting.spec for each, _ in runs}
     labels = list(specs)
@@ -86,8 +94,9 @@ def train_fleet(order: Json, beat: Beat) -> Json:
 
 
 def carry_out(order: Json, beat: Beat = lambda: None) -> Iterator[tuple[Json, bytes]]:
-    """Trains and scores the fleet of an order. Yields the answer and, unless the runs lie in the folder of the study,
-    each run as a parcel. `beat` is called every few seconds as long as there is progress.
+    """Trains and scores the fleet of an order. Yields the answer, then each run as a parcel.
+
+    There are no parcels if the runs lie in the folder of the study. `beat` is called every few seconds of progress.
     """
     if order["unbraid"] != __version__:
         there, here = order["unbraid"], f"{socket.gethostname()} has unbraid {__version__}"
@@ -164,7 +173,7 @@ def with_threads(count: int | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _place(order: Json) -> Iterator[tuple[Path, bool]]:
-    """Gives the folder to train in, and whether it is that of the study: if not, it is temporary."""
+    """Yields the folder to train in, and whether it is that of the study. Any other folder is temporary."""
     if not order["token"] or can_read(order["token"]):
         yield Path(order["folder"]), True
         return

@@ -62,8 +62,10 @@ def _carry_out(ticket: Hashable, order: str, num_parcels: int, paths: Sequence[s
 
 @final
 class RayWorkers:
-    """A cluster of Ray, at an address or, without one, on this machine alone. A fleet has a GPU, if `device` is "cuda"
-    or the cluster has any, and so many CPUs. Nodes that do not share the `folder` return their runs as parcels.
+    """A Ray cluster at an address or, without one, on this machine.
+
+    Each fleet has so many CPUs, and a GPU if `device` is "cuda", or if it is "auto" and the cluster has GPUs. Nodes
+    that do not share the `folder` return their runs as parcels.
     """
 
     def __init__(

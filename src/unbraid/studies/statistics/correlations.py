@@ -42,10 +42,10 @@ def spearman(first: Values, second: Values) -> Measurement:
 
 
 def slope(groups: Sequence[Values], at: Sequence[float] = ()) -> Measurement:
-    """Measures by how much values rise from each group to the next: the slope of Theil (1950) and Sen (1968), with the
-    rank correlation of values and groups as the test, by permutation of the seeds of all groups.
+    """Measures the slope of values from each group to the next (Theil, 1950; Sen, 1968).
 
-    `at` gives each group a position; without it they are 0, 1, 2, ... For a border other than 0 its rise is taken off.
+    The test is the rank correlation of values and groups, by permutation of the seeds of all groups. `at` holds the
+    positions of the groups, by default 0, 1, 2, ... At a border other than 0, that slope is subtracted first.
     """
     arrays = [checked(group, f"values of group {place}") for place, group in enumerate(groups, start=1)]
     positions = np.asarray(at if len(at) else range(len(arrays)), dtype=np.float64)

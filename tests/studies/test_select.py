@@ -28,7 +28,7 @@ def made(tmp_path, monkeypatch):
         ("one", "two"), {"one": "vae", "two": "vae"}, ("mig", "jemmig"), {"mig": True, "jemmig": False}, tuple(runs),
         tuple(numbers),
     )  # fmt: skip
-    monkeypatch.setattr("unbraid.studies.best.collect", lambda *_: scores)
+    monkeypatch.setattr("unbraid.studies.select.collect", lambda *_: scores)
     return tmp_path
 
 

@@ -1,4 +1,4 @@
-"""Rank tests: exact with ties, against enumeration of every arrangement, and against scipy where there are none."""
+"""Exact tests of ranks, with ties, against enumeration of every arrangement, and against scipy where there are none."""
 
 import itertools
 import math
@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from unbraid.studies.statistics import StatisticsError, mann_whitney, signed_rank
+from unbraid.studies.statistics import (
+    StatisticsError,
+    binomial,
+    holm,
+    mann_whitney,
+    seeds_needed,
+    sign_test,
+    signed_rank,
+)
 from unbraid.studies.statistics.arrangements import NUM_DRAWN, groupings, pairings, signs
 
 FEW_VALUES = st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5]), min_size=1, max_size=5)
@@ -134,3 +142,82 @@ def test_drawn_arrangements_come_close_to_all_of_them():
     exact = stats.mannwhitneyu(ours, theirs, alternative="greater", method="exact").pvalue
     assert mann_whitney(ours, theirs).p_above(0) == pytest.approx(exact, abs=4 * math.sqrt(exact / NUM_DRAWN))
     assert mann_whitney(ours + 100, theirs).p_above(0) == 1 / (NUM_DRAWN + 1)  # what was seen counts
+
+
+def test_the_sign_test_counts_seeds_on_either_side():
+    found = sign_test([0.1, 0.2, 0.3, 0.3, 0.4, 0.5, 0.6, 0.7])
+    assert found.p_above(0.15) == pytest.approx(9 / 256)
+    assert found.p_above(0.3) == pytest.approx(sum(math.comb(8, k) for k in range(4, 9)) / 256)  # 4 lie above
+    assert found.p_below(0.3) == pytest.approx(sum(math.comb(8, k) for k in range(2, 9)) / 256)  # 2 lie below
+    assert found.value == pytest.approx(0.35)
+
+
+def test_the_interval_of_a_median_ends_at_order_statistics():
+    assert sign_test(range(8)).interval == (0.0, 7.0)  # 2 / 256 of the samples lie outside; 18 / 256 within 1 and 6
+    assert sign_test(range(5)).interval == (-math.inf, math.inf)
+    assert sign_test(range(20)).interval == (5.0, 14.0)
+
+
+def test_a_share_has_the_exact_binomial_test_and_interval():
+    found = binomial(7, 8)
+    assert found.p_above(0.5) == pytest.approx(9 / 256)
+    assert found.p_below(0.9) == pytest.approx(1 - 0.9**8)
+    expected = stats.binomtest(7, 8).proportion_ci(0.95, method="exact")
+    assert found.interval == (expected.low, expected.high)
+    assert binomial(8, 8).interval[1] == 1.0
+
+
+@pytest.mark.parametrize(("inside", "seeds"), [(3, 2), (-1, 2), (0, 0)])
+def test_more_seeds_inside_than_there_are_are_refused(inside, seeds):
+    with pytest.raises(StatisticsError, match=str(inside)):
+        binomial(inside, seeds)
+
+
+P_VALUES = st.lists(st.floats(0, 1), max_size=8)
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+@given(P_VALUES)
+def test_holm_lies_between_each_p_value_and_bonferroni(p_values):
+    for raw, adjusted in zip(p_values, holm(p_values), strict=True):
+        assert raw <= adjusted <= min(1.0, raw * len(p_values)) + 1e-12
+
+
+@given(P_VALUES)
+def test_holm_keeps_the_order(p_values):
+    adjusted = holm(p_values)
+    assert all(
+        adjusted[i] <= adjusted[j]
+        for i, j in itertools.permutations(range(len(adjusted)), 2)
+        if p_values[i] < p_values[j]
+    )
+
+
+def test_holm_errs_at_all_in_one_family_of_twenty():
+    families = np.random.default_rng(0).random((4000, 6))
+    wrong = np.mean([min(holm(list(family))) <= 0.05 for family in families])
+    assert wrong == pytest.approx(1 - (1 - 0.05 / 6) ** 6, abs=4 * np.sqrt(0.05 * 0.95 / 4000))
+
+
+@pytest.mark.parametrize("p_value", [-0.1, 1.1, float("nan")])
+def test_what_is_no_probability_is_refused(p_value):
+    with pytest.raises(StatisticsError, match="p-values"):
+        holm([0.5, p_value])
+
+
+def test_seeds_needed_by_noethers_formula():
+    ours, theirs = [1, 2, 3, 4], [0, 1.5, 2.5, 0.5]
+    share = 13 / 16
+    expected = np.ceil((1.644854 + 0.841621) ** 2 / (6 * (share - 0.5) ** 2))
+    assert seeds_needed(ours, theirs) == expected
+    assert seeds_needed(theirs, ours) is None
+    assert seeds_needed([5, 6], [1, 2]) >= 4  # 1 / C(6, 3) is 0.05 as well, and 1 / C(4, 2) is not
+
+
+@pytest.mark.parametrize("options", [{"level": 0.0}, {"power": 1.0}])
+def test_a_level_lies_between_0_and_1(options):
+    with pytest.raises(StatisticsError):
+        seeds_needed([1, 2], [0, 1], **options)

@@ -1,0 +1,119 @@
+"""Exact tests of ranks and counts, p-values adjusted for several tests, and the number of seeds a test needs."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import scipy
+
+from unbraid.studies.statistics.arrangements import groupings, signs, tails
+from unbraid.studies.statistics.measurement import Measurement, StatisticsError, Values, checked, inverted, rounded
+
+
+def mann_whitney(ours: Values, theirs: Values, *, is_ratio: bool = False) -> Measurement:
+    """Measures how far `ours` lie above `theirs`, as a difference or a ratio.
+
+    This is the Hodges-Lehmann estimate with the test of Mann and Whitney (1947). At a border the test shifts or
+    multiplies `theirs` by it, so it assumes two distributions of the same shape.
+    """
+    a, b = checked(ours, "values of the first side"), checked(theirs, "values of the second side")
+    smallest = min(a.min(), b.min())
+    if is_ratio and smallest <= 0:
+        raise StatisticsError(f"The smallest value is {smallest:g}; expected values above 0 for a ratio.")
+    is_ours = (groupings((len(a), len(b))) == 0).astype(np.float64)
+
+    def test(border: float) -> tuple[float, float]:
+        moved = np.concatenate([a, b * max(border, 0.0)] if is_ratio else [a - border, b])
+        return tails(is_ours @ scipy.stats.rankdata(rounded(moved, a, b, border)))
+
+    pairs = (np.divide.outer(a, b) if is_ratio else np.subtract.outer(a, b)).ravel()
+
+    def limits() -> tuple[float, float]:
+        low, high = inverted(test, pairs)
+        return (max(low, 0.0), high) if is_ratio else (low, high)
+
+    return Measurement(float(np.median(pairs)), (len(a), len(b)), test, limits)
+
+
+def signed_rank(differences: Values) -> Measurement:
+    """Measures where differences of pairs lie: the Hodges-Lehmann estimate and the signed-rank test of Wilcoxon (1945).
+
+    It assumes that they are symmetric about their median. Pairs without a difference from the border are left out.
+    """
+    given = checked(differences, "differences")
+    sign = signs(len(given))
+
+    def test(border: float) -> tuple[float, float]:
+        rest = rounded(given - border, given, border)
+        ranks = np.zeros(len(rest))
+        ranks[rest != 0] = scipy.stats.rankdata(np.abs(rest[rest != 0]))
+        return tails(sign @ (np.sign(rest) * ranks))
+
+    means = np.add.outer(given, given)[np.triu_indices(len(given))] / 2
+    return Measurement(float(np.median(means)), (len(given),), test, lambda: inverted(test, means))
+
+
+def sign_test(values: Values) -> Measurement:
+    """Measures the median of the seeds by the sign test: it counts the seeds on either side of a border.
+
+    The interval ends at order statistics.
+    """
+    array = checked(values)
+
+    def test(border: float) -> tuple[float, float]:
+        above, below = int((array > border).sum()), int((array < border).sum())
+        return tuple(float(scipy.stats.binom.sf(count - 1, len(array), 0.5)) for count in (above, below))  # type: ignore[return-value]
+
+    return Measurement(float(np.median(array)), (len(array),), test, lambda: inverted(test, array))
+
+
+def binomial(num_inside: int, num_seeds: int) -> Measurement:
+    """Measures the share of seeds that have a property: the exact test, with the interval of Clopper and Pearson."""
+    if not 0 <= num_inside <= num_seeds or num_seeds < 1:
+        raise StatisticsError(
+            f"{num_inside} of {num_seeds} seeds were given; expected at least one seed, and at most all."
+        )
+
+    def test(border: float) -> tuple[float, float]:
+        share = min(max(border, 0.0), 1.0)
+        above = scipy.stats.binom.sf(num_inside - 1, num_seeds, share)
+        return float(above), float(scipy.stats.binom.cdf(num_inside, num_seeds, share))
+
+    def limits() -> tuple[float, float]:
+        interval = scipy.stats.binomtest(num_inside, num_seeds).proportion_ci(0.95, method="exact")
+        return float(interval.low), float(interval.high)
+
+    return Measurement(num_inside / num_seeds, (num_seeds,), test, limits)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Returns p-values adjusted for their number (Holm, Scandinavian Journal of Statistics 1979).
+
+    To reject those of at most 0.05 errs at all in at most 5 % of families, however the tests depend on each other.
+    """
+    array = np.asarray(p_values, dtype=np.float64)
+    if not ((array >= 0) & (array <= 1)).all():
+        raise StatisticsError(f"The p-values {[float(p) for p in array]} were given; expected numbers from 0 to 1.")
+    order = np.argsort(array, kind="stable")
+    adjusted = np.empty_like(array)
+    adjusted[order] = np.minimum(np.maximum.accumulate(array[order] * np.arange(len(array), 0, -1)), 1.0)
+    return [float(p) for p in adjusted]
+
+
+def seeds_needed(ours: Values, theirs: Values, *, level: float = 0.05, power: float = 0.8) -> int | None:
+    """Returns the number of seeds per side that shows, with this power, that `ours` lie above `theirs`.
+
+    It assumes that they do as often as in these values; None if they do in at most half of the pairs.
+
+    The formula of Noether (JASA 1987) rests on a normal distribution. The result is never fewer than the exact test
+    needs for two sides that do not overlap.
+    """
+    if not 0 < level < 1 or not 0 < power < 1:
+        raise StatisticsError(f"The level is {level} and the power {power}; expected numbers between 0 and 1.")
+    a, b = checked(ours, "values of the first side"), checked(theirs, "values of the second side")
+    excess = float(np.sign(np.subtract.outer(a, b)).mean()) / 2
+    if excess <= 0:
+        return None
+    needed = (float(scipy.stats.norm.isf(level)) + float(scipy.stats.norm.ppf(power))) ** 2 / (6 * excess**2)
+    fewest = next(count for count in range(1, 100) if 1 / math.comb(2 * count, count) <= level)
+    return max(math.ceil(needed), fewest)
