@@ -22,8 +22,8 @@ from unbraid._internal import files
 from unbraid._internal.npz import Npz
 from unbraid.cli.image_files import read_pictures
 from unbraid.codes import Codes
+from unbraid.codes.codes_file import read_safetensors
 from unbraid.codes.csv_file import read_csv
-from unbraid.codes.safetensors_file import read_safetensors
 from unbraid.datasets.conversion.celeb_a_lists import _lines
 from unbraid.datasets.conversion.idx_dataset import read_idx
 from unbraid.datasets.dataset import Factor

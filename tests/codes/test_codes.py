@@ -182,7 +182,7 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
         *(
             (
                 {"mean": MEAN, "factors": {"a": [0, 1, 2]}, "missing": missing},
-                "missing is .*; expected what marks a missing label",
+                "missing is .*; expected the mark of a missing label",
             )
             for missing in (1j, [1], 2**80)
         ),
@@ -221,7 +221,7 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
         ),
         (
             {"mean": MEAN, "factors": {"a": [0, 1, 2]}, "factor_names": ["b"]},
-            "names of their own",
+            "have names already",
         ),
         ({"mean": MEAN, "factors": [[0, "a"], [1, "b"], [0, "a"]]}, "each column by itself"),
         ({"mean": MEAN, "factors": {"a": [0.5, 0.2, math.nan]}}, "missing=math.nan"),

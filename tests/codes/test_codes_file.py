@@ -113,8 +113,8 @@ def test_columns_have_an_order_groups_and_flags(path):
 @pytest.mark.parametrize(
     ("arrays", "names", "message"),
     [
-        ({"mu": MEAN}, None, "no array 'mean'"),
-        ({"std": STD}, None, "no array 'mean' .* there is std. Save the means"),
+        ({"mu": MEAN}, None, "expected an array 'mean'"),
+        ({"std": STD}, None, "holds std; expected an array 'mean'.*Save the means"),
         ({"mean": MEAN}, ["a"], "without factors"),
         ({"mean": MEAN, "factors": FACTORS}, ["", "b"], "named ''"),
         ({"mean": MEAN, "std": -STD}, None, "negative"),

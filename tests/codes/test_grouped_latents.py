@@ -55,7 +55,7 @@ def test_directions_may_be_those_of_other_images():
     train, test = vectors(), vectors(60, seed=1)
     both = Codes.concat([train, test]).with_groups_as_latents(train)
     torch.testing.assert_close(both.mean[240:], test.with_groups_as_latents(train).mean)
-    with pytest.raises(CodesError, match="which have 2 latents; these have 7"):
+    with pytest.raises(CodesError, match="has 2 latents; expected 7"):
         test.with_groups_as_latents(Codes.from_arrays(np.zeros((3, 2)), options=CodesOptions(groups=[(0, 1)])))
 
 

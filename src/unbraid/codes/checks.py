@@ -1,4 +1,4 @@
-"""Checks of what codes are made of, and of what indexes them."""
+"""Checks of the arguments of `Codes`, and of its index."""
 
 import operator
 from collections.abc import Sequence
@@ -87,8 +87,7 @@ def check_probabilities(name: str, table: Tensor, num_images: int) -> None:
         rows = bad.nonzero()[:, 0].tolist()
         raise CodesError(
             f"{name} is negative, not finite or does not sum to 1 in {len(rows)} rows (the first is {rows[0]}). Give "
-            "q(z | x) of each category; "
-            "logits go through a softmax first."
+            "q(z | x) of each category; logits go through a softmax first."
         )
 
 
@@ -152,7 +151,7 @@ def check_prior(prior: LatentPrior, mean: Tensor, probabilities: Sequence[Tensor
 
 
 def _latents(sizes: Sequence[int]) -> str:
-    """Returns in words how many continuous latents there are, and how many categories each discrete one has."""
+    """Returns the number of continuous latents and of the categories of discrete ones, for a message."""
     discrete = f" and discrete ones with {shown(sizes[1:])} categories" if len(sizes) > 1 else ""
     return f"{sizes[0]} continuous latents{discrete}"
 
@@ -170,7 +169,7 @@ def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
 
 
 def as_rows(rows: Any, num_images: int) -> Int64[Tensor, " row"]:
-    """Returns the numbers of some images, from a number, from several, or from a mask."""
+    """Returns row numbers from a number, from several, or from a mask."""
     if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
         if not -num_images <= int(rows) < num_images:
             raise IndexError(f"There is no image {rows}; expected a number from 0 to {num_images - 1}.")

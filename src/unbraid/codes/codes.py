@@ -1,9 +1,9 @@
-"""Codes: the one table that every metric reads."""
+"""Codes: the table that every metric reads."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import torch
 from jaxtyping import Float
@@ -26,11 +26,12 @@ from unbraid.codes.checks import (
     check_weights,
     rescale_if_extreme,
 )
-from unbraid.codes.factor_forms import Marks
-from unbraid.codes.labels import Labels
+from unbraid.codes.labels import Labels, Marks
 from unbraid.codes.latent_prior import LatentPrior
-from unbraid.codes.options import CodesOptions
 from unbraid.errors import CodesError
+
+if TYPE_CHECKING:
+    from unbraid.codes.conversions import CodesOptions
 
 
 @final
@@ -39,9 +40,9 @@ class Codes:
     """The codes of N images: q(z | x) of each, and the factors where they are known.
 
     The continuous latents are Gaussian with `mean` and `std`, or with a full `covariance`; or only `samples` of them
-    are known. Discrete latents are `probabilities`, one table for each. Latents are numbered through, the continuous
-    ones first. `groups` names the latents that belong together. `weights` is p(n) up to scale, uniform if absent.
-    `prior` is p(z), where it is known.
+    are known. Discrete latents are `probabilities`, one table for each. All latents are numbered together, the
+    continuous ones first. `groups` lists the latents that belong together. `weights` is p(n) up to scale, uniform if
+    absent. `prior` is p(z), where it is known.
 
     Examples:
         >>> import numpy as np
@@ -86,17 +87,15 @@ class Codes:
             object.__setattr__(self, "prior", self.prior.to(self.mean.device))
 
     def _check_tensors(self) -> None:
-        """Checks for tensors of floats on one device, of the right rank, without gradients, and for tuples where they
-        are meant.
-        """
+        """Checks type, rank and device of all tensors, and detaches them from gradients."""
         object.__setattr__(self, "mean", checked_tensor("mean", self.mean, 2))
         for name, num_axes in (("std", 2), ("covariance", 3), ("samples", 3), ("weights", 1)):
             if (values := getattr(self, name)) is not None:
                 object.__setattr__(self, name, checked_tensor(name, values, num_axes, like=self.mean))
         if not all(isinstance(getattr(self, name), (tuple, list)) for name in ("probabilities", "factors")):
             raise CodesError(
-                "probabilities and factors are a tuple each, of tensors and of Labels. Codes.from_arrays takes them "
-                "in other forms."
+                "probabilities and factors are a tuple each, of tensors and of Labels. Codes.from_arrays takes other "
+                "forms."
             )
         object.__setattr__(self, "groups", as_groups(self.groups))
         tables = (
@@ -116,14 +115,14 @@ class Codes:
         probabilities: Any = (),
         factors: Any = None,
         weights: Any = None,
-        options: CodesOptions | None = None,
+        options: "CodesOptions | None" = None,
     ) -> "Codes":
         """Returns codes from numpy arrays, tensors or nested lists.
 
         Args:
             mean: Image by latent.
             std: Image by latent.
-            log_var: Logarithms of the variances, in place of `std`.
+            log_var: Logarithms of the variances, instead of `std`.
             samples: Draws of q(z | x) where no density is known: image by latent for one draw each, or draw by image by
                 latent. Without `mean`, their mean is the mean.
             probabilities: A list of tables, image by category, one for each discrete latent; they may be the only
@@ -152,27 +151,30 @@ class Codes:
 
     @classmethod
     def load(cls, path: str | Path) -> "Codes":
-        """Reads codes from an .npz, .safetensors or .csv file, which `save` or another program wrote. Nothing in it is
-        ever run. `unbraid.codes.named_arrays` lists the arrays that are read, `unbraid.codes.csv_file` the columns.
+        """Reads codes from an .npz, .safetensors or .csv file, which `save` or another program wrote.
+
+        Nothing in it is ever executed. `unbraid.codes.named_arrays` lists the arrays that are read,
+        `unbraid.codes.csv_file` the columns.
         """
-        from unbraid.codes.codes_file import load_codes  # needs safetensors, which the core does without
+        from unbraid.codes.codes_file import load_codes  # late, because it imports safetensors
 
         return load_codes(Path(path))
 
     def save(self, path: str | Path) -> None:
-        """Writes the codes to an .npz, .safetensors or .csv file, whole or not at all; a file in its place is replaced.
+        """Writes the codes to an .npz, .safetensors or .csv file, atomically; an existing file is replaced.
 
         The first two hold everything. A .csv holds means, standard deviations or one draw each, weights, and labels
-        that are single values; it refuses the rest by name.
+        that are single values; codes with more raise an error that names it.
         """
         from unbraid.codes.codes_file import save_codes
 
         save_codes(self, Path(path))
 
     def to_pandas(self) -> Any:
-        """Returns the codes as a pandas DataFrame, a row for each image: means, standard deviations, probabilities of
-        discrete latents, weights, and the factors under their names, those without an order as categories. pandas must
-        be installed; unbraid does not bring it.
+        """Returns the codes as a pandas DataFrame with a row for each image.
+
+        The columns are means, standard deviations, probabilities of discrete latents, weights, and factors under their
+        names, categorical ones as categories. Needs pandas.
         """
         from unbraid.codes.frame import frame_of
 
@@ -180,14 +182,16 @@ class Codes:
 
     @classmethod
     def from_pandas(cls, frame: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> "Codes":
-        """Returns the codes in a DataFrame with columns as `to_pandas` names them. Every other column is a factor."""
+        """Returns the codes in a DataFrame with columns named as in `to_pandas`. Every other column is a factor."""
         from unbraid.codes.frame import codes_of
 
         return codes_of(frame, missing=missing, unordered=unordered)
 
     def to_hugging_face(self) -> Any:
-        """Returns the codes as a `datasets.Dataset`, a row for each image: `mean` and the like are columns of vectors,
-        and factors without an order are class labels. The package datasets must be installed.
+        """Returns the codes as a `datasets.Dataset` with a row for each image.
+
+        `mean` and the like are columns of vectors, and categorical factors are class labels. Needs the package
+        datasets.
         """
         from unbraid.codes.hugging_face import dataset_of
 
@@ -195,29 +199,32 @@ class Codes:
 
     @classmethod
     def from_hugging_face(cls, dataset: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> "Codes":
-        """Returns the codes in a `datasets.Dataset` with columns as `to_hugging_face` names them. Every other column is
-        a factor.
+        """Returns the codes in a `datasets.Dataset` with columns named as in `to_hugging_face`.
+
+        Every other column is a factor.
         """
         from unbraid.codes.hugging_face import codes_of
 
         return codes_of(dataset, missing=missing, unordered=unordered)
 
     def with_binned_factors(self, num_bins: int = 10) -> "Codes":
-        """Returns the codes with continuous factors as value indices: bins of equal width from the least label to the
-        greatest. Missing labels stay missing.
+        """Returns the codes with continuous factors as value indices, in bins of equal width.
+
+        The bins reach from the least label to the greatest. Missing labels stay missing.
         """
         return replace(self, factors=tuple(labels.binned(num_bins) for labels in self.factors))
 
     def with_one_vs_rest(self, names: str | Sequence[str]) -> "Codes":
-        """Returns the codes with a binary attribute for each value of these factors, in their place: "digit 3" is
-        whether an image has the digit 3 or another.
+        """Replaces these factors by a binary attribute for each value.
+
+        For example, "digit 3" is 1 for images of the digit 3 and 0 for others.
         """
         chosen = self.with_factors(names).factor_names
         split = (labels.one_vs_rest() if labels.name in chosen else (labels,) for labels in self.factors)
         return replace(self, factors=tuple(labels for each in split for labels in each))
 
     def with_factors(self, names: str | Sequence[str]) -> "Codes":
-        """Returns the same codes with the factors of these names alone, in the order in which the codes have them."""
+        """Returns the codes with only the factors of these names, in the order of the codes."""
         names = (names,) if isinstance(names, str) else names
         for name in names:
             if name not in self.factor_names:
@@ -230,20 +237,22 @@ class Codes:
         return self._with_tables(lambda table, axis: table[:, index] if axis else table[index])
 
     def __iter__(self) -> "Iterator[Codes]":
-        """Yields the codes of each image by itself."""
+        """Yields the codes of each image."""
         return (self[row] for row in range(len(self)))
 
     @classmethod
     def concat(cls, parts: "Sequence[Codes]") -> "Codes":
-        """Returns the codes of several sets of images, one below the other. They must have the same latents and
-        factors; groups and prior are those of the first. Weights of each are scaled to sum to its number of images.
+        """Returns the codes of several sets of images, one below the other.
+
+        They must have the same latents and factors; groups and prior are those of the first. Weights of each are scaled
+        to sum to its number of images.
         """
         from unbraid.codes.concat import concat_codes
 
         return concat_codes(parts)
 
     def with_latents(self, latents: Sequence[int]) -> "Codes":
-        """Returns the codes with the latents of these numbers alone, in this order, the continuous ones first."""
+        """Returns the codes with only the latents of these numbers, in this order, the continuous ones first."""
         from unbraid.codes.latents import select_latents
 
         return select_latents(self, latents)
@@ -255,19 +264,20 @@ class Codes:
         return without_discrete(self) if self.probabilities else self
 
     def with_discrete_as_columns(self) -> "Codes":
-        """Returns the codes with the probabilities of each discrete latent as further means, one for each category; a
-        latent of two categories is one column, the probability of the second.
+        """Returns the codes with the probabilities of discrete latents as additional means, one for each category.
 
-        They follow the continuous latents, have a std of 0 where those have any, and have no prior. Metrics that read
-        means alone then take them into account.
+        A latent of two categories is one column, the probability of the second. The columns follow the continuous
+        latents, have a std of 0 where those have any, and no prior. Metrics that read only means then use them.
         """
         from unbraid.codes.latents import with_discrete_as_columns
 
         return with_discrete_as_columns(self) if self.probabilities else self
 
     def with_groups_as_latents(self, like: "Codes | None" = None) -> "Codes":
-        """Returns the codes with each of the `groups` as one latent, the first principal component of its means; where
-        given, that of other codes. Only directions are fitted; widths and draws are projected on them.
+        """Returns the codes with each of the `groups` as one latent, the first principal component of its means.
+
+        `like` gives the codes whose means determine the components. Standard deviations and draws are projected on
+        them.
         """
         from unbraid.codes.latents import with_groups_as_latents
 
@@ -316,8 +326,9 @@ class Codes:
 
     @property
     def marginal_std(self) -> Float[Tensor, "image latent"] | None:
-        """Returns the std of each latent by itself: `std`, or the root of the covariance's diagonal. None where only
-        samples or means are known.
+        """The marginal std of each latent: `std`, or the root of the covariance's diagonal.
+
+        None where only samples or means are known.
         """
         if self.std is not None or self.covariance is None:
             return self.std

@@ -1,29 +1,39 @@
-"""Codes in a file, in the form that its suffix says. Nothing in it is ever run."""
+"""Codes in .npz, .safetensors and .csv files. Nothing in a file is ever executed."""
 
+import hashlib
+import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from unbraid._internal import files
+from unbraid._internal.memory import total_memory
+from unbraid._internal.npz import Npz
+from unbraid._internal.tensor_file import write_tensors
+from unbraid._internal.version import __version__
+from unbraid.codes import named_arrays
 from unbraid.codes.checks import check_several_images
 from unbraid.codes.codes import Codes
 from unbraid.codes.csv_file import read_csv, write_csv
-from unbraid.codes.npz_file import read_npz, write_npz
-from unbraid.codes.safetensors_file import read_safetensors, write_safetensors
+from unbraid.codes.named_arrays import FACTOR_NAMES, FILES
 from unbraid.errors import CodesError, UnbraidError
 
-_READERS = {".npz": read_npz, ".safetensors": read_safetensors, ".csv": read_csv}
-_WRITERS = {".npz": write_npz, ".safetensors": write_safetensors, ".csv": write_csv}
-SUFFIXES = tuple(_READERS)
+_MAX_NAMES = 100_000
 
 
 def save_codes(codes: Codes, path: Path, file_names: Sequence[str] = ()) -> None:
-    """Writes the codes, and the names of the pictures they are of where they are known."""
+    """Writes the codes, and the names of their pictures where they are known."""
     if path.suffix.lower() not in SUFFIXES:
         raise CodesError(f"{path} is not a file that codes are saved to. Name one that ends in {', '.join(SUFFIXES)}.")
     _WRITERS[path.suffix.lower()](path, codes, file_names)
 
 
 def load_codes(path: Path) -> Codes:
-    """Reads a file, which errors name."""
+    """Reads a file. Every error names it."""
     try:
         if path.is_dir():
             raise CodesError(f"{path} is a folder; expected a file of codes: {', '.join(SUFFIXES)}.")
@@ -38,7 +48,6 @@ def load_codes(path: Path) -> Codes:
         codes = _READERS[path.suffix.lower()](path)
         check_several_images(codes.mean)
     except UnbraidError as error:
-        # Which of several files it was is the first thing to know.
         if str(path) in str(error):
             raise
         raise type(error)(f"{path}: {error}") from None
@@ -47,3 +56,66 @@ def load_codes(path: Path) -> Codes:
             f"{path} cannot be read ({error.strerror or error}). Check that it is a file you may read."
         ) from None
     return codes
+
+
+def write_npz(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
+    """Writes all of the codes, and the names of their pictures."""
+    arrays = {name: tensor.numpy() for name, tensor in named_arrays.to_arrays(codes).items()}
+    for name, words in ((FACTOR_NAMES, codes.factor_names), (FILES, file_names)):
+        arrays |= {name: np.array(words, dtype=np.str_)} if words else {}
+    with files.atomic_writer(path) as stream:
+        np.savez(stream, **cast(dict[str, Any], arrays))
+
+
+def read_npz(path: Path) -> Codes:
+    """Reads what `write_npz` or another program wrote."""
+    npz = Npz(path)
+    names_of_factors = [name for name in npz.names if name == FACTOR_NAMES]
+    headers = npz.headers([*named_arrays.read_among(npz.names, path), *names_of_factors])
+    _check_memory(path, sum(header.num_bytes for header in headers.values()))
+    # Python's strings take far more memory than their bytes in the file.
+    if FACTOR_NAMES in headers and (num_names := math.prod(headers[FACTOR_NAMES].shape)) > _MAX_NAMES:
+        raise CodesError(
+            f"{path} holds {num_names:,} factor_names; expected one for each factor, {_MAX_NAMES:,} at most."
+        )
+    arrays = npz.read_all(headers)
+    names = arrays.pop(FACTOR_NAMES).tolist() if FACTOR_NAMES in headers else None
+    return named_arrays.from_arrays(arrays, names)
+
+
+def _check_memory(path: Path, num_bytes: int) -> None:
+    """Raises before anything is unpacked if it would fill the memory: a megabyte of zeros may unpack to a gigabyte."""
+    memory = total_memory()
+    if num_bytes > memory // 2:
+        raise CodesError(
+            f"{path} unpacks to {num_bytes / 2**30:.1f} GiB, more than half the memory of this machine "
+            f"({memory / 2**30:.1f} GiB). Score a random subset of the images."
+        )
+
+
+def write_safetensors(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> "hashlib._Hash":
+    """Writes all of the codes, and the names of their pictures. Returns the SHA-256 of the file."""
+    metadata = {"unbraid": __version__}
+    for name, words in ((FACTOR_NAMES, codes.factor_names), (FILES, file_names)):
+        metadata |= {name: json.dumps(words)} if words else {}
+    return write_tensors(path, named_arrays.to_arrays(codes), metadata)
+
+
+def read_safetensors(path: Path) -> Codes:
+    """Reads what `write_safetensors` or another program wrote."""
+    try:
+        with safe_open(files.regular(path), framework="pt") as stream:
+            metadata = stream.metadata() or {}
+            arrays = {name: stream.get_tensor(name) for name in named_arrays.read_among(stream.keys(), path)}
+        names = json.loads(metadata[FACTOR_NAMES]) if FACTOR_NAMES in metadata else None
+    # A header may claim anything: types that torch does not have, nesting without end.
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError, RuntimeError) as error:
+        raise CodesError(
+            f"{path} is not a readable .safetensors ({str(error)[:200]}). Write it again with safetensors."
+        ) from None
+    return named_arrays.from_arrays(arrays, names)
+
+
+_READERS = {".npz": read_npz, ".safetensors": read_safetensors, ".csv": read_csv}
+_WRITERS = {".npz": write_npz, ".safetensors": write_safetensors, ".csv": write_csv}
+SUFFIXES = tuple(_READERS)

@@ -13,7 +13,7 @@ from unbraid.errors import CodesError
 
 
 def concat_codes(parts: Sequence[Codes]) -> Codes:
-    """Returns the codes of all images. Raises if the parts have other latents or factors than the first."""
+    """Returns the codes of all images. Raises if the parts differ in their latents or factors."""
     if not parts:
         raise CodesError("No codes were given to concatenate. Give at least one.")
     for part in parts:
@@ -47,7 +47,7 @@ def _check_alike(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
 
 
 def _described(codes: Codes) -> dict[str, Any]:
-    """Returns what codes must share to be concatenated, by name."""
+    """Returns the properties that concatenated codes must share, by name."""
     return {
         "number of continuous latents": codes.mean.shape[1],
         "categories of discrete latents": tuple(table.shape[1] for table in codes.probabilities),

@@ -25,7 +25,7 @@ _ROWS_PER_BLOCK = 20_000
 _CELLS_PER_BLOCK = 2_000_000  # of a table with many columns, fewer rows at a time
 _KINDS = ("mean", "std", LOG_VAR, "sample")
 _WEIGHT = "weight"
-_FILE = "file"  # which picture a row is of, as `unbraid encode` writes it: read by people, not here
+_FILE = "file"  # the picture of a row, which `unbraid encode` writes for people: not read here
 _BLANK = re.compile(r"[^\S\n]")
 _COLUMN = re.compile(rf"({'|'.join(_KINDS)})_(0|[1-9][0-9]{{0,8}})|{_WEIGHT}|{_FILE}|({FACTOR}|{CATEGORY}).+")
 
@@ -54,7 +54,7 @@ def write_csv(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
 
 
 def without_columns(codes: Codes) -> list[str]:
-    """Returns what these codes hold that a .csv has no columns for. A standard prior needs none: it is assumed."""
+    """Returns the parts of these codes that a .csv has no columns for. A standard prior needs none: it is assumed."""
     has = {
         "the covariance": codes.covariance is not None,
         "several draws": codes.samples is not None and len(codes.samples) > 1,
@@ -64,19 +64,19 @@ def without_columns(codes: Codes) -> list[str]:
     }
     for labels in codes.factors:
         has[f"the soft labels of {labels.name!r}"] = labels.is_soft
-        has[f"the measurements of {labels.name!r}, which have no order"] = labels.is_continuous and not labels.ordered
+        has[f"the unordered continuous labels of {labels.name!r}"] = labels.is_continuous and not labels.ordered
         has[f"the blanks at the end of {labels.name!r}"] = labels.name != labels.name.rstrip()
     return [name for name, is_there in has.items() if is_there]
 
 
 def read_csv(path: Path) -> Codes:
-    """Reads codes from columns `mean_0`, `mean_1`, ..., `std_0` (or `log_var_0`) ..., or `sample_0` ..., with
-    `factor:NAME`, `category:NAME`, `weight` and `file` if there are any.
+    """Reads codes from columns `mean_0`, ..., with `std_0` or `log_var_0`, or from `sample_0`, ...
 
-    A factor whose labels are all whole numbers is discrete; numbers make a continuous one; words make a categorical
-    one, and so does `category:NAME` of any of them. An empty label, or nan (with a sign or without), is missing. Blanks
-    around a number are refused. The first line names the columns; a row is an image, and a line: quoted fields may hold
-    commas and doubled quotation marks, but no line breaks. The file is UTF-8, read a block of rows at a time.
+    There may be `factor:NAME`, `category:NAME`, `weight` and `file` too. A factor whose labels are all whole numbers is
+    discrete; numbers make a continuous one; words make a categorical one, and so does `category:NAME` of any of them.
+    An empty label, or nan (with or without a sign), is missing. Blanks around a number are refused. The first line
+    names the columns; a row is an image, and a line: quoted fields may hold commas and doubled quotation marks, but no
+    line breaks. The file is UTF-8, read a block of rows at a time.
     """
     try:
         with files.opened(path, "r", encoding="utf-8-sig") as stream:
@@ -97,7 +97,7 @@ def read_csv(path: Path) -> Codes:
 
 
 def _lines(path: Path, stream: TextIO) -> Iterator[str]:
-    """Yields one line after the other, each a row, never more of it in memory than a line may be long."""
+    """Yields each line, and refuses one that is too long before it is all in memory."""
     for number in count(1):
         line = stream.readline(MAX_LINE + 1)
         if not line:
@@ -108,9 +108,8 @@ def _lines(path: Path, stream: TextIO) -> Iterator[str]:
             )
         if line.count('"') % 2:
             raise CodesError(
-                f"Line {number} of {path} has an odd number of quotation marks. Close each on its line (fields hold "
-                "no line breaks), and double one that is "
-                "part of a word."
+                f"Line {number} of {path} has an odd number of quotation marks. Close each on its line (fields hold no "
+                "line breaks), and double one that is part of a word."
             )
         yield line
 
@@ -122,9 +121,8 @@ def _names(path: Path, header: list[str]) -> list[str]:
     if unknown or not names:
         raise CodesError(
             f"{path} has columns that are not understood ({', '.join(map(quoted, unknown[:3])) or 'none at all'}). "
-            "Expected mean_0, ..., std_0 or "
-            "log_var_0, ..., sample_0, ..., weight, factor:NAME and category:NAME, separated by commas, in the first "
-            "line. Rename or drop the others."
+            "Expected mean_0, ..., std_0 or log_var_0, ..., sample_0, ..., weight, factor:NAME and category:NAME, "
+            "separated by commas, in the first line. Rename or drop the others."
         )
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
@@ -142,7 +140,7 @@ def _names(path: Path, header: list[str]) -> list[str]:
 @final
 @dataclass
 class _Columns:
-    """Holds what was read so far: numbers as numbers, labels as places of their words in a list of distinct words."""
+    """The rows read so far: numbers, and labels as places in a list of distinct words."""
 
     path: Path
     names: Sequence[str]
@@ -152,10 +150,8 @@ class _Columns:
     row: np.dtype[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        # A word is as long as it is: an object, where numbers are numbers.
-        self.row = np.dtype(
-            [(str(i), np.float64 if _is_measured(name) else object) for i, name in enumerate(self.names)]
-        )
+        # Words differ in length, so they are objects.
+        self.row = np.dtype([(str(i), np.float64 if _is_number(name) else object) for i, name in enumerate(self.names)])
         self.words = [defaultdict(count().__next__) for name in self.names if _is_label(name)]
 
     def add(self, lines: list[str]) -> None:
@@ -167,7 +163,7 @@ class _Columns:
             table = np.loadtxt(lines, dtype=self.row, delimiter=",", comments=None, quotechar='"', ndmin=1)
         except ValueError as error:
             self._refuse(str(error))
-        numbers = [table[str(i)] for i, name in enumerate(self.names) if _is_measured(name)]
+        numbers = [table[str(i)] for i, name in enumerate(self.names) if _is_number(name)]
         words = [table[str(i)].tolist() for i, name in enumerate(self.names) if _is_label(name)]
         self.numbers.append(np.stack(numbers) if numbers else np.zeros((0, len(table))))
         places = [list(map(index.__getitem__, column)) for index, column in zip(self.words, words, strict=True)]
@@ -176,7 +172,7 @@ class _Columns:
     def codes(self) -> Codes:
         if not self.numbers:
             raise CodesError(f"{self.path} names columns and has no rows. Write a row an image.")
-        place = {name: i for i, name in enumerate(filter(_is_measured, self.names))}
+        place = {name: i for i, name in enumerate(filter(_is_number, self.names))}
         table = np.concatenate(self.numbers, axis=1)
         of_kind = {
             kind: [f"{kind}_{i}" for i in range(sum(name.rpartition("_")[0] == kind for name in place))]
@@ -199,13 +195,13 @@ class _Columns:
         return replace(codes, factors=factors)
 
     def _check_blanks(self, lines: list[str]) -> None:
-        """Raises if a number has blanks around it, which numpy would strip."""
+        """Raises if a number has blanks around it, which NumPy would ignore."""
         for row in csv.reader(line for line in lines if _BLANK.search(line)):
-            if any(_is_measured(name) and text != text.strip() for name, text in zip(self.names, row, strict=False)):
+            if any(_is_number(name) and text != text.strip() for name, text in zip(self.names, row, strict=False)):
                 self._refuse("blanks around a number")
 
     def _refuse(self, complaint: str) -> NoReturn:
-        """Reads the file again, row by row, and raises with the line that is at fault."""
+        """Reads the file again, row by row, and raises an error with the wrong line."""
         with files.opened(self.path, "r", encoding="utf-8-sig") as stream:
             reader = csv.reader(_lines(self.path, stream))
             next(reader)
@@ -213,11 +209,10 @@ class _Columns:
                 if row and len(row) != len(self.names):
                     raise CodesError(
                         f"Line {reader.line_num} of {self.path} has {len(row)} fields and the first line names "
-                        f"{len(self.names)} columns. "
-                        "Give every row a value for each."
+                        f"{len(self.names)} columns. Give every row a value for each."
                     )
                 for name, text in zip(self.names, row, strict=False):
-                    if _is_measured(name) and not NUMBER.fullmatch(text):
+                    if _is_number(name) and not NUMBER.fullmatch(text):
                         raise CodesError(
                             f"Line {reader.line_num} of {self.path} has {quoted(text)} in column {name!r}; expected "
                             "a number, without blanks. Correct it, or drop the row."
@@ -227,7 +222,7 @@ class _Columns:
         )
 
 
-def _is_measured(name: str) -> bool:
+def _is_number(name: str) -> bool:
     return not _is_label(name) and name != _FILE
 
 

@@ -8,18 +8,19 @@ import numpy as np
 
 from unbraid._internal.table import data_frame
 from unbraid.codes.codes import Codes
-from unbraid.codes.factor_forms import Marks
-from unbraid.codes.labels import Labels
+from unbraid.codes.conversions import CodesOptions
+from unbraid.codes.labels import Labels, Marks
 from unbraid.codes.named_arrays import CATEGORY, FACTOR
-from unbraid.codes.options import CodesOptions
 from unbraid.errors import CodesError
 
 _NUMBERED = re.compile(r"(mean|std|log_var|sample)_(\d+)|probability_(\d+)_(\d+)")
 
 
 def frame_of(codes: Codes) -> Any:
-    """Returns a row for each image: the columns `mean_0`, ..., `std_0`, ... where they are known, `probability_3_0` for
-    category 0 of latent 3, `weight`, and the factors under their own names.
+    """Returns a row for each image.
+
+    The columns are `mean_0`, ..., `std_0`, ... where they are known, `probability_3_0` for category 0 of latent 3,
+    `weight`, and the factors under their names.
     """
     columns: dict[str, Any] = {}
     for kind, values in (("mean", codes.mean), ("std", codes.marginal_std)):
@@ -36,9 +37,7 @@ def frame_of(codes: Codes) -> Any:
 
 
 def codes_of(frame: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> Codes:
-    """Returns the codes in the columns that `frame_of` names, or that a .csv of codes has. Every other column is a
-    factor.
-    """
+    """Returns the codes in a DataFrame with the columns of `frame_of` or of a .csv. Every other column is a factor."""
     if not (hasattr(frame, "columns") and hasattr(frame, "iloc")):
         raise CodesError(f"Codes were given as {type(frame).__name__}; expected a pandas DataFrame.")
     names = [str(name) for name in frame.columns]
@@ -49,7 +48,7 @@ def codes_of(frame: Any, *, missing: Marks = None, unordered: Sequence[str] = ()
     if tables["mean"] is None and tables["sample"] is None and all(_latent_of(name) is None for name in names):
         raise CodesError(
             f"The DataFrame has the columns {', '.join(names[:8]) or 'none'}; expected mean_0, mean_1, ..., and "
-            "std_0, ... where they are known. For codes in other columns there is Codes.from_arrays."
+            "std_0, ... where they are known. Codes.from_arrays takes codes in other columns."
         )
     latents = sorted({latent for name in names if (latent := _latent_of(name)) is not None})
     factors = [name for name in names if not _NUMBERED.fullmatch(name) and name != "weight"]
@@ -68,13 +67,13 @@ def codes_of(frame: Any, *, missing: Marks = None, unordered: Sequence[str] = ()
 
 
 def _latent_of(name: str) -> int | None:
-    """Returns the discrete latent that a column of probabilities is of."""
+    """Returns the discrete latent of a column of probabilities; None for other columns."""
     found = re.fullmatch(r"probability_(\d+)_\d+", name)
     return int(found[1]) if found else None
 
 
 def _numbered(frame: Any, names: list[str]) -> np.ndarray | None:
-    """Returns these columns side by side, in the order of the numbers that they end in."""
+    """Returns these columns side by side, in the order of the numbers at their ends."""
     if not names:
         return None
     numbers = {int(name.rpartition("_")[2]): name for name in names}
@@ -85,8 +84,9 @@ def _numbered(frame: Any, names: list[str]) -> np.ndarray | None:
 
 
 def _of_factor(labels: Labels) -> dict[str, Any]:
-    """Returns the column of a factor: categories where its values have no order. What is not known is NaN, or NA among
-    whole numbers; soft labels have a column for each value.
+    """Returns the column of a factor by its name, or a column for each value of soft labels.
+
+    Values of a categorical factor are pandas categories. Missing labels are NaN, or NA among whole numbers.
     """
     import pandas as pd
 

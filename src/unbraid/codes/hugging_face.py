@@ -6,18 +6,17 @@ from typing import Any
 import numpy as np
 
 from unbraid.codes.codes import Codes
-from unbraid.codes.factor_forms import Marks
-from unbraid.codes.labels import Labels
+from unbraid.codes.conversions import CodesOptions
+from unbraid.codes.labels import Labels, Marks
 from unbraid.codes.latent_prior import PROBABILITIES
 from unbraid.codes.named_arrays import FACTOR
-from unbraid.codes.options import CodesOptions
 from unbraid.errors import CodesError
 
 _VECTORS = ("mean", "std", "log_var", "sample")
 
 
 def datasets_library() -> Any:
-    """Returns the module `datasets`, or says how to install it."""
+    """Returns the module `datasets`. Raises an error with the command that installs it."""
     try:
         import datasets
     except ImportError as error:
@@ -28,8 +27,10 @@ def datasets_library() -> Any:
 
 
 def dataset_of(codes: Codes) -> Any:
-    """Returns the columns `mean`, `std` where it is known, `sample` (the first draw) where only draws are,
-    `probabilities_0`, ... of discrete latents, `weight`, and the factors under their own names.
+    """Returns a data set with a row for each image.
+
+    The columns are `mean`, `std` where it is known, `sample` (the first draw) where only draws are,
+    `probabilities_0`, ... of discrete latents, `weight`, and the factors under their names.
     """
     library = datasets_library()
     draw = None if codes.samples is None else codes.samples[0]
@@ -56,7 +57,7 @@ def column_of(labels: Labels) -> list[Any]:
 
 
 def feature_of(labels: Labels, words: Sequence[str] = ()) -> Any:
-    """Returns the type of the column of a factor: class labels, called `words`, where its values have no order."""
+    """Returns the type of the column of a factor: class labels with the names `words` if it is categorical."""
     library = datasets_library()
     if labels.is_soft:
         return library.Sequence(library.Value("float64"), length=labels.values.shape[1])
@@ -70,8 +71,10 @@ def feature_of(labels: Labels, words: Sequence[str] = ()) -> Any:
 
 
 def codes_of(dataset: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> Codes:
-    """Returns the codes in the columns that `dataset_of` names. Class labels and words are factors without an order,
-    whole numbers are values, decimals measurements, vectors soft labels; None, NaN and the class -1 are missing.
+    """Returns the codes in a data set with the columns of `dataset_of`.
+
+    Class labels and words are categorical factors, whole numbers discrete ones, decimals continuous ones, vectors soft
+    labels; None, NaN and the class -1 are missing.
     """
     library = datasets_library()
     if not isinstance(dataset, library.Dataset):
@@ -85,7 +88,7 @@ def codes_of(dataset: Any, *, missing: Marks = None, unordered: Sequence[str] = 
             f"The data set has the columns {', '.join(names) or 'none'}; expected vectors called mean, and std where "
             "it is known. Rename them: dataset.rename_column(...)."
         )
-    # As they are stored, whatever format the data set is read in.
+    # As they are stored, in whatever format the data set returns them.
     plain = dataset.with_format(None)
     found = {name: _vectors(plain[name][:], name) for name in names if name in _VECTORS or name in tables}
     factors = [name for name in names if name not in found and name != "weight"]

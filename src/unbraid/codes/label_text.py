@@ -11,7 +11,7 @@ from unbraid.codes.labels import Labels
 from unbraid.errors import CodesError
 
 _MAX_SHOWN = 40  # characters of what a file holds, in a message
-# What printf writes for NaN, by system.
+# The outputs of printf for NaN on different systems.
 _MISSING = re.compile(r"([+-]?nan(\([^()]*\))?)?", re.IGNORECASE | re.ASCII)
 # Narrower than Python, which takes 1_000, blanks and the digits of every script: labels that are written differently
 # would become one.
@@ -24,12 +24,11 @@ NUMBER = re.compile(
 def labels_of_text(
     name: str, words: Sequence[str], places: Int64[np.ndarray, " image"], *, ordered: bool = True
 ) -> Labels:
-    """Returns the labels of images, each at its place in a list of distinct words, in the narrowest form that takes all
-    words: whole numbers are value indices, numbers are measurements, anything else is a name, numbered in alphabetical
-    order.
+    """Returns the labels of images from their places in a list of distinct words.
 
-    An empty word, or nan, is a missing label. Without `ordered`, whole numbers are indices of values that have no
-    order, and other numbers are names.
+    If all words are whole numbers, they are value indices. If all are numbers, the factor is continuous. Otherwise it
+    is categorical, and words are numbered in alphabetical order. An empty word, or nan, is a missing label. Without
+    `ordered`, the factor is categorical in any case.
     """
     missing = np.array([is_missing(word) for word in words])
     known = None if not missing.any() else torch.from_numpy(~missing[places])
@@ -54,7 +53,7 @@ def is_missing(word: str) -> bool:
 
 
 def quoted(text: str) -> str:
-    """Returns what a file holds, as a message shows it."""
+    """Returns text of a file for a message, shortened."""
     return repr(text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "...")
 
 

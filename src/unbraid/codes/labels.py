@@ -1,7 +1,8 @@
-"""Labels: what is known of one factor."""
+"""Labels: the values of one factor, with a mask of those that are missing."""
 
 import math
 import numbers
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -13,18 +14,20 @@ from torch import Tensor
 from unbraid._internal.arrays import as_array, as_tensor, same_content, shown
 from unbraid.errors import CodesError
 
-# What marks a missing label: a number (NaN in measurements), or a word.
+# What marks a missing label: a number (NaN in continuous factors), or a word.
 Missing = int | float | str | None
+# The same mark in all factors, or one by the name of the factor.
+Marks = Missing | Mapping[str, Missing]
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Holds what is known of one factor, image by image.
+    """The values of one factor, image by image.
 
-    `values` are value indices (integers), measurements (floats: a continuous factor), or probabilities p(y | x) over
-    the values (two-dimensional: soft labels). `known` is False where the label is missing; what `values` holds there is
-    not read. `ordered` is False where the values are mere names.
+    `values` are value indices (integers: a discrete factor), floats (a continuous factor), or probabilities p(y | x)
+    over the values (two-dimensional: soft labels). `known` is False where the label is missing, and `values` is not
+    read there. `ordered` is False for categorical (unordered) values.
     """
 
     name: str
@@ -56,9 +59,9 @@ class Labels:
     ) -> "Labels":
         """Returns labels from a column of integers, floats or words, or from a table of probabilities p(y | x).
 
-        Words become value indices in alphabetical order, and the factor is unordered. `missing` marks the labels that
-        are not known: NaN in a column of floats (or anywhere in a row of probabilities), a number in a column of
-        numbers, a word in a column of words. Entries that a numpy.ma array masks are not known either.
+        Words become value indices in alphabetical order, and the factor is unordered. `missing` marks missing labels:
+        NaN in a column of floats (or anywhere in a row of probabilities), a number in a column of numbers, a word in a
+        column of words. Masked entries of a numpy.ma array are missing too.
         """
         missing = checked_missing(missing)
         column, unmasked = _taken_apart(column, device)
@@ -75,7 +78,7 @@ class Labels:
         return cls(name, values, _both(_known(values, missing), unmasked))
 
     def __eq__(self, other: object) -> bool:
-        """Returns whether name, order and labels are the same. Labels that are not known do not count."""
+        """Returns whether name, order and known labels are the same."""
         return isinstance(other, Labels) and same_content(self._content(), other._content())
 
     __hash__ = None  # type: ignore[assignment]
@@ -94,7 +97,7 @@ class Labels:
 
     @property
     def is_known(self) -> Bool[Tensor, " image"]:
-        """Returns `known`, with True for every image where all labels are known."""
+        """The mask `known`; True for every image if it is None."""
         if self.known is not None:
             return self.known
         return torch.ones(len(self.values), dtype=torch.bool, device=self.values.device)
@@ -108,14 +111,13 @@ class Labels:
         return self.values.ndim == 1 and self.values.is_floating_point()
 
     def assignment(self) -> Int64[Tensor, " image"] | Float[Tensor, "image value"]:
-        """Returns the values that occur, numbered from 0 in their order, and -1 where not known; or soft labels, with
-        zeros where not known.
+        """Returns the occurring values numbered from 0 in their order, -1 where missing; soft labels, 0 where missing.
 
-        This is the form in which `unbraid.information` takes a discrete factor.
+        This is the form of a discrete factor in `unbraid.information`.
         """
         if self.is_continuous:
             raise CodesError(
-                f"Factor {self.name!r} is continuous: it has no values to count. Bin it first, or give its values as "
+                f"Factor {self.name!r} is continuous; expected a discrete one. Bin it first, or give its values as "
                 "integers."
             )
         known = self.is_known
@@ -126,21 +128,23 @@ class Labels:
         return numbered
 
     def one_vs_rest(self) -> "tuple[Labels, ...]":
-        """Returns a binary attribute for each value of a discrete factor, called "NAME VALUE": 1 where the label is
-        that value, 0 where it is another. Missing labels stay missing.
+        """Returns a binary attribute "NAME VALUE" for each value of a discrete factor.
+
+        It is 1 where the label is that value, 0 where it is another. Missing labels stay missing.
         """
         if self.is_continuous or self.is_soft:
             kind = "continuous" if self.is_continuous else "soft"
             raise CodesError(
-                f"Factor {self.name!r} is {kind}, so no image has one of its values and not the rest. Give value "
-                "indices, as integers."
+                f"Factor {self.name!r} is {kind}; one-vs-rest attributes need a discrete factor. Give value indices, "
+                "as integers."
             )
         values = self.values[self.is_known].unique().tolist()
         return tuple(Labels(f"{self.name} {value}", (self.values == value).long(), self.known) for value in values)
 
     def binned(self, num_bins: int) -> "Labels":
-        """Returns a continuous factor as value indices: bins of equal width from the least known label to the greatest.
-        Other factors stay as they are.
+        """Returns a continuous factor as value indices; other factors unchanged.
+
+        Bins have equal width, from the least known label to the greatest.
         """
         if num_bins < 2:
             raise CodesError(
@@ -161,14 +165,14 @@ class Labels:
 
 
 def checked_missing(missing: Any) -> Missing:
-    """Returns what marks a missing label, or raises if it cannot mark one."""
+    """Returns the mark of a missing label, or raises if it cannot be one."""
     if missing is None or isinstance(missing, str):
         return missing
     if not isinstance(missing, numbers.Real) or (
         isinstance(missing, numbers.Integral) and not -(2**63) <= int(missing) < 2**63
     ):
         raise CodesError(
-            f"missing is {str(missing)[:40]}; expected what marks a missing label: a number (of at most 64 bits), "
+            f"missing is {str(missing)[:40]}; expected the mark of a missing label: a number (of at most 64 bits), "
             "math.nan or a word."
         )
     return int(missing) if isinstance(missing, numbers.Integral) else float(missing)
@@ -184,7 +188,7 @@ def _check_name(name: Any) -> None:
 def _check_values(name: str, values: Any, known: Any) -> None:
     if not isinstance(values, Tensor) or not (known is None or isinstance(known, Tensor)):
         raise CodesError(
-            f"Factor {name!r} has labels or flags that are not tensors. Labels.of takes numpy arrays and lists."
+            f"Factor {name!r} has labels or flags that are not tensors. Labels.from_column takes arrays and lists."
         )
     if values.ndim not in (1, 2) or (values.ndim == 2 and not values.is_floating_point()):
         raise CodesError(
@@ -204,9 +208,8 @@ def _check_finite(name: str, values: Tensor, known: Tensor | None) -> None:
     rows = (bad if known is None else bad & known).nonzero()[:, 0].tolist()
     if rows:
         raise CodesError(
-            f"Factor {name!r} has NaN or infinite labels in {len(rows)} rows ({shown(rows)}). Where NaN marks a "
-            "missing label, pass missing=math.nan, or "
-            "set `known` to False."
+            f"Factor {name!r} has NaN or infinite labels in {len(rows)} rows ({shown(rows)}). If NaN marks a missing "
+            "label, pass missing=math.nan, or set `known` to False."
         )
 
 
@@ -221,7 +224,7 @@ def _as_int64(name: str, values: Tensor) -> Int64[Tensor, " image"]:
 
 
 def _taken_apart(column: Any, device: torch.device | str | None) -> tuple[Any, Bool[Tensor, " image"] | None]:
-    """Returns the entries of a numpy.ma array, and the rows in which no entry is masked; None if that is all rows."""
+    """Returns the entries of a numpy.ma array, and the mask of rows without masked entries; None for all rows."""
     if not isinstance(column, np.ma.MaskedArray) or column.ndim == 0:
         return column, None
     masked = np.ma.getmaskarray(column).any(axis=tuple(range(1, column.ndim)))
@@ -261,9 +264,9 @@ def _numbered(values: Int64[Tensor, " image"]) -> Int64[Tensor, " image"]:
         return values
     places = values - values.min()
     num_places = int(places.max()) + 1
-    # Values at either end of the 64-bit integers are farther apart than these can say: the distance comes out negative.
+    # The distance of values at either end of the 64-bit integers overflows to a negative number.
     if num_places > 16 * len(values) or num_places < 1 or bool((places < 0).any()):
         return torch.unique(values, return_inverse=True)[1]
-    # The same without sorting, which for the labels of all dSprites takes longer than the rest of a metric.
+    # The same without sorting, which for all dSprites takes longer than the rest of a metric.
     occurs = torch.zeros(num_places, dtype=torch.int64, device=values.device).index_fill_(0, places, 1)
     return (occurs.cumsum(0) - 1)[places]

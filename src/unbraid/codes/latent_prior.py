@@ -1,4 +1,4 @@
-"""LatentPrior: what codes know of p(z)."""
+"""LatentPrior: p(z) of codes, as plain numbers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from unbraid.errors import CodesError
 Family = Literal["normal", "laplace", "uniform"]
 
 ARRAYS = ("mean", "std", "covariance", "family", "flow")
-"""What a prior is made of, by name; besides, `probabilities_0`, ... of discrete latents."""
+"""The arrays of a prior by name, beside `probabilities_0`, ... of discrete latents."""
 
 PROBABILITIES = "probabilities_"
 _LOG_TWO_PI = math.log(2 * math.pi)
@@ -24,10 +24,10 @@ _LOG_TWO_PI = math.log(2 * math.pi)
 @final
 @dataclass(frozen=True, eq=False)
 class LatentPrior:
-    """Holds p(z) in plain numbers: what each latent looks like before any image is seen. The tensors are float64.
+    """The prior p(z) as float64 tensors.
 
     Continuous latents have a `mean`, a `covariance` and a `family` each; only normal ones are correlated. With a
-    `flow`, its u, w and b by step, these describe x in place of z: x is z after all steps x <- x + u tanh(w x + b).
+    `flow`, its u, w and b by step, these describe x instead of z: x is z after all steps x <- x + u tanh(w x + b).
     Discrete latents have `probabilities`, a vector each.
     """
 
@@ -58,7 +58,7 @@ class LatentPrior:
         for number, p in enumerate(self.probabilities):
             if p.ndim != 1 or bool((p < 0).any()) or abs(float(p.sum()) - 1) > 1e-4:
                 raise CodesError(
-                    f"The prior's probabilities_{number} are no probabilities of categories. Give one number from 0 "
+                    f"The prior's probabilities_{number} are not probabilities of categories. Give one number from 0 "
                     "to 1 for each; they sum to 1."
                 )
 
@@ -76,9 +76,6 @@ class LatentPrior:
         ):
             raise CodesError("The prior correlates latents that are not normal. Set their covariances to 0.")
 
-    # ------------------------------------------------------------------------------------------------------------------
-    # to make and to keep it
-
     @classmethod
     def from_arrays(
         cls,
@@ -90,8 +87,10 @@ class LatentPrior:
         flow: Any = None,
         probabilities: Sequence[Any] = (),
     ) -> "LatentPrior":
-        """Returns the prior from numpy arrays, tensors or lists: `std` or `covariance` beside the `mean`, and one
-        vector of probabilities for each discrete latent. `family` is one word for all latents, or a list of them.
+        """Returns the prior from numpy arrays, tensors or lists.
+
+        Continuous latents need a `mean` and a `std` or `covariance`; `family` is one word for all, or a list. Discrete
+        latents need one vector of probabilities each.
         """
         center = _doubles("mean", mean)
         if (std is None) == (covariance is None) and len(center) > 0:
@@ -117,7 +116,7 @@ class LatentPrior:
 
     @classmethod
     def concat(cls, parts: Sequence["LatentPrior"]) -> "LatentPrior":
-        """Returns the product of priors, on the CPU; their latents are numbered through."""
+        """Returns the product of priors, on the CPU. Their latents are numbered in order."""
         parts = [part.to("cpu") for part in parts]
         flows = [part.flow for part in parts]
         num_steps = max((0 if flow is None else flow.shape[1] for flow in flows), default=0)
@@ -137,7 +136,7 @@ class LatentPrior:
         )
 
     def tensors(self) -> dict[str, Tensor]:
-        """Returns all as tensors by name, as files keep it; a family is its number in normal, laplace, uniform."""
+        """Returns tensors by name, for files; a family is its number in normal, laplace, uniform."""
         numbers = torch.tensor(
             [get_args(Family).index(family) for family in self.family], dtype=torch.uint8, device="cpu"
         )
@@ -147,8 +146,9 @@ class LatentPrior:
 
     @classmethod
     def from_mapping(cls, arrays: Mapping[str, Any]) -> "LatentPrior":
-        """Returns the prior from what `tensors` gave, or from another program's arrays by the names of `from_arrays`,
-        with `probabilities_0` and so on.
+        """Returns the prior from the output of `tensors`, or from arrays named as the arguments of `from_arrays`.
+
+        Probabilities are `probabilities_0` and so on.
         """
         unknown = [str(name) for name in arrays if name not in ARRAYS and not str(name).startswith(PROBABILITIES)]
         if unknown:
@@ -157,15 +157,16 @@ class LatentPrior:
             )
         num_tables = sum(name.startswith(PROBABILITIES) for name in arrays)
         if missing := [name for k in range(num_tables) if (name := f"{PROBABILITIES}{k}") not in arrays]:
-            raise CodesError(f"The prior has {num_tables} vectors of probabilities, and none is {missing[0]}.")
+            raise CodesError(f"The prior has {num_tables} vectors of probabilities, and no {missing[0]}. Number them.")
         return cls.from_arrays(
             **{name: arrays[name] for name in ARRAYS if name in arrays},
             probabilities=[arrays[f"{PROBABILITIES}{number}"] for number in range(num_tables)],
         )
 
     def marginal(self, continuous: Sequence[int], discrete: Sequence[int]) -> "LatentPrior":
-        """Returns the prior of some continuous and some discrete latents. A flow is applied to each latent by itself,
-        so it is cut as the covariance is.
+        """Returns the prior of some continuous and some discrete latents.
+
+        A flow is applied to each latent separately, so its rows are selected like those of the covariance.
         """
         kept = list(continuous)
         return LatentPrior(
@@ -194,21 +195,18 @@ class LatentPrior:
 
     __hash__ = None  # type: ignore[assignment]
 
-    # ------------------------------------------------------------------------------------------------------------------
-    # densities
-
     @property
     def is_gaussian(self) -> bool:
-        """Returns whether the continuous latents are normal, without a flow: then expectations have closed forms."""
+        """Whether the continuous latents are normal, without a flow: then expectations have closed forms."""
         return self.flow is None and set(self.family) <= {"normal"}
 
     @property
     def is_factorized(self) -> bool:
-        """Returns whether the latents are independent."""
+        """Whether the latents are independent."""
         return bool((self.covariance == self.covariance.diagonal().diag()).all())
 
     def log_prob(self, z: Float[Tensor, "point latent"]) -> Float64[Tensor, "point latent"]:
-        """Returns log p(z_j) of each continuous latent alone, in nats."""
+        """Returns the marginal log p(z_j) of each continuous latent, in nats."""
         x, log_slope = self._through_flow(z.double())
         std = self.covariance.diagonal().sqrt()
         away = (x - self.mean) / std
@@ -230,7 +228,7 @@ class LatentPrior:
 
     @property
     def excess_precision(self) -> Float64[Tensor, "latent latent"]:
-        """Returns the inverse of the covariance, less that of its diagonal."""
+        """The inverse of the covariance, less that of its diagonal."""
         return torch.linalg.inv(self.covariance) - self.covariance.diagonal().reciprocal().diag()
 
     def _through_flow(self, z: Tensor) -> tuple[Tensor, Tensor]:
@@ -249,7 +247,7 @@ def _doubles(name: str, values: Any) -> Tensor:
 
 
 def _families(given: Any, size: int) -> tuple[str, ...]:
-    """Returns one family for each latent, given as words, or as their numbers as files keep them."""
+    """Returns one family for each latent, from words, or from their numbers as in files."""
     if isinstance(given, str):
         return (given,) * size
     known, entries = get_args(Family), given.tolist() if hasattr(given, "tolist") else list(given)

@@ -1,4 +1,4 @@
-"""Codes with other latents: some of them, without discrete ones, discrete ones as columns, or groups as one latent."""
+"""Changes of the latents of codes: selection, discrete latents as columns, groups as one latent."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,8 +14,9 @@ _MOST_OF_IT = 0.9
 
 
 def select_latents(codes: Codes, latents: Sequence[int]) -> Codes:
-    """Returns the codes with these latents alone, in this order, the continuous ones first. A group keeps those of its
-    latents that are left.
+    """Returns the codes with only these latents, in this order, the continuous ones first.
+
+    A group keeps its selected latents.
     """
     if outside := [latent for latent in latents if not 0 <= latent < codes.num_latents]:
         raise CodesError(f"There is no latent {outside[0]}: they are numbered from 0 to {codes.num_latents - 1}.")
@@ -43,14 +44,14 @@ def without_discrete(codes: Codes) -> Codes:
     num_continuous = codes.mean.shape[1]
     if num_continuous == 0:
         raise CodesError(
-            f"All {codes.num_latents} latents of these codes are discrete, so without them none is left. Take them as "
+            f"All {codes.num_latents} latents of these codes are discrete, so none is left without them. Use them as "
             "columns: codes.with_discrete_as_columns(), or discrete='columns'."
         )
     return select_latents(codes, range(num_continuous))
 
 
 def with_discrete_as_columns(codes: Codes) -> Codes:
-    """Returns the codes with the probabilities of each discrete latent as further means, of no width."""
+    """Returns the codes with the probabilities of each discrete latent as additional means, with a std of 0."""
     columns = torch.cat([_columns_of(table).to(codes.mean) for table in codes.probabilities], dim=1)
     places, size = column_places(codes), columns.shape[1]
     has_width = codes.std is not None or (codes.mean.shape[1] == 0 and codes.covariance is codes.samples is None)
@@ -70,8 +71,9 @@ def with_discrete_as_columns(codes: Codes) -> Codes:
 
 
 def column_places(codes: Codes) -> list[range]:
-    """Returns the columns of each latent in `with_discrete_as_columns`: one for each category, and a single one for a
-    latent of two, because the second adds nothing.
+    """Returns the columns of each latent in `with_discrete_as_columns`.
+
+    There is one for each category, and one for a latent of two categories, because the second adds nothing.
     """
     places = [range(latent, latent + 1) for latent in range(codes.mean.shape[1])]
     for table in codes.probabilities:
@@ -100,7 +102,7 @@ def with_groups_as_latents(codes: Codes, like: Codes) -> Codes:
 
 
 def lost_variance(codes: Codes) -> tuple[str, ...]:
-    """Returns a note that names the groups of which one direction holds less than nine tenths of the variance."""
+    """Returns a note that lists the groups whose first component has less than nine tenths of the variance."""
     directions, units = _group_directions(codes, codes), _units(codes)
     centered, p = _centered(codes)
     along, whole = (p @ table.square() for table in (centered @ directions, centered))
@@ -114,19 +116,20 @@ def lost_variance(codes: Codes) -> tuple[str, ...]:
 
 
 def _group_directions(like: Codes, codes: Codes) -> Float64[Tensor, "latent unit"]:
-    """Returns a direction of length one for each group of the codes, in which its means in `like` vary most, with its
-    largest entry positive; a latent in no group has its own. They come in the order of their first latents.
+    """Returns the first principal component of each group's means in `like`, with its largest entry positive.
+
+    A latent in no group is its own component. Components are in the order of their first latents.
     """
     num_latents = codes.mean.shape[1]
     if like.mean.shape[1] != num_latents:
         raise CodesError(
-            f"The directions of groups are those of other codes, which have {like.mean.shape[1]} latents; these have "
-            f"{num_latents}. Encode both with one model."
+            f"`like` has {like.mean.shape[1]} latents; expected {num_latents}, as these codes have. Encode both with "
+            "one model."
         )
     if discrete := sorted(latent for group in codes.groups for latent in group if latent >= num_latents):
         raise CodesError(
-            f"Groups become one latent by the principal component of their means, and latents {discrete} are discrete. "
-            "Take them as columns first (codes.with_discrete_as_columns()), or leave them out."
+            f"Groups become the principal component of their means; latents {discrete} are discrete and have none. "
+            "Use them as columns first (codes.with_discrete_as_columns()), or leave them out."
         )
     centered, p = _centered(like)
     units = _units(codes)
@@ -139,14 +142,14 @@ def _group_directions(like: Codes, codes: Codes) -> Float64[Tensor, "latent unit
 
 
 def _units(codes: Codes) -> list[tuple[int, ...]]:
-    """Returns the groups, and each continuous latent in none by itself, in the order of their first latents."""
+    """Returns the groups and every other continuous latent as a group, in the order of their first latents."""
     grouped = {latent for group in codes.groups for latent in group}
     alone = ((latent,) for latent in range(codes.mean.shape[1]) if latent not in grouped)
     return sorted([*codes.groups, *alone])
 
 
 def _centered(codes: Codes) -> tuple[Float64[Tensor, "image latent"], Float64[Tensor, " image"]]:
-    """Returns the means less their average, and the probability of each image."""
+    """Returns the centered means and the probability of each image."""
     mean = codes.mean.double()
     p = mean.new_ones(len(mean)) if codes.weights is None else codes.weights.double()
     return mean - (p / p.sum()) @ mean, p / p.sum()

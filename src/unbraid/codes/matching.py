@@ -1,4 +1,4 @@
-"""Which latent of one encoder is which of another: pairs that correlate most over the same images."""
+"""Matching of the latents of two encoders, by the correlation of their means over the same images."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from unbraid.errors import CodesError
 @final
 @dataclass(frozen=True)
 class MatchedLatents:
-    """A latent of one encoder, the latent of another that it is matched with, and the correlation of their means."""
+    """A latent of one encoder, its partner in another, and the correlation of their means."""
 
     first: int
     second: int
@@ -26,28 +26,29 @@ class MatchedLatents:
 @final
 @dataclass(frozen=True)
 class Matching:
-    """The pairs of latents of two encoders, by the number of the first. Latents without a partner are not in it."""
+    """The pairs of latents of two encoders, by the number of the first. Latents without a partner are left out."""
 
     pairs: tuple[MatchedLatents, ...]
 
     @property
     def agreement(self) -> float:
-        """Returns the mean |correlation| over the pairs: 1 where one encoder's latents are the other's, up to order,
-        sign and scale. NaN without pairs.
+        """The mean |correlation| over the pairs; NaN without pairs.
+
+        It is 1 if the latents of both encoders agree up to order, sign and scale.
         """
         return sum(abs(pair.correlation) for pair in self.pairs) / len(self.pairs) if self.pairs else float("nan")
 
     @property
     def partners(self) -> Mapping[int, MatchedLatents]:
-        """Returns the pairs by the number of the first latent."""
+        """The pairs by the number of the first latent."""
         return {pair.first: pair for pair in self.pairs}
 
 
 def match_latents(first: Codes, second: Codes, *, min_std: float = 0.05) -> Matching:
-    """Returns the matching of the latents of two encoders for which the sum of |correlation| of their means is largest.
+    """Returns the matching of the latents of two encoders with the largest sum of |correlation| of their means.
 
-    Row n of both must be of the same image; images count by the weights of the first codes. Only continuous latents
-    whose means have a std of at least `min_std` take part: the means of a dead latent are tiny, and may correlate with
+    Row n of both must be of the same image; images are weighted by the first codes. Only continuous latents whose means
+    have a std of at least `min_std` are matched: the means of an unused latent are tiny, and may correlate with
     anything. With more latents on one side, some of these have no partner.
     """
     if len(first) != len(second):
@@ -72,7 +73,7 @@ def match_latents(first: Codes, second: Codes, *, min_std: float = 0.05) -> Matc
 
 
 def _standardized(codes: Codes, weighted: Codes, min_std: float) -> tuple[Float64[Tensor, "image latent"], list[int]]:
-    """Returns the standardized means of the latents that take part, on the CPU, and their numbers."""
+    """Returns the standardized means of the latents that are matched, on the CPU, and their numbers."""
     weights, mean = _weights(weighted), codes.mean.double().cpu()
     deviation = mean - weights @ mean
     std = (weights @ deviation.square()).sqrt()

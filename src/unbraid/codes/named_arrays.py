@@ -1,4 +1,4 @@
-"""Codes as arrays by name, as .npz and .safetensors files hold them.
+"""Codes as arrays by name, for .npz and .safetensors files.
 
 | array | shape | |
 |---|---|---|
@@ -8,14 +8,14 @@
 | `probabilities_0`, ... | image by category | one table for each discrete latent |
 | `group_0`, ... | latent | the numbers of the latents that belong together |
 | `weights` | image | |
-| `factor:NAME` | image, or image by value | integers, measurements, words or soft labels |
-| `category:NAME` | image, or image by value | the same of a factor whose values have no order |
-| `known:NAME` | image | False where that factor is not known; floats may be NaN there instead |
+| `factor:NAME` | image, or image by value | integers, floats (a continuous factor), words or soft labels |
+| `category:NAME` | image, or image by value | the same for a categorical factor |
+| `known:NAME` | image | False where that label is missing; floats may be NaN there instead |
 | `factor_names` | factor | the order of the factors; in the metadata of a .safetensors, as a JSON list |
-| `factors` | image by factor | all factors as one table, in place of columns; `factor_names` names them |
-| `prior_mean`, ... | | `LatentPrior.tensors`, each behind `prior_` |
+| `factors` | image by factor | all factors as one table, instead of columns; `factor_names` names them |
+| `prior_mean`, ... | | `LatentPrior.tensors`, each with the prefix `prior_` |
 
-Other arrays are not read, which a warning says.
+A warning lists other arrays; they are not read.
 """
 
 import difflib
@@ -32,18 +32,17 @@ from torch import Tensor
 
 from unbraid._internal.arrays import as_tensor, shown
 from unbraid.codes.codes import Codes
-from unbraid.codes.conversions import codes_from_arrays
+from unbraid.codes.conversions import CodesOptions, codes_from_arrays
 from unbraid.codes.labels import Labels
 from unbraid.codes.latent_prior import ARRAYS as _PRIOR_ARRAYS
 from unbraid.codes.latent_prior import PROBABILITIES as _TABLE
-from unbraid.codes.options import CodesOptions
 from unbraid.errors import CodesError
 
 LOG_VAR, FACTOR_NAMES, FILES = "log_var", "factor_names", "files"
-"""`files` says which picture each code is of, as `unbraid encode` writes it: for people, not read here."""
+"""`files` lists the picture of each code, which `unbraid encode` writes for people: not read here."""
 
 FACTOR, CATEGORY, KNOWN = COLUMNS = ("factor:", "category:", "known:")
-"""What stands before the name of a factor that has an array of its own."""
+"""Prefixes of the arrays of single factors."""
 
 _FIELDS = ("mean", "std", "covariance", "samples", "weights")
 _GROUP, _PRIOR, _FACTORS = "group_", "prior_", "factors"
@@ -59,7 +58,7 @@ def is_read(name: str) -> bool:
 
 
 def read_among(names: Iterable[str], path: Path) -> list[str]:
-    """Returns the names of the arrays that codes are made from, and warns of the others in the file."""
+    """Returns the names of the arrays that codes are made from, and warns about the others in the file."""
     found = list(names)
     others = [name for name in found if not is_read(name) and name not in (FACTOR_NAMES, FILES)]
     if others:
@@ -74,7 +73,7 @@ def read_among(names: Iterable[str], path: Path) -> list[str]:
 
 
 def _meant(name: str) -> str:
-    """Returns what may have been meant by an array that is not read."""
+    """Returns a suggestion for an array that is not read."""
     if name in ("group", "groups"):
         return f" Groups of latents are arrays {_GROUP}0, {_GROUP}1, ... of latent numbers."
     near = difflib.get_close_matches(name, _NAMES, n=1, cutoff=0.75)
@@ -82,8 +81,9 @@ def _meant(name: str) -> str:
 
 
 def to_arrays(codes: Codes) -> dict[str, Tensor]:
-    """Returns everything but the order of the factors, on the CPU. Value indices from 0 to 255 take a byte each; floats
-    that are missing are NaN.
+    """Returns everything but the order of the factors, on the CPU.
+
+    Value indices from 0 to 255 take a byte each; missing floats are NaN.
     """
     arrays = {name: getattr(codes, name) for name in _FIELDS}
     arrays |= {f"{_TABLE}{number}": table for number, table in enumerate(codes.probabilities)}
@@ -102,12 +102,11 @@ def factor_arrays(factors: Iterable[Labels]) -> dict[str, Tensor]:
 
 
 def from_arrays(arrays: Mapping[str, Any], factor_names: Any = None) -> Codes:
-    """Returns codes from arrays of these names, which another program may have written."""
+    """Returns codes from arrays by name, which another program may have written."""
     if not any(name in ("mean", "samples") or name.startswith(_TABLE) for name in arrays):
         raise CodesError(
-            "There is no array 'mean' (images by latents), nor 'samples', in which codes are kept; of the arrays that "
-            f"are read there is {shown(list(arrays), most=20) or 'none'}. Save the means of the posteriors too, as "
-            "'mean'."
+            f"The file holds {shown(list(arrays), most=20) or 'no arrays of codes'}; expected an array 'mean' (images "
+            "by latents) or 'samples'. Save the means of the posteriors too, as 'mean'."
         )
     if factor_names is not None and not (
         isinstance(factor_names, list) and all(isinstance(name, str) for name in factor_names)
@@ -149,7 +148,7 @@ def _written(labels: Labels) -> Tensor:
 
 
 def _numbered(arrays: Mapping[str, Any], prefix: str) -> list[Any]:
-    """Returns the arrays of one kind, which are numbered."""
+    """Returns the arrays of one numbered kind, in order."""
     names = [f"{prefix}{number}" for number in range(sum(name.startswith(prefix) for name in arrays))]
     if absent := [name for name in names if name not in arrays]:
         given = [name for name in arrays if name.startswith(prefix)]
@@ -160,7 +159,7 @@ def _numbered(arrays: Mapping[str, Any], prefix: str) -> list[Any]:
 
 
 def columns_in(arrays: Mapping[str, Any]) -> dict[str, Labels]:
-    """Returns the factors that have arrays of their own, by name."""
+    """Returns the factors with an array each, by name."""
     found: dict[str, Labels] = {}
     for kind in (FACTOR, CATEGORY):
         for name in [name.removeprefix(kind) for name in arrays if name.startswith(kind)]:

@@ -11,7 +11,8 @@ from jaxtyping import Float32
 from unbraid._internal.arrays import shown
 from unbraid._internal.names import suggestion
 from unbraid.codes import Labels
-from unbraid.codes.factor_forms import Marks, as_factors
+from unbraid.codes.conversions import as_factors
+from unbraid.codes.labels import Marks
 from unbraid.codes.named_arrays import COLUMNS, columns_in, factor_arrays, in_order
 from unbraid.datasets.dataset import Factor, labels_of
 from unbraid.errors import CodesError, DataError

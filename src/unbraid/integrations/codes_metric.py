@@ -11,7 +11,7 @@ from torchmetrics.utilities import dim_zero_cat
 
 from unbraid._internal.arrays import as_floats, as_tensor
 from unbraid.codes import Codes, CodesOptions
-from unbraid.codes.factor_forms import Marks
+from unbraid.codes.labels import Marks
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.evaluate import evaluate
 from unbraid.metrics.scorecard import Scorecard

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from unbraid.codes import Codes, CodesOptions
-from unbraid.codes.factor_forms import Marks
+from unbraid.codes.labels import Marks
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.evaluate import evaluate
 from unbraid.metrics.selection import Metrics, select

@@ -14,7 +14,8 @@ from torch import Tensor
 from unbraid._internal import files
 from unbraid._internal.arrays import is_masked
 from unbraid._internal.npz import Npz
-from unbraid.codes.factor_forms import Marks, has_names
+from unbraid.codes.conversions import has_names
+from unbraid.codes.labels import Marks
 from unbraid.datasets.array_labels import as_arrays, is_label, labels_in, ordered_flags, probabilities_in
 from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
 from unbraid.datasets.formats.hashed_stream import HashedStream

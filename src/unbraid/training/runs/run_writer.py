@@ -14,7 +14,7 @@ from unbraid._internal import files
 from unbraid._internal.tensor_file import write_tensors
 from unbraid._internal.version import __version__
 from unbraid.codes import Codes
-from unbraid.codes.safetensors_file import write_safetensors
+from unbraid.codes.codes_file import write_safetensors
 from unbraid.config.own_configs import own_source
 from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule

@@ -8,7 +8,7 @@ import torch
 
 from unbraid import Codes, FromArrays
 from unbraid.codes import CodesOptions, Labels
-from unbraid.codes.factor_forms import as_factors
+from unbraid.codes.conversions import as_factors
 from unbraid.errors import CodesError, DataError
 
 pd = pytest.importorskip("pandas")
@@ -102,7 +102,7 @@ def test_what_marks_a_missing_label_may_differ_by_factor():
         FromArrays.from_arrays(IMAGES, COLUMNS, missing=marks, unordered=("size",)).load().factors,
     ):
         assert {labels.name: summary(labels) for labels in found} == EXPECTED
-    with pytest.raises(CodesError, match=r"missing names a factor 'aeg' that there is not. Did you mean 'age'"):
+    with pytest.raises(CodesError, match=r"missing names an unknown factor 'aeg'. Did you mean 'age'"):
         Codes.from_arrays(MEAN, factors=COLUMNS, options=CodesOptions(missing=marks | {"aeg": 0}))
 
 
