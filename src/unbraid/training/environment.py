@@ -54,7 +54,7 @@ class Environment:
 
     def _record(self, run: Run, step: int) -> str:
         """Writes it down for one run. Returns what has changed since it was last trained."""
-        stretches = _stretches(run) if step else []
+        stretches = kept_stretches(run) if step else []
         last = {name: value for name, value in stretches[-1].items() if name != "from_step"} if stretches else {}
         now = asdict(self)
         if last != now:
@@ -64,7 +64,7 @@ class Environment:
         return ", ".join(f"{name}: {last.get(name)} before, {now[name]} now" for name in changed)
 
 
-def _stretches(run: Run) -> list[dict[str, Any]]:
+def kept_stretches(run: Run) -> list[dict[str, Any]]:
     """Returns where a run was trained so far, in order; nothing if that cannot be read."""
     try:
         stretches = files.read_sealed(run.folder / FILE).get("stretches")

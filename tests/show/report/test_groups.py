@@ -1,4 +1,8 @@
+import math
+from dataclasses import replace
+
 from unbraid.config.schedule import Linear
+from unbraid.metrics import Score
 from unbraid.objectives import DIPVAE, VAE, BetaVAE
 from unbraid.show.report.groups import group_members, seed_text
 from unbraid.show.report.measures import Measure
@@ -44,3 +48,27 @@ def test_the_color_of_a_group_is_that_of_its_family_in_every_report(member):
         "beta-vae, beta 2": 0.4,
         "beta-vae, beta 8": 1.0,
     }
+
+
+SAP = Score("SAP", 0.25, (0.2, 0.3))
+MEASURES = (Measure("mig"), Measure("sap"), Measure("training-distortion", False))
+
+
+def test_a_single_model_shows_its_interval(member):
+    (group,) = group_members([replace(member(0.5), scores={"sap": SAP})])
+    assert [group.cell(each) for each in MEASURES] == [("0.500", ""), ("0.250", "0.200 to 0.300"), ("–", "")]
+
+
+def test_an_unknown_interval_is_not_shown(member):
+    unknown = replace(SAP, interval=(-math.inf, math.inf))
+    (group,) = group_members([replace(member(0.5), scores={"sap": unknown})])
+    assert group.cell(Measure("sap")) == ("0.250", "")
+
+
+def test_several_models_show_their_median_and_range(member):
+    members = [
+        replace(member(0.5, seed=seed), scores={"sap": replace(SAP, value=value)})
+        for seed, value in enumerate((0.1, 0.4, math.nan, 0.2))
+    ]
+    (group,) = group_members(members)
+    assert group.cell(Measure("sap")) == ("0.200", "0.100 to 0.400")

@@ -5,7 +5,7 @@ import pytest
 
 from unbraid.errors import SpecError
 from unbraid.metrics import Score
-from unbraid.show.report.measures import Measure, measures_of
+from unbraid.show.report.measures import Measure, measures_of, shown_members
 from unbraid.training.runs import History
 
 MIG = Measure("mig", True, (0.0, 1.0))
@@ -75,3 +75,23 @@ def test_the_best_is_colored_strongest_and_noise_not_at_all():
     assert MIG.shares([1e-9, 2e-10]) == [0.0, 0.0]
     assert MIG.shares([math.nan]) == [0.0]
     assert MIG.color_ends([0.2, 0.6]) == (0.2, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("migs", "roles"),
+    [
+        ([0.3], {"only": 0.3}),
+        ([0.3, 0.5], {"best": 0.5, "worst": 0.3}),
+        ([0.3, 0.5, 0.4], {"best": 0.5, "middle": 0.4, "worst": 0.3}),
+        ([0.1, 0.2, 0.3, 0.4], {"best": 0.4, "middle": 0.2, "worst": 0.1}),
+    ],
+)
+def test_best_middle_and_worst_are_shown_as_far_as_there_are(member, migs, roles):
+    shown = shown_members([member(mig) for mig in migs], Measure("mig"))
+    assert {role: m.mig.value for role, m in shown.items()} == roles
+
+
+def test_members_without_a_value_are_shown_only_where_none_has_one(member):
+    known, unknown = member(0.2), member()
+    assert shown_members([unknown, known], Measure("mig")) == {"only": known}
+    assert shown_members([unknown], Measure("mig")) == {"only": unknown}

@@ -6,8 +6,8 @@ import pytest
 from unbraid.objectives import BetaVAE
 from unbraid.show.report.groups import group_members
 from unbraid.show.report.measures import Measure
-from unbraid.show.report.model_dots import ModelDots
 from unbraid.show.report.plane import rate_distortion_plot
+from unbraid.show.report.strip_plot import ModelDots
 from unbraid.show.report.sweeps import sweeps_of
 from unbraid.training.runs import History
 

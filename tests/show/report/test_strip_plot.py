@@ -8,8 +8,7 @@ from hypothesis.strategies import floats, lists
 from unbraid.objectives import BetaVAE
 from unbraid.show.report.groups import group_members
 from unbraid.show.report.measures import Measure
-from unbraid.show.report.model_dots import ModelDots
-from unbraid.show.report.strip_plot import label_ends, merged_labels, score_strips
+from unbraid.show.report.strip_plot import ModelDots, label_ends, merged_labels, score_strips
 
 MIG = Measure("mig", True, (0.0, 1.0))
 

@@ -7,9 +7,8 @@ from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, FactorVAE
 from unbraid.show.report.groups import group_members
 from unbraid.show.report.measures import Measure
 from unbraid.show.report.members import ReportedRun
-from unbraid.show.report.model_dots import ModelDots
-from unbraid.show.report.sweep_plot import sweep_plot
-from unbraid.show.report.sweeps import sweeps_of
+from unbraid.show.report.strip_plot import ModelDots
+from unbraid.show.report.sweeps import sweep_plot, sweeps_of
 from unbraid.training.optimizers import Adam
 from unbraid.training.runs import History, Run
 

@@ -1,4 +1,4 @@
-"""A card for every model, so that each can be seen; the more models there are, the less each card holds."""
+"""A card for every model; the more models there are, the less each card holds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ from unbraid.metrics.latent_readings import Reading, read_latents
 from unbraid.show.pages.pictures import FrameSheet, sheet
 from unbraid.show.report.groups import Group
 from unbraid.show.report.heat_map import HeatMap, mig_heat_map
+from unbraid.show.report.latent_pictures import traversal_sheet
+from unbraid.show.report.measures import Role
 from unbraid.show.report.members import ReportedRun
-from unbraid.show.report.shown import Role
-from unbraid.show.report.traversals import traversal_sheet
 from unbraid.training.runs.pictures import Pictures
 
 
 @final
 @dataclass(frozen=True)
 class Detail:
-    """Says how much a card shows: of how many latents how many frames of which size, and whether all else as well."""
+    """The content of a card: how many latents and frames of which size, and whether it has images and a table."""
 
     num_latents: int
     num_frames: int

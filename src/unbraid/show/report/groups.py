@@ -49,14 +49,10 @@ class Group:
         return seed_text([member.run.seed for member in self.members])
 
     @property
-    def num_collapsed(self) -> int:
-        """Returns how many of its members have fewer than two latents in use."""
-        return sum(bool(member.badge) for member in self.members)
-
-    @property
     def collapsed(self) -> str:
-        """A note beside a median; empty if no member is collapsed."""
-        return f"{self.num_collapsed} of {len(self.members)} collapsed" if self.num_collapsed else ""
+        """A note beside a median; empty if no member has fewer than two latents in use."""
+        count = sum(bool(member.badge) for member in self.members)
+        return f"{count} of {len(self.members)} collapsed" if count else ""
 
     def values(self, measure: Measure) -> list[float]:
         """Returns the values that are known, best first."""
@@ -64,6 +60,19 @@ class Group:
 
     def median(self, measure: Measure) -> float:
         return statistics.median(self.values(measure) or [math.nan])
+
+    def cell(self, measure: Measure) -> tuple[str, str]:
+        """Returns the cell of a table: the median over seeds, with the least and greatest of them.
+
+        Of a single model it is the value, with the 95 % interval if that is known and finite.
+        """
+        values, member = self.values(measure), self.members[0]
+        score = member.mig if measure.name == member.mig_name else member.scores.get(measure.name)
+        interval = None if score is None else score.interval
+        ends = (min(values), max(values)) if values and len(self.members) > 1 else interval
+        if ends is None or not all(map(math.isfinite, ends)):
+            return measure.text(self.median(measure)), ""
+        return measure.text(self.median(measure)), " to ".join(map(measure.text, ends))
 
 
 def family_of(spec: RunSpec) -> str:

@@ -1,15 +1,19 @@
-"""Numbers by which a report sorts and colors models: kept scores, and the ends of training."""
+"""Numbers that sort and color the models of a report: kept scores, and the ends of training."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Literal, final
 
 from unbraid._internal.names import suggestion
 from unbraid.errors import SpecError
 from unbraid.metrics.score_rows import ARROWS
 from unbraid.metrics.selection import metric_of
+from unbraid.show.pages.page import fixed
 from unbraid.show.report.members import TRAINING, ReportedRun
+
+Role = Literal["only", "best", "middle", "worst"]
+"""Why a model is shown in full."""
 
 _LEAST_DIFFERENCE = 5e-4
 _DIRECTIONS = {"training-elbo": True, "training-rate": None, "training-distortion": False}
@@ -78,9 +82,7 @@ class Measure:
 
     def text(self, value: float) -> str:
         """Returns a value with three decimals, or one if it is large."""
-        if not math.isfinite(value):
-            return "–"
-        return f"{value:z,.{3 if abs(value) < 10 else 1}f}".replace("-", "−")
+        return fixed(value, 3 if abs(value) < 10 else 1)
 
 
 def measures_of(members: Sequence[ReportedRun], by: str | None = None) -> list[Measure]:
@@ -92,11 +94,7 @@ def measures_of(members: Sequence[ReportedRun], by: str | None = None) -> list[M
     names = [name for name in dict.fromkeys(n for member in members for n in member.values) if name in known]
     first = _asked(by, names) if by else next((m.mig_name for m in members if m.mig is not None), TRAINING[0])
     names.sort(key=lambda name: (name != first, name in TRAINING))
-    return (
-        [named_measure(name) for name in names]
-        if first in names
-        else [named_measure(first), *map(named_measure, names)]
-    )
+    return [named_measure(name) for name in dict.fromkeys((first, *names))]
 
 
 def _asked(by: str, names: Sequence[str]) -> str:
@@ -118,3 +116,16 @@ def named_measure(name: str) -> Measure:
     except SpecError:  # a metric of the user's own
         return Measure(name)
     return Measure(name, metric.higher_is_better, getattr(metric, "bounds", Measure("").bounds))
+
+
+def shown_members(members: Sequence[ReportedRun], measure: Measure) -> dict[Role, ReportedRun]:
+    """Returns the members to show in full: the best, the middle and the worst; fewer where there are fewer.
+
+    Of an even number the middle is the lower of two.
+    """
+    ordered = measure.order([member for member in members if not math.isnan(measure.value(member))]) or list(members)
+    if len(ordered) == 1:
+        return {"only": ordered[0]}
+    if len(ordered) == 2:
+        return {"best": ordered[0], "worst": ordered[1]}
+    return {"best": ordered[0], "middle": ordered[len(ordered) // 2], "worst": ordered[-1]}

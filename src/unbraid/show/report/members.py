@@ -68,6 +68,10 @@ class ReportedRun:
         """A note on its scores if it is collapsed; else an empty text."""
         return badge(self.num_unused, self.run.spec.model.latents.num_latents)
 
+    def gap(self, factor: str) -> float:
+        """Returns the gap of a factor in MIG; NaN where it has none."""
+        return math.nan if self.mig is None else self.mig.per_factor.get(factor, math.nan)
+
     @cached_property
     def elbo(self) -> float:
         """Returns -(distortion + rate), in nats per image: it means the same for every objective that logs both."""

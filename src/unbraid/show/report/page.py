@@ -13,41 +13,32 @@ from unbraid._internal.version import __version__
 from unbraid.metrics.latent_readings import Reading, read_latents
 from unbraid.metrics.unused_latents import UNUSED
 from unbraid.show.pages.page import content_policy, filled
-from unbraid.show.report import loss_curves, traversals
+from unbraid.show.report import latent_pictures, loss_curves
 from unbraid.show.report.cards import cards
-from unbraid.show.report.code_curves import CodeCurves, code_curves
-from unbraid.show.report.code_maps import CodeMaps, code_maps
-from unbraid.show.report.data_shown import data_shown
+from unbraid.show.report.code_plots import CodeCurves, CodeMaps, code_curves, code_maps
 from unbraid.show.report.groups import Group, group_members
 from unbraid.show.report.heat_map import HeatMap, mig_heat_map
-from unbraid.show.report.made import made
-from unbraid.show.report.measures import Measure, measures_of
+from unbraid.show.report.measures import Measure, Role, measures_of, shown_members
 from unbraid.show.report.members import TRAINING, ReportedRun
-from unbraid.show.report.model_dots import ModelDots
 from unbraid.show.report.plane import RateDistortionPlot, rate_distortion_plot
-from unbraid.show.report.reconstructions import reconstructions
-from unbraid.show.report.samples import prior_samples
-from unbraid.show.report.score_tables import model_rows, setting_rows
-from unbraid.show.report.shown import Role, shown_members
-from unbraid.show.report.spec_table import spec_table
-from unbraid.show.report.strip_plot import StripPlot, score_strips
+from unbraid.show.report.provenance import spec_table, training_data, training_facts
+from unbraid.show.report.strip_plot import ModelDots, StripPlot, score_strips
 from unbraid.show.report.summary import summary_of, title_of
-from unbraid.show.report.sweep_plot import SweepPlot, sweep_plot
-from unbraid.show.report.sweeps import Sweep, sweeps_of
+from unbraid.show.report.sweeps import Sweep, SweepPlot, sweep_plot, sweeps_of
+from unbraid.training.runs.spec_text import train_command
 
-# So many dots are drawn in all, so that the page of many models with many scores stays small; a strip takes as much
-# room as some dots.
+# Limits the page of many models with many scores; a strip is as large as some dots.
 _MAX_DOTS, _DOTS_A_STRIP = 12_000, 10
-# Of more settings that are in no sweep, so many of the best have a strip.
+# Of more settings outside of sweeps, the best have a strip.
 MAX_STRIPS = 40
-# With more settings of one model each, the table by setting would be that by model once more.
+# With more settings of one model each, the table by setting would repeat the table by model.
 _MAX_ALIKE = 40
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class MeasureFigures:
-    """Holds the figures of one measure: a plot for each sweep, strips for all other settings, and the plane."""
+    """Figures of one measure: a plot for each sweep, strips for all other settings, and the plane."""
 
     measure: Measure
     sweeps: tuple[SweepPlot, ...]
@@ -58,14 +49,14 @@ class MeasureFigures:
 @final
 @dataclass(frozen=True, eq=False)
 class MemberPanel:
-    """Holds one of the members that are shown in full."""
+    """A member that is shown in full."""
 
     role: Role
     member: ReportedRun
     group: Group
     readings: list[Reading]
     heat_map: HeatMap | None
-    traversals: traversals.Traversals
+    traversals: latent_pictures.Traversals
     curves: CodeCurves | None
     maps: CodeMaps | None
 
@@ -99,17 +90,16 @@ class Page:
 
     @cached_property
     def ordered(self) -> list[tuple[ReportedRun, Group]]:
-        """Returns every member with its group, best first."""
+        """Every member with its group, best first."""
         return [(member, self.group_of(member)) for member in self.measure.order(self.members)]
 
     @cached_property
     def dots(self) -> ModelDots:
-        """Draws its members as dots."""
         return ModelDots({id(member): number for number, (member, _) in enumerate(self.ordered, 1)}, self.shown)
 
     @cached_property
     def figures(self) -> list[MeasureFigures]:
-        """Returns the figures of as many measures as the page has room for, the first in any case."""
+        """Figures of as many measures as the page has room for, the first in any case."""
         most = max(1, _MAX_DOTS // (2 * len(self.members) + _DOTS_A_STRIP * len(self.stripped)))
         return [self._figures(measure) for measure in self.measures[:most]]
 
@@ -119,14 +109,14 @@ class Page:
 
     @cached_property
     def gap_names(self) -> list[str]:
-        """Returns the factors that have a gap in some member."""
+        """The factors that have a gap in some member."""
         scores = [member.mig for member in self.members if member.mig is not None]
         found = (name for score in scores for name, gap in score.per_factor.items() if not math.isnan(gap))
         return list(dict.fromkeys(found))
 
     @cached_property
     def stripped(self) -> list[Group]:
-        """Returns the groups that have a strip: all that are in no sweep, or the best of them, in their order."""
+        """The groups that have a strip: all that are in no sweep, or the best of them, in their order."""
         if len(self.others) <= MAX_STRIPS:
             return list(self.others)
         best = {id(self.group_of(member)): None for member, group in self.ordered if group in self.others}
@@ -135,7 +125,7 @@ class Page:
 
     @property
     def has_settings(self) -> bool:
-        """Returns whether a table by setting says more than that by model."""
+        """Whether a table by setting shows more than the table by model."""
         return len(self.groups) < len(self.members) or len(self.groups) <= _MAX_ALIKE
 
     def group_of(self, member: ReportedRun) -> Group:
@@ -163,7 +153,7 @@ class Page:
             self.group_of(member),
             readings,
             None if member.mig is None else mig_heat_map(member.mig, order),
-            traversals.traversals(member.run.pictures, readings),
+            latent_pictures.traversals(member.run.pictures, readings),
             code_curves(codes, readings, self.group_of(member).color),
             code_maps(codes, readings),
         )
@@ -181,6 +171,7 @@ def render_report(
     """Returns the page as text."""
     script = Markup(filled("report.js"))
     best = next(iter(page.shown.values()))
+    shared, differing = spec_table([group.spec for group in page.groups])
     values: Mapping[str, Any] = {
         "page": page,
         "title": title or title_of(page.groups),
@@ -195,19 +186,21 @@ def render_report(
         "groups": page.groups,
         "panels": page.panels,
         "cards": cards(page.ordered, page.shown),
-        "setting_rows": setting_rows(page.groups, page.measures),
-        "model_rows": model_rows(page.ordered, page.measures, page.gap_names),
-        "reconstructions": reconstructions(page.shown),
-        "samples": prior_samples(page.shown),
+        "shares": page.measure.shares([page.measure.value(member) for member, _ in page.ordered]),
+        "reconstructions": latent_pictures.reconstructions(page.shown),
+        "samples": latent_pictures.prior_samples(page.shown),
         "loss_panels": loss_curves.loss_panels(page.groups),
-        "spec": spec_table([group.spec for group in page.groups]),
-        "data": data_shown(page.groups),
-        "made": made(page.groups, command),
+        "shared": shared,
+        "differing": differing,
+        "data": training_data(page.groups),
+        "facts": training_facts(page.members),
+        "commands": list(dict.fromkeys(train_command(group.spec, group.seeds) for group in page.groups)),
+        "command": command,
         "mig_settings": {} if best.mig is None else best.mig.settings,
         "gap_names": page.gap_names,
         "unscored": [m.run.name for m in page.members if math.isnan(page.measure.value(m))],
         "has_thin_curves": len(page.members) <= loss_curves.MAX_THIN,
-        "positions": traversals.POSITIONS,
+        "positions": latent_pictures.POSITIONS,
         "unused": UNUSED,
         "training": TRAINING,
         "num_hard": max((m.hard.num_images for m in page.members if m.hard is not None), default=0),

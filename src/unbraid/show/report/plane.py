@@ -12,9 +12,8 @@ from markupsafe import Markup
 from unbraid.show.pages.svg import Axis, line, polyline, text, tick_text
 from unbraid.show.report.groups import Group
 from unbraid.show.report.measures import Measure
-from unbraid.show.report.model_dots import ModelDots
-from unbraid.show.report.sweep_plot import FRAME
-from unbraid.show.report.sweeps import Sweep
+from unbraid.show.report.strip_plot import ModelDots
+from unbraid.show.report.sweeps import FRAME, Sweep
 
 Point = tuple[float, float]
 

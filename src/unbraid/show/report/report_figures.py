@@ -13,11 +13,11 @@ from unbraid.figures.labeled_sheet import LabeledSheet
 from unbraid.figures.lines import median_lines
 from unbraid.figures.saving import rendered, save
 from unbraid.figures.traversal import Traversal
-from unbraid.show.report.code_curves import MAX_LATENTS
+from unbraid.show.report.code_plots import MAX_LATENTS
 from unbraid.show.report.heat_map import HeatMap
+from unbraid.show.report.latent_pictures import NUM_COLUMNS, NUM_ROWS
 from unbraid.show.report.loss_curves import NUM_POINTS, mean_curve
 from unbraid.show.report.page import MemberPanel, Page
-from unbraid.show.report.samples import NUM_COLUMNS, NUM_ROWS
 from unbraid.training.runs.history import is_latent_column
 
 SUFFIXES = (".svg", ".png")

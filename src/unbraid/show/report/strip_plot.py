@@ -1,4 +1,4 @@
-"""Every model a dot, one strip for each setting.
+"""Models as dots that link to their cards, and a strip of dots for each setting.
 
 Horizontal places are percent of the width, so that the plot fits any screen without its text being scaled; vertical
 ones are pixels.
@@ -6,7 +6,7 @@ ones are pixels.
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from unbraid.show.pages.svg import Axis, element, line, swarm, text, tick_text
 from unbraid.show.report.groups import Group
-from unbraid.show.report.measures import Measure
-from unbraid.show.report.model_dots import ModelDots
+from unbraid.show.report.measures import Measure, Role
+from unbraid.show.report.members import ReportedRun
 
 DIAMETER = 12.0
 # Dots that would touch on a screen of this width are moved apart; on a wider one they have more room.
@@ -27,6 +27,47 @@ _MOST_HEIGHT = 42.0
 _LEAST_REACH = 0.05
 _LETTER = 100 * 6.6 / _NARROWEST  # percent that a letter of a label takes at most
 _MOST_DESCRIBED = 20  # models, in the description of a strip for those who cannot see it
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ModelDots:
+    """Draws models by their numbers, counted from the best; those shown in full have a ring."""
+
+    numbers: Mapping[int, int]
+    shown: Mapping[Role, ReportedRun]
+
+    def number(self, member: ReportedRun) -> int:
+        """Returns the place of a model among all, from 1, which is also its address on the page."""
+        return self.numbers[id(member)]
+
+    def role(self, member: ReportedRun) -> Role | None:
+        return next((role for role, other in self.shown.items() if other is member), None)
+
+    def draw(
+        self,
+        member: ReportedRun,
+        x: float | str,
+        y: float,
+        radius: float,
+        *,
+        family: str = "",
+        share: float | None = None,
+        title: str = "",
+    ) -> Markup:
+        """Draws a model in the color of its `family`, or inside of it in that of a measure, from 0 to 1 (`share`).
+
+        A collapsed model is hollow. The page adds a title where there is none.
+        """
+        kinds = ["dot", family, "heated" if share is not None else "hollow" if member.badge else ""]
+        style = None if share is None else f"--share:{share}"
+        tip = [element("title", title)] if title else []
+        number = self.number(member)
+        dot = element(
+            "circle", *tip, class_=" ".join(filter(None, kinds)), data_m=number, cx=x, cy=y, r=radius, style=style
+        )
+        ring = element("circle", class_="ring", cx=x, cy=y, r=radius + 3) if self.role(member) else Markup("")
+        return ring + dot
 
 
 @final

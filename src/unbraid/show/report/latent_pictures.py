@@ -1,8 +1,8 @@
-"""What changes in the image as one latent moves and the others stand still."""
+"""Pictures of models shown in full: what each latent changes, reconstructions, and draws from the prior."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import torch
 
@@ -10,11 +10,14 @@ from unbraid.metrics.latent_readings import Reading
 from unbraid.models.trained.latent_moves import Place
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE
 from unbraid.show.pages.pictures import FrameSheet, sheet
+from unbraid.show.report.measures import Role
+from unbraid.show.report.members import ReportedRun
 from unbraid.training.runs.pictures import Pictures
 
 POSITIONS = Place(0, 1).positions(RANGE, NUM_FRAMES)
-# A model may have hundreds of latents; those that say most are enough.
+# A model may have hundreds of latents; the most informative are enough.
 MAX_LATENTS = 16
+NUM_ROWS, NUM_COLUMNS = 2, 8  # of samples
 
 
 @final
@@ -57,3 +60,25 @@ def traversal_sheet(
     made = pictures.traversal([reading.latent for reading in readings], num_frames)
     rows = [strip.frames[torch.linspace(0, len(strip.frames) - 1, num_frames).round().long()] for strip in made.strips]
     return sheet(torch.stack(rows), max_pixels, lossy=lossy)
+
+
+def reconstructions(shown: Mapping[Role, ReportedRun]) -> list[tuple[FrameSheet, dict[Role, FrameSheet]]]:
+    """Returns images of each data set and subset, and their reconstructions by the members trained on it.
+
+    Images are decoded from the means (or likeliest categories) of their codes.
+    """
+    by_images: dict[Any, dict[Role, ReportedRun]] = {}
+    for role, member in shown.items():
+        by_images.setdefault((member.run.spec.dataset, member.run.spec.subset), {})[role] = member
+    found = []
+    for members in by_images.values():
+        made = {role: member.run.pictures.reconstructions() for role, member in members.items()}
+        originals, _ = next(iter(made.values()))
+        found.append((sheet(originals[None]), {role: sheet(decoded[None]) for role, (_, decoded) in made.items()}))
+    return found
+
+
+def prior_samples(shown: Mapping[Role, ReportedRun]) -> dict[Role, FrameSheet]:
+    """Returns the same draws of the prior, decoded by each of these members."""
+    images = {role: member.run.pictures.samples() for role, member in shown.items()}
+    return {role: sheet(drawn.unflatten(0, (NUM_ROWS, NUM_COLUMNS))) for role, drawn in images.items()}

@@ -7,8 +7,7 @@ import torch
 from tests.show.pages.test_pictures import opened
 from unbraid.codes import Codes, CodesOptions
 from unbraid.metrics.latent_readings import Reading
-from unbraid.show.report.code_curves import code_curves
-from unbraid.show.report.code_maps import PIXELS, code_maps
+from unbraid.show.report.code_plots import PIXELS, code_curves, code_maps
 
 
 def codes_of(factors, names, mean):

@@ -1,0 +1,177 @@
+"""How the models of a report were trained: data, settings, versions, time, and the commands that repeat it."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+from unbraid._internal import files
+from unbraid._internal.amounts import duration
+from unbraid._internal.version import __version__
+from unbraid.config.own_configs import missing_classes
+from unbraid.config.paths import fields_of
+from unbraid.config.registry import short_name
+from unbraid.config.schedule import Schedule
+from unbraid.config.text import text_of
+from unbraid.show.pages.page import fixed
+from unbraid.show.pages.pictures import FrameSheet, sheet
+from unbraid.show.report.groups import Group
+from unbraid.show.report.members import ReportedRun
+from unbraid.training.environment import kept_stretches
+from unbraid.training.runs.pictures import some_rows
+from unbraid.training.runs.spec import RunSpec
+from unbraid.training.runs.spec_text import worth_a_word
+
+_NUM_IMAGE_COLUMNS = 12
+
+
+@final
+@dataclass(frozen=True)
+class TrainingData:
+    """One data set, or one part of it, with some of its images.
+
+    `factors` are names with the number of values. Texts describe the images for training and the held-out images.
+    """
+
+    name: str
+    settings: str
+    images: FrameSheet
+    factors: tuple[tuple[str, str], ...]
+    trained_on: str
+    held_out: str
+    sampling: str
+    groups: tuple[Group, ...]
+
+
+def training_data(groups: Sequence[Group]) -> list[TrainingData]:
+    """Returns each data set with its subset and sampling, in the order in which the groups come."""
+    groups = [group for group in groups if not missing_classes(group.spec.dataset)]
+    by_data: dict[tuple[str, ...], list[Group]] = {}
+    for group in groups:
+        key = tuple(map(text_of, (group.spec.dataset, group.spec.subset, group.spec.sampling)))
+        by_data.setdefault(key, []).append(group)
+    return [_data_of(members) for members in by_data.values()]
+
+
+def _data_of(groups: Sequence[Group]) -> TrainingData:
+    spec = groups[0].spec
+    images = spec.training_data.open()
+    rows = some_rows(len(images), 2 * _NUM_IMAGE_COLUMNS)
+    columns = min(_NUM_IMAGE_COLUMNS, len(rows))
+    rows = rows[: len(rows) // columns * columns]
+    num_all, num_trained = spec.dataset.num_images, len(images)
+    _, *settings = text_of(spec.dataset).split(":", 1)
+    return TrainingData(
+        name=short_name(spec.dataset),
+        settings="".join(settings),
+        images=sheet(images.batch(rows).unflatten(0, (-1, columns))),
+        factors=tuple(
+            (factor.name, "continuous" if factor.size == 0 else f"{factor.size}") for factor in spec.dataset.factors
+        ),
+        trained_on=f"{num_trained:,} of {num_all:,} images" if num_trained < num_all else f"all {num_all:,} images",
+        held_out=_held_out(groups, num_all - num_trained),
+        sampling="" if spec.sampling is None else text_of(spec.sampling),
+        groups=tuple(groups),
+    )
+
+
+def _held_out(groups: Sequence[Group], count: int) -> str:
+    """Returns how many images were held out, by what, and how well they are explained, where that was logged."""
+    subset = groups[0].spec.subset
+    if subset is None or count == 0:
+        return ""
+    held_out = f"{count:,} images, by --subset {text_of(subset)}"
+    ends = [member.history.at_the_end("held_out_elbo") for group in groups for member in group.members]
+    known = sorted(end for end in ends if not math.isnan(end))
+    if not known:
+        return held_out
+    middle = known[len(known) // 2]
+    return f"{held_out}; their ELBO at the end is {fixed(middle, 1)} nats per image"
+
+
+def spec_table(specs: Sequence[RunSpec]) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Returns the fields of specs by their flags: those that all share, and those that differ.
+
+    Shared fields have one value in all specs that have them, with the objectives if some lack them. Differing fields
+    have a value for each spec, empty where it has no such field. A field that some objectives lack differs only where
+    it is not at its default.
+    """
+    described = [_described(spec) for spec in specs]
+    names = list(dict.fromkeys(name for fields in described for name in fields))
+    values = {name: [fields[name] for fields in described if name in fields] for name in names}
+    worth = {f"--objective.{name}" for spec in specs for name in map(_dashed, worth_a_word(spec.objective))}
+    differing = [
+        name
+        for name, given in values.items()
+        if len(set(given)) > 1 or (len(given) < len(specs) and (name in worth or not name.startswith("--objective.")))
+    ]
+    owners = {
+        name: dict.fromkeys(
+            short_name(spec.objective) for spec, fields in zip(specs, described, strict=True) if name in fields
+        )
+        for name in names
+        if len(values[name]) < len(specs)
+    }
+    shared = {
+        name: given[0] + (f" ({', '.join(owners[name])})" if name in owners else "")
+        for name, given in values.items()
+        if name not in differing
+    }
+    return shared, {name: [fields.get(name, "") for fields in described] for name in differing}
+
+
+def flag_of(path: str) -> str:
+    """Returns the flag for a field: `--objective.analytic-kl`."""
+    return f"--{_dashed(path)}"
+
+
+def _dashed(path: str) -> str:
+    return path.replace("_", "-")
+
+
+def _described(spec: RunSpec) -> dict[str, str]:
+    """Returns every field that is set, by its flag."""
+    return {
+        flag_of(path): _text(value)
+        for path, value in fields_of(spec).items()
+        if value is not None and (path != "model" or not dataclasses.is_dataclass(value))
+    }
+
+
+def _text(value: Any) -> str:
+    is_config = dataclasses.is_dataclass(value) and not isinstance(value, Schedule)
+    return short_name(value) if is_config else text_of(value)
+
+
+def training_facts(members: Sequence[ReportedRun]) -> dict[str, str]:
+    """Returns versions, device and time of training as text, as the folders of the runs record them."""
+    every = [stretch for member in members for stretch in kept_stretches(member.run)]
+
+    def distinct(name: str) -> str:
+        return ", ".join(dict.fromkeys(str(stretch[name]) for stretch in every if stretch.get(name) is not None))
+
+    facts = {
+        "unbraid": distinct("unbraid") or __version__,
+        "torch": distinct("torch"),
+        "device": distinct("device"),
+        "training": _training_time(members),
+    }
+    return {name: text for name, text in facts.items() if text}
+
+
+def _training_time(members: Sequence[ReportedRun]) -> str:
+    """Returns how long all fleets took one after the other: the runs of a fleet share their time."""
+    fleets: dict[str, float] = {}
+    for member in members:
+        try:
+            record = files.read_json(member.run.folder / "finished.json")
+            seconds, fleet = float(record["seconds"]), str(record["fleet"])
+        except (OSError, ValueError, TypeError, KeyError):
+            continue
+        if math.isfinite(seconds):
+            fleets[f"{member.run.folder.parent} {fleet}"] = seconds
+    if not fleets:
+        return ""
+    kind = "fleet" if len(fleets) == 1 else "fleets"
+    return f"{duration(sum(fleets.values()))} for {len(members):,} models in {len(fleets)} {kind}"
