@@ -15,7 +15,7 @@ from unbraid.training import TrainingOptions, train
 from unbraid.training.fleet import Fleet
 from unbraid.training.optimizers import Adam
 from unbraid.training.runs import Run
-from unbraid.training.runs.records import Failure
+from unbraid.training.runs.run_folder import Failure
 from unbraid.training.state import Member
 
 

@@ -141,7 +141,7 @@ def test_a_step_that_a_resumed_run_has_passed_is_told(tmp_path, caplog):
 
 
 def test_a_snapshot_beyond_the_end_is_refused_before_anything_is_made(tmp_path):
-    with pytest.raises(SpecError, match="A snapshot of step 11 was asked for, and the run has 10 steps"):
+    with pytest.raises(SpecError, match="A snapshot of step 11 was requested, and the run has 10 steps"):
         train([SPEC], [0], folder=tmp_path, options=TrainingOptions(snapshots=[11]))
     assert not list(tmp_path.iterdir())
 

@@ -26,8 +26,8 @@ from unbraid.models.distributions import GaussianLikelihood
 from unbraid.models.trained.coded_images import CodedImages
 from unbraid.models.trained.decode import likeliest
 from unbraid.objectives.levers import Levers
-from unbraid.training.runs.records import Failure
 from unbraid.training.runs.run import Run
+from unbraid.training.runs.run_folder import Failure
 from unbraid.training.runs.spec_text import spec_labels
 
 NUM_IMAGES = 10_000

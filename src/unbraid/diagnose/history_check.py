@@ -12,7 +12,7 @@ from unbraid.diagnose.remedies import Remedy
 from unbraid.diagnose.trend import FEWEST, LineTrend, trend
 from unbraid.diagnose.words import nats
 from unbraid.training.runs.history import History
-from unbraid.training.runs.records import Failure
+from unbraid.training.runs.run_folder import Failure
 from unbraid.training.runs.spec import RunSpec
 
 NAME = "length of training"

@@ -32,8 +32,7 @@ from unbraid.studies.questions import scoring_order
 from unbraid.studies.retention import Retention, register, registered, remove_arrays
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Study, StudyOptions, StudyRun
-from unbraid.training.options import TrainingOptions
-from unbraid.training.runs.records import Extras, as_steps
+from unbraid.training.options import Extras, TrainingOptions, as_steps
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.train import train_runs
 

@@ -30,8 +30,8 @@ from unbraid.training.runs.checkpoint_file import (
     tensors_beside,
 )
 from unbraid.training.runs.history import History
-from unbraid.training.runs.records import STATE
 from unbraid.training.runs.run import Run
+from unbraid.training.runs.run_folder import STATE
 from unbraid.training.state import Carried, MemberState, Net, from_named, named_leaves
 
 log = logging.getLogger(__name__)

@@ -17,9 +17,9 @@ from unbraid.training.options import TrainingOptions
 from unbraid.training.reporter import is_row
 from unbraid.training.runs.checkpoint_file import UNREADABLE, OtherRunError, read_checkpoint
 from unbraid.training.runs.history import History
-from unbraid.training.runs.records import STATE
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.run_source import changed_source
+from unbraid.training.runs.run_folder import STATE
+from unbraid.training.runs.run_source import source_changed_text
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.state import MemberState, from_named, layout
 from unbraid.training.train import train_runs
@@ -77,7 +77,7 @@ def _check(run: Run, num_steps: int) -> None:
             "steps of the longer run in all, which is more."
         )
     if changes := run.source_changes:
-        changed = changed_source(f"{run.name} was", changes)
+        changed = source_changed_text(f"{run.name} was", changes)
         raise RunError(f"{changed} It cannot be extended: the longer run would be another.")
     if schedules := list(schedules_in(run.spec)):
         raise SpecError(

@@ -16,8 +16,8 @@ from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.encode import encode_all
 from unbraid.training.checkpoint import remove_checkpoints, save_last_good, save_snapshot, save_state
 from unbraid.training.fleet import Fleet
+from unbraid.training.options import Extras, read_extras
 from unbraid.training.runs.history import History
-from unbraid.training.runs.records import Extras, read_extras
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.state import MemberState

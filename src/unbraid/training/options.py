@@ -1,12 +1,68 @@
-"""Options of `train` that few runs need."""
+"""Options of `train` that few runs need, and those that a run records."""
 
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import final
+from pathlib import Path
+from typing import Any, final
 
+from unbraid._internal import files
 from unbraid.config.annotations import check_value
-from unbraid.errors import SpecError
-from unbraid.training.runs.records import Extras, as_steps
+from unbraid.errors import RunError, SpecError
+
+
+@final
+@dataclass(frozen=True)
+class Extras:
+    """Files that a run keeps beside its results: weights after some steps, and the state of the last step.
+
+    A state holds the weights, the optimizer's state of them, and what the objective carries over.
+    """
+
+    snapshots: tuple[int, ...] = ()
+    keep_state: bool = False
+
+    def check(self, num_steps: int) -> None:
+        """Raises if there is a snapshot of a later step than the last one."""
+        if self.snapshots and self.snapshots[-1] > num_steps:
+            raise SpecError(
+                f"A snapshot of step {self.snapshots[-1]:,} was requested, and the run has {num_steps:,} steps. Leave "
+                "it out, or train for longer."
+            )
+
+    def record(self, folder: Path) -> None:
+        """Adds these to the extras that the run in a folder records, so that it keeps them when it is resumed."""
+        before = read_extras(folder)
+        snapshots = as_steps([*self.snapshots, *before.snapshots])
+        extras = Extras(snapshots, self.keep_state or before.keep_state)
+        if extras != before:
+            content = {"snapshots": list(snapshots), "keep_state": extras.keep_state}
+            files.write_sealed(folder / "extras.json", content)
+
+
+def read_extras(folder: Path) -> Extras:
+    """Returns the extras that the run in this folder records; none if it has no such record."""
+    path = folder / "extras.json"
+    if not path.exists():
+        return Extras()
+    try:
+        record: dict[str, Any] = files.read_sealed(path)
+        return Extras(as_steps(record["snapshots"]), bool(record["keep_state"]))
+    except (OSError, ValueError, KeyError, TypeError, SpecError) as error:
+        raise RunError(
+            f"{path} cannot be read ({error}). Remove it, and name the snapshots again that are still wanted."
+        ) from None
+
+
+def as_steps(given: Any) -> tuple[int, ...]:
+    """Returns one or many numbers of steps as a sorted tuple without duplicates."""
+    try:
+        steps = [operator.index(step) for step in (given if isinstance(given, Iterable) else [given])]
+    except TypeError:
+        steps = [0]
+    if any(step < 1 for step in steps):
+        raise SpecError(f"snapshots is {given!r}; expected whole numbers of steps from 1 on, such as [1000, 5000].")
+    return tuple(sorted(set(steps)))
 
 
 @final
@@ -46,5 +102,5 @@ class TrainingOptions:
 
     @property
     def extras(self) -> Extras:
-        """Returns what each run is to keep in addition to its result."""
+        """Returns what each run keeps beside its results."""
         return Extras(as_steps(self.snapshots), self.keep_state)

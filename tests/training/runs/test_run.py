@@ -16,7 +16,7 @@ from unbraid.errors import DataError, RunError, SpecError, UnbraidError
 from unbraid.metrics import MIG
 from unbraid.objectives import VAE
 from unbraid.training.runs import Run
-from unbraid.training.runs.records import Failure
+from unbraid.training.runs.run_folder import Failure
 from unbraid.training.runs.run_writer import RunWriter
 
 

@@ -10,7 +10,7 @@ from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import RunError
 from unbraid.integrations.export import OnnxEncoder
 from unbraid.training.runs import Run
-from unbraid.training.runs.kept_exports import KeptExports
+from unbraid.training.runs.kept_exports import record_exports
 
 
 @pytest.fixture(scope="module")
@@ -67,5 +67,5 @@ def test_digests_of_a_run_that_may_not_be_written_are_not_kept_and_that_is_said(
 
     monkeypatch.setattr(files, "write_sealed", refuse)
     with warned("The checksums of .* could not be kept"):
-        assert KeptExports(run.folder).add(written) == written
+        assert record_exports(run.folder, written) == written
     assert run.exports == before

@@ -24,8 +24,8 @@ from unbraid.studies.cluster.parcels import packed
 from unbraid.studies.questions import Question, questions_to_json, score_run
 from unbraid.studies.study import StudyRun
 from unbraid.training.options import TrainingOptions
-from unbraid.training.runs.records import read_record
 from unbraid.training.runs.run import Run
+from unbraid.training.runs.run_folder import read_record
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.runs.spec import RunSpec
 from unbraid.training.train import train_runs

@@ -1,7 +1,6 @@
-"""One checkpoint on disk, read and checked: a safetensors file, and the JSON beside it that vouches for both."""
+"""One checkpoint on disk: a safetensors file, and a JSON file beside it with the checksum of both."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, final
 
@@ -10,12 +9,11 @@ from torch import Tensor
 
 from unbraid._internal import files
 from unbraid.errors import RunError
-from unbraid.training.runs.records import read_record
+from unbraid.training.runs.run_folder import read_record
 
 CHECKPOINT_FORMAT = 4
 UNREADABLE = (RunError, OSError, ValueError, KeyError, TypeError, AttributeError)
-"""What reading a damaged checkpoint may raise."""
-_WEIGHTS = "model.weights."
+"""Errors that reading a damaged checkpoint may raise."""
 
 
 @final
@@ -24,8 +22,9 @@ class OtherRunError(RunError):
 
 
 def read_checkpoint(path: Path, digest: str, seed: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Returns the record at this path and the tensors that it vouches for, by name. Refuses a damaged checkpoint with
-    one of `UNREADABLE`, and one of another run than that of this digest and seed with an OtherRunError.
+    """Returns the record at this path, and its tensors by name.
+
+    Raises one of `UNREADABLE` if the checkpoint is damaged, and an OtherRunError if the digest or the seed differ.
     """
     if not path.exists():
         raise ValueError("its JSON is missing: it was being written when the process ended")
@@ -49,40 +48,8 @@ def read_checkpoint(path: Path, digest: str, seed: int) -> tuple[dict[str, Any],
     return record, tensors
 
 
-def newest_weights(paths: Iterable[Path], digest: str, seed: int) -> dict[str, Tensor]:
-    """Returns the weights of the model, by the names that it has for them, from the first of these checkpoints that can
-    be read; none if none can. A run in training may remove one while it is read.
-    """
-    for path in paths:
-        try:
-            _, tensors = read_checkpoint(path, digest, seed)
-        except OtherRunError:
-            raise
-        except UNREADABLE:
-            continue
-        return _of_model(tensors)
-    return {}
-
-
-def _of_model(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name.removeprefix(_WEIGHTS): each for name, each in tensors.items() if name.startswith(_WEIGHTS)}
-
-
-def snapshot_weights(path: Path, digest: str, seed: int) -> dict[str, Tensor]:
-    """Returns the weights of the model in this snapshot, by the names that it has for them."""
-    try:
-        _, tensors = read_checkpoint(path, digest, seed)
-    except OtherRunError:
-        raise
-    except UNREADABLE as error:
-        raise RunError(
-            f"The snapshot {path} cannot be used ({error}). Restore it, or train this run again with --force."
-        ) from None
-    return _of_model(tensors)
-
-
 def tensors_beside(path: Path) -> Path:
-    """Returns where the tensors of the checkpoint lie whose JSON is at this path."""
+    """Returns the path of the tensors of the checkpoint whose JSON is at this path."""
     return path.with_suffix(".safetensors")
 
 

@@ -1,4 +1,4 @@
-"""Runs on the Hub: which files of a run are pushed, and how they become the folder of a run again."""
+"""Runs on the Hub: which files of a run are pushed, its card, and how files that are fetched become a run again."""
 
 import contextlib
 import json
@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +22,16 @@ from unbraid.datasets.conversion.converted import ConvertedDataset
 from unbraid.datasets.dataset import FactorDataset
 from unbraid.errors import CodesError, RunError, UnbraidError
 from unbraid.integrations.hub.model_card import ModelCard, Result
-from unbraid.integrations.hub.repository import check_name, fetch, installed, push
-from unbraid.metrics.metric import Score
+from unbraid.integrations.hub.repository import PushOptions, check_name, fetch, installed, push
 from unbraid.metrics.score_rows import in_markdown, markdown_table, rows_of
 from unbraid.training.runs.pictures import PICTURES
-from unbraid.training.runs.records import read_record, read_spec
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.run_files import RunFiles
+from unbraid.training.runs.run_folder import RunFolder, read_record, read_spec
 
 log = logging.getLogger(__name__)
 
 _WEIGHTS, _CODES = "weights.safetensors", "codes.safetensors"
-ON_THE_HUB = {
+_ON_THE_HUB = {
     "spec.json": "spec.json",
     "history.csv": "history.csv",
     "scores.json": "scores.json",
@@ -44,64 +42,59 @@ ON_THE_HUB = {
     PICTURES: PICTURES,
     "finished.json": "finished.json",
 }
-"""What files of a run are called on the Hub, where weights have a name that every library knows."""
-PATTERNS = ("config.json", *ON_THE_HUB.values(), "source/*")
-"""The paths that are fetched of a run: nothing else in a repository is."""
+"""The names of a run's files on the Hub, where weights have a name that every library knows."""
+PATTERNS = ("config.json", *_ON_THE_HUB.values(), "source/*")
+"""The paths that are fetched of a run. No other file of a repository is."""
 _NAME = re.compile(r"(?!\.)[\w.-]{1,200}-seed[0-9]+")
+_PICTURE = "traversal.png"
+UNBRAID = "[unbraid](https://pypi.org/project/unbraid)"
+PLAIN_FILES = (
+    "The weights are safetensors and all else is JSON, CSV or Markdown: nothing is pickled, and loading runs no code "
+    "from this repository."
+)
 
 
-def push_run(
-    run: Run,
-    repo_id: str,
-    *,
-    private: bool = False,
-    revision: str | None = None,
-    codes: bool = True,
-    license: str | None = None,
-    data_license: str | None = None,
-) -> str:
+def push_run(run: Run, repo_id: str, options: PushOptions) -> str:
     """Pushes a finished run with its card, in one commit, and returns the address of that."""
     check_name(repo_id)
     installed()
-    RunFiles(run.folder).check_finished(_WEIGHTS)
+    run.check_finished(_WEIGHTS)
     if not run.named_scores() and _CODES not in run.removed_files:
-        with contextlib.suppress(CodesError):  # none of them is defined for these codes
+        with contextlib.suppress(CodesError):  # no metric is defined for these codes
             run.score("mig", progress=False)
-    contents, picture = contents_of(run, codes=codes), traversal_picture(run)
+    contents, picture = contents_of(run, codes=options.get("codes", True)), traversal_picture(run)
     if picture is not None:
-        contents[PICTURE] = picture
-    card = run_card(run, repo_id, has_picture=picture is not None, license=license, data_license=data_license)
-    contents["README.md"] = card.content()
+        contents[_PICTURE] = picture
+    contents["README.md"] = _card(run, repo_id, options, has_picture=picture is not None).content()
+    private, revision = options.get("private", False), options.get("revision")
     return push(repo_id, contents, message=f"Add {run.name}", private=private, revision=revision)
 
 
 def contents_of(run: Run, *, codes: bool) -> dict[str, bytes | Path]:
-    """Returns the files of a finished run by their paths on the Hub, checked, with a config."""
-    kept = RunFiles(run.folder)
-    kept.check_finished(_WEIGHTS)
-    left_out = {*kept.removed_files} | (set() if codes else {_CODES})
-    found: dict[str, bytes | Path] = {"config.json": as_json(config_of(run))}
-    for name, on_the_hub in ON_THE_HUB.items():
+    """Returns the files of a finished run by their paths on the Hub, after their checksums were verified."""
+    run.check_finished(_WEIGHTS)
+    left_out = {*run.removed_files} | (set() if codes else {_CODES})
+    contents: dict[str, bytes | Path] = {"config.json": as_json(_facts(run))}
+    for name, on_the_hub in _ON_THE_HUB.items():
         path = run.folder / name
         if name in left_out or not os.path.lexists(path):
             continue
-        _check_own(path, run.folder)
-        if name in kept.checksums:
-            kept.check(path)
-        found[on_the_hub] = path
+        _check_inside(path, run.folder)
+        if name in run.checksums:
+            run.check(path)
+        contents[on_the_hub] = path
     for path in sorted((run.folder / "source").glob("*.py")):
-        _check_own(path, run.folder)
-        found[f"source/{path.name}"] = path
+        _check_inside(path, run.folder)
+        contents[f"source/{path.name}"] = path
     if left_out:
-        found["finished.json"] = as_json(
-            {**read_record(run.folder / "finished.json"), "removed_files": sorted(left_out)}
-        )
+        record = read_record(run.folder / "finished.json")
+        contents["finished.json"] = as_json({**record, "removed_files": sorted(left_out)})
     for named in _paths_in(run.spec.to_json()):
         log.warning("The spec of %s, which is pushed with it, names a path on this machine: %s", run.name, named)
-    return found
+    return contents
 
 
-def _check_own(path: Path, folder: Path) -> None:
+def _check_inside(path: Path, folder: Path) -> None:
     """Refuses a link instead of a file of a run: its target was not written by the run, and may be a secret."""
     place = folder.resolve() / path.relative_to(folder)
     if place.resolve() != place or not path.is_file():
@@ -111,8 +104,8 @@ def _check_own(path: Path, folder: Path) -> None:
         )
 
 
-def config_of(run: Run) -> dict[str, Any]:
-    """Returns the facts about a run that other programs may read."""
+def _facts(run: Run) -> dict[str, Any]:
+    """Returns the facts about a run in config.json, which other programs may read."""
     spec = run.spec
     return {
         "library_name": "unbraid",
@@ -147,43 +140,44 @@ def fetch_run(repo_id: str, revision: str | None, name: str | None, folder: Path
 
 
 def placed(source: Path, parent: Path) -> Path:
-    """Returns the folder of a run below `parent`, made of what was fetched into `source`. One that is there already is
-    kept, if it is the same run.
+    """Returns the folder of a run below `parent`, with the files that were fetched into `source`.
+
+    An existing folder is kept if it holds the same run.
     """
     name = read_record(source / "config.json").get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise RunError(f"{source / 'config.json'} names no run ({name!r}). Push the run again.")
     target = parent / name
     if target.exists():
-        if RunFiles(target).checksums != _checksums(source):
+        if RunFolder(target).checksums != read_record(source / "finished.json").get("sha256"):
             raise RunError(f"{target} exists, and is not the run that was fetched. Name another folder.")
         return target
-    begun = parent / f".{uuid.uuid4().hex}"
+    unfinished = parent / f".{uuid.uuid4().hex}"
     try:
-        for path, where in _files_in(source):
-            files.write_bytes(begun / where, files.read_bytes(path))
-        _check_fetched(begun, source)
+        for path in sorted((source / "source").glob("*.py")):
+            files.write_bytes(unfinished / "source" / path.name, files.read_bytes(path))
+        for file, on_the_hub in _ON_THE_HUB.items():
+            if (source / on_the_hub).is_file():
+                files.write_bytes(unfinished / file, files.read_bytes(source / on_the_hub))
+        _check_fetched(unfinished, source)
         try:
-            begun.rename(target)
+            unfinished.rename(target)
         except OSError:  # another process was faster
             if not target.exists():
                 raise
     finally:
-        shutil.rmtree(begun, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
     return target
 
 
 def _check_fetched(folder: Path, source: Path) -> None:
-    """Refuses files that are not what the record of the run has checksums of, and weights or codes that are not
-    safetensors, whatever their checksum.
-    """
-    fetched = RunFiles(folder)
+    """Refuses files without the checksum that the run has of them, and weights or codes that are not safetensors."""
+    fetched = RunFolder(folder)
     try:
         read_spec(folder / "spec.json")
         fetched.check_finished(_WEIGHTS)
-        for name in {*fetched.checksums, *(path.name for path in folder.glob("*.safetensors"))} - {
-            *fetched.removed_files
-        }:
+        names = {*fetched.checksums, *(path.name for path in folder.glob("*.safetensors"))}
+        for name in names - {*fetched.removed_files}:
             fetched.check(folder / name)
             if name.endswith(".safetensors"):
                 with safe_open(folder / name, framework="numpy"):  # which reads its header
@@ -194,19 +188,6 @@ def _check_fetched(folder: Path, source: Path) -> None:
             f"{str(error).replace(str(folder), folder.parent.name)} Fetch another revision, or ask its author to push "
             "it again."
         ) from None
-
-
-def _files_in(source: Path) -> Iterator[tuple[Path, str]]:
-    """Yields the files of a run that were fetched, each with its place in the folder of a run."""
-    for path in sorted((source / "source").glob("*.py")):
-        yield path, f"source/{path.name}"
-    for name, on_the_hub in ON_THE_HUB.items():
-        if (source / on_the_hub).is_file():
-            yield source / on_the_hub, name
-
-
-def _checksums(source: Path) -> Any:
-    return read_record(source / "finished.json").get("sha256")
 
 
 def _paths_in(content: Any) -> Iterator[str]:
@@ -223,18 +204,8 @@ def as_json(content: Any) -> bytes:
     return (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()
 
 
-PICTURE = "traversal.png"
-UNBRAID = "[unbraid](https://pypi.org/project/unbraid)"
-PLAIN_FILES = (
-    "The weights are safetensors and all else is JSON, CSV or Markdown: nothing is pickled, and loading runs no code "
-    "from this repository."
-)
-
-
-def run_card(run: Run, repo_id: str, *, has_picture: bool, license: str | None, data_license: str | None) -> ModelCard:
-    """Returns the card of a run in this repository. `license` is that of the weights; `data_license` replaces
-    the published license of the data.
-    """
+def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) -> ModelCard:
+    """Returns the card of a run in this repository: its settings, scores and data, and how to load it."""
     spec, scores = run.spec, run.named_scores()
     objective, dataset = kebab_case(type(spec.objective)), dataset_name(spec.dataset)
     facts = {
@@ -249,22 +220,36 @@ def run_card(run: Run, repo_id: str, *, has_picture: bool, license: str | None, 
         "digest of the spec": run.digest,
         "trained by": f"unbraid {run.version}",
     }
+    how_to_load = (
+        "```python\n"
+        "from unbraid import Run  # pip install 'unbraid[hub]'\n\n"
+        f'run = Run.from_hub("{repo_id}")\n'
+        "model, codes = run.model(), run.codes()\n"
+        'run.traverse().save("traversal.png")\n'
+        "```\n\n"
+        f"It was pushed by unbraid {__version__}."
+    )
+    rows = [row for name, score in scores.items() for row in rows_of(name, score, None) if row.quantity == "value"]
+    table = (
+        markdown_table(rows) + "\n\nIntervals are over images, for this one model." if rows else "None were computed."
+    )
+    facts_table = "\n".join(f"| {name} | {in_markdown(value)} |" for name, value in facts.items())
     parts = [
         f"# {run.name}",
         f"A model of {UNBRAID}, trained by {objective} on {dataset}.",
-        *([f"![Each row moves one latent, and all others stay.]({PICTURE})"] if has_picture else []),
-        f"## Load it\n\n{_how_to_load(repo_id)}",
-        f"## Scores\n\n{scores_text(scores)}",
-        f"## Data\n\n{license_text(spec.dataset, data_license)}",
-        f"## How it was made\n\n{_table(facts)}",
+        *([f"![Each row moves one latent, and all others stay.]({_PICTURE})"] if has_picture else []),
+        f"## Load it\n\n{how_to_load}",
+        f"## Scores\n\n{table}",
+        f"## Data\n\n{license_text(spec.dataset, options.get('data_license'))}",
+        f"## How it was made\n\n| | |\n|---|---|\n{facts_table}",
         PLAIN_FILES,
     ]
     results = [Result(dataset, name, score.value) for name, score in scores.items()]
-    return ModelCard(run.name, [objective, dataset], results, "\n\n".join(parts), license)
+    return ModelCard(run.name, [objective, dataset], results, "\n\n".join(parts), options.get("license"))
 
 
 def traversal_picture(run: Run) -> bytes | None:
-    """Returns the picture of a card; None where there are no codes to begin at, or no images to show."""
+    """Returns the picture of a card; None if there are no codes to start from, or no images to show."""
     with contextlib.suppress(UnbraidError):
         return run.traverse().png()
     return None
@@ -274,12 +259,12 @@ def dataset_name(dataset: FactorDataset) -> str:
     return kebab_case(type(dataset), FactorDataset)
 
 
-def license_text(dataset: FactorDataset, said: str | None) -> str:
-    """Returns which images the models saw, and under which license they are."""
+def license_text(dataset: FactorDataset, data_license: str | None) -> str:
+    """Returns the data set and its license as text. `data_license` replaces the published license."""
     number = f"{dataset.num_images:,} images of {' x '.join(map(str, dataset.image_shape))}"
     named = f"`{dataset_name(dataset)}`, {number} (channels x height x width)."
-    if said is not None:
-        return f"{named} License of the data: {in_markdown(said)}"
+    if data_license is not None:
+        return f"{named} License of the data: {in_markdown(data_license)}"
     if isinstance(dataset, ConvertedDataset):
         publication = dataset.publication
         note = f" {publication.license_note}" if publication.license_note else ""
@@ -290,28 +275,3 @@ def license_text(dataset: FactorDataset, said: str | None) -> str:
     if not is_own(type(dataset)) and dataset.origin == "drawn":
         return f"{named} They are drawn by unbraid. License of the data: Apache-2.0."
     return f"{named} They are the author's own. License of the data: not stated."
-
-
-def scores_text(scores: Mapping[str, Score]) -> str:
-    """Returns the scores as a table, with their 95 % intervals over images."""
-    if not scores:
-        return "None were computed."
-    rows = [row for name, score in scores.items() for row in rows_of(name, score, None) if row.quantity == "value"]
-    return markdown_table(rows) + "\n\nIntervals are over images, for this one model."
-
-
-def _how_to_load(repo_id: str) -> str:
-    return (
-        "```python\n"
-        "from unbraid import Run  # pip install 'unbraid[hub]'\n\n"
-        f'run = Run.from_hub("{repo_id}")\n'
-        "model, codes = run.model(), run.codes()\n"
-        'run.traverse().save("traversal.png")\n'
-        "```\n\n"
-        f"It was pushed by unbraid {__version__}."
-    )
-
-
-def _table(facts: Mapping[str, str]) -> str:
-    rows = "\n".join(f"| {name} | {in_markdown(value)} |" for name, value in facts.items())
-    return f"| | |\n|---|---|\n{rows}"

@@ -1,9 +1,8 @@
 """Run: one trained model, read from its folder on disk."""
 
-import builtins
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack, final
@@ -16,7 +15,6 @@ from unbraid._internal.device import resolve_device
 from unbraid._internal.names import kebab_case
 from unbraid._internal.progress import Listener, progress_bar
 from unbraid.codes import Codes
-from unbraid.codes.codes_file import read_safetensors
 from unbraid.config.annotations import check_value, in_short
 from unbraid.config.own_configs import missing_classes
 from unbraid.errors import RunError, SpecError, shortened
@@ -30,16 +28,20 @@ from unbraid.metrics.scoring import ScoredPart, Scoring
 from unbraid.metrics.selection import Metrics, select
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.new_images import encoder_of
-from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, Words, traverse
+from unbraid.models.trained.traverse import OrderBy, traverse
 from unbraid.training.options import TrainingOptions
-from unbraid.training.runs.history import History
-from unbraid.training.runs.kept_exports import KeptExports
+from unbraid.training.runs.kept_exports import read_exports, record_exports
 from unbraid.training.runs.kept_scores import KeptScores
 from unbraid.training.runs.pictures import PICTURES, ModelPictures, Pictures, StoredPictures
-from unbraid.training.runs.records import STATE, Failure, read_spec
-from unbraid.training.runs.run_files import RunFiles, Status
-from unbraid.training.runs.run_source import changed_source, differences, missing_source, read_spec_of, source_changes
-from unbraid.training.runs.scored_images import Scorable, settled
+from unbraid.training.runs.run_folder import RunFolder, read_spec
+from unbraid.training.runs.run_source import (
+    differences,
+    missing_source,
+    read_spec_of,
+    source_changed_text,
+    source_changes,
+)
+from unbraid.training.runs.scored_images import score_run, scored_codes, settled
 from unbraid.training.runs.spec import RunSpec, whole_seed
 from unbraid.training.runs.trained_model import trained_model
 
@@ -48,18 +50,21 @@ log = logging.getLogger(__name__)
 
 @final
 @dataclass(frozen=True)
-class Run:
-    """A folder that holds a spec and a seed, and what came of them. A run reads it; `train` makes it. Its files are
-    listed in `unbraid.training.runs.run_files`.
+class Run(RunFolder):
+    """A folder with a spec, a seed and the results of training. `train` makes it, and a run reads it.
+
+    Its files are listed in `unbraid.training.runs.run_folder`.
     """
 
-    folder: Path
     spec: RunSpec
     seed: int
 
     @classmethod
     def place(cls, parent: Path | str, spec: RunSpec, seed: Any) -> "Run":
-        """Returns the run of this spec and seed under `parent`, made or not: its folder is named by what it is."""
+        """Returns the run of this spec and seed under `parent`, whether its folder exists or not.
+
+        The folder is named by the objective, the digest of the spec and the seed.
+        """
         number = whole_seed(seed)
         if not isinstance(spec, RunSpec):
             raise SpecError(f"A spec is {in_short(spec)}; expected a RunSpec, such as RunSpec(DSprites()).")
@@ -74,12 +79,12 @@ class Run:
         packages: Collection[str] = (),
         warn: Callable[[str], None] = log.warning,
     ) -> "Run":
-        """Reads a run back. Nothing of the folder is executed, no data set is read and no net is built.
+        """Reads a run back. No code of the folder is executed, no data set is read and no net is built.
 
-        Classes of your own are imported from the `packages` that you name, or are those that were imported or defined
-        before, as in a notebook. Where one cannot be had, its codes, scores, history and report can be read all the
-        same, and its model cannot be built. `warn` is called with a sentence about classes that are missing or not what
-        they were when the run was begun, with the place where the run keeps their text.
+        Classes of your own are imported from the `packages` that you name, or were imported or defined before, as in a
+        notebook. If one is missing, codes, scores, history and report of the run can be read, and its model cannot be
+        built. `warn` is called with a text about classes that are missing or were changed since the run began, with
+        the path of their source that the run keeps.
         """
         path = files.folder_path(folder) / "spec.json"
         if not os.path.lexists(path):
@@ -93,11 +98,11 @@ class Run:
         except RecursionError:
             raise RunError(f"{path} is nested too deeply to be a spec. Restore it.") from None
         if run.status != "unfinished":
-            run._files.check(path)
+            run.check(path)
         if missing:
             warn(shortened(missing_source(run.folder, missing)))
         elif changes := source_changes(content, run.spec, path):
-            warn(shortened(f"{changed_source(f'{folder} was', changes)} {differences(run.folder, changes)}"))
+            warn(shortened(f"{source_changed_text(f'{folder} was', changes)} {differences(run.folder, changes)}"))
         return run
 
     @classmethod
@@ -110,8 +115,14 @@ class Run:
         folder: Path | str | None = None,
         packages: Collection[str] = (),
     ) -> "Run":
-        """Fetches a run from the Hugging Face Hub, or reads it from its cache, puts it below `folder` (by default in
-        unbraid's cache) and opens it. `revision` is a branch, a tag or a commit; `name` is one of the runs of a zoo.
+        """Fetches a run from the Hugging Face Hub, or reads it from its cache, and opens it.
+
+        Args:
+            repo_id: The repository, such as "user/name".
+            revision: A branch, a tag or a commit.
+            name: One of the runs of a zoo.
+            folder: Where the folder of the run is put, by default in unbraid's cache.
+            packages: As in `open`.
         """
         from unbraid.training.runs.hub_runs import fetch_run  # which opens runs
 
@@ -119,22 +130,14 @@ class Run:
 
     @property
     def digest(self) -> str:
-        """Returns the digest of the spec as it was when the run was begun, when its classes may have been others."""
+        """Returns the digest of the spec when the run began. Classes of your own may have changed since."""
         return self.spec.digest if self.status == "new" else str(read_spec(self.folder / "spec.json").get("digest"))
 
     @property
     def source_changes(self) -> list[str]:
-        """Returns the modules of the user's own that are not what they were when the run was begun."""
+        """Returns the user's modules that have changed since the run began."""
         path = self.folder / "spec.json"
         return [] if self.status == "new" else source_changes(read_spec(path), self.spec, path)
-
-    @property
-    def name(self) -> str:
-        return self.folder.name
-
-    @property
-    def status(self) -> Status:
-        return self._files.status
 
     @property
     def version(self) -> str | None:
@@ -143,8 +146,9 @@ class Run:
 
     @property
     def steps_done(self) -> int:
-        """Returns how far the weights on disk have been trained: those of the newest checkpoint, while the run is
-        unfinished, and the last good ones if it failed.
+        """Returns how many steps the weights on disk have taken.
+
+        They are those of the newest checkpoint while the run is unfinished, and the last good ones if it failed.
         """
         if self.status == "finished":
             return self.spec.num_steps
@@ -152,62 +156,23 @@ class Run:
             return failure.step - 1
         return max((step for step, path in self.checkpoints.items() if path.exists()), default=0)
 
-    @property
-    def checkpoints(self) -> dict[int, Path]:
-        """Returns by its step where the JSON of each checkpoint is or should be, the oldest first."""
-        return self._files.checkpoints
-
-    @property
-    def history(self) -> History:
-        """Returns the loss and its parts over training, if they are as they were written."""
-        return self._files.history
-
-    @property
-    def failure(self) -> Failure | None:
-        """Returns why the run failed; None if it did not."""
-        return self._files.failure
-
-    @property
-    def removed_files(self) -> tuple[str, ...]:
-        """Returns the files of a finished run that a study removed, because it keeps scores alone."""
-        return self._files.removed_files
-
-    @property
-    def has_model(self) -> bool:
-        """Returns whether it is finished, and no study has let its weights go."""
-        return self.status == "finished" and "weights.safetensors" not in self.removed_files
-
-    @property
-    def _files(self) -> RunFiles:
-        return RunFiles(self.folder)
-
-    @property
-    def snapshots(self) -> tuple[int, ...]:
-        """Returns the steps after which the weights were kept, as `train(snapshots=...)` asked."""
-        return tuple(self._files.snapshots)
-
-    @property
-    def has_state(self) -> bool:
-        """Returns whether the state of the last step was kept, as `TrainingOptions(keep_state=True)` asks."""
-        return (self.folder / STATE).exists()
-
     def model(self, step: int | None = None) -> AutoencoderModule:
-        """Returns the trained model, on the CPU; with a `step`, that of a snapshot. Of an unfinished run it is that of
-        the newest checkpoint, which has taken `steps_done` steps.
+        """Returns the trained model on the CPU, with a `step` that of a snapshot.
 
-        Its weights are constants: nothing that it returns has a gradient with respect to them, unless
-        `requires_grad_()` asks for one.
+        The model of an unfinished run has the weights of its newest checkpoint, which has taken `steps_done` steps.
+        Weights are constants: outputs have no gradient with respect to them, unless `requires_grad_()` is called.
         """
-        return trained_model(self._files, self.spec, self.digest, self.seed, step)
+        return trained_model(self, step)
 
     @property
     def pictures(self) -> Pictures:
-        """Returns traversals, samples and reconstructions of the model, as a report shows them. They are those that
-        were kept at the end of training where a class of the model or of the data set cannot be had.
+        """Returns traversals, samples and reconstructions of the model for a report.
+
+        They were stored at the end of training if a class of the model or of the data set is missing now.
         """
         codes = self.codes()
         if missing_classes((self.spec.model, self.spec.dataset)):
-            return StoredPictures.open(self._files.checked(PICTURES), codes.mean.shape[1])
+            return StoredPictures.open(self.checked(PICTURES), codes.mean.shape[1])
         return ModelPictures(self.model(), codes, self.spec.training_data.open())
 
     def extend(
@@ -219,96 +184,75 @@ class Run:
         progress: bool = True,
         options: TrainingOptions | None = None,
     ) -> "Run":
-        """Trains on to `num_steps` steps in all, and returns the longer run, which lies beside this one. It needs the
-        state of the last step (`TrainingOptions(keep_state=True)`) and a spec without schedules, as
-        `unbraid.training.extend` explains, which takes several runs.
+        """Continues training until the run has `num_steps` steps in all, and returns the longer run, which is separate.
+
+        It needs the state of the last step (`TrainingOptions(keep_state=True)`) and a spec without schedules; see
+        `unbraid.training.extend`, which takes several runs.
         """
-        from unbraid.training.extension import extend  # the one way up, which the import contract names
+        from unbraid.training.extension import extend  # which opens runs
 
         [longer] = extend([self], num_steps, device=device, watch=watch, progress=progress, options=options)
         return longer
 
     def export_onnx(self, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
-        """Writes `encoder.onnx` (images to mean and std) and `decoder.onnx` (a code to the image that it stands for),
-        each compared with torch first, as `export_onnx` explains. The run keeps their checksums.
+        """Writes `encoder.onnx` (images to mean and std) and `decoder.onnx` (a code to its image).
+
+        Each is compared with torch first, as in `export_onnx`. The run keeps their checksums.
         """
+        self.check_finished("weights.safetensors")
         facts = {"digest": self.digest, "seed": str(self.seed)}
-        return KeptExports(self.folder).add(export_onnx(self._finished_model(None), folder, force=force, facts=facts))
+        return record_exports(self.folder, export_onnx(self.model(), folder, force=force, facts=facts))
 
     def export_torch(self, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
-        """Writes both as `encoder.pt2` and `decoder.pt2` for `torch.export.load`, which unpickles: we read none."""
-        return KeptExports(self.folder).add(export_torch(self._finished_model(None), folder, force=force))
-
-    def push_to_hub(self, repo_id: str, **options: Unpack[PushOptions]) -> str:
-        """Pushes the run to the Hugging Face Hub, with a model card, in one commit, and returns its address."""
-        from unbraid.training.runs.hub_runs import push_run
-
-        return push_run(self, repo_id, **options)
+        """Writes `encoder.pt2` and `decoder.pt2` for `torch.export.load`, which unpickles: unbraid reads none."""
+        self.check_finished("weights.safetensors")
+        return record_exports(self.folder, export_torch(self.model(), folder, force=force))
 
     @property
     def exports(self) -> dict[str, dict[str, Any]]:
-        """Returns what was last exported of the run under each name of a file: its SHA-256, and what made it."""
-        return KeptExports(self.folder).read()
+        """Returns the SHA-256 and the versions of the last exported file of each name."""
+        return read_exports(self.folder)
+
+    def push_to_hub(self, repo_id: str, **options: Unpack[PushOptions]) -> str:
+        """Pushes the run to the Hugging Face Hub, with a model card, in one commit, and returns its address."""
+        from unbraid.training.runs.hub_runs import push_run  # which opens runs
+
+        return push_run(self, repo_id, options)
 
     def codes(
         self, part: ScoredPart = "train", *, step: int | None = None, device: torch.device | str = "cpu"
     ) -> Codes:
-        """Returns q(z | x) of every image that the run was trained on, as encoded at the end of training; or of the
-        "test" part, which its subset held out; or of "all" images of the data set, in its order; or from the snapshot
-        of a `step`. Those that training did not encode are encoded now, on the device.
+        """Returns q(z | x) of every image of training, as encoded at its end, or of another part or step.
+
+        The part "test" is the images that the subset held out, and "all" is the data set in its order. `step` is that
+        of a snapshot. Codes that training did not compute are computed now, on the device.
         """
-        scoring = settled(self.spec, Scoring(part=part, step=step))
-        return Scorable(self.spec, scoring, self._kept_codes, self._finished_model).codes(resolve_device(device))
-
-    def _kept_codes(self) -> Codes | None:
-        # A run from the Hub may come without its codes: its model makes them again.
-        without = self.has_model and "codes.safetensors" in self.removed_files
-        return None if without else read_safetensors(self._files.checked("codes.safetensors"))
-
-    def _finished_model(self, step: int | None) -> AutoencoderModule:
-        if step is None:
-            self._files.checked("weights.safetensors")
-        return self.model(step)
+        return scored_codes(self, settled(self.spec, Scoring(part=part, step=step)), resolve_device(device))
 
     def encoder(self) -> Callable[[Any], Codes]:
         """Returns a function from new images to their codes.
 
-        It takes what `FromArrays` takes: bytes, or floats from 0 to 1; image by height by width, with or without
-        channels. Gray and color are converted, as `unbraid encode` does; images of another size are refused.
+        It takes images as `FromArrays` does: bytes, or floats from 0 to 1; image by height by width, with or without
+        channels. Gray and color are converted, as in `unbraid encode`; images of another size are refused.
         """
         return encoder_of(self.model())
 
-    def traverse(
-        self,
-        images: Any = None,
-        *,
-        latents: int | Iterable[int] | None = None,
-        range: Range | Mapping[int, Range] = RANGE,
-        num_frames: int = NUM_FRAMES,
-        order_by: OrderBy | str | None = None,
-        labels: Words | None = None,
-        grid: tuple[int, int] | None = None,
-    ) -> Traversal:
-        """Returns what changes in the image as one latent at a time moves, as `unbraid.traverse` explains it.
+    def traverse(self, images: Any = None, *, order_by: OrderBy | str | None = None, **options: Any) -> Traversal:
+        """Returns images that change as one latent at a time moves.
 
-        `images` are numbers of images that the run was trained on, or images of your own as `encoder` takes them;
-        without them, it starts from the image whose code is nearest the mean of all. `order_by` may also be the name of
-        a metric, such as "informativeness": its score is then computed and kept.
+        Args:
+            images: Numbers of images of training, or new images as for `encoder`. By default the traversal starts from
+                the image whose code is nearest to the mean of all codes.
+            order_by: As in `unbraid.traverse`, or the name of a metric, such as "informativeness", which is then scored
+                and kept.
+            **options: Other options of `unbraid.traverse`: latents, range, num_frames, labels, grid.
         """
         if isinstance(order_by, str):
             order_by = self.score(order_by).scores[0]
-        are_own = images is not None and np.ndim(images) > 1
-        return traverse(
-            self.model(),
-            self.encoder()(images) if are_own else self.codes(),
-            latents=latents,
-            range=range,
-            num_frames=num_frames,
-            images=builtins.range(len(images)) if are_own else images,
-            order_by=order_by,
-            labels=labels,
-            grid=grid,
-        )
+        if images is None or np.ndim(images) <= 1:
+            return traverse(self.model(), self.codes(), images=images, order_by=order_by, **options)
+        codes, rows = self.encoder()(images), range(len(images))
+        return traverse(self.model(), codes, images=rows, order_by=order_by, **options)
 
     def score(
         self,
@@ -320,31 +264,30 @@ class Run:
         watch: Listener | None = None,
         progress: bool = True,
     ) -> Scorecard:
-        """Scores the codes as `unbraid.evaluate` does, and keeps the scores in scores.json beside those of other
-        metrics, settings and scorings. If the folder may not be written, a warning says that they could not be kept.
+        """Scores the codes as `unbraid.evaluate` does, and keeps the scores in scores.json.
 
-        `scoring` selects which codes are scored and how, such as `Scoring(part="test")`.
+        They are kept beside those of other metrics, settings and scorings. If the folder may not be written, a warning
+        is logged. `scoring` selects which codes are scored and how, such as `Scoring(part="test")`.
         """
         scoring = settled(self.spec, scoring or Scoring())
-        self._files.check_finished("codes.safetensors")
+        self.check_finished("codes.safetensors")
         select(metrics, seed)  # refuses a misspelled name before the codes are read
-        self.scores()  # nor are scores that cannot be read found out after the work
-        place, scorable = resolve_device(device), Scorable(self.spec, scoring, self._kept_codes, self._finished_model)
+        self.scores()  # refuses a damaged file before the work
         with progress_bar(watch, show=progress):
-            return scorable.score(self._kept_scores, metrics, seed, place)
+            return score_run(self, self._kept_scores, scoring, metrics, seed, resolve_device(device))
 
     def scores(self, scoring: Scoring | None = None) -> list[Score]:
-        """Returns the scores that were kept: all, or those of one scoring. A run that is not finished has none."""
-        return [score for _, score in self._kept(scoring)]
+        """Returns the kept scores: all, or those of one scoring. A run that is not finished has none."""
+        return [score for _, score in self._read_scores(scoring)]
 
     def named_scores(self, scoring: Scoring | None = None) -> dict[str, Score]:
-        """Returns the kept scores of one scoring (by default, as `score` scores) by the names of their metrics."""
-        return dict(self._kept(scoring or Scoring()))
+        """Returns the kept scores of one scoring, by default that of `score`, by the names of their metrics."""
+        return dict(self._read_scores(scoring or Scoring()))
 
-    def _kept(self, scoring: Scoring | None) -> list[tuple[str, Score]]:
+    def _read_scores(self, scoring: Scoring | None) -> list[tuple[str, Score]]:
         changes = None if scoring is None else settled(self.spec, scoring).changes()
         return self._kept_scores.read(changes) if self.status == "finished" else []
 
     @property
     def _kept_scores(self) -> KeptScores:
-        return KeptScores(self.folder, self._files.checksums.get("codes.safetensors"))
+        return KeptScores(self.folder, self.checksums.get("codes.safetensors"))

@@ -1,6 +1,6 @@
 """The source of classes that are not of unbraid, as spec.json names it and the folder `source` of a run keeps it.
 
-It is there to be read and compared. Nothing executes it.
+It is compared and displayed, and never executed.
 """
 
 import difflib
@@ -21,7 +21,7 @@ _MAX_TEXT = 1_000_000  # bytes of a module that is compared
 
 
 def write_source(folder: Path, source: OwnSource) -> None:
-    """Keeps the text of each module in a file of its name."""
+    """Writes the text of each module to a file of its name."""
     for name, module in source.modules.items():
         if isinstance(module.text, str):
             files.write_text(folder / (f"{name}.__init__.py" if module.is_package else f"{name}.py"), module.text)
@@ -30,54 +30,54 @@ def write_source(folder: Path, source: OwnSource) -> None:
 def read_spec_of(
     content: dict[str, Any], path: Path, packages: Collection[str], missing: dict[str, str] | None = None
 ) -> RunSpec:
-    """Returns the spec that a spec.json at this path holds, with stand-ins for `missing` classes as in `from_json`."""
+    """Returns the spec in the content of a spec.json at this path, with stand-ins for `missing` classes."""
     _recorded(content, path)
     spec: RunSpec = from_json(content.get("spec"), RunSpec, packages=packages, where=f"{path}: spec", missing=missing)
     return spec
 
 
 def source_changes(content: dict[str, Any], spec: RunSpec, path: Path) -> list[str]:
-    """Returns the modules that are not what they were when a run was begun, and the packages whose version is another,
-    where the classes of the spec can be had.
-    """
+    """Returns the modules and packages that have changed since the run began, whose spec.json has this content."""
     then, now = _recorded(content, path), own_source(spec).identity
     versions = {name: version for name in then["packages"] if (version := installed_version(name))}
-    is_there = {"modules": now["modules"], "packages": {**now["packages"], **versions}}
-    return [change for kind in ("modules", "packages") for change in _differing(then[kind], is_there[kind], kind)]
+    modules, packages = now["modules"], {**now["packages"], **versions}
+    return _differing(then["modules"], modules) + [
+        f"{name} ({then['packages'].get(name, 'not used')}, now {packages.get(name, 'not used')})"
+        for name in _differing(then["packages"], packages)
+    ]
 
 
-def changed_source(which: str, changes: Collection[str]) -> str:
-    """Returns a sentence about runs, "it was" or "they were", whose source has changed."""
+def source_changed_text(which: str, changes: Collection[str]) -> str:
+    """Returns a text about runs, "it was" or "they were", whose source has changed."""
     return (
-        f"{which} trained with another state of {in_words(changes)} than there is now. Codes and scores are of that "
-        "state; a model is built from what is there now."
+        f"{which} trained with another state of {changes_text(changes)} than there is now. Codes and scores are of "
+        "that state; a model is built from what is there now."
     )
 
 
 def missing_source(folder: Path, missing: Mapping[str, str]) -> str:
-    """Returns what a run can do without these classes, and where their text is."""
+    """Returns a text about a run whose classes are missing: what it can still do, and where their source is."""
     reasons = " ".join(dict.fromkeys(missing.values()))
     return (
         f"{folder} was trained with {', '.join(missing)}, which cannot be had here: its codes, scores, history and "
-        f"report can be read, its model cannot be built. {reasons}{_where(folder)}"
+        f"report can be read, its model cannot be built. {reasons} {_place(folder)}".rstrip()
     )
 
 
 def differences(folder: Path, changes: Collection[str]) -> str:
-    """Returns where the text of changed modules is kept, and the first lines in which it differs from what is there
-    now.
-    """
+    """Returns where the source of changed modules is kept, and the first lines that differ from the source now."""
     lines = [line for name in changes for line in _difference(folder / "source", name)]
     more = [f"... {len(lines) - _MAX_DIFFERENCES} more lines"] if len(lines) > _MAX_DIFFERENCES else []
-    return "\n".join([_where(folder).strip(), *lines[:_MAX_DIFFERENCES], *more]) if lines else _where(folder).strip()
+    return "\n".join([_place(folder), *lines[:_MAX_DIFFERENCES], *more])
 
 
-def in_words(changes: Collection[str]) -> str:
+def changes_text(changes: Collection[str]) -> str:
+    """Returns the names of changed modules as text."""
     return f"{'modules' if len(changes) > 1 else 'the module'} {', '.join(changes)}"
 
 
-def _where(folder: Path) -> str:
-    return f" Their text is kept in {folder / 'source'}." if (folder / "source").is_dir() else ""
+def _place(folder: Path) -> str:
+    return f"Their text is kept in {folder / 'source'}." if (folder / "source").is_dir() else ""
 
 
 def _difference(source: Path, name: str) -> Iterator[str]:
@@ -85,10 +85,8 @@ def _difference(source: Path, name: str) -> Iterator[str]:
     for path in (source / f"{name}.py", source / f"{name}.__init__.py"):
         if now is None or not isinstance(now.text, str) or not path.is_file() or path.stat().st_size > _MAX_TEXT:
             continue
-        kept = files.read_bytes(path).decode(errors="replace")
-        yield from difflib.unified_diff(
-            kept.splitlines(), now.text.splitlines(), str(path), now.file or name, n=0, lineterm=""
-        )
+        before = files.read_bytes(path).decode(errors="replace").splitlines()
+        yield from difflib.unified_diff(before, now.text.splitlines(), str(path), now.file or name, n=0, lineterm="")
 
 
 def _recorded(content: dict[str, Any], path: Path) -> dict[str, dict[str, str]]:
@@ -104,12 +102,8 @@ def _recorded(content: dict[str, Any], path: Path) -> dict[str, dict[str, str]]:
 
 def _is_entry(entry: tuple[str, Any]) -> bool:
     name, value = entry
-    parts = name.split(".")
-    return len(name) < _MAX_NAME and all(part.isidentifier() for part in parts) and isinstance(value, str)
+    return len(name) < _MAX_NAME and all(map(str.isidentifier, name.split("."))) and isinstance(value, str)
 
 
-def _differing(before: Mapping[str, str], after: Mapping[str, str], kind: str) -> Iterator[str]:
-    for name in sorted(before.keys() | after.keys()):
-        if before.get(name) != after.get(name):
-            versions = f" ({before.get(name, 'not used')}, now {after.get(name, 'not used')})"
-            yield name + (versions if kind == "packages" else "")
+def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    return [name for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name)]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from unbraid.errors import RunError, SpecError
-from unbraid.training.runs.records import NOTHING_ELSE, Extras, as_steps, read_extras
+from unbraid.training.options import Extras, as_steps, read_extras
 
 
 @pytest.mark.parametrize("given", [[5, 2, 5], (2, 5), {2, 5}, np.array([5, 2]), iter([2, 5])])
@@ -22,23 +22,24 @@ def test_what_is_no_step_is_refused(given):
 
 def test_a_snapshot_beyond_the_end_is_refused():
     Extras((3, 10)).check(10)
-    with pytest.raises(SpecError, match="A snapshot of step 11 was asked for, and the run has 10 steps"):
+    with pytest.raises(SpecError, match="A snapshot of step 11 was requested, and the run has 10 steps"):
         Extras((3, 11)).check(10)
 
 
 def test_what_is_asked_for_later_is_added_to_what_was_asked_for_before(tmp_path):
-    assert read_extras(tmp_path) == NOTHING_ELSE
-    Extras((5,), keep_state=True).write(tmp_path)
-    assert Extras((2,)).with_those_of(tmp_path) == Extras((2, 5), keep_state=True)
+    assert read_extras(tmp_path) == Extras()
+    Extras((5,), keep_state=True).record(tmp_path)
+    Extras((2,)).record(tmp_path)
+    assert read_extras(tmp_path) == Extras((2, 5), keep_state=True)
 
 
 def test_nothing_is_written_where_nothing_is_asked_for(tmp_path):
-    NOTHING_ELSE.write(tmp_path)
+    Extras().record(tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_changed_file_is_refused(tmp_path):
-    Extras((5,)).write(tmp_path)
+    Extras((5,)).record(tmp_path)
     path = tmp_path / "extras.json"
     path.write_text(path.read_text().replace("5", "6"))
     with pytest.raises(RunError, match=r"extras\.json cannot be read .*Remove it, and name the snapshots again"):

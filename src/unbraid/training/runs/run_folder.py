@@ -1,0 +1,237 @@
+"""The folder of a run: its status, and which of its files are unchanged.
+
+==================== ===============================================================================================
+spec.json            the spec, its digest, the seed, the versions that made it, and what own classes are made of
+source/              the text of the modules of classes that are not of unbraid
+history.csv          the loss and its parts over training
+checkpoints/         the last two states of an unfinished run
+weights.safetensors  the trained weights, with those of a learned prior or likelihood and BatchNorm's statistics
+codes.safetensors    q(z | x) of every image, and its factors
+pictures.safetensors traversals, samples and reconstructions, where nets or data are not of unbraid
+kept.json            the checksums of weights and codes, how long it took, and the names of the runs of its fleet
+finished.json        the same file, renamed once all of the fleet have it: the run is finished
+failed.json          instead of finished.json: at which step it failed, why, and where its last good weights are
+environment.json     where it was trained, from which step on: device, versions, settings of the compiler
+scores.json          the scores so far, with the tables behind them
+snapshots/           the weights after the steps that training was asked to keep them of
+state.json           with state.safetensors: the state of the last step, where it was to be kept
+extras.json          which of these two were asked for
+exports.json         the checksums of the ONNX and torch.export files that were written from it
+log.txt              what happened, line by line
+==================== ===============================================================================================
+"""
+
+import contextlib
+import re
+from dataclasses import dataclass
+from os.path import lexists
+from pathlib import Path
+from typing import Any, Literal, final
+
+from unbraid._internal import files
+from unbraid.errors import RunError, shortened
+from unbraid.training.runs.history import History
+
+FORMAT = 1
+STATE = "state.json"
+_CHECKPOINT = re.compile(r"step-[0-9]{10,18}\.(json|safetensors)")
+_MAX_SHOWN = 60  # characters of a file's content in a message
+
+Status = Literal["new", "unfinished", "finished", "failed"]
+
+
+@final
+@dataclass(frozen=True)
+class Failure:
+    """Why and at which step, counted from 1, a run failed, and the safetensors file with its last good weights."""
+
+    step: int
+    reason: str
+    last_good: Path | None
+
+    def __str__(self) -> str:
+        return f"{self.reason} at step {self.step}"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The folder of a run, read without its spec. Nothing is cached: every property reads the disk."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def status(self) -> Status:
+        """Returns how far the run is: "finished" and "failed" are ends."""
+        if (self.folder / "finished.json").exists():
+            return "finished"
+        if (self.folder / "failed.json").exists():
+            return "failed"
+        return "unfinished" if lexists(self.folder / "spec.json") else "new"
+
+    @property
+    def failure(self) -> Failure | None:
+        """Returns why the run failed; None if it did not."""
+        path = self.folder / "failed.json"
+        return failure_in(read_record(path), path) if self.status == "failed" else None
+
+    @property
+    def checkpoints(self) -> dict[int, Path]:
+        """Returns the path of the JSON of each checkpoint by step, the oldest first, whether that is written or not."""
+        return self._by_step("checkpoints")
+
+    @property
+    def snapshots(self) -> tuple[int, ...]:
+        """Returns the steps after which weights were kept (`TrainingOptions(snapshots=...)`), the earliest first."""
+        return tuple(step for step, path in self._by_step("snapshots").items() if path.exists())
+
+    @property
+    def has_state(self) -> bool:
+        """Returns whether the state of the last step was kept (`TrainingOptions(keep_state=True)`)."""
+        return (self.folder / STATE).exists()
+
+    @property
+    def history(self) -> History:
+        """Returns the loss and its parts over training. Raises if they were changed since they were written.
+
+        They are compared with `finished.json`, `failed.json` or, of an unfinished run, its newest checkpoint.
+        """
+        path = self.folder / "history.csv"
+        if path.name in self.checksums:
+            self.check(path)
+        if self.status == "unfinished":
+            content = files.read_bytes(path) if path.is_file() else b""
+            if not content.startswith(self._history_of_the_newest_checkpoint()):
+                raise RunError(
+                    f"{path} is missing or was changed since the last checkpoint. `unbraid train --resume --out "
+                    f"{self.folder.parent}` restores it."
+                )
+        return History.read(path)
+
+    @property
+    def removed_files(self) -> tuple[str, ...]:
+        """Returns the files of a finished run that a study removed, because it keeps only scores."""
+        if self.status != "finished":
+            return ()
+        names = read_record(self.folder / "finished.json").get("removed_files", [])
+        return tuple(names) if isinstance(names, list) else ()
+
+    @property
+    def has_model(self) -> bool:
+        """Returns whether the run is finished, and no study has removed its weights."""
+        return self.status == "finished" and "weights.safetensors" not in self.removed_files
+
+    @property
+    def checksums(self) -> dict[str, Any]:
+        """Returns the checksums that were taken at the end of the run, by file; none before its end."""
+        if self.status not in ("finished", "failed"):
+            return {}
+        sums = read_record(self.folder / f"{self.status}.json").get("sha256")
+        return sums if isinstance(sums, dict) else {}
+
+    @property
+    def image_shape(self) -> tuple[int, int, int] | None:
+        """Returns the shape of the images that a finished run was trained on; None before it is finished."""
+        if self.status != "finished":
+            return None
+        shape = read_record(self.folder / "finished.json").get("image_shape")
+        if shape is None:
+            return None
+        if not isinstance(shape, list) or len(shape) != 3 or not all(type(size) is int and size > 0 for size in shape):
+            raise RunError(
+                f"{self.folder / 'finished.json'}: image_shape is {str(shape)[:_MAX_SHOWN]}; expected three sizes. "
+                "Restore it, or train this run again with --force."
+            )
+        return shape[0], shape[1], shape[2]
+
+    def checked(self, name: str) -> Path:
+        """Returns the path of a file of a finished run. Raises if its checksum does not match."""
+        self.check_finished(name)
+        self.check(self.folder / name)
+        return self.folder / name
+
+    def check_finished(self, name: str) -> None:
+        """Raises if the run does not have the file of this name because it is not finished."""
+        if failure := self.failure:
+            raise RunError(
+                f"{self.folder} failed at step {failure.step}, so it has no {name}. Train with a smaller "
+                "learning_rate, or with max_gradient_norm."
+            )
+        if self.status != "finished":
+            raise RunError(
+                f"{self.folder} is {self.status}, so it has no {name}. Finish it with `unbraid train --resume --out "
+                f"{self.folder.parent}`."
+            )
+
+    def check(self, path: Path) -> None:
+        """Raises if a file does not have the checksum that finished.json or failed.json has of it."""
+        expected = self.checksums.get(path.name)
+        if path.name in self.removed_files:
+            raise RunError(
+                f"{path} was removed by a study that keeps only scores, or was not pushed with the run; the scores are "
+                "kept. To have it again, train this run again with --force."
+            )
+        if not path.is_file() or files.sha256(path) != expected:
+            raise RunError(
+                f"{path} is missing, of another run, or was changed since training (its SHA-256 is not {expected}, as "
+                f"{self.status}.json has it). Restore it, or train this run again with --force."
+            )
+
+    def _by_step(self, kind: str) -> dict[int, Path]:
+        found = {
+            path.with_suffix(".json") for path in self.folder.glob(f"{kind}/step-*") if _CHECKPOINT.fullmatch(path.name)
+        }
+        return {int(path.stem.removeprefix("step-")): path for path in sorted(found)}
+
+    def _history_of_the_newest_checkpoint(self) -> bytes:
+        for path in reversed(self.checkpoints.values()):
+            with contextlib.suppress(RunError):
+                if isinstance(rows := read_record(path).get("history"), str):
+                    return rows.encode()
+        return b""
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Returns the content of a JSON file of a run."""
+    try:
+        content = files.read_json(path)
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} cannot be read ({error}). Restore it, or train this run again with --force.") from None
+    if not isinstance(content, dict):
+        raise RunError(
+            f"{path} holds a {type(content).__name__}; expected an object. Restore it, or train this run again with "
+            "--force."
+        )
+    return content
+
+
+def read_spec(path: Path) -> dict[str, Any]:
+    """Returns the content of spec.json. Raises if it was changed since it was written."""
+    content = read_record(path)
+    if content.get("format") != FORMAT:
+        raise RunError(
+            f"{path} has format {content.get('format')!r}, written by unbraid {content.get('unbraid')!r}; this "
+            f"version reads {FORMAT}. Restore it, read it with that version, or train this run again with --force."
+        )
+    if content.get("sha256") != files.seal(content):
+        raise RunError(
+            f"{path} was changed since it was written (its SHA-256 does not match). Restore it, or train this run "
+            "again with --force."
+        )
+    return content
+
+
+def failure_in(record: dict[str, Any], path: Path) -> Failure:
+    """Returns the failure that a record at this path describes."""
+    step: Any = record.get("step")
+    reason, last_good = record.get("reason"), record.get("last_good")
+    is_step = type(step) is int and step.bit_length() < 64
+    if not is_step or not isinstance(reason, str) or not isinstance(last_good, str | None):
+        found = {"step": step, "reason": reason, "last_good": last_good}
+        raise RunError(
+            f"{path} makes no sense ({str(found)[:_MAX_SHOWN]}). Restore it, or train this run again with --force."
+        )
+    return Failure(step, shortened(reason), None if last_good is None else path.parent / last_good)
