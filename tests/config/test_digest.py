@@ -4,8 +4,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from unbraid.config.digest import digest
-from unbraid.config.own_configs import own_source
+from unbraid.config.digest import digest, own_source
 from unbraid.config.registry import public_path
 
 

@@ -111,6 +111,6 @@ def test_what_is_no_cycle_is_refused(fields):
 @pytest.mark.parametrize("compute", [lambda s: s * 2.0, lambda s: 2.0 * s, lambda s: s + 1.0, lambda s: 1.0 - s])
 def test_a_formula_that_forgot_the_moment_is_told(compute):
     with pytest.raises(
-        SpecError, match=r"is a schedule, and a formula needs a number. Say when: objective.at\(progress\)"
+        SpecError, match=r"is a schedule; expected a number. Take its value at one moment: objective.at\(progress\)"
     ):
         compute(Linear(0.0, 4.0))

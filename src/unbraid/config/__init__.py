@@ -1,7 +1,7 @@
 """Configs: frozen dataclasses whose fields are numbers, texts, other configs, and tuples of these.
 
-`Config` checks the fields of every config against their annotations; `to_json` and `from_json` write and read a config
-as JSON, `parse` and `text_of` as text for the command line.
+`Config` checks the fields against their annotations. `to_json` and `from_json` convert configs to JSON and back,
+`text_of` and `parse` to text of the command line and back.
 """
 
 from unbraid.config.config import Config as Config

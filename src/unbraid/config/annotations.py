@@ -1,10 +1,18 @@
-"""What the annotation of a field allows: numbers, texts, words to choose from, configs, and tuples of these."""
+"""Fields of configs: their annotations, defaults and docs, and checks of their values.
 
+An annotation allows numbers, texts, choices, configs, and tuples of these. The docs of a field are the text below it:
+
+    beta: float = 4.0
+    \"\"\"Weight of the rate.\"\"\"
+"""
+
+import ast
 import dataclasses
 import functools
 import inspect
 import numbers
 import os
+import sys
 import types
 import typing
 from collections.abc import Hashable, Iterator
@@ -13,10 +21,9 @@ from typing import Any, Literal
 import numpy as np
 
 from unbraid._internal.names import kebab_case
-from unbraid.config.own_configs import check_class
 from unbraid.errors import SpecError
 
-_IN_WORDS: dict[Any, str] = {
+_DESCRIPTIONS: dict[Any, str] = {
     int: "a whole number",
     float: "a number",
     str: "a text",
@@ -35,22 +42,30 @@ def default_of(field: dataclasses.Field[Any]) -> Any:
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
+def field_docs(cls: type) -> dict[str, str]:
+    """Returns the text below each field of a class and of its bases, by name; nothing if its source cannot be read."""
+    found: dict[str, str] = {}
+    for each in reversed(cls.__mro__):
+        found |= _texts_in(each.__module__).get(each.__qualname__, {})
+    return found
+
+
 def alternatives(annotation: Any) -> tuple[Any, ...]:
     """Returns the members of a union in their order, or the annotation alone."""
-    # Not cached: to a cache, unions and words to choose from that differ in their order are the same.
+    # Not cached: unions and choices that differ only in their order are equal.
     is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
     return typing.get_args(annotation) if is_union else (annotation,)
 
 
 def words_of(annotation: Any) -> tuple[Any, ...]:
-    """Returns the words that the annotation lets one choose from."""
+    """Returns the choices of the literals in the annotation."""
     literals = [kind for kind in alternatives(annotation) if typing.get_origin(kind) is Literal]
     return tuple(word for kind in literals for word in typing.get_args(kind))
 
 
 @functools.lru_cache(maxsize=4096)
 def kinds_of(annotation: Any) -> tuple[type, ...]:
-    """Returns the kinds of config that the annotation allows: their base classes."""
+    """Returns the base classes of the configs that the annotation allows."""
     return tuple(kind for kind in alternatives(annotation) if is_kind(kind))
 
 
@@ -73,13 +88,12 @@ def describe(annotation: Any) -> str:
 
 
 def check_value(value: Any, annotation: Any, where: str) -> Any:
-    """Returns the value as the annotation wants it, or raises an error with what was expected.
+    """Returns the value in the type of the annotation, or raises an error with the expected one.
 
-    A list becomes a tuple, a whole number becomes a float where a float is wanted, a number of NumPy becomes one of
-    Python, and a path becomes a text.
+    A list becomes a tuple, an integer in a float field a float, a number of NumPy one of Python, and a path a text.
     """
     if annotation is type(value) and (annotation is float or (annotation is int and -(2**63) <= value < 2**63)):
-        return value  # most fields, in a study most of all: it has very many seeds
+        return value  # most values: a study has many seeds
     plain = value.item() if isinstance(value, np.generic) else value
     plain = os.fspath(plain) if isinstance(plain, os.PathLike) else plain
     for kind in alternatives(annotation):
@@ -89,9 +103,7 @@ def check_value(value: Any, annotation: Any, where: str) -> Any:
 
 
 def in_short(value: Any) -> str:
-    """Returns what was given, in a message: a class by its name, arrays and nets by their type, and else as Python
-    would write it, cut short.
-    """
+    """Returns a value as a message shows it: the name of a class, the type of an array or a net, else its repr."""
     if inspect.isclass(value):
         return f"the class {value.__name__}"
     text = repr(value)
@@ -101,9 +113,7 @@ def in_short(value: Any) -> str:
 
 
 def _hint(value: Any, annotation: Any) -> str:
-    """Returns which instance to give where a config is expected: of the class that was given or named, or of one among
-    those that there are.
-    """
+    """Returns the classes to instantiate if a config is expected, or the one that was given or named."""
     kinds = kinds_of(annotation)
     if inspect.isclass(value):
         return f" Give an instance: {value.__name__}()." if issubclass(value, kinds) else ""
@@ -117,7 +127,7 @@ def _hint(value: Any, annotation: Any) -> str:
 
 
 def _configs_below(kind: type) -> Iterator[type]:
-    """Yields the concrete configs of a kind that were imported."""
+    """Yields the imported concrete subclasses of a kind of config."""
     below: list[type] = kind.__subclasses__()
     for cls in below:
         if dataclasses.is_dataclass(cls) and not inspect.isabstract(cls):
@@ -126,28 +136,26 @@ def _configs_below(kind: type) -> Iterator[type]:
 
 
 def _is_of(value: Any, kind: Any) -> bool:
-    """Returns whether the value is of one of the alternatives, apart from what is in it."""
+    """Returns whether the value is of one of the alternatives; entries of a tuple are not checked."""
     origin = typing.get_origin(kind)
     if origin is tuple:
         return isinstance(value, (list, tuple))
     if origin is Literal:
         return any(type(value) is type(word) and value == word for word in typing.get_args(kind))
-    if kind in (int, float):  # bool, to Python, is a whole number
+    if kind in (int, float):  # in Python a bool is an integer
         wanted = numbers.Integral if kind is int else numbers.Real
         return isinstance(value, wanted) and not isinstance(value, bool)
     if is_kind(kind):
         return isinstance(value, kind)
-    return type(value) is kind if kind in _IN_WORDS else not isinstance(kind, type) or isinstance(value, kind)
+    return type(value) is kind if kind in _DESCRIPTIONS else not isinstance(kind, type) or isinstance(value, kind)
 
 
 def _checked(value: Any, kind: Any, where: str) -> Any:
     if typing.get_origin(kind) is tuple:
         entry = typing.get_args(kind)[0]
-        if _are_plain(value, entry):  # seeds, of which a study has very many
+        if _are_plain(value, entry):  # a study has many seeds
             return value if isinstance(value, tuple) else tuple(value)
         return tuple(check_value(item, entry, where) for item in value)
-    if is_kind(kind):
-        check_class(type(value))
     if kind is str:
         _check_text(value, where)
     if kind in (int, float):
@@ -156,14 +164,14 @@ def _checked(value: Any, kind: Any, where: str) -> Any:
 
 
 def _are_plain(values: Any, entry: Any) -> bool:
-    """Returns whether all of these are of this type of number, and small enough, as they stand."""
+    """Returns whether all of these are numbers of this type within 64 bits."""
     if entry not in (int, float) or not values or set(map(type, values)) != {entry}:
         return False
     return entry is float or (min(values) >= -(2**63) and max(values) < 2**63)
 
 
 def _of_64_bits(value: numbers.Integral, where: str) -> int:
-    """Returns a whole number that the sums and products of its readers can hold."""
+    """Returns a whole number, or raises an error if it does not fit into a tensor."""
     number = int(value)
     if not -(2**63) <= number < 2**63:
         raise SpecError(f"{where} is beyond 64 bits; expected a whole number between -2**63 and 2**63.")
@@ -171,12 +179,12 @@ def _of_64_bits(value: numbers.Integral, where: str) -> int:
 
 
 def _check_text(value: str, where: str) -> None:
-    """Refuses characters that no path can hold: the byte 0, and halves of characters."""
+    """Raises an error for characters that no path can hold: NUL and lone surrogates."""
     try:
         if b"\0" in value.encode("utf-8", "surrogateescape"):
             raise ValueError
     except ValueError:
-        raise SpecError(f"{where} is {value!r}; expected a text that a file could be named by.") from None
+        raise SpecError(f"{where} is {value!r}; expected a text without NUL and lone surrogates.") from None
 
 
 @functools.cache
@@ -191,4 +199,23 @@ def _described(kind: Any) -> str:
     if typing.get_origin(kind) is tuple:
         return f"a list, each entry {describe(typing.get_args(kind)[0])}"
     name = getattr(kind, "__name__", str(kind))
-    return _IN_WORDS.get(kind, f"{'an' if name[0] in 'AEIO' else 'a'} {name}")
+    return _DESCRIPTIONS.get(kind, f"{'an' if name[0] in 'AEIO' else 'a'} {name}")
+
+
+@functools.cache
+def _texts_in(module: str) -> dict[str, dict[str, str]]:
+    """Returns the docs of the fields of the classes of a module, by the name of the class."""
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (OSError, TypeError, KeyError, SyntaxError):
+        return {}
+    return {node.name: _texts_of(node) for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def _texts_of(node: ast.ClassDef) -> dict[str, str]:
+    return {
+        field.target.id: " ".join(text.value.value.split())
+        for field, text in zip(node.body, node.body[1:], strict=False)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+    }

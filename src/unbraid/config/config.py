@@ -1,15 +1,15 @@
-"""Config: what all configs have in common, which is that their fields hold what their annotations say."""
+"""Config: the base class of all configs, which checks fields against their annotations."""
 
 import dataclasses
+import functools
 import inspect
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from unbraid._internal.names import suggestion
 from unbraid._internal.source import remember
 from unbraid.config.annotations import check_value, hints_of
-from unbraid.config.own_configs import check_class
 from unbraid.errors import SpecError
 
 
@@ -25,10 +25,10 @@ class Config:
         remember(cls)
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Refuses a class that is not itself a frozen dataclass, and an unknown field, with the nearest name."""
+        """Raises an error for a class that is not a frozen dataclass, and for an unknown field."""
         if inspect.isabstract(cls):
-            return super().__new__(cls)  # which Python refuses
-        check_class(cls)
+            return super().__new__(cls)  # raises the TypeError of abstract classes
+        check_class(cast(Hashable, cls))
         fields = [field for field in dataclasses.fields(cls) if field.init]
         valid = [field.name for field in fields]
         for name in named:
@@ -42,11 +42,11 @@ class Config:
         return super().__new__(cls)
 
     def pinned(self) -> Self:
-        """Returns the config as it is written to JSON. A config that names files adds their checksum here."""
+        """Returns the config as it is written to JSON. A config with paths of files adds their checksums."""
         return self
 
     def __post_init__(self) -> None:
-        """Refuses a field that does not hold what its annotation says; stores a list as a tuple, and so on."""
+        """Checks each field against its annotation and converts it: a list to a tuple, an integer to a float."""
         hints = hints_of(type(self))
         for field in dataclasses.fields(self):
             given = getattr(self, field.name)
@@ -55,12 +55,38 @@ class Config:
                 object.__setattr__(self, field.name, checked)
 
     def _check_field(self, name: str, given: Any, annotation: Any) -> Any:
-        """Returns the value of a field as its annotation wants it."""
+        """Returns the value of a field in the type of its annotation."""
         return check_value(given, annotation, f"{type(self).__name__}: {name}")
 
 
+@functools.cache
+def check_class(cls: Any) -> None:
+    """Raises an error for a class whose instances have settings that are not fields: unequal ones would be equal."""
+    if "__dataclass_fields__" not in vars(cls):
+        raise SpecError(
+            f"{cls.__name__} is not a dataclass itself, so its settings would be lost and unequal instances be equal. "
+            f"Write @dataclass(frozen=True) above `class {cls.__name__}`, and each setting as a field, such as "
+            "`beta: float = 1.0`, instead of an __init__."
+        )
+    if not vars(cls)["__dataclass_params__"].frozen:
+        raise SpecError(
+            f"{cls.__name__} is a dataclass whose settings may change. Write @dataclass(frozen=True) above it."
+        )
+    names = {field.name for field in dataclasses.fields(cls)}
+    taken = set(list(inspect.signature(cls.__init__).parameters)[1:])
+    if taken != names:
+        raise SpecError(
+            f"{cls.__name__} takes {_listed(taken)}, and its fields are {_listed(names)}: other settings are not kept. "
+            "Leave out its __init__ (and InitVar, and field(init=False)), and check or convert fields in __post_init__."
+        )
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
 def _without_name(cls: type[Config], value: Any, names: Iterable[str]) -> str:
-    """Says which of these fields, all of them taken by name alone, a value without a name may be meant for."""
+    """Returns the error for a value without a name, with the keyword-only fields that it fits."""
     hints = hints_of(cls)
     choices = [f"{name}={value!r}" for name in names if _takes(hints[name], value)] or [f"{name}=..." for name in names]
     return f"{cls.__name__} was given {value!r} without the name of its field. Write {' or '.join(choices)}."

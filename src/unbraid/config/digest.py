@@ -1,38 +1,72 @@
-"""The digest of a config, which survives a field that is added later."""
+"""Digests of configs, and the source of their classes that are not of unbraid.
 
+A digest stays the same when a field is added later.
+"""
+
+import contextlib
 import dataclasses
 import functools
 import hashlib
 import json
+from collections.abc import Iterator
 from typing import Any
 
+from unbraid._internal.source import MAIN, OwnSource, check_importable, short_digest, source_of
 from unbraid.config.annotations import check_value, default_of, hints_of
 from unbraid.config.json_form import Write, in_json, written
-from unbraid.config.own_configs import own_source
+from unbraid.errors import SpecError
 
 
 def digest(config: Any) -> str:
-    """Returns twelve hexadecimal digits that name what the config makes: they change when any field does.
+    """Returns twelve hexadecimal digits, which change when any field does.
 
-    A field that is added later leaves them as they were where it has its default. A default that changes would leave
-    them too, so its class then raises `config_version: ClassVar[int]`, which counts wherever it is not 1. Of classes
-    that are not of unbraid the source counts.
+    A field that is added later does not change them where it has its default. Neither does a new default, so its class
+    then increases `config_version: ClassVar[int]`, which is included if it is not 1. The source of classes that are not
+    of unbraid is included too.
     """
     source = own_source(config)
-    content = _without_defaults(config) | ({"own source": source.identity} if source else {})  # no name of a field
+    # No field is named "own source".
+    content = _without_defaults(config) | ({"own source": source.identity} if source else {})
     canonical = json.dumps(content, sort_keys=True, allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
 
 def config_version(cls: type) -> int:
-    """Returns how often the defaults of a config, or what they make, have changed since it was written, plus one."""
+    """Returns 1 plus the number of changes of the defaults of a config, or of their effects."""
     version: int = getattr(cls, "config_version", 1)
     return version
 
 
+def own_source(config: Any) -> OwnSource:
+    """Returns the source of the classes of a config, and of the configs in it, that are not of unbraid."""
+    classes = dict.fromkeys(_classes(config))
+    for cls in classes:
+        check_importable(cls)
+    return source_of(classes)
+
+
+def missing_classes(config: Any) -> list[str]:
+    """Returns the paths of the missing classes of a config, which `from_json` replaced by stand-ins."""
+    found = dict.fromkeys(cls for cls in _classes(config) if getattr(cls, "is_stand_in", False))
+    return [f"{cls.__module__}.{cls.__qualname__}" for cls in found]
+
+
+def classes_of_main(config: Any) -> list[str]:
+    """Returns the names of the classes of a config that are defined in `__main__`: no other process can import them."""
+    return [cls.__qualname__ for cls in dict.fromkeys(_classes(config)) if cls.__module__ == MAIN]
+
+
+def source_digest(config: Any) -> str | None:
+    """Returns a digest of the source of a config's classes; None if all are of unbraid, or the source is not found."""
+    with contextlib.suppress(SpecError):
+        source = source_of(dict.fromkeys(_classes(config)))
+        return short_digest(json.dumps(source.identity).encode()) if source else None
+    return None
+
+
 @functools.cache
 def defaults(cls: type) -> dict[str, Any]:
-    """Returns the defaults of a config by field, as JSON. Those that are configs are written without their own."""
+    """Returns the defaults of a config by field, as JSON. Defaults within defaults are left out."""
     found = {field.name: default_of(field) for field in dataclasses.fields(cls)}
     places = {name: f"{cls.__name__}: {name}" for name in found}
     return {
@@ -62,3 +96,13 @@ def _changed(config: Any, write: Write) -> dict[str, Any]:
     cls: type = type(config)
     own, content = defaults(cls), written(config, write)
     return {name: value for name, value in content.items() if name not in own or value != own[name]}
+
+
+def _classes(value: Any) -> Iterator[type]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _classes(item)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        yield type(value)
+        for field in dataclasses.fields(value):
+            yield from _classes(getattr(value, field.name))

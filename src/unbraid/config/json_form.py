@@ -5,33 +5,33 @@ A config is written as its fields plus the import path of its class: `{"type": "
 """
 
 import dataclasses
+import functools
 import importlib
 import json
 import re
 import sys
 from collections.abc import Callable, Collection
+from keyword import iskeyword
 from typing import Any, final
 
 from unbraid._internal.names import suggestion
 from unbraid._internal.source import MAIN
 from unbraid.config.annotations import check_value, describe, entries_of, hints_of, kinds_of
-from unbraid.config.config import Config
-from unbraid.config.own_configs import check_class
+from unbraid.config.config import Config, check_class
 from unbraid.config.registry import is_config_class, public_path
-from unbraid.config.stand_in import stand_in
-from unbraid.errors import SpecError, UntrustedError
+from unbraid.errors import RunError, SpecError, UntrustedError
 
 _MAX_PATH = 500  # characters
 Write = Callable[[Any], dict[str, Any]]
 
 
 def to_json(config: Any) -> dict[str, Any]:
-    """Returns the config as what JSON can hold. A value that could not be read back into its field is refused."""
+    """Returns the config as JSON. Raises an error for a value that could not be read back into its field."""
     return written(config, to_json)
 
 
 def written(config: Any, write: Write) -> dict[str, Any]:
-    """Returns the config as what JSON can hold, with the configs in its fields as `write` writes them."""
+    """Returns the config as JSON, with the configs in its fields as `write` writes them."""
     if not dataclasses.is_dataclass(config) or isinstance(config, type):
         raise SpecError(f"{config!r} is a {type(config).__name__}; expected a config: an instance of a dataclass.")
     check_class(type(config))
@@ -52,19 +52,19 @@ def from_json(
     where: str = "spec",
     missing: dict[str, str] | None = None,
 ) -> Any:
-    """Returns what `to_json` wrote. `expected` is a class or an annotation. Only classes of unbraid and of these
-    top-level `packages` are imported; those of other modules are used if they were imported before.
+    """Returns the config that `to_json` wrote. `expected` is a class or an annotation.
 
-    With `missing`, content is read as the record of a run, which may be anybody's: a class that is not of unbraid and
-    cannot be had is replaced by a stand-in that holds its fields, its path is added to `missing` with the reason, and
-    nothing is checked that would read a data set or build a net. Configs that are written alike are one object.
+    Only classes of unbraid and of these top-level `packages` are imported; those of other modules are used if they were
+    imported before. With `missing`, content is read as the record of a run from any source: a class that is not of
+    unbraid and not available is replaced by a stand-in that holds its fields, its path is added to `missing` with the
+    reason, and checks that would read a data set or build a net are skipped. Equal records become one object.
     """
     return _Reader([packages] if isinstance(packages, str) else packages, missing).read(content, expected, where)
 
 
 @final
 class _Reader:
-    """Reads one JSON. A config that it has read is not made again: thousands of specs share a data set and a net."""
+    """Reads one JSON. Equal records become one object: thousands of specs share a data set and a net."""
 
     def __init__(self, packages: Collection[str], missing: dict[str, str] | None) -> None:
         self._packages, self._missing = packages, missing
@@ -87,10 +87,10 @@ class _Reader:
                 raise
             self._missing[path] = str(error)
             fields = {name: self._value(value, f"{where}.{name}") for name, value in content.items() if name != "type"}
-            return stand_in(path, kinds[0], fields)
+            return _stand_in(path, kinds[0], fields)
 
     def _value(self, content: Any, where: str) -> Any:
-        """Returns the value of a field whose annotation is not known."""
+        """Returns the value of a field without a known annotation."""
         if isinstance(content, list):
             return tuple(self._value(item, where) for item in content)
         return self.read(content, Config, where) if isinstance(content, dict) else content
@@ -98,7 +98,7 @@ class _Reader:
     def _config(self, cls: type, content: dict[str, Any], where: str) -> Any:
         try:
             key = cls, json.dumps(content)
-        except (TypeError, ValueError):  # a dictionary that comes from elsewhere, with a path or an array in it
+        except (TypeError, ValueError):  # a dictionary with a path or an array in it
             return self._make(cls, content, where)
         if key not in self._made:
             self._made[key] = self._make(cls, content, where)
@@ -116,7 +116,7 @@ class _Reader:
             return cls(**values)
         for name in hints:
             of = "path" if name == "sha256" else name.removesuffix("_sha256")
-            if of != name and values.get(of) and not values.get(name):  # it would be read to take its checksum
+            if of != name and values.get(of) and not values.get(name):  # the file would be read for its checksum
                 raise SpecError(f"{where}: {cls.__name__} names {values[of]!r} without its checksum. Give {name}.")
         return getattr(cls, "unchecked", cls)(**values)
 
@@ -130,7 +130,7 @@ def required_fields(cls: type) -> list[str]:
 
 
 def in_json(value: Any, where: str, write: Write) -> Any:
-    """Returns a value of a field as what JSON can hold, with configs as `write` writes them."""
+    """Returns the value of a field as JSON, with configs as `write` writes them."""
     if isinstance(value, tuple):
         return [in_json(item, where, write) for item in value]
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -146,7 +146,7 @@ def _is_path(path: Any) -> bool:
 
 
 def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) -> type:
-    """Returns the class that the path names, if it is of the expected kind and was imported, or may be."""
+    """Returns the class at the path, if it is of the expected kind, and imported or importable."""
     if not _is_path(path):
         raise SpecError(
             f"{where}: the type is {path!r}; expected an import path such as 'unbraid.objectives.BetaTCVAE'."
@@ -169,8 +169,8 @@ def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) ->
     found: Any = vars(module).get(name)
     if found is None and parent == MAIN:
         raise UntrustedError(
-            f"{where}: {name} is a class of a script or a notebook, which does not define it here. Define it again, as "
-            "it was, before the run is opened.",
+            f"{where}: {name} is a class of a script or a notebook, and is not defined here. Define it again, "
+            "unchanged, before the run is opened.",
             MAIN,
         )
     if not is_config_class(found, expected):
@@ -178,3 +178,33 @@ def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) ->
         raise SpecError(f"{where}: {path!r} is not {describe(expected)}. {suggestion(name, valid)}")
     cls: type = found
     return cls
+
+
+def _stand_in(path: str, kind: type, fields: dict[str, Any]) -> Any:
+    """Returns a config of this kind with the recorded name and fields. Its abstract methods raise a RunError."""
+    cls = _stand_in_class(path, kind, tuple((name, type(value)) for name, value in fields.items()))
+    return cls(**fields)
+
+
+@functools.lru_cache(maxsize=1024)
+def _stand_in_class(path: str, kind: Any, fields: tuple[tuple[str, type], ...]) -> Any:
+    """Returns one class for equal records, so that equal fields make equal configs."""
+    module, _, name = path.rpartition(".")
+    if not all(each.isidentifier() and not each.startswith("_") and not iskeyword(each) for each, _ in fields):
+        names = ", ".join(each for each, _ in fields)
+        raise SpecError(f"{path} is recorded with fields that are not valid names: {names}.")
+
+    def refuse(_: Any) -> Any:
+        raise RunError(
+            f"The class {path} is not available. Import it or define it again, and open the run again: "
+            f"Run.open(folder, packages=[{path.partition('.')[0]!r}])."
+        )
+
+    namespace = {
+        **dict.fromkeys(kind.__abstractmethods__, property(refuse)),
+        "__module__": module,
+        "__post_init__": lambda self: None,
+        "is_stand_in": True,
+    }
+    by_name = [(each, kind_of_value, dataclasses.field(kw_only=True)) for each, kind_of_value in fields]
+    return dataclasses.make_dataclass(name, by_name, bases=(kind,), namespace=namespace, frozen=True)

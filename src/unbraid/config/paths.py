@@ -1,4 +1,4 @@
-"""The fields of a config, and of the configs in it, by dotted paths such as "objective.beta"."""
+"""Fields of a config, and of the configs in it, by dotted paths such as "objective.beta"."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -10,8 +10,9 @@ from unbraid.errors import SpecError
 
 
 def fields_of(config: Any) -> dict[str, Any]:
-    """Returns every field of a config by its path, those of the configs in it after the field that holds them. Entries
-    of a tuple that are configs are numbered: "model.latents.parts.0.size".
+    """Returns every field of a config by its path, those of the configs in it after the field that holds them.
+
+    Configs in a tuple are numbered: "model.latents.parts.0.size".
     """
     found: dict[str, Any] = {}
     for name, value in _children(config).items():
@@ -21,8 +22,9 @@ def fields_of(config: Any) -> dict[str, Any]:
 
 
 def with_fields(config: Any, changes: Mapping[str, Any], where: str = "") -> Any:
-    """Returns the config with other values in the fields at these paths, all of them changed at once. A path into a
-    field that is changed too goes into its new value. `where` is the path of the config itself, for errors.
+    """Returns the config with other values in the fields at these paths, all changed at once.
+
+    A path into a field that is changed too refers to its new value. `where` is the path of the config, for errors.
     """
     by_field: dict[str, dict[str, Any]] = {}
     for path, value in changes.items():

@@ -1,4 +1,4 @@
-"""The namespace is the registry: what a folder of the package exports can be named."""
+"""Names of config classes: the exports of a folder are its registry."""
 
 import dataclasses
 import inspect
@@ -17,18 +17,19 @@ def choices(base: type) -> dict[str, Any]:
 
 
 def short_name(config: Any) -> str:
-    """Returns what a config is called among those of its kind: `gaussian` for GaussianLatents. The kind is the abstract
-    class furthest up.
+    """Returns the name of a config within its kind: `gaussian` for GaussianLatents.
+
+    The kind is its topmost abstract base class.
     """
     kinds = [base for base in type(config).__mro__[1:] if inspect.isabstract(base)]
     return kebab_case(type(config), kinds[-1] if kinds else None)
 
 
 def public_path(cls: type) -> str:
-    """Returns the import path under which the folder of its kind exports the class: `unbraid.objectives.VAE`, not
-    `unbraid.objectives.vae.VAE`.
+    """Returns the import path of the class in the folder that exports it.
 
-    Nor `unbraid.VAE`: which names the top of the package repeats may change, and digests must not change with them.
+    This is `unbraid.objectives.VAE`, not `unbraid.objectives.vae.VAE`, and not `unbraid.VAE`: digests must not change
+    with the names that the top of the package exports.
     """
     parts = cls.__module__.split(".")
     for depth in range(min(2, len(parts)), len(parts) + 1):

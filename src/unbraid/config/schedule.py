@@ -17,7 +17,7 @@ from unbraid.errors import SpecError
 
 
 class Schedule(Config, ABC):
-    """What a number is at each moment of training."""
+    """A number that changes over training."""
 
     @abstractmethod
     def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]: ...
@@ -27,20 +27,16 @@ class Schedule(Config, ABC):
         """Returns the least and the greatest value it takes."""
 
     @abstractmethod
-    def shifted(self, by: float) -> "Schedule":
-        """Returns the same, plus a constant."""
-
-    @abstractmethod
-    def scaled(self, by: float) -> "Schedule":
-        """Returns the same, times a constant."""
+    def affine(self, scale: float, shift: float) -> "Schedule":
+        """Returns the schedule of `scale * number + shift`."""
 
     def _not_yet(self, other: Any) -> Tensor:
         raise SpecError(
-            f"{self} is a schedule, and a formula needs a number. Say when: objective.at(progress), with a progress "
-            "from 0 to 1."
+            f"{self} is a schedule; expected a number. Take its value at one moment: objective.at(progress), with a "
+            "progress from 0 to 1."
         )
 
-    # A fleet resolves schedules before it computes; code that computes without one gets an error.
+    # A fleet replaces schedules by their values before it computes.
     __mul__ = __rmul__ = __add__ = __radd__ = __sub__ = __rsub__ = _not_yet
 
 
@@ -62,30 +58,25 @@ class Ramp(Schedule):
         if not (math.isfinite(self.start) and math.isfinite(self.end) and 0 <= self.begin < self.finish <= 1):
             raise SpecError(
                 f"{type(self).__name__}: from {self.start} at {self.begin} to {self.end} at {self.finish}; expected "
-                "finite numbers, and moments with "
-                "0 <= begin < finish <= 1 (0 is the first step, 1 the last)."
+                "finite numbers, and moments with 0 <= begin < finish <= 1 (0 is the first step, 1 the last)."
             )
 
     @abstractmethod
-    def risen(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
-        """Returns how much of the way is done when this share of the time is."""
+    def fraction_complete(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
+        """Returns the fraction of the way from `start` to `end` after this share of the time."""
 
     @final
     def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]:
         share = ((progress - self.begin) / (self.finish - self.begin)).clamp(0.0, 1.0)
-        return self.start + (self.end - self.start) * self.risen(share)
+        return self.start + (self.end - self.start) * self.fraction_complete(share)
 
     @final
     def extremes(self) -> tuple[float, float]:
         return min(self.start, self.end), max(self.start, self.end)
 
     @final
-    def shifted(self, by: float) -> "Ramp":
-        return replace(self, start=self.start + by, end=self.end + by)
-
-    @final
-    def scaled(self, by: float) -> "Ramp":
-        return replace(self, start=self.start * by, end=self.end * by)
+    def affine(self, scale: float, shift: float) -> "Ramp":
+        return replace(self, start=scale * self.start + shift, end=scale * self.end + shift)
 
 
 @final
@@ -98,7 +89,7 @@ class Linear(Ramp):
         (0.0, 4.0)
     """
 
-    def risen(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
+    def fraction_complete(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
         return share
 
 
@@ -107,15 +98,16 @@ class Linear(Ramp):
 class Cosine(Ramp):
     """As `Linear`, along half a wave of a cosine: it leaves `start` and reaches `end` without a kink."""
 
-    def risen(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
+    def fraction_complete(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
         return 0.5 * (1 - torch.cos(math.pi * share))
 
 
 @final
 @dataclass(frozen=True)
 class Cyclic(Schedule):
-    """`num_cycles` times from `low` to `high`: rising during the share `rising` of a cycle, staying there for the rest
-    of it.
+    """`num_cycles` times from `low` to `high`.
+
+    Each cycle rises during its share `rising` and stays at `high` for the rest.
     """
 
     low: float
@@ -128,8 +120,7 @@ class Cyclic(Schedule):
         if self.num_cycles < 1 or not 0 < self.rising <= 1 or not all(map(math.isfinite, (self.low, self.high))):
             raise SpecError(
                 f"Cyclic: low {self.low}, high {self.high}, num_cycles {self.num_cycles}, rising {self.rising}; "
-                "expected finite numbers, one cycle "
-                "or more, and a share above 0 and at most 1."
+                "expected finite numbers, one cycle or more, and a share above 0 and at most 1."
             )
 
     def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]:
@@ -141,11 +132,8 @@ class Cyclic(Schedule):
     def extremes(self) -> tuple[float, float]:
         return min(self.low, self.high), max(self.low, self.high)
 
-    def shifted(self, by: float) -> "Cyclic":
-        return replace(self, low=self.low + by, high=self.high + by)
-
-    def scaled(self, by: float) -> "Cyclic":
-        return replace(self, low=self.low * by, high=self.high * by)
+    def affine(self, scale: float, shift: float) -> "Cyclic":
+        return replace(self, low=scale * self.low + shift, high=scale * self.high + shift)
 
 
 def extremes(weight: Weight) -> tuple[float, float]:
@@ -155,14 +143,14 @@ def extremes(weight: Weight) -> tuple[float, float]:
 
 def shifted(weight: Weight, by: float) -> Weight:
     """Returns a number or a schedule, plus a constant."""
-    return weight.shifted(by) if isinstance(weight, Schedule) else weight + by
+    return weight.affine(1.0, by) if isinstance(weight, Schedule) else weight + by
 
 
 def scaled(weight: Weight, by: float) -> Weight:
     """Returns a number or a schedule, times a constant."""
-    return weight.scaled(by) if isinstance(weight, Schedule) else weight * by
+    return weight.affine(by, 0.0) if isinstance(weight, Schedule) else weight * by
 
 
 def value_at(weight: Weight, progress: Float[Tensor, ""]) -> Float[Tensor, ""] | float:
-    """Returns a number as it is, a schedule as it is at this moment."""
+    """Returns a number unchanged, or the value of a schedule at this moment."""
     return weight.at(progress) if isinstance(weight, Schedule) else weight

@@ -1,17 +1,16 @@
-"""Configs as text: the one grammar of metrics, objectives, schedules and every other config that is typed.
+"""Configs as text: the grammar of metrics, objectives, schedules and all other configs on the command line.
 
 A config is its name with its settings after colons.
 
 - `field=value` sets a field: `dci:num_trees=50`, `beta-vae:beta=4`.
-- A value alone goes to the one field that has this word among its choices (`dci:boosted_trees`), else to the first
-  field that has no value yet: `linear:0:4`. Fields that Python takes by name alone are named here too:
-  `beta-tcvae:beta=4`.
-- A value may be a config: `beta-vae:beta=linear:0:4`. The settings after it are its own as long as it has such a
-  field, and else those of the config around it: `beta-tcvae:beta=linear:0:4:gamma=2`.
+- A value alone sets the only field with this choice (`dci:boosted_trees`), else the first field that has no value yet:
+  `linear:0:4`. Keyword-only fields need their name here too: `beta-tcvae:beta=4`.
+- A value may be a config: `beta-vae:beta=linear:0:4`. A setting after it belongs to this config if it has such a field,
+  and else to the config around it: `beta-tcvae:beta=linear:0:4:gamma=2`.
 - The entries of a list are separated by commas, and by semicolons if they have commas in them: `mlp:hidden=128,64`.
 - Round brackets keep a value together: `grouped:parts=(gaussian:3,concrete:5)`.
 
-Numbers are typed as in Python, truths as `true` and `false`, None as `none`; words may have dashes for underscores.
+Numbers are written as in Python, booleans as `true` and `false`, None as `none`; dashes may replace underscores.
 """
 
 import dataclasses
@@ -41,11 +40,9 @@ _TRUTH = {"true": True, "false": False}
 
 
 def parse(text: str, annotation: Any, where: str) -> Any:
-    """Returns the value of the annotated type that the text stands for, or raises an error with what was
-    expected. `where` names the place of the text in errors.
-    """
+    """Returns the value of a text in the annotated type. `where` is the place of the text in errors."""
     kinds = alternatives(annotation)
-    # First: a text could be anything, "none" included.
+    # First, because "none" is a valid text too.
     if types.NoneType in kinds and text.lower() == "none":
         return None
     for kind in kinds:
@@ -54,8 +51,8 @@ def parse(text: str, annotation: Any, where: str) -> Any:
         except ValueError:
             continue
     words = [str(word) for word in words_of(annotation)]
-    said = suggestion(text, words) if words else f"expected {expected(annotation)}."
-    raise SpecError(f"{where} is {text!r}{'. ' if words else '; '}{said}")
+    advice = suggestion(text, words) if words else f"expected {expected(annotation)}."
+    raise SpecError(f"{where} is {text!r}{'. ' if words else '; '}{advice}")
 
 
 def split(text: str, separator: str) -> list[str]:
@@ -118,21 +115,21 @@ def _parse_list(text: str, entries: Any, where: str) -> tuple[Any, ...]:
     try:
         return tuple(parse(part, entries, where) for part in split(text, ";" if is_nested else ","))
     except SpecError:
-        # What is wrong with a config is more than that it was expected.
+        # The error of a config is more precise than "expected a config".
         if kinds_of(entries):
             raise
         raise ValueError from None
 
 
 def _parse_config(text: str, kind: type, where: str) -> Any:
-    """Returns the config that is named before the first colon, with the settings that follow."""
+    """Returns the config with the name before the first colon and the settings after it."""
     name, *settings = split(text, ":")
     cls = _named(name, kind)
     if cls is None:
         if not settings:
             raise ValueError
         raise SpecError(f"{where} is {text!r}. {suggestion(_with_dashes(name), choices(kind))}")
-    # Innermost last: each is a value of the one before it.
+    # The innermost is last: each is a value of the one before it.
     nested = [_Unfinished(cls, f"{where} is {text!r}")]
     for setting in settings:
         place, of_field, value = _belongs_to(nested, setting)
@@ -148,7 +145,7 @@ def _parse_config(text: str, kind: type, where: str) -> Any:
 
 
 def _close(nested: "list[_Unfinished]", down_to: int) -> None:
-    """Finishes the configs that take no more settings, each as a value of the one around it."""
+    """Builds the inner configs, which have all their settings, as values of the ones around them."""
     while len(nested) > down_to + 1:
         inner = nested.pop()
         nested[-1].given[inner.of_field] = inner.finished()
@@ -157,7 +154,7 @@ def _close(nested: "list[_Unfinished]", down_to: int) -> None:
 @final
 @dataclass
 class _Unfinished:
-    """A config of which more settings may follow, and the field of the config around it that it is the value of."""
+    """A config with settings still to come, and its field in the config around it."""
 
     cls: type
     whole: str
@@ -176,7 +173,7 @@ class _Unfinished:
         return self.cls(**self.given)
 
     def field_of(self, setting: str) -> str | None:
-        """Returns the field that the setting names, by `field=` or by one of its choices."""
+        """Returns the field of a setting, from `field=` or from one of its choices."""
         name, _ = _name_and_value(setting)
         if name:
             return name if name in self.hints and name not in self.given else None
@@ -189,7 +186,7 @@ class _Unfinished:
 
 
 def _belongs_to(nested: list[_Unfinished], setting: str) -> tuple[int, str, str]:
-    """Returns which of the configs inside each other a setting belongs to, its field there, and the value."""
+    """Returns the index of the nested config that a setting belongs to, its field, and the value."""
     name, value = _name_and_value(setting)
     for place in reversed(range(len(nested))):
         if found := nested[place].field_of(setting):
@@ -219,7 +216,7 @@ def _belongs_to(nested: list[_Unfinished], setting: str) -> tuple[int, str, str]
 
 
 def _suits(value: str, annotation: Any) -> bool:
-    """Returns whether the value could be one of the field, were it spelled well: words go to fields that take words."""
+    """Returns whether the value is valid, or may be a misspelled choice of a field with choices."""
     if (not words_of(annotation) and not kinds_of(annotation)) or _config_class(value, annotation):
         return True
     return _parses(value, annotation)
@@ -234,7 +231,7 @@ def _parses(value: str, annotation: Any) -> bool:
 
 
 def _fields_by_choice(cls: type) -> dict[str, str]:
-    """Returns the field of each word that is a choice of one field alone: a literal, or the name of a config."""
+    """Returns the field of each choice (a literal or the name of a config) that only one field has."""
     found: dict[str, list[str]] = {}
     for name, hint in hints_of(cls).items():
         configs = [_with_underscores(each) for kind in kinds_of(hint) for each in choices(kind)]
@@ -244,8 +241,9 @@ def _fields_by_choice(cls: type) -> dict[str, str]:
 
 
 def _text_of_config(config: Any) -> str:
-    """Returns its name, the fields without a default and those that are not at theirs: the last config among them at
-    the end, because settings that follow would be its own.
+    """Returns the name and the fields that differ from their default.
+
+    The last config among them comes at the end, because settings after it would belong to it.
     """
     cls, required = type(config), required_fields(type(config))
     values = {
@@ -270,7 +268,7 @@ def _named(name: str, kind: type) -> type | None:
 
 
 def _config_class(name: str, annotation: Any) -> type | None:
-    """Returns the class of configs of this name that the annotation allows."""
+    """Returns the config class of this name that the annotation allows."""
     return next((cls for kind in kinds_of(annotation) if (cls := _named(name, kind))), None)
 
 

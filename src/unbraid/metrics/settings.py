@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.config import Config
-from unbraid.config.own_configs import source_digest
+from unbraid.config.digest import source_digest
 from unbraid.config.registry import short_name
 from unbraid.errors import SpecError
 

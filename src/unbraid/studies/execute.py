@@ -14,7 +14,7 @@ from unbraid._internal.cpu import usable_cores
 from unbraid._internal.device import resolve_device
 from unbraid._internal.progress import Event, emit, part_of, progress_bar
 from unbraid._internal.worker_pool import Json, WorkerPool
-from unbraid.config.own_configs import classes_of_main
+from unbraid.config.digest import classes_of_main
 from unbraid.errors import SpecError, TrainingError, TrainingInterrupted, UnbraidError
 from unbraid.studies.cluster.driver import (
     FleetTask,

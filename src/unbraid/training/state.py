@@ -19,7 +19,7 @@ from torch.utils._pytree import (
     tree_unflatten,
 )
 
-from unbraid.config.own_configs import own_source
+from unbraid.config.digest import own_source
 from unbraid.models.architecture import ImageShape
 from unbraid.models.layers.seeded import seeded
 from unbraid.training.optimizers.optimizer import Optimizer

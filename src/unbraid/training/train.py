@@ -14,7 +14,7 @@ from unbraid._internal.device import resolve_device
 from unbraid._internal.memory import give_back_memory, is_out_of_memory, keep_freed_memory
 from unbraid._internal.progress import Event, Listener, emit, listening, progress_bar
 from unbraid._internal.source import check_current
-from unbraid.config.own_configs import own_source
+from unbraid.config.digest import own_source
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import RunError, SpecError, TrainingError, TrainingInterrupted
 from unbraid.training.batches import load_or_stream

@@ -15,8 +15,7 @@ import pytest
 
 from tests._internal.source.modules_of_ones_own import fresh, write
 from unbraid import Run
-from unbraid.config.digest import digest
-from unbraid.config.own_configs import own_source
+from unbraid.config.digest import digest, own_source
 from unbraid.errors import SpecError
 from unbraid.studies import Setting, Study, StudyOptions, run_study
 

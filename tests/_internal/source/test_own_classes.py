@@ -11,8 +11,7 @@ from tests._internal.source.modules_of_ones_own import fresh, imported, objectiv
 from unbraid import Autoencoder, BetaVAE, DSprites, RunSpec
 from unbraid._internal.source import check_current
 from unbraid._internal.source import modules as places
-from unbraid.config.digest import digest
-from unbraid.config.own_configs import own_source
+from unbraid.config.digest import digest, own_source
 from unbraid.errors import SpecError
 from unbraid.models.distributions import GaussianLatents
 from unbraid.objectives.objective import Objective
@@ -226,13 +225,13 @@ class Computed(Objective):
     [
         (
             lambda: Undecorated(50.0),
-            r"Undecorated is not a dataclass in its own right.*@dataclass\(frozen=True\) above",
+            r"Undecorated is not a dataclass itself.*@dataclass\(frozen=True\) above",
         ),
         (
             lambda: Hidden(1.0, 50.0),
-            "Hidden is made of scale, weight, and its fields are weight.*Leave out its __init__",
+            "Hidden takes scale, weight, and its fields are weight.*Leave out its __init__",
         ),
-        (Computed, "Computed is made of none, and its fields are weight"),
+        (Computed, "Computed takes none, and its fields are weight"),
     ],
 )
 def test_settings_that_are_not_fields_are_refused_with_the_class_and_the_fix(make, complaint):
@@ -258,8 +257,7 @@ KINDS = {
         class Own(Schedule):
             def at(self, progress): return {} * progress
             def extremes(self): return 0.0, 1.0
-            def shifted(self, by): return self
-            def scaled(self, by): return self
+            def affine(self, scale, shift): return self
     """,
     "prior": """
         from unbraid.models.distributions import PriorConfig

@@ -126,7 +126,7 @@ def test_without_the_classes_codes_scores_and_history_are_there_and_nothing_is_e
         assert run.spec.model.encoder.width == 16
         assert describe_spec(run.spec)["objective"] == "own"
         assert Run.open(run.folder).spec == run.spec
-        with pytest.raises(RunError, match=r"The class net\.Net is not here"):
+        with pytest.raises(RunError, match=r"The class net\.Net is not available"):
             run.model()
         with pytest.raises(RunError, match="begun with another state of modules helper, mine, net"):
             RunWriter(run).check_spec()

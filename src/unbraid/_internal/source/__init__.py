@@ -15,6 +15,7 @@ from unbraid._internal.source.modules import closure, imported_module, is_of_pyt
 from unbraid._internal.source.modules import installed_version as installed_version
 from unbraid._internal.source.modules import module_on_disk as module_on_disk
 from unbraid._internal.source.notebook import main_module, remember_script
+from unbraid._internal.source.syntax import short_digest as short_digest
 from unbraid.errors import SpecError
 
 

@@ -16,7 +16,7 @@ from jaxtyping import UInt8
 
 from unbraid._internal import files
 from unbraid._internal.names import kebab_case
-from unbraid.config.own_configs import source_digest
+from unbraid.config.digest import source_digest
 from unbraid.datasets import provenance
 from unbraid.datasets.dataset import FactorDataset, FactorImages
 from unbraid.datasets.fetching.fetch import fetched_folder

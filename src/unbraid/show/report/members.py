@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, final
 
-from unbraid.config.own_configs import missing_classes
+from unbraid.config.digest import missing_classes
 from unbraid.errors import CodesError
 from unbraid.metrics.estimators import Quantized
 from unbraid.metrics.evaluate import evaluate

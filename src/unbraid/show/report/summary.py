@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from unbraid.config.own_configs import missing_classes
+from unbraid.config.digest import missing_classes
 from unbraid.config.registry import short_name
 from unbraid.show.report.groups import Group
 from unbraid.show.report.measures import Measure

@@ -16,7 +16,7 @@ from unbraid._internal.names import kebab_case
 from unbraid._internal.progress import Listener, progress_bar
 from unbraid.codes import Codes
 from unbraid.config.annotations import check_value, in_short
-from unbraid.config.own_configs import missing_classes
+from unbraid.config.digest import missing_classes
 from unbraid.errors import RunError, SpecError, shortened
 from unbraid.figures.traversal import Traversal
 from unbraid.integrations.export.onnx_files import ExportedFile, export_onnx

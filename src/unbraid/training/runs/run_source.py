@@ -11,7 +11,7 @@ from typing import Any
 from unbraid._internal import files
 from unbraid._internal.source import OwnSource, installed_version, module_on_disk
 from unbraid.config import from_json
-from unbraid.config.own_configs import own_source
+from unbraid.config.digest import own_source
 from unbraid.errors import RunError
 from unbraid.training.runs.spec import RunSpec
 

@@ -15,7 +15,7 @@ from unbraid._internal.tensor_file import write_tensors
 from unbraid._internal.version import __version__
 from unbraid.codes import Codes
 from unbraid.codes.codes_file import write_safetensors
-from unbraid.config.own_configs import own_source
+from unbraid.config.digest import own_source
 from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.training.options import Extras

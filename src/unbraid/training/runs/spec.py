@@ -13,8 +13,7 @@ from torch.utils.data import Dataset
 from unbraid._internal.precision import Precision, kept_in
 from unbraid.config import Config, to_json
 from unbraid.config.annotations import default_of
-from unbraid.config.digest import digest
-from unbraid.config.own_configs import own_source
+from unbraid.config.digest import digest, own_source
 from unbraid.datasets.dataset import FactorDataset, FactorImages
 from unbraid.datasets.subsets import Subset
 from unbraid.datasets.training_data import TrainingData
