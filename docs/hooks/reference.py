@@ -16,7 +16,7 @@ from mkdocs.structure.files import File, Files
 _ROOT = Path(__file__).parents[2]
 _SOURCE = _ROOT / "src"
 # What the command line and the pages are made of; no code of a user's own calls it.
-_INTERNAL = ("unbraid.cli", "unbraid._internal.source", "unbraid.show.pages")
+_INTERNAL = ("unbraid.cli", "unbraid.show.pages")
 # Modules that are public as they are: what they define without an underscore.
 _MODULES = (
     "unbraid._internal.device",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from unbraid.training.runs.runs_in import runs_in as runs_in
     from unbraid.training.train import train as train
 
-# Loaded at first use: importing the package is quick, and some need more than the core.
+# Loaded at first use: importing the package is fast, and some need more than the core.
 _HOMES = {
     "Codes": "unbraid.codes",
     "DSprites": "unbraid.datasets",
@@ -73,5 +73,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Returns every public name, and the modules that hold the others."""
+    """Returns every public name and every public module."""
     return sorted({*__all__, *(module.name for module in pkgutil.iter_modules(__path__) if module.name[0] != "_")})

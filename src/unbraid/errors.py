@@ -8,7 +8,7 @@ _END = 1_000
 
 
 def shortened(message: str) -> str:
-    """Returns a message without its middle if it is long. It may quote a file, and its advice is at its end."""
+    """Returns a long message without its middle: the advice is at its end."""
     if len(message) <= _MAX_MESSAGE:
         return message
     start, end = message[: _MAX_MESSAGE - _END], message[-_END:]
@@ -16,8 +16,9 @@ def shortened(message: str) -> str:
 
 
 class UnbraidError(Exception):
-    """Base of all errors raised on purpose. The command line prints it without a traceback and exits with
-    `exit_code`.
+    """Base of all errors of unbraid.
+
+    The command line prints it without a traceback and exits with `exit_code`.
     """
 
     exit_code = 2
@@ -31,19 +32,19 @@ class SpecError(UnbraidError):
 
 
 class UntrustedError(SpecError):
-    """Raised for a class of a package that was not named as one to trust, so that it is not imported."""
+    """Raised for a class of a package that the caller does not trust, so that it is not imported."""
 
     def __init__(self, message: str, package: str) -> None:
         super().__init__(message)
         self.package = package
 
     def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        """Returns how another process, such as a worker of a pool, makes the same error."""
+        """Returns the arguments from which another process, such as a worker, makes the same error."""
         return type(self), (str(self), self.package)
 
 
 class DataError(UnbraidError):
-    """Raised for images or factors that are missing, malformed or not what their checksum says."""
+    """Raised for images or factors that are missing, malformed or do not match their checksum."""
 
 
 class CodesError(UnbraidError):
@@ -51,20 +52,20 @@ class CodesError(UnbraidError):
 
 
 class RunError(UnbraidError):
-    """Raised for a run folder that is missing, in use, or not what it claims to be."""
+    """Raised for a run folder that is missing, in use, or damaged."""
 
 
 class TrainingError(UnbraidError):
-    """Raised when training started from a good spec and failed all the same."""
+    """Raised for failures of training from a valid spec."""
 
     exit_code = 1
 
 
 class TrainingInterrupted(KeyboardInterrupt):
-    """Raised when training was stopped: by Ctrl-C, or because the system sent SIGTERM or SIGHUP.
+    """Raised when training was stopped by Ctrl-C, SIGTERM or SIGHUP.
 
-    `runs` are those that can be resumed. `at_once` says that it ended in the middle of a step, so what came after their
-    last checkpoints is lost. It is no Exception, so that a loop over many trainings that catches those stops as well.
+    `runs` are those that can be resumed. With `at_once` training stopped in the middle of a step, so the steps after
+    the last checkpoints are lost. It is not an Exception, so that it ends loops that catch exceptions.
     """
 
     def __init__(self, message: str, runs: Sequence[Any] = (), *, at_once: bool = False) -> None:
@@ -72,7 +73,7 @@ class TrainingInterrupted(KeyboardInterrupt):
         super().__init__(message + _resumable(self.runs))
 
     def _render_traceback_(self) -> list[str]:
-        """Returns what a notebook shows instead of a traceback."""
+        """Returns the lines that a notebook shows instead of a traceback."""
         return [str(self)]
 
 

@@ -322,7 +322,7 @@ def test_numbers_that_are_no_letters_are_refused(tmp_path, order):
     letters = np.array([[65, 0x10FFFF], [0x110000, 66]], dtype=f"{order}u4")
     np.savez(tmp_path / "words.npz", good=letters[:1].view(f"{order}U2"), bad=letters.view(f"{order}U2"))
     assert Npz(tmp_path / "words.npz").read("good").tolist() == [["A\U0010ffff"]]
-    with pytest.raises(DataError, match=r"words\.npz .*bad holds what is no text"):
+    with pytest.raises(DataError, match=r"words\.npz .*bad holds numbers that are not characters"):
         Npz(tmp_path / "words.npz").read("bad")
 
 

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 import torch
 
-from tests._internal.source.modules_of_ones_own import fresh, imported
+from tests._internal.user_modules import fresh, imported
 from tests.discovery import ROOT
 from tests.metrics.test_mig import random_codes
 from tests.training.optimizers.stacks import START, descended, gradients

@@ -1,1 +1,1 @@
-"""What the other folders stand on: files, arrays, random draws, device, memory, progress. Not a public interface."""
+"""Files, arrays, random draws, device, memory and progress. Not a public interface."""

@@ -1,4 +1,4 @@
-"""How much, in words."""
+"""Text of sizes, counts, shares, durations and lists, for messages."""
 
 import math
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def size_text(num_bytes: int) -> str:
-    """Returns a number of bytes in words: `9_912_422` is "9.9 MB"."""
+    """Returns a number of bytes as text: `9_912_422` is "9.9 MB"."""
     power, number = 0, float(num_bytes)
     while number >= 999.5 and power + 1 < len(_UNITS):
         number, power = number / 1000, power + 1
@@ -15,20 +15,20 @@ def size_text(num_bytes: int) -> str:
 
 
 def amount_text(done: int, total: int, unit: str) -> str:
-    """Returns for instance "12,000 of 202,599 images"; without the total where that is 0, which means unknown."""
+    """Returns text such as "12,000 of 202,599 images"; without the total if it is 0, which means unknown."""
     if unit == "bytes":
         return f"{size_text(done)} of {size_text(total)}" if total else size_text(done)
     return f"{done:,} of {total:,} {unit}" if total else f"{done:,} {unit}"
 
 
 def percent(share: float) -> str:
-    """Returns a share of 1 in whole percent; in tenths where that is below 1."""
+    """Returns a share as whole percent; with one decimal below 1 %."""
     digits = 1 if 0 < abs(share) < 0.01 else 0
     return f"{100 * share:.{digits}f} %".replace("-0 %", "0 %").replace("-0.0 %", "0 %").replace("-", "−")
 
 
 def duration(seconds: float) -> str:
-    """Returns a time in words: `24 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Returns a duration as text: `24 s`, `3 min 20 s`, `2 h 5 min`."""
     if not math.isfinite(seconds):
         return "unknown time"
     whole = math.ceil(seconds)

@@ -1,4 +1,4 @@
-"""Arrays of numbers or words from numpy, torch or nested lists."""
+"""Arrays of numbers or words from NumPy, torch or nested lists."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,29 +24,31 @@ _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def columns(table: Tensor, indices: Sequence[int]) -> Tensor:
-    """Returns some entries of the last axis. Unlike an index that is a list, which would be copied to the GPU, this can
-    be recorded in a CUDA graph.
+    """Returns some entries of the last axis.
+
+    Unlike an index that is a list, this copies nothing to the GPU, so that a CUDA graph can record it.
     """
     chosen = [table[..., index] for index in indices]
     return torch.stack(chosen, dim=-1) if chosen else table[..., :0]
 
 
 def is_masked(values: Any) -> bool:
-    """Returns whether entries are masked: numpy's mark for numbers that are not there, which numpy.asarray drops."""
+    """Returns whether entries of a numpy.ma array are masked; numpy.asarray would drop the mask."""
     if isinstance(values, (list, tuple)):
         return any(map(is_masked, values))
     return isinstance(values, np.ma.MaskedArray) and bool(np.ma.is_masked(values))
 
 
 def as_array(name: str, values: Any) -> np.ndarray | Tensor:
-    """Returns a tensor as it is (without its gradients), anything else as a numpy array of numbers or words. Refuses
-    Python objects and masked entries.
+    """Returns a tensor without its gradients, anything else as a NumPy array of numbers or words.
+
+    Raises an error for Python objects and masked entries.
     """
     if isinstance(values, Tensor):
         return values.detach()
     if is_masked(values):
         raise CodesError(
-            f"{name} has masked entries. Numbers that are not there cannot be scored: drop those rows, or fill them. "
+            f"{name} has masked entries, which cannot be scored: drop those rows, or fill them. "
             "Only labels may be masked, as one numpy.ma array; those are missing labels."
         )
     try:
@@ -60,7 +62,7 @@ def as_array(name: str, values: Any) -> np.ndarray | Tensor:
             f"{name} cannot be read as a table ({error}). Give a numpy array, a tensor or nested lists of numbers."
         ) from None
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
-        # numpy turns the numbers of a mixed list into words without a word.
+        # NumPy converts the numbers of a mixed list to words without an error.
         array = np.asarray(values, dtype=object)
     if array.dtype.kind == "O":
         if not all(isinstance(entry, str) for entry in array.flat):
@@ -73,7 +75,7 @@ def as_array(name: str, values: Any) -> np.ndarray | Tensor:
 
 
 def as_tensor(name: str, values: Any) -> Tensor:
-    """Returns numbers as torch holds them. numpy's memory is shared where torch can."""
+    """Returns numbers as a tensor, which shares the memory of a NumPy array if possible."""
     array = as_array(name, values)
     if isinstance(array, Tensor):
         if array.dtype not in _INTEGERS + _FLOATS or array.layout != torch.strided:
@@ -86,8 +88,8 @@ def as_tensor(name: str, values: Any) -> Tensor:
         raise CodesError(f"{name} holds {array.dtype}; expected numbers of one type.")
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         array = array.astype(np.float64)
-    # torch takes neither foreign byte orders nor negative or uneven strides (a column of a structured array has those),
-    # and complains of memory that it may not write to.
+    # torch takes neither foreign byte orders nor negative or uneven strides (as in a column of a structured array), and
+    # warns about read-only memory.
     is_odd = any(stride < 0 or stride % array.itemsize for stride in array.strides)
     if is_odd or not array.dtype.isnative or not array.flags.writeable:
         array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
@@ -103,8 +105,9 @@ def as_floats(name: str, values: Any) -> Tensor:
 
 
 def checked_tensor(name: str, values: Any, num_axes: int, *, like: Tensor | None = None) -> Tensor:
-    """Returns a tensor of floats without its gradients, if it has `num_axes` axes and, where there is a `like`, is on
-    its device.
+    """Returns a tensor of floats without its gradients.
+
+    Raises an error unless it has `num_axes` axes and is on the device of `like`.
     """
     if not isinstance(values, Tensor):
         raise CodesError(
@@ -121,8 +124,9 @@ def checked_tensor(name: str, values: Any, num_axes: int, *, like: Tensor | None
 
 
 def same_content(one: Any, other: Any) -> bool:
-    """Returns whether two values hold the same: tensors of one type by their entries, wherever they are; mappings and
-    sequences entry by entry; NaN is the same as NaN.
+    """Returns whether two values are equal: tensors on any device, mappings and sequences entry by entry.
+
+    NaN equals NaN, and tensors of different types differ.
     """
     if isinstance(one, Tensor) and isinstance(other, Tensor):
         if one.dtype != other.dtype or one.shape != other.shape:
@@ -137,5 +141,5 @@ def same_content(one: Any, other: Any) -> bool:
 
 
 def shown(entries: Sequence[Any], most: int = 5) -> str:
-    """Returns the first few, for a message."""
+    """Returns the first few entries, for a message."""
     return ", ".join(map(str, entries[:most])) + (", ..." if len(entries) > most else "")

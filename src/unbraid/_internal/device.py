@@ -1,4 +1,4 @@
-"""Where to compute: a CPU, or a GPU of this machine."""
+"""Devices: the CPU, or a GPU of this machine."""
 
 import re
 
@@ -8,7 +8,7 @@ from unbraid.errors import SpecError
 
 
 def resolve_device(device: torch.device | str) -> torch.device:
-    """Returns the device of this name, if this machine has it. "auto" is a GPU if there is one, and else the CPU."""
+    """Returns the device of this name, if this machine has it. "auto" is a GPU if there is one, else the CPU."""
     name = str(device)
     if name == "auto":
         return automatic_device()
@@ -18,7 +18,7 @@ def resolve_device(device: torch.device | str) -> torch.device:
     if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
         raise SpecError(
             f"device is {name!r}, and torch finds {torch.cuda.device_count()} GPUs on this machine. Use 'auto' or "
-            "'cpu', or a GPU that is there."
+            "'cpu', or one of these GPUs."
         )
     return found
 

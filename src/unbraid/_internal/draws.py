@@ -1,6 +1,6 @@
 """Random numbers that are a pure function of (seed, stream, step): no generator, no state, nothing to save or restore.
 
-A member of a fleet must see the same noise alone, among others, in another order and after a crash. So every number is
+A member of a fleet must get the same noise alone, among others, in another order and after a crash. So every number is
 the hash of its address: the member's seed, the name of the stream, the step, and its position in the tensor. The
 integers are the same on every device. Seeds and steps may be tensors, one entry a member.
 
@@ -35,9 +35,7 @@ def bits(
 def uniform(
     seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]
 ) -> Float64[Tensor, "member ..."]:
-    """Returns uniform numbers on the open interval (0, 1), 52 bits fine, so that a logarithm or a quantile of them is
-    finite.
-    """
+    """Returns uniform numbers of 52 bits on the open interval (0, 1): their logarithms and quantiles are finite."""
     return (_shift_right(bits(seeds, stream, step, shape), 12).double() + 0.5) * 2.0**-52
 
 
@@ -51,10 +49,8 @@ def normal(
 def by_weight(
     seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, cumulative: Float64[Tensor, " row"], size: int
 ) -> Int64[Tensor, "member size"]:
-    """Returns rows drawn with replacement by their weights, whose running sums are `cumulative`. They need not sum to
-    one.
-    """
-    # Neither end is a row of weight zero: 0 < uniform < 1.
+    """Returns rows drawn with replacement by their weights, whose cumulative sums are `cumulative`, to any total."""
+    # No row of weight zero is drawn: 0 < uniform < 1.
     return torch.searchsorted(cumulative, uniform(seeds, stream, step, (size,)) * cumulative[-1])
 
 
@@ -66,8 +62,9 @@ def permutation(
 
 
 def _as_int64(number: int) -> int:
-    """Returns the number modulo 2^64, as torch would wrap it. Added as a number it costs no copy to a GPU, which would
-    wait for all work there.
+    """Returns the number modulo 2^64, as torch would wrap it.
+
+    As a number it needs no copy to a GPU, which would wait for all work there.
     """
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 

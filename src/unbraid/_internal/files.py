@@ -1,8 +1,8 @@
-"""Every byte that reaches a disk goes through here: written beside its place, flushed, then renamed into it.
+"""All files are written and opened here.
 
-A reader sees the old file or the new one, never a half. The rename is atomic within a file system, and the folder is
-flushed too, so that the new name survives a power cut. Every file that is read is opened here too, so that a pipe or a
-device in its place is refused: reading a pipe may wait for ever, and a device may never end.
+A file is written beside its place, flushed, then renamed, so that a reader gets the old file or the new one, never a
+part. The rename is atomic within a file system, and the folder is flushed too, so that the new name survives a power
+cut. Opening a file raises an error for a pipe or a device: reading a pipe may wait forever, and a device may never end.
 """
 
 import contextlib
@@ -21,22 +21,22 @@ from typing import IO, Any
 from unbraid.errors import RunError, SpecError
 
 _MAX_SHOWN = 120  # characters of a path, in a message
-_OTHER_OPEN_FILES = 128  # what a process opens beside the files that are counted
+_OTHER_OPEN_FILES = 128  # of a process, beside the files that are counted
 _LEFTOVER = re.compile(r"\..*\.[0-9a-f]{32}\.part", re.DOTALL)
 
 
 def opened(
     path: Path | str, mode: str = "rb", buffering: int = -1, *, encoding: str | None = None, newline: str | None = None
 ) -> Any:
-    """Opens a regular file as `open` does. Anything else in its place gives an OSError at once."""
+    """Opens a regular file as `open` does. Raises an OSError for anything else, without waiting."""
     try:
         return open(path, mode, buffering, encoding=encoding, newline=newline, opener=_opened_if_regular)
-    except ValueError as error:  # a NUL in its name, or what no encoding has
+    except ValueError as error:  # NUL or a lone surrogate in its name
         raise FileNotFoundError(errno.ENOENT, f"no file can have this name: {error}", ascii(str(path))) from None
 
 
 def regular(path: Path) -> Path:
-    """Returns the path if a regular file is there, for libraries that open paths themselves; else gives an OSError."""
+    """Returns the path of a regular file, for libraries that open paths themselves; else raises an OSError."""
     opened(path).close()
     return path
 
@@ -48,19 +48,19 @@ def read_bytes(path: Path) -> bytes:
 
 
 def no_folder(path: Path | str) -> str:
-    """Returns what to say where a folder was expected and is not: that it is a file, or that there is nothing."""
+    """Returns the message for a missing folder: there is a file, or nothing."""
     return f"{path} is a file, not a folder." if os.path.lexists(path) else f"There is no folder {path}."
 
 
 def folder_path(folder: Any) -> Path:
-    """Returns the path of a folder that was named by a path or a text."""
+    """Returns the path of a folder from a path or a text."""
     if not isinstance(folder, (str, os.PathLike)):
         raise RunError(f"A folder was given as {folder!r}; expected a path, such as 'runs'.")
     return Path(folder)
 
 
 def read_json(path: Path) -> Any:
-    """Returns what a JSON file holds. A file that is not JSON gives a ValueError."""
+    """Returns the content of a JSON file. Raises a ValueError for a file that is not JSON."""
     try:
         return json.loads(read_bytes(path))
     except RecursionError:
@@ -68,7 +68,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """Returns a record that `write_sealed` wrote, without its seal. A record that was changed gives a ValueError."""
+    """Returns a record of `write_sealed`, without its seal. Raises a ValueError for a record that was changed."""
     record = read_json(path)
     if not isinstance(record, dict) or record.pop("sha256", None) != seal(record):
         raise ValueError("its SHA-256 does not match")
@@ -76,8 +76,9 @@ def read_sealed(path: Path) -> dict[str, Any]:
 
 
 def seal(record: Mapping[str, Any], of_content: "hashlib._Hash | None" = None) -> str:
-    """Returns the SHA-256 that vouches for a record, all of it but its own "sha256", and for the content that it tells
-    of, whose checksum is begun.
+    """Returns the SHA-256 of a record without its "sha256".
+
+    `of_content` is the hash of the content that the record describes; the record is added to it.
     """
     checksum = hashlib.sha256() if of_content is None else of_content
     checksum.update(
@@ -88,9 +89,9 @@ def seal(record: Mapping[str, Any], of_content: "hashlib._Hash | None" = None) -
 
 @contextlib.contextmanager
 def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
-    """Opens a binary file that takes its name only when the block ends well; after an error nothing is left behind.
+    """Opens a binary file that gets its name when the block ends; after an error nothing is left behind.
 
-    The first write of a process into a folder removes what killed writers have left there.
+    The first write of a process into a folder removes the files of killed writers there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if (first := (os.getpid(), path.parent)) not in _swept:
@@ -105,31 +106,30 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
 
 
 _swept: set[tuple[int, Path]] = set()
-"""The folders that a process has written to: looking through a folder of many files takes longer than a write."""
+"""The folders that a process has written to: listing a folder of many files takes longer than a write."""
 
 
 def sweep(folder: Path) -> None:
-    """Removes unfinished files of dead writers from the folder. A writer holds the lock of its file, so a file whose
-    lock is free has no writer.
-    """
+    """Removes unfinished files of dead writers from the folder: those that no process has locked."""
     for path in folder.iterdir():
         if _LEFTOVER.fullmatch(path.name):
-            # The file is gone already, cannot be locked on this file system, or is not ours: it may stay.
+            # The file may be gone already, belong to another user, or lie on a file system without locks.
             with contextlib.suppress(OSError), opened(path, "rb+") as stream:
                 if lock_descriptor(stream.fileno(), blocking=False):
                     path.unlink()
 
 
 def lock_descriptor(descriptor: int, *, blocking: bool = True) -> bool:
-    """Takes the system's lock of an open file. Returns whether this process has it now."""
+    """Locks an open file. Returns whether this process has the lock now."""
     from filelock import lock_descriptor
 
     return lock_descriptor(descriptor, blocking=blocking)
 
 
 def put_in_place(finished: Path, path: Path) -> None:
-    """Gives a file that grew beside its place its name: the bytes are flushed first, the folder after. It is for what
-    must survive an interruption half-done.
+    """Renames a finished file to its name: its bytes are flushed before, the folder after.
+
+    It is for files that grow over several processes, such as interrupted downloads.
     """
     with opened(finished, "rb+") as stream:
         os.fsync(stream.fileno())
@@ -138,13 +138,14 @@ def put_in_place(finished: Path, path: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Refuses a place that no file can be written to, so that one knows before hours of work: a file beside it is made,
-    and removed again.
+    """Raises an error if no file can be written at this path, before hours of work.
+
+    A file beside it is made and removed again.
     """
     try:
         if path.is_dir():
             raise SpecError(f"{path} is a folder; expected a file to write. Name a file in it.")
-        # Too long a name is not found out by the file beside it, whose name is shorter.
+        # Raises an error for a name that is too long; the name of the file beside it is shorter.
         path.exists()
         folder = next(parent for parent in path.absolute().parents if parent.exists())
         probe = _beside(folder / path.name)
@@ -172,12 +173,12 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def write_sealed(path: Path, record: Mapping[str, Any]) -> None:
-    """Writes a record as JSON, and with it, as "sha256", a checksum that `read_sealed` compares."""
+    """Writes a record as JSON with its checksum, "sha256", which `read_sealed` compares."""
     write_json(path, {**record, "sha256": seal(record)})
 
 
 def append_line(path: Path, line: str) -> None:
-    """Adds a line to a text file, in one piece; if the last writer died within a line, on a new line."""
+    """Appends a line to a text file in one write; on a new line, if the last writer died within one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with _naming(path), opened(path, "ab+", buffering=0) as stream:
         end = stream.seek(0, os.SEEK_END)
@@ -193,9 +194,7 @@ def sha256(path: Path) -> str:
 
 
 def absolute(path: str) -> str:
-    """Returns the same place, named so that it is found from every folder: `~` is spelled out, and what is relative is
-    taken from here.
-    """
+    """Returns the absolute path, with `~` expanded."""
     try:
         return str(Path(path).expanduser().absolute())
     except RuntimeError:  # an unknown user after `~`: the name of a file
@@ -203,7 +202,7 @@ def absolute(path: str) -> str:
 
 
 def cache_folder() -> Path:
-    """Returns `UNBRAID_CACHE` if set, else the folder where this platform keeps what can be made again."""
+    """Returns `UNBRAID_CACHE` if set, else the cache folder of this platform."""
     chosen = os.environ.get("UNBRAID_CACHE")
     try:
         if chosen:
@@ -218,10 +217,10 @@ def cache_folder() -> Path:
 
 @contextlib.contextmanager
 def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
-    """Holds the lock file `path`, which is free again when the process ends, however it ends.
+    """Holds the lock file `path`. The system releases it when the process ends, in any way.
 
-    With `wait` a second holder waits its turn; without, it is refused with a message that names the `purpose`. A
-    process that is forked meanwhile does not hold it. Its holder may remove the file, or move its folder.
+    With `wait` a second process waits; without, it gets an error with the `purpose`. A process that is forked meanwhile
+    does not hold the lock. Its holder may remove the file, or move its folder.
     """
     from filelock import FileLock, Timeout  # which takes 30 ms
 
@@ -229,10 +228,10 @@ def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            opened(path, "a").close()  # which refuses a pipe or a device
+            opened(path, "a").close()  # raises an error for a pipe or a device
             lock.acquire()
         except FileNotFoundError:
-            if path.parent.exists():  # else its last holder removed the folder
+            if path.parent.exists():  # else the last holder removed the folder
                 raise
             continue
         except Timeout:
@@ -241,7 +240,7 @@ def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
             ) from None
         if path.exists():
             break
-        lock.release()  # its last holder moved the file between the opening and the lock
+        lock.release()  # the last holder moved the file between the opening and the lock
     try:
         yield
     finally:
@@ -249,12 +248,10 @@ def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
 
 
 def room_for_open_files(wanted: int) -> int:
-    """Raises the limit on open files, as far as the system lets us, until this process can hold `wanted` of them beside
-    its others. Returns how many it can hold.
-    """
+    """Increases the limit on open files towards `wanted` files beside the others. Returns how many can be open."""
     try:
         import resource
-    except ModuleNotFoundError:  # Windows, where the limit is far away
+    except ModuleNotFoundError:  # Windows, which has no low limit
         return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + _OTHER_OPEN_FILES
@@ -269,13 +266,13 @@ def room_for_open_files(wanted: int) -> int:
 def _opened_if_regular(path: str, flags: int) -> int:
     refusal = OSError(errno.EINVAL, "it is a pipe or a device, not a regular file", str(path))
     try:
-        # Not to wait: opening a pipe would, for somebody at its other end. With regular files the flag changes nothing.
+        # O_NONBLOCK: opening a pipe would wait for its other end. It changes nothing for regular files.
         descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0), 0o666)
     except OSError as error:
         # A socket, or a pipe to write to that has no other end.
         raise (refusal if error.errno == errno.ENXIO else error) from None
     kind = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):  # `open` itself refuses folders
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):  # `open` raises the error for folders
         return descriptor
     os.close(descriptor)
     raise refusal
@@ -283,22 +280,19 @@ def _opened_if_regular(path: str, flags: int) -> int:
 
 @contextlib.contextmanager
 def _held_beside(path: Path) -> Iterator[tuple[IO[bytes], Path]]:
-    """Gives a new file in the same folder and its name, locked as long as the block runs; it is gone afterwards, unless
-    it was renamed.
-    """
+    """Yields a new file in the same folder and its path, locked during the block; removed after it if not renamed."""
     while True:
-        # Not tempfile: its files are the owner's alone, and reading the umask means changing it for a moment, for every
-        # thread.
+        # Not tempfile: only the owner can read its files, and reading the umask means changing it for all threads.
         temporary = _beside(path)
         with temporary.open("xb") as stream:
-            with contextlib.suppress(OSError):  # a file system without locks cannot tell that it has no writer either
+            with contextlib.suppress(OSError):  # a file system without locks; nothing sweeps the file either
                 lock_descriptor(stream.fileno())
             # Another process may have swept the folder between the two.
             if temporary.exists():
                 try:
                     yield stream, temporary
                 except BaseException:
-                    with contextlib.suppress(OSError):  # the first error is the one to tell
+                    with contextlib.suppress(OSError):  # the first error is the one to raise
                         temporary.unlink(missing_ok=True)
                     raise
                 return
@@ -306,7 +300,7 @@ def _held_beside(path: Path) -> Iterator[tuple[IO[bytes], Path]]:
 
 @contextlib.contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Adds the path to the error of a write that fails: an error about a full disk does not name the file."""
+    """Adds the path to the error of a failed write: an error about a full disk has none."""
     try:
         yield
     except OSError as error:
@@ -321,7 +315,7 @@ def _beside(path: Path) -> Path:
 
 
 def _flush_folder(folder: Path) -> None:
-    if os.name == "nt":  # which opens no folder
+    if os.name == "nt":  # cannot open folders
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -1,4 +1,4 @@
-"""What a class is called where one types its name, and what a misspelt name may have meant."""
+"""Names of classes on the command line, and suggestions for misspelled names."""
 
 import difflib
 import functools
@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 
 def kebab_case(cls: type, base: type | None = None) -> str:
-    """Returns a name as one types it: `BetaTCVAE` is `beta-tcvae`. The name of the kind is dropped from the end:
-    `BernoulliLikelihood` is `bernoulli`.
+    """Returns the command-line name of a class: `BetaTCVAE` is `beta-tcvae`.
+
+    The name of the base class is removed from the end: `BernoulliLikelihood` is `bernoulli`.
 
     Acronyms stay whole (`FactorVAEScore` is `factor-vae-score`), and a single capital at either end belongs to its
     neighbor (`DSprites` is `dsprites`, `CelebA` is `celeba`). Before VAE an acronym of three letters ends (`DIPVAE` is
@@ -23,8 +24,9 @@ def kebab_case(cls: type, base: type | None = None) -> str:
 
 
 def suggestion(given: str, valid: Iterable[str]) -> str:
-    """Returns the nearest valid name, and all of them: one that contains what was given, one that it misspells, one
-    that it contains, or one like it.
+    """Returns the nearest valid name, and all of them.
+
+    The nearest contains the given name, is a misspelling of it, is contained in it, or is similar to it, in this order.
     """
     valid = sorted(valid)
     wider = [name for name in valid if len(given) > 2 and given in name]

@@ -1,15 +1,13 @@
-"""An `.npz` read one entry at a time, never through pickle: what is not a plain array is refused, not run.
+"""Reading of `.npz` files, one entry at a time and without pickle: only plain arrays are read.
 
-An `.npz` is a zip of `.npy` files, each stored as it is (`np.savez`) or deflated (`np.savez_compressed`). The sizes
-in a zip are compared with the file before anything is allocated, so that a small file cannot claim a large memory.
+An `.npz` is a zip of `.npy` files, each stored (`np.savez`) or deflated (`np.savez_compressed`). The sizes in a zip are
+compared with the file before anything is allocated, so that a small file cannot claim a large memory.
 """
 
 import contextlib
 import struct
 import sys
-import tokenize
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +22,8 @@ from unbraid.errors import DataError
 # Deflate spends at least two bits on 258 bytes, so no entry unpacks to more than this many times its size
 # (zlib.net/zlib_tech.html: 1032).
 _MAX_RATIO = 1040
-# Images of a single white dot shrink to a six-hundredth. What shrinks more, and fills this much memory, is more likely
-# to be an attack than data.
+# Images of a single white dot shrink to a six-hundredth. Entries that shrink more, and fill this much memory, are more
+# likely an attack than data.
 _SUSPECT_RATIO = 900
 _SUSPECT_BYTES = 2**30
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
@@ -34,12 +32,12 @@ _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 @final
 @dataclass(frozen=True)
 class Header:
-    """Holds shape and type of an entry, known without reading it."""
+    """Shape and type of an entry, from the start of its file."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     is_fortran_ordered: bool = False
-    """Whether the first axis changes fastest. Such an array has no rows that could be read one after the other."""
+    """Whether the first axis changes fastest. The rows of such an array are not contiguous."""
 
     @property
     def num_bytes(self) -> int:
@@ -47,14 +45,14 @@ class Header:
 
     @property
     def row_bytes(self) -> int:
-        """Returns the bytes of one row: all that shares an index of the first axis."""
+        """The bytes of one row: the entries with one index of the first axis."""
         return int(np.prod(self.shape[1:], dtype=object)) * self.dtype.itemsize
 
 
 @final
 @dataclass(frozen=True)
 class Npz:
-    """An .npz file, opened anew for each access: nothing stays open, and nothing is read ahead."""
+    """An .npz file, which is opened for each access: nothing stays open, and nothing is read ahead."""
 
     path: Path
 
@@ -64,7 +62,7 @@ class Npz:
 
     @property
     def names(self) -> list[str]:
-        """Returns the entries, in the order in which they were saved."""
+        """The entries, in the order in which they were saved."""
         with self._archive() as archive:
             return _names(archive)
 
@@ -72,16 +70,16 @@ class Npz:
         return self.headers([name])[name]
 
     def headers(self, names: Iterable[str]) -> dict[str, Header]:
-        """Returns the headers of these entries. The list of entries is read once, however many are asked for."""
+        """Returns the headers of these entries."""
         with self._archive() as archive:
             return {name: self._header(archive, name) for name in names}
 
     def read(self, name: str) -> np.ndarray:
-        """Returns the whole entry, in memory."""
+        """Returns one entry, in memory."""
         return self.read_all([name])[name]
 
     def read_all(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        """Returns these entries, whole. The list of entries is read once, however many are asked for."""
+        """Returns these entries, in memory."""
         with self._archive() as archive:
             return {name: self._array(archive, name) for name in names}
 
@@ -95,8 +93,7 @@ class Npz:
             if header.num_bytes > max(_SUSPECT_BYTES, _SUSPECT_RATIO * entry.compress_size):
                 raise DataError(
                     f"{name!r} in {self.path} would unpack from {entry.compress_size:,} to {entry.file_size:,} bytes, "
-                    "as hardly anything other than a zip bomb does. "
-                    "If you trust it, write it again without compression, with np.savez."
+                    "as a zip bomb does. If you trust it, write it again without compression, with np.savez."
                 )
         with self._entry(archive, name) as (_, stream):
             array = np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
@@ -105,14 +102,14 @@ class Npz:
                 np.ascontiguousarray(array).reshape(-1).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
             )
             if letters.max() > sys.maxunicode:
-                raise ValueError(f"{name} holds what is no text")
+                raise ValueError(f"{name} holds numbers that are not characters")
         return array
 
     def blocks(self, name: str, num_rows: int, start: int = 0) -> Iterator[np.ndarray]:
-        """Yields the rows of an entry from number `start` on, in order, up to `num_rows` at a time: all that is ever in
-        memory.
+        """Yields the rows of an entry from number `start` on, in order, up to `num_rows` at a time.
 
-        Rows before `start` are skipped in a stored entry, and unpacked and dropped in a compressed one.
+        Only these are in memory. Rows before `start` are skipped in a stored entry, and unpacked and dropped in a
+        compressed one.
         """
         with self._archive() as archive, self._entry(archive, name) as (entry, stream):
             header = self._plain_header(name, stream, entry.file_size)
@@ -130,10 +127,9 @@ class Npz:
                     yield np.frombuffer(content, dtype=header.dtype).reshape(length, *header.shape[1:])
 
     def mapped(self, name: str) -> np.ndarray | None:
-        """Returns the entry memory-mapped where it lies in the file, without a copy; None if it is compressed and so
-        does not lie there.
+        """Returns the entry memory-mapped, without a copy; None if it is compressed.
 
-        What is written to the array stays in memory and never reaches the file. The checksum of the entry is not taken.
+        Writes to the array stay in memory. The checksum of the entry is not compared.
         """
         with self._archive() as archive, self._entry(archive, name) as (entry, stream):
             header = self._plain_header(name, stream, entry.file_size)
@@ -147,7 +143,7 @@ class Npz:
 
     @contextlib.contextmanager
     def _entry(self, archive: zipfile.ZipFile, name: str) -> Iterator[tuple[zipfile.ZipInfo, zipfile.ZipExtFile]]:
-        """Yields the directory entry of an array, compared with the file, and its content."""
+        """Yields the directory entry of an array, after its sizes were checked, and its content."""
         try:
             entry = archive.getinfo(f"{name}.npy")
         except KeyError:
@@ -169,17 +165,16 @@ class Npz:
         if entry.file_size > most:
             raise DataError(
                 f"{name!r} in {self.path} claims to unpack from {entry.compress_size:,} to {entry.file_size:,} bytes, "
-                "which is impossible: "
-                "it is damaged, or a zip bomb. Write it again with np.savez, or fetch it again."
+                "which is impossible: it is damaged, or a zip bomb. Write it again with np.savez, or fetch it again."
             )
 
     @contextlib.contextmanager
     def _from_row(
         self, entry: zipfile.ZipInfo, stream: zipfile.ZipExtFile, header: Header, start: int
     ) -> Iterator[IO[bytes] | zipfile.ZipExtFile]:
-        """Gives the content of an entry whose header has been read, from row `start` on."""
+        """Yields the content of an entry, whose header has been read, from row `start` on."""
         if start == 0 or entry.compress_type != zipfile.ZIP_STORED:
-            # Unpacks and drops what comes before, a piece at a time.
+            # Unpacks and drops the rows before, in pieces.
             stream.seek(start * header.row_bytes, 1)
             yield stream
             return
@@ -188,7 +183,7 @@ class Npz:
             yield file
 
     def _position(self, entry: zipfile.ZipInfo) -> int:
-        """Returns where the content of an entry begins in the file: after a header whose length only it knows."""
+        """Returns the position of the content of an entry in the file, after its local header."""
         with files.opened(self.path) as file:
             file.seek(entry.header_offset)
             *_, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
@@ -204,9 +199,8 @@ class Npz:
         shape, is_fortran_ordered, dtype = read(stream)
         if dtype.hasobject:
             raise DataError(
-                f"{name!r} in {self.path} holds Python objects, which only pickle can read and which unbraid never "
-                "loads. "
-                "Save it as a plain array of numbers or of fixed-width strings."
+                f"{name!r} in {self.path} holds Python objects, which need pickle, and unbraid never unpickles. Save "
+                "it as a plain array of numbers or of fixed-width strings."
             )
         header = Header(tuple(int(length) for length in shape), dtype, is_fortran_ordered)
         # Before anything is allocated: a header may promise more than the entry holds.
@@ -229,20 +223,9 @@ class Npz:
             raise DataError(
                 f"{self.path} does not fit into memory. Take a smaller file, or a machine with more memory."
             ) from None
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            EOFError,
-            OSError,
-            OverflowError,
-            ValueError,
-            struct.error,
-            NotImplementedError,
-            RuntimeError,
-            TypeError,
-            SyntaxError,
-            tokenize.TokenError,
-        ) as error:
+        except DataError:
+            raise
+        except Exception as error:  # zipfile, zlib and NumPy raise a dozen types for damaged files
             raise DataError(
                 f"{self.path} is not a readable .npz ({error}). Write it again with np.savez, or fetch it again."
             ) from error

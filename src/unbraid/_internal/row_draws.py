@@ -1,6 +1,6 @@
-"""Draws of rows from a table of images: everything that is random in a metric, each draw from a named seed.
+"""Random draws of rows from a table of images, for metrics and subsets.
 
-All functions return the same rows on every device, and for the same seed whatever else is drawn.
+All functions return the same rows for the same seed and stream, on every device and in any order of calls.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ def permuted_rows(num_images: int, seed: int, stream: str) -> Int64[Tensor, " im
 def images(
     num_draws: int, num_images: int, seed: int, stream: str, weights: Float[Tensor, " image"] | None = None
 ) -> Int64[Tensor, " draw"]:
-    """Returns the images that draws come from.
+    """Returns the image of each draw.
 
-    Equally likely images are dealt in random order, around and around: their numbers of draws differ by one at most.
+    Without weights, a random order of all images is repeated, so that their numbers of draws differ by one at most.
     With weights p(n), images are drawn with replacement.
     """
     if weights is None:
@@ -54,10 +54,10 @@ def train_and_test_rows(
     known: Bool[Tensor, " image"] | None = None,
     weights: Float[Tensor, " image"] | None = None,
 ) -> tuple[Int64[Tensor, " train"], Int64[Tensor, " test"]]:
-    """Returns disjoint rows to fit on and to test on; all rows, split 2 to 1, where there are fewer than asked for.
+    """Returns disjoint training and test rows; all rows, split 2 to 1, if there are fewer than requested.
 
-    Only rows that are `known` count. With weights p(n), the images are parted 2 to 1 and rows are drawn from either
-    part with replacement, as many as asked for but no more than there are images.
+    Only `known` rows are used. With weights p(n), the images are split 2 to 1 and rows are drawn from each part with
+    replacement, at most as many as it has images.
     """
     order = permuted_rows(num_images, seed, stream)
     if known is not None:
@@ -87,8 +87,9 @@ def rows_of_part(
     known: Bool[Tensor, " image"] | None = None,
     weights: Float[Tensor, " image"] | None = None,
 ) -> Int64[Tensor, " row"]:
-    """Returns some of the rows from the first of a part to its last, at most as many as asked for: among those that are
-    `known`, and with weights p(n) drawn by them with replacement.
+    """Returns at most `num_rows` random `known` rows of a range.
+
+    With weights p(n) they are drawn with replacement.
     """
     order = part.start + permuted_rows(len(part), seed, stream)
     if known is not None:
@@ -104,10 +105,9 @@ def rows_of_part(
 @final
 @dataclass(frozen=True)
 class ImagesByValue:
-    """Holds the images in which a factor is known, grouped by its value, so that millions of draws given a value take a
-    moment.
+    """The images with a known value of a factor, grouped by value, for fast draws given a value.
 
-    It is made once for a factor; `p(n)` is uniform unless weights are given. It lives on the CPU.
+    `p(n)` is uniform unless weights are given. The tensors are on the CPU.
     """
 
     order: Int64[Tensor, " known"]
@@ -119,7 +119,7 @@ class ImagesByValue:
     def from_assignment(
         cls, assignment: Int64[Tensor, " image"], weights: Float[Tensor, " image"] | None = None
     ) -> "ImagesByValue":
-        """Returns the images grouped by their value, from value indices, -1 where not known."""
+        """Returns the images grouped by their value index; -1 is a missing value."""
         assignment = assignment.cpu()
         known = assignment >= 0 if weights is None else (assignment >= 0) & (weights.cpu() > 0)
         rows = known.nonzero()[:, 0]
@@ -140,7 +140,7 @@ class ImagesByValue:
     def draw_sharing(
         self, image: Int64[Tensor, "*draws"], uniform: Float64[Tensor, "*draws"]
     ) -> Int64[Tensor, "*draws"]:
-        """Returns images from p(n | the factor has the value that it has in `image`)."""
+        """Returns images from p(n | the factor has the same value as in `image`)."""
         value = self.value[image]
         first, last = self.starts[value], self.starts[value + 1]
         low, high = self.cumulative[first], self.cumulative[last]
@@ -150,15 +150,16 @@ class ImagesByValue:
         self, point: Float64[Tensor, "*draws"], first: Int64[Tensor, "..."], last: Int64[Tensor, "..."]
     ) -> Int64[Tensor, "*draws"]:
         place = torch.searchsorted(self.cumulative, point, right=True) - 1
-        # Rounding at the end of a group must not step into the next.
+        # Rounding at the end of a group must not lead into the next.
         return self.order[torch.minimum(torch.maximum(place, first), last - 1)]
 
 
 def pairs_sharing_a_value(
     factors: Sequence[ImagesByValue], num_points: int, num_pairs: int, seed: int, stream: str
 ) -> tuple[Int64[Tensor, " point"], Int64[Tensor, "point pair"], Int64[Tensor, "point pair"]]:
-    """Returns for each point a factor, all equally likely, and pairs of images that agree in it: the first from p(n),
-    the second from p(n | that value).
+    """Returns a uniformly drawn factor for each point, and pairs of images with the same value of it.
+
+    The first image is from p(n), the second from p(n | that value).
     """
     factor = _choices(len(factors), num_points, seed, stream)
     ours, theirs = (uniform((num_points, num_pairs), seed, f"{stream}/{place}") for place in ("first", "second"))
@@ -173,8 +174,9 @@ def pairs_sharing_a_value(
 def batches_sharing_a_value(
     factors: Sequence[ImagesByValue], num_points: int, batch_size: int, seed: int, stream: str
 ) -> tuple[Int64[Tensor, " point"], Int64[Tensor, "point batch"]]:
-    """Returns for each point a factor, all equally likely, and a batch of images that agree in it: the value is that of
-    an image from p(n).
+    """Returns a uniformly drawn factor for each point, and a batch of images with the same value of it.
+
+    The value is that of an image from p(n).
     """
     factor = _choices(len(factors), num_points, seed, stream)
     leader, members = (

@@ -1,4 +1,4 @@
-"""Table: named columns and rows of plain values, to look at, to keep as CSV and to hand to pandas."""
+"""Table: named columns and rows of plain values, with export to CSV, Parquet and pandas."""
 
 import csv
 import html
@@ -14,7 +14,7 @@ from unbraid.errors import UnbraidError
 @final
 @dataclass(frozen=True)
 class Table:
-    """Holds rows of values under named columns; None where a row has none.
+    """Rows of values under named columns; None where a row has no value.
 
     `table["seed"]` is a column, `table[0]` a row as a dict, and iterating goes through the rows.
     """
@@ -24,7 +24,7 @@ class Table:
 
     @classmethod
     def from_records(cls, records: Iterable[Mapping[str, Any]]) -> "Table":
-        """Returns the table of these rows. It has the columns that any of them has, in the order in which they come."""
+        """Returns the table of these rows, with all their columns in order of appearance."""
         rows = list(records)
         columns = tuple(dict.fromkeys(name for row in rows for name in row))
         return cls(columns, tuple(tuple(row.get(name) for name in columns) for row in rows))
@@ -59,8 +59,9 @@ class Table:
         return f"<table><thead>{row('th', self.columns)}</thead><tbody>{body}</tbody></table>"
 
     def to_csv(self) -> str:
-        """Returns the table as CSV, every number in full; what is missing is empty. Texts that a spreadsheet would
-        execute as a formula are written behind an apostrophe.
+        """Returns the table as CSV, with all digits of numbers and empty cells for missing values.
+
+        Texts that a spreadsheet would execute as a formula get an apostrophe in front.
         """
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
@@ -69,11 +70,11 @@ class Table:
         return text.getvalue()
 
     def to_pandas(self) -> Any:
-        """Returns the table as a pandas DataFrame. pandas must be installed; unbraid does not bring it."""
+        """Returns the table as a pandas DataFrame. Needs pandas."""
         return data_frame({name: self[name] for name in self.columns})
 
     def to_parquet(self) -> bytes:
-        """Returns the table as the bytes of a Parquet file. pandas and pyarrow must be installed."""
+        """Returns the table as the bytes of a Parquet file. Needs pandas and pyarrow."""
         stream = io.BytesIO()
         try:
             self.to_pandas().to_parquet(stream)
@@ -83,12 +84,12 @@ class Table:
 
 
 def plain_text(text: str) -> str:
-    """Returns a text that spreadsheets show as it is: behind an apostrophe if they would take it for a formula."""
+    """Returns a text that spreadsheets show unchanged: with an apostrophe in front of a formula."""
     return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
 
 
 def data_frame(columns: Mapping[str, Any]) -> Any:
-    """Returns these columns as a pandas DataFrame, or says that pandas is not installed."""
+    """Returns these columns as a pandas DataFrame. Raises an error if pandas is not installed."""
     try:
         import pandas as pd
     except ImportError:

@@ -1,8 +1,8 @@
-"""A safetensors file, written straight from the memory of its tensors.
+"""Writing of safetensors files directly from the memory of tensors.
 
-The library's own `save` copies all of them several times over, which takes longer than writing them, and writes
-metadata in an order of chance. The format is the length of a header in eight bytes, the header as JSON, then the
-tensors one after the other: https://github.com/huggingface/safetensors#format
+`safetensors.torch.save` copies all tensors several times, which takes longer than writing them, and writes metadata in
+random order. The format is the length of a header in eight bytes, the header as JSON, then the tensors one after the
+other: https://github.com/huggingface/safetensors#format
 """
 
 import hashlib
@@ -35,9 +35,7 @@ _NAMES = {
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> "hashlib._Hash":
-    """Writes the tensors. Returns the SHA-256 of what was written, to which more may be added. Equal tensors and
-    metadata have equal bytes.
-    """
+    """Writes the tensors and returns the SHA-256 of the file. Equal tensors and metadata give equal bytes."""
     ordered = sorted(
         tensors, key=lambda name: (-tensors[name].itemsize, name)
     )  # the largest numbers first, so that all are aligned

@@ -11,7 +11,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from unbraid._internal.source import MAIN, OwnSource, check_importable, short_digest, source_of
+from unbraid._internal.notebook_source import MAIN
+from unbraid._internal.source import OwnSource, check_importable, short_digest, source_of
 from unbraid.config.annotations import check_value, default_of, hints_of
 from unbraid.config.json_form import Write, in_json, written
 from unbraid.errors import SpecError

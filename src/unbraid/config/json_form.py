@@ -15,7 +15,7 @@ from keyword import iskeyword
 from typing import Any, final
 
 from unbraid._internal.names import suggestion
-from unbraid._internal.source import MAIN
+from unbraid._internal.notebook_source import MAIN
 from unbraid.config.annotations import check_value, describe, entries_of, hints_of, kinds_of
 from unbraid.config.config import Config, check_class
 from unbraid.config.registry import is_config_class, public_path

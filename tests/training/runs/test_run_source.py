@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests._internal.source.modules_of_ones_own import fresh, imported, objective_text, write
+from tests._internal.user_modules import fresh, imported, objective_text, write
 from tests.training.squares import PACKAGES, Squares
 from unbraid import Autoencoder, Run, RunSpec, train, write_report
 from unbraid._internal import files

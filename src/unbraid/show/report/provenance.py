@@ -9,7 +9,7 @@ from typing import Any, final
 from unbraid._internal import files
 from unbraid._internal.amounts import duration
 from unbraid._internal.version import __version__
-from unbraid.config.own_configs import missing_classes
+from unbraid.config.digest import missing_classes
 from unbraid.config.paths import fields_of
 from unbraid.config.registry import short_name
 from unbraid.config.schedule import Schedule

@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 
-from tests._internal.source.modules_of_ones_own import fresh, write
+from tests._internal.user_modules import fresh, write
 from unbraid import Run
 from unbraid.config.digest import digest, own_source
 from unbraid.errors import SpecError
@@ -259,4 +259,4 @@ def test_a_run_of_a_real_notebook_is_opened_again(tmp_path, monkeypatch):
 
 
 def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3] / "src"), "OMP_NUM_THREADS": "1"}
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src"), "OMP_NUM_THREADS": "1"}

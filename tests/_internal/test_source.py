@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests._internal.source.modules_of_ones_own import fresh, imported, objective_text, write
+from tests._internal.user_modules import fresh, imported, objective_text, write
 from unbraid import Autoencoder, BetaVAE, DSprites, RunSpec
+from unbraid._internal import source
 from unbraid._internal.source import check_current
-from unbraid._internal.source import modules as places
 from unbraid.config.digest import digest, own_source
 from unbraid.errors import SpecError
 from unbraid.models.distributions import GaussianLatents
@@ -125,12 +125,12 @@ def test_an_installed_package_counts_by_its_version(tmp_path, monkeypatch):
     for version, text in [("1.0", "A = 1"), ("1.0+cpu", "A = 2"), ("1.1", "A = 2")]:
         described.write_text(f"Metadata-Version: 2.1\nName: theirs\nVersion: {version}\n")
         write(tmp_path / "site-packages", {"theirs.__init__": text})
-        places._version.cache_clear()
+        source._version.cache_clear()
         write(tmp_path, files)
         with fresh(tmp_path):
             found.append(own_source(imported().Own()).identity["packages"])
     assert found == [{"theirs": "1.0"}, {"theirs": "1.0"}, {"theirs": "1.1"}]
-    places._version.cache_clear()
+    source._version.cache_clear()
 
 
 def test_an_edit_after_the_import_is_refused_until_it_is_reloaded(tmp_path):

@@ -1,13 +1,15 @@
 """The source of classes that a script or the cells of a notebook define.
 
-A script may train when it is run, and cells are run in any order, so neither is kept as a whole. What is kept is put
-together from the definitions that a class uses, and from the imports, numbers and texts that these look up.
+A script may train when it is executed, and cells are executed in any order, so neither is kept as a whole. The kept
+text consists of the definitions that a class uses, and of the imports, numbers and texts that these use.
 """
 
 import ast
+import functools
 import importlib.util
 import inspect
 import linecache
+import symtable
 import sys
 import textwrap
 from collections.abc import Collection, Iterator
@@ -16,34 +18,34 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from unbraid._internal import files
-from unbraid._internal.source.modules import MAIN, OwnModule
-from unbraid._internal.source.syntax import names_needed, statements
 from unbraid.errors import SpecError
 
+MAIN = "__main__"
 _FUTURE_ANNOTATIONS = 0x1000000  # a flag of compiled code: annotations are texts
 _scripts: dict[str, str] = {}
-"""The running script as it was when its first class was defined: it may be edited while it runs."""
+"""The running script at the definition of its first class: it may be edited while it runs."""
 
 
-def main_module(classes: Collection[type]) -> OwnModule:
-    """Returns the text that defines these classes of `__main__`, each statement after those it needs. Raises a
-    SpecError where a class uses what no text defines.
+def definitions_of(classes: Collection[type]) -> str:
+    """Returns the text that defines these classes of `__main__`, each statement after those it needs.
+
+    Raises a SpecError if a class uses a value that no statement defines.
     """
     namespace, kept = vars(sys.modules[MAIN]), dict[str, str]()
     for cls in sorted(classes, key=lambda cls: cls.__qualname__):
         if namespace.get(cls.__name__) is not cls:
             raise SpecError(
-                f"{cls.__name__} was defined again, and a class that inherits from it was not. Run the definitions of "
-                "both again, its own first, and make the spec again."
+                f"{cls.__name__} was defined again, and a class that inherits from it was not. Run both definitions "
+                "again, the base class first, and make the spec again."
             )
         _add(cls.__name__, cls.__name__, kept, set())
     are_texts = any(code.co_flags & _FUTURE_ANNOTATIONS for name in kept for code in _codes(namespace[name]))
     first = ["from __future__ import annotations"] if are_texts else []
-    return OwnModule("\n\n\n".join([*first, *kept.values()]) + "\n")
+    return "\n\n\n".join([*first, *kept.values()]) + "\n"
 
 
 def remember_script() -> str | None:
-    """Returns the text of the running script as it was when this was first called; None in a notebook."""
+    """Returns the text of the running script at the first call; None in a notebook."""
     file = vars(sys.modules[MAIN]).get("__file__")
     if file is not None and file not in _scripts:
         _scripts[file] = importlib.util.decode_source(files.read_bytes(Path(file)))
@@ -60,7 +62,7 @@ def _add(name: str, needed_by: str, kept: dict[str, str], begun: set[str]) -> No
     statement = _import_of(name, value) or (f"{name} = {value!r}" if _is_plain(value) else None)
     if statement is None:
         statement = _definition(name, value, needed_by)
-        for other in sorted(names_needed(statement)):
+        for other in sorted(_names_needed(statement)):
             _add(other, needed_by, kept, begun)
     kept[name] = statement
 
@@ -75,8 +77,8 @@ def _definition(name: str, value: Any, needed_by: str) -> str:
             return found
     raise SpecError(
         f"{needed_by} is defined in a script or a notebook and needs {name!r} there, a value of type "
-        f"{type(value).__name__}, which a run cannot keep. Make it a field, define it by a statement of its own, or "
-        f"move {needed_by} and what it needs into a file, mine.py, and write: from mine import {needed_by}"
+        f"{type(value).__name__}, which a run cannot keep. Make it a field, define it in one statement, or move "
+        f"{needed_by} and everything it needs into a file, mine.py, and write: from mine import {needed_by}"
     )
 
 
@@ -89,13 +91,12 @@ def _import_of(name: str, value: Any) -> str | None:
         return None
     if module in sys.modules and inner is not None and vars(sys.modules[module]).get(inner) is value:
         return f"from {module} import {inner} as {name}"
-    for text in _texts():
-        for node in statements(text):
-            if isinstance(node, ast.ImportFrom) and node.module in sys.modules and not node.level:
-                for alias in node.names:
-                    is_it = vars(sys.modules[node.module]).get(alias.name) is value
-                    if is_it and (alias.asname or alias.name) == name:
-                        return f"from {node.module} import {alias.name} as {name}"
+    for node in (node for text in _texts() for node in _statements(text)):
+        if isinstance(node, ast.ImportFrom) and node.module in sys.modules and not node.level:
+            for alias in node.names:
+                is_it = vars(sys.modules[node.module]).get(alias.name) is value
+                if is_it and (alias.asname or alias.name) == name:
+                    return f"from {node.module} import {alias.name} as {name}"
     return None
 
 
@@ -122,7 +123,7 @@ def _codes(value: Any) -> Iterator[CodeType]:
 
 
 def _text_of(file: str) -> str:
-    """Returns the text of the script, or of a cell, which IPython puts where tracebacks look for lines."""
+    """Returns the text of the script, or of a cell, which IPython adds to the cache of `linecache`."""
     script = vars(sys.modules[MAIN]).get("__file__")
     is_script = script is not None and Path(file).name == Path(script).name
     return _texts()[0] if is_script else "".join(linecache.getlines(file))
@@ -137,8 +138,8 @@ def _texts() -> list[str]:
 
 
 def _statement(text: str, line: int, name: str) -> str | None:
-    """Returns the statement at the top of the text that binds the name and has this line; any line, if it is 0."""
-    for node in reversed(statements(text)):
+    """Returns the top-level statement that binds the name and contains this line; any line, if it is 0."""
+    for node in reversed(_statements(text)):
         first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
         if _binds(node, name) and (not line or first <= line <= (node.end_lineno or first)):
             return textwrap.dedent("\n".join(text.splitlines()[first - 1 : node.end_lineno]))
@@ -151,3 +152,39 @@ def _binds(node: ast.stmt, name: str) -> bool:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     is_lambda = isinstance(getattr(node, "value", None), ast.Lambda)
     return is_lambda and any(isinstance(each, ast.Name) and each.id == name for each in targets)
+
+
+def _names_needed(statement: str) -> set[str]:
+    """Returns every global name that a definition uses: in its body, its decorators and its annotations."""
+    table = symtable.symtable(statement, "<statement>", "exec")
+    own = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()}
+    inner = {
+        symbol.get_name()
+        for scope in _scopes(table)
+        for symbol in scope.get_symbols()
+        if symbol.is_global() and symbol.is_referenced()
+    }
+    annotations = {
+        name.id
+        for node in ast.walk(ast.parse(statement))
+        if isinstance(node, ast.AnnAssign) and isinstance(node.annotation, ast.Constant)
+        for each in _statements(str(node.annotation.value))
+        for name in ast.walk(each)
+        if isinstance(name, ast.Name)
+    }
+    return own | inner | annotations
+
+
+def _scopes(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    for scope in table.get_children():
+        yield scope
+        yield from _scopes(scope)
+
+
+@functools.lru_cache(maxsize=256)
+def _statements(text: str) -> list[ast.stmt]:
+    """Returns the top-level statements of a text; none if it is not valid Python."""
+    try:
+        return ast.parse(text).body
+    except SyntaxError:
+        return []
