@@ -52,7 +52,7 @@ def test_a_study_becomes_a_zoo_with_one_command(unbraid, trained, hub, tmp_path)
 
 def test_what_cannot_be_pushed_or_pulled_is_told(unbraid, trained, hub):  # noqa: F811
     run = min(trained.iterdir())
-    assert "expected the name of its owner" in " ".join(unbraid("push", run, "tiny").err.split())
+    assert "expected its owner and its name" in " ".join(unbraid("push", run, "tiny").err.split())
     outcome = unbraid("pull", "me/nothing")
     assert outcome.code == 2
-    assert "To fetch me/nothing failed" in outcome.err
+    assert "Could not fetch me/nothing" in outcome.err

@@ -12,9 +12,9 @@ import torch
 from tests.training.runs.finished_runs import SPEC, fail, finish
 from unbraid.codes import Codes, CodesOptions
 from unbraid.diagnose import diagnose, diagnose_codes
+from unbraid.diagnose.factor_checks import joint_accuracy
 from unbraid.diagnose.jacobian import jacobian_angles
 from unbraid.diagnose.latent_checks import explained_variance
-from unbraid.diagnose.neighbors import known_together
 from unbraid.errors import CodesError
 from unbraid.models.distributions import GaussianLikelihood
 from unbraid.training.runs import History, Run
@@ -52,7 +52,7 @@ def test_codes_that_say_nothing_have_collapsed():
     found = diagnose_codes(codes_of(torch.zeros(64, dtype=torch.float64), std=1.0))
     collapsed = found["collapsed latents"]
     assert (collapsed.state, collapsed.numbers["used"]) == ("look", [])
-    assert "2 of 2 latents say nothing" in collapsed.sentence
+    assert "2 of 2 latents are unused" in collapsed.sentence
     assert "collapsed: none is left" in collapsed.sentence
     assert found.advice[0].startswith("To have latents used: a smaller weight of the rate")
     assert found["factors without a latent"].state == "look"
@@ -65,7 +65,7 @@ def test_nothing_is_shared_or_mixed_where_no_latent_is_used_or_holds_a_factor(ch
     assert (collapsed.state, collapsed.sentence) == ("unknown", "No latent is in use.")
     noise = torch.randn(64, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     unrelated = diagnose_codes(codes_of(*noise.unbind(dim=1), std=0.7))[check]
-    assert (unrelated.state, unrelated.sentence) == ("unknown", "No latent holds a factor.")
+    assert (unrelated.state, unrelated.sentence) == ("unknown", "No latent encodes a factor.")
 
 
 def test_one_latent_shares_nothing_and_needs_company():
@@ -76,7 +76,7 @@ def test_one_latent_shares_nothing_and_needs_company():
     assert found["factors of two latents"].sentence == "Only one latent is in use."
     nothing = diagnose_codes(Codes.from_arrays(torch.zeros(64, 1), torch.ones(64, 1), factors=VALUES))
     assert nothing["collapsed latents"].sentence == (
-        "The only latent says nothing (less than 0.01 nats about the image). The code has collapsed: none is left."
+        "The only latent is unused (less than 0.01 nats about the image). The code has collapsed: none is left."
     )
 
 
@@ -84,7 +84,7 @@ def test_a_factor_in_a_mean_that_is_drowned_in_noise_is_not_called_spread():
     a = PLACES[:, 0].repeat(20)
     codes = Codes.from_arrays(a[:, None], torch.full((1280, 1), 3.0), factors={"a": VALUES[:, 0].repeat(20)})
     found = diagnose_codes(codes)["factors without a latent"]
-    assert "The mean of latent 0 predicts a, but its noise is too wide to tell." in found.sentence
+    assert "The mean of latent 0 predicts a, but its noise is too wide." in found.sentence
     assert "spread" not in found.sentence
     assert found.advice == ("To have a in the code: a smaller weight of the rate.",)
 
@@ -111,7 +111,7 @@ def test_one_latent_is_enough_for_one_factor():
     alone = replace(codes_of(a), factors=codes_of(a).factors[:1])
     found = diagnose_codes(alone)["collapsed latents"]
     assert (found.state, found.sentence.endswith(": 1. 1 is in use, and there is 1 factor.")) == ("fine", True)
-    assert "alone is left, so scores describe it and noise" in diagnose_codes(codes_of(a))["collapsed latents"].sentence
+    assert "is left, so scores describe it and noise" in diagnose_codes(codes_of(a))["collapsed latents"].sentence
 
 
 def test_a_latent_that_is_the_square_of_another_is_redundant_one_way():
@@ -130,7 +130,7 @@ def test_the_three_worst_of_many_redundant_pairs_are_told_and_the_rest_counted()
     a, b, _ = PLACES.unbind(dim=1)
     found = diagnose_codes(codes_of(*(a + 0.02 * n * b for n in range(5))))["redundant latents"]
     assert found.sentence.count("can be predicted from") == 3
-    assert found.sentence.endswith("; and so it is with 7 more pairs of latents.")
+    assert found.sentence.endswith("; likewise 7 more pairs of latents.")
     assert len(found.numbers["explained"]) == 10
 
 
@@ -174,7 +174,7 @@ def test_turned_latents_of_unlike_strength_have_larger_angles():
     assert angles.turned > 0.7
     half = jacobian_angles(lambda codes: codes * torch.tensor([1.0, 0.0], dtype=torch.float64), z, (0, 1))
     assert math.isnan(half.mean)  # a latent that moves nothing has no angle
-    with pytest.raises(CodesError, match="two columns or more"):
+    with pytest.raises(CodesError, match="expected two or more"):
         jacobian_angles(lambda codes: codes, z, (0,))
 
 
@@ -211,7 +211,7 @@ def test_a_factor_that_is_in_no_latent_is_spread_or_lost():
     a, b, _ = PLACES.unbind(dim=1)
     lost = diagnose_codes(codes_of(a, b))["factors without a latent"]
     assert (lost.state, lost.numbers["together"]) == ("look", {"c": 0.0})
-    assert "c (the best latent knows 0" in lost.sentence
+    assert "c (the best latent has 0" in lost.sentence
     # Parity needs both latents: neither alone says anything of it.
     parity = (VALUES[:, 0] + VALUES[:, 1]) % 2
     many = Codes.from_arrays(
@@ -220,9 +220,9 @@ def test_a_factor_that_is_in_no_latent_is_spread_or_lost():
         factors={"parity": parity.repeat(20), "a": VALUES[:, 0].repeat(20)},
     )
     spread = diagnose_codes(many)["factors without a latent"]
-    assert "so it is in the code but spread over them" in spread.sentence
+    assert "it is in the code, spread over latents" in spread.sentence
     assert spread.numbers["together"]["parity"] == pytest.approx(1.0)
-    assert known_together(many, many.factors[0], []) == 0.0
+    assert joint_accuracy(many, many.factors[0], []) == 0.0
 
 
 def test_factors_in_two_latents_and_latents_of_two_factors_are_named():
@@ -234,7 +234,7 @@ def test_factors_in_two_latents_and_latents_of_two_factors_are_named():
     mixed = turned["latents of two factors"]
     assert mixed.state == "look"
     assert set(mixed.numbers["shares"]) == {"0", "1"}
-    assert re.search(r"latent 0 tells [ab] \(\d+ %\) and [ab] \(", mixed.sentence)
+    assert re.search(r"latent 0 encodes [ab] \(\d+ %\) and [ab] \(", mixed.sentence)
 
 
 @pytest.mark.parametrize(("std", "state"), [(0.05, "look"), (0.001, "unknown")])
@@ -249,7 +249,7 @@ def test_few_images_of_noise_hold_no_factor(std, state):
     assert found["factors without a latent"].state == state
     assert found["factors of two latents"].state == "unknown"
     if state == "look":
-        assert "No latent holds angle" in found["factors without a latent"].sentence
+        assert "No latent encodes angle" in found["factors without a latent"].sentence
     else:
         assert "too few images to find the latents that hold angle (9" in found["factors without a latent"].sentence
 

@@ -6,7 +6,7 @@ import pytest
 
 from unbraid import objectives
 from unbraid.config.schedule import Linear
-from unbraid.diagnose.levers import depend_less, levers_of, rate_price
+from unbraid.diagnose.remedies import depend_less, levers_of, rate_price
 from unbraid.models.distributions import CorrelatedGaussianLatents, GaussianLatents
 from unbraid.objectives import (
     AAE,

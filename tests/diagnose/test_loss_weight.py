@@ -25,7 +25,10 @@ def test_beta_is_what_a_nat_of_rate_costs():
 
 def test_a_history_without_a_rate_has_no_beta():
     none = diagnose_weights(replace(WEIGHTS, rate=math.nan))
-    assert (none.state, none.sentence) == ("unknown", "The history of this run has no rate. There is no beta to tell.")
+    assert (none.state, none.sentence) == (
+        "unknown",
+        "The history of this run has no rate. There is no effective beta.",
+    )
     assert "The rate ended at 0" in diagnose_weights(replace(WEIGHTS, rate=0.0)).sentence
 
 
@@ -38,7 +41,7 @@ def test_a_loss_that_penalizes_more_than_the_rate_has_no_beta():
 
 def test_a_high_beta_explains_a_collapse_and_that_of_a_vae_does_not():
     high = diagnose_weights(WEIGHTS, is_collapsed=True)
-    assert (high.state, "this explains the collapse" in high.sentence) == ("look", True)
+    assert (high.state, "explains the collapse" in high.sentence) == ("look", True)
     assert [remedy.aim for remedy in high.remedies] == ["lower price"]
     assert diagnose_weights(replace(WEIGHTS, loss=110.0), is_collapsed=True).state == "fine"
     assert diagnose_weights(WEIGHTS).state == "fine"
@@ -65,7 +68,7 @@ def test_beta_beside_a_likelihood_that_is_far_too_wide():
     [
         ({"loss": math.inf}, "The loss ended at inf."),
         ({"loss": math.nan}, "The loss ended at nan."),
-        ({"rate": -0.01}, "The rate ended at -0.01, so it has no price."),
+        ({"rate": -0.01}, "The rate ended at -0.01, so its weight is undefined."),
         ({"rate": math.nan}, "The history of this run has no rate."),
     ],
 )

@@ -97,7 +97,7 @@ def test_it_is_copied_kept_and_collected():
 def test_mistakes_are_told():
     metric = CodesMetric("sap", factor_names=NAMES)
     metric.update(MEAN, STD, VALUES)
-    with pytest.raises(CodesError, match="other parts than the ones before"):
+    with pytest.raises(CodesError, match="or they differ in std or types"):
         metric.update(MEAN, None, VALUES)
     with pytest.raises(CodesError, match="2 factor names for 1 columns"):
         metric.update(MEAN, STD, VALUES[:, :1])

@@ -71,9 +71,9 @@ def test_it_travels_to_other_processes():
 
 
 def test_what_cannot_choose_is_refused_when_it_is_made():
-    with pytest.raises(SpecError, match="informativeness: more is neither better nor worse"):
+    with pytest.raises(SpecError, match="informativeness were given, of which neither high nor low"):
         CodesScorer("informativeness")
-    with pytest.raises(SpecError, match="elbo: reads a model of unbraid"):
+    with pytest.raises(SpecError, match="elbo were given, which need a model"):
         CodesScorer("elbo")
 
 

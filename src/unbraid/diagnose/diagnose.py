@@ -1,4 +1,4 @@
-"""Looks at a run, or at codes and a decoder, for what commonly goes wrong."""
+"""Diagnoses of a run, or of codes and a decoder."""
 
 import math
 from collections.abc import Callable
@@ -18,8 +18,8 @@ from unbraid.diagnose.history_check import check_failure, check_history
 from unbraid.diagnose.jacobian import NAME as JACOBIAN
 from unbraid.diagnose.jacobian import check_jacobian
 from unbraid.diagnose.latent_checks import check_collapse, check_redundancy, used_latents
-from unbraid.diagnose.levers import OF_CODES, levers_of, rate_price
 from unbraid.diagnose.loss_weight import LossWeights, diagnose_weights
+from unbraid.diagnose.remedies import OF_CODES, levers_of, rate_price
 from unbraid.errors import CodesError, DataError
 from unbraid.metrics.unused_latents import is_collapsed
 from unbraid.models.distributions import GaussianLikelihood
@@ -31,7 +31,7 @@ from unbraid.training.runs.run_folder import Failure
 from unbraid.training.runs.spec_text import spec_labels
 
 NUM_IMAGES = 10_000
-"""How many images are looked at, at most."""
+"""The largest number of diagnosed images."""
 _NUM_DECODED = 64
 
 
@@ -39,10 +39,13 @@ def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | s
     """Returns the findings about a finished run.
 
     They are about collapsed latents, the effective beta, redundant latents, the angles of the decoder's Jacobian,
-    factors that no latent or two latents hold, and whether training was over.
+    factors encoded by no latent or by two, and the convergence of training. For a failed run, which has no codes, the
+    findings are the reason for the failure and the effective beta.
 
-    At most `num_images` of the images that it was trained on are looked at, drawn by their weights. Nothing is kept. Of
-    a run that failed, it returns what its history tells: why it failed, and the effective beta.
+    Args:
+        run: The run.
+        num_images: The largest number of training images to diagnose, drawn by their weights.
+        device: The device.
     """
     if run.failure is not None:
         return _diagnose_failed(run, run.failure)
@@ -60,34 +63,34 @@ def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | s
         is_collapsed=is_collapsed(len(unused), len(unused) + len(used)),
     )
     return Diagnosis.settle(
-        _of(run), [found[0], weights, *found[1:], check_history(run.history, run.spec)], str(run.folder)
+        _name(run), [found[0], weights, *found[1:], check_history(run.history, run.spec)], str(run.folder)
     )
 
 
 def _diagnose_failed(run: Run, failure: Failure) -> Diagnosis:
-    """Returns what the history of a run that failed tells: it has no codes."""
+    """Returns the findings that need only the history of a run."""
     price = rate_price(run.spec.objective, run.spec.model.latents)
     findings = [diagnose_weights(_weights(run), price), check_failure(failure, run.history, run.spec)]
-    return Diagnosis.settle(_of(run), findings, str(run.folder))
+    return Diagnosis.settle(_name(run), findings, str(run.folder))
 
 
-def _of(run: Run) -> str:
+def _name(run: Run) -> str:
     return f"{spec_labels([run.spec])[run.spec.digest]}, seed {run.seed}"
 
 
 def diagnose_codes(
     codes: Codes, decoder: Callable[[Tensor], Tensor] | None = None, *, num_images: int = NUM_IMAGES
 ) -> Diagnosis:
-    """Returns the findings about codes from anywhere, and about a decoder, if one is given.
+    """Returns the findings about codes of any origin, and about a decoder, if one is given.
 
-    A decoder is a function from codes, a row each, to images.
+    A decoder is a function from codes, one per row, to images.
     """
     if not isinstance(codes, Codes):
         raise CodesError(f"Codes were given as {type(codes).__name__}; expected unbraid.Codes.")
     if decoder is not None and not callable(decoder):
         raise CodesError(
-            f"A decoder was given as {in_short(decoder)}; expected a function from codes, a row each, to images, such "
-            "as model.decode. Without one, leave it out."
+            f"A decoder was given as {in_short(decoder)}; expected a function from codes, one per row, to images, such "
+            "as model.decode, or None."
         )
     widths = (1,) * codes.mean.shape[1] + tuple(table.shape[1] for table in codes.probabilities)
     found = _of_codes(codes, _rows(codes, num_images), decoder, widths, OF_CODES)
@@ -97,31 +100,31 @@ def diagnose_codes(
 def _of_codes(
     codes: Codes, rows: Tensor, decoder: Callable[[Tensor], Tensor] | None, widths: tuple[int, ...], levers: Levers
 ) -> list[Finding]:
-    looked_at = replace(codes[rows], weights=None)  # they were drawn by their weights
-    used = used_latents(looked_at)
+    chosen = replace(codes[rows], weights=None)  # they were drawn by their weights
+    used = used_latents(chosen)
     continuous = [latent for latent in used if latent < codes.mean.shape[1]]
     findings = [
-        check_collapse(looked_at, used, _num_varying(looked_at), levers),
-        check_redundancy(looked_at, used, levers),
+        check_collapse(chosen, used, _num_varying(chosen), levers),
+        check_redundancy(chosen, used, levers),
     ]
     if decoder is None:
         findings.append(Finding(JACOBIAN, "unknown", "No decoder was given."))
     elif len(continuous) < 2:
         findings.append(Finding(JACOBIAN, "unknown", "Fewer than two continuous latents are in use."))
     else:
-        some = torch.arange(min(_NUM_DECODED, len(looked_at)), device=codes.mean.device)
-        spread = looked_at.mean.double().std(dim=0)[continuous]
-        findings.append(check_jacobian(decoder, likeliest(looked_at, some, widths), continuous, spread, levers))
-    return [*findings, *diagnose_factors(looked_at, used, levers)]
+        some = torch.arange(min(_NUM_DECODED, len(chosen)), device=codes.mean.device)
+        spread = chosen.mean.double().std(dim=0)[continuous]
+        findings.append(check_jacobian(decoder, likeliest(chosen, some, widths), continuous, spread, levers))
+    return [*findings, *diagnose_factors(chosen, used, levers)]
 
 
 def _num_varying(codes: Codes) -> int:
-    """Returns how many factors have more than one value in these images."""
+    """Returns the number of factors with more than one value in these images."""
     return sum(len(labels.values[labels.is_known].unique(dim=0)) > 1 for labels in codes.factors)
 
 
 def _rows(codes: Codes, num_images: int) -> Tensor:
-    """Returns the images that are looked at, equally likely from here on."""
+    """Returns the rows of the diagnosed images, drawn by their weights."""
     count = max(2, min(num_images, len(codes)))
     if codes.weights is None and count == len(codes):
         return torch.arange(count, device=codes.mean.device)
@@ -143,9 +146,9 @@ def _weights(run: Run, root_error: float | None = None) -> LossWeights:
 
 @torch.no_grad()
 def _root_error(run: Run, rows: Tensor, device: torch.device) -> float | None:
-    """Returns the root of the mean squared error of pixels, with codes drawn as in training.
+    """Returns the root mean squared error of pixels, with codes drawn as in training.
 
-    It is None without images, and where the loss does not read the noise of a Gaussian likelihood.
+    It is None without images, and for losses that do not use the noise of a Gaussian likelihood.
     """
     if not isinstance(run.spec.model.likelihood, GaussianLikelihood) or run.spec.objective.generates:
         return None

@@ -1,13 +1,14 @@
-"""Diagnosis: what was looked at in a model, what was found, and what to try."""
+"""Diagnosis: findings about a model, and advice."""
 
 import json
 import math
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
 
+from unbraid._internal.amounts import listed, short
 from unbraid.diagnose.remedies import Remedy, by_urgency, without_conflicts
 
 State = Literal["fine", "look", "unknown"]
@@ -18,9 +19,9 @@ _WIDTH = 110
 @final
 @dataclass(frozen=True)
 class Finding:
-    """Holds what one check found: in a sentence, in numbers, and what to try where it asks for something.
+    """The result of one check: a sentence, numbers, and remedies.
 
-    `state` is "look" where a person should look, and "unknown" where the check could not be made.
+    `state` is "look" if the user should look at the model, and "unknown" if the check was not possible.
     """
 
     check: str
@@ -31,7 +32,7 @@ class Finding:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """Returns what to try, in sentences."""
+        """The texts of the remedies."""
         return tuple(remedy.text for remedy in self.remedies)
 
 
@@ -62,12 +63,12 @@ class Diagnosis:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """Returns what to try next, each once, the most urgent first."""
+        """What to try next, the most urgent first, without repetitions."""
         return tuple(by_urgency(remedy for finding in self.findings for remedy in finding.remedies))
 
     @property
     def asking(self) -> tuple[str, ...]:
-        """Returns the checks that ask a person to look."""
+        """The names of the checks with the state "look"."""
         return tuple(finding.check for finding in self.findings if finding.state == "look")
 
     def __str__(self) -> str:
@@ -113,7 +114,7 @@ def _asks(number: int) -> str:
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
-    """Returns the lines of a text; a number stays with its percent sign."""
+    """Returns the lines of a text. Numbers and their percent signs are kept on one line."""
     joined = re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", text)
     lines = textwrap.wrap(joined, _WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False)
     return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in lines]
@@ -125,3 +126,14 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def latents_named(numbers: Iterable[int]) -> str:
+    """Returns "latent 3", or "latents 1, 4 and 5"."""
+    numbers = list(numbers)
+    return f"latent{'s' if len(numbers) > 1 else ''} {listed(numbers)}"
+
+
+def nats(number: float) -> str:
+    """Returns "1 nat", or "0.5 nats"."""
+    return f"{short(number)} nat{'' if short(number) == '1' else 's'}"

@@ -1,14 +1,18 @@
-"""Checks of who holds which factor: none, one latent, or two; and latents that hold two factors."""
+"""Checks of which latents encode which factors: factors without a latent, in two latents, or mixed in one latent."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+import numpy as np
+import torch
+from sklearn.model_selection import cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
+
+from unbraid._internal import row_draws
 from unbraid._internal.amounts import listed, percent
 from unbraid.codes import Codes, Labels
 from unbraid.diagnose.diagnosis import Finding
-from unbraid.diagnose.levers import OF_CODES, depend_less
-from unbraid.diagnose.neighbors import known_together
-from unbraid.diagnose.remedies import Remedy
+from unbraid.diagnose.remedies import OF_CODES, Remedy, depend_less
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG
 from unbraid.metrics.chance_shares import (
@@ -22,21 +26,22 @@ from unbraid.metrics.latent_readings import LEAST_SHARE
 from unbraid.objectives.levers import Levers
 
 Shares = Mapping[str, list[float]]
-"""By factor, the share of its entropy that each latent holds, above the share for shuffled labels."""
+"""By factor: the share of its entropy in each latent, above the share for shuffled labels."""
 
 _NAMES = ("factors without a latent", "factors of two latents", "latents of two factors")
 _NUM_BINS = 10
-# Together, latents know a factor if they predict it by so much of the way from guessing to certainty.
-_KNOWN_TOGETHER = 0.5
-# Where a latent seems to know this share of labels that were shuffled, there are too few images to tell.
+_NUM_NEIGHBORS = 10
+# A factor is predictable from this accuracy, where 0 is guessing and 1 is certainty.
+_PREDICTABLE = 0.5
+# If a latent has this share of shuffled labels, there are too few images.
 _TOO_FEW = 0.5
 
 
 def diagnose_factors(codes: Codes, used: list[int], levers: Levers = OF_CODES) -> list[Finding]:
-    """Returns which factors no latent holds, which two latents share, and which latents hold two."""
+    """Returns the findings about factors without a latent, in two latents, and mixed in one latent."""
     if not codes.factors:
-        says = "The factors of these images are not known."
-        return [Finding(name, "unknown", says) for name in _NAMES]
+        sentence = "The factors of these images are not known."
+        return [Finding(name, "unknown", sentence) for name in _NAMES]
     binned = varying(codes.with_binned_factors(_NUM_BINS))
     estimator = estimator_for(binned)
     try:
@@ -76,42 +81,43 @@ def _unheld(codes: Codes, shares: Shares, used: list[int], levers: Levers) -> Fi
     best = {name: max(row) for name, row in shares.items()}
     missing = {name: share for name, share in best.items() if share < LEAST_SHARE}
     labels = {each.name: each for each in codes.factors if each.name in missing}
-    told = {name: known_together(codes, labels[name], used) for name in missing}
-    numbers = {"best_share": best, "best_latent": {name: _best(row) for name, row in shares.items()}, "together": told}
+    together = {name: joint_accuracy(codes, labels[name], used) for name in missing}
+    best_latent = {name: max(range(len(row)), key=row.__getitem__) for name, row in shares.items()}
+    numbers = {"best_share": best, "best_latent": best_latent, "together": together}
     if not missing:
         lowest = min(best, key=lambda name: best[name], default="")
-        least = f"; least of {lowest}, of which the best knows {percent(best[lowest])}" if lowest else ""
+        least = f"; the least informative about {lowest}, {percent(best[lowest])}" if lowest else ""
         return Finding(_NAMES[0], "fine", f"Every factor has a latent that is informative about it{least}.", numbers)
     if not used:
-        says = f"No latent is in use, so {listed(missing)} {_are(missing)} lost."
-        return Finding(_NAMES[0], "look", says, numbers)
-    in_code = [name for name, share in told.items() if share >= _KNOWN_TOGETHER]
+        sentence = f"No latent is in use, so {listed(missing)} {_are(missing)} lost."
+        return Finding(_NAMES[0], "look", sentence, numbers)
+    in_code = [name for name, accuracy in together.items() if accuracy >= _PREDICTABLE]
     hidden = {name: by for name in in_code if (by := _by_its_mean(codes, labels[name], used)) is not None}
     spread = [name for name in in_code if name not in hidden]
     absent = [name for name in missing if name not in in_code]
-    each = listed(f"{name} (the best latent knows {percent(share)} of it)" for name, share in missing.items())
-    says, remedies = f"No latent holds {each}.", list[Remedy]()
+    each = listed(f"{name} (the best latent has {percent(share)} of it)" for name, share in missing.items())
+    sentence, remedies = f"No latent encodes {each}.", list[Remedy]()
     for name, latent in hidden.items():
-        says += f" The mean of latent {latent} predicts {name}, but its noise is too wide to tell."
+        sentence += f" The mean of latent {latent} predicts {name}, but its noise is too wide."
     if spread:
-        says += f" All latents together predict {listed(spread)}, so {_they(spread)} in the code but spread over them."
+        sentence += f" All latents together predict {listed(spread)}: {_they(spread)} in the code, spread over latents."
         remedies.append(depend_less(levers, f"{_start(spread)} {_are(spread)} spread over latents"))
     if absent:
-        joint = "all latents together" if len(used) > 1 else f"the mean of latent {used[0]}"
-        says += f" Nor {'do' if len(used) > 1 else 'does'} {joint} predict {listed(absent)}: {_they(absent)} lost."
-        text = f"{_start(absent)} {_are(absent)} lost: try a larger net, and see whether reconstructions show"
+        joint = "All latents together" if len(used) > 1 else f"The mean of latent {used[0]}"
+        sentence += f" {joint} do{'' if len(used) > 1 else 'es'} not predict {listed(absent)}: {_they(absent)} lost."
+        text = f"{_start(absent)} {_are(absent)} lost: try a larger net, and check whether reconstructions show"
         remedies.append(Remedy("keep factors", f"{text} {'it' if len(absent) == 1 else 'them'}."))
     if absent or hidden:
         text = f"To have {listed([*hidden, *absent])} in the code: {levers.less_rate}."
         remedies.append(Remedy("less rate", text))
-    return Finding(_NAMES[0], "look", says, numbers, tuple(remedies))
+    return Finding(_NAMES[0], "look", sentence, numbers, tuple(remedies))
 
 
 def _by_its_mean(codes: Codes, labels: Labels, used: list[int]) -> int | None:
     """Returns the latent whose mean alone predicts a factor, if there is one."""
-    alone = {latent: known_together(codes, labels, [latent]) for latent in used}
+    alone = {latent: joint_accuracy(codes, labels, [latent]) for latent in used}
     best = max(alone, key=lambda latent: alone[latent])
-    return best if alone[best] >= _KNOWN_TOGETHER else None
+    return best if alone[best] >= _PREDICTABLE else None
 
 
 def _they(names: Collection[str]) -> str:
@@ -123,16 +129,16 @@ def _are(names: Collection[str]) -> str:
 
 
 def _start(names: Collection[str]) -> str:
-    """Returns names at the beginning of a sentence. They are as they are written in the data."""
+    """Returns the start of a sentence about these factors."""
     return f"The factor{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
 def _vacuous(shares: Shares, used: list[int]) -> str:
-    """Returns why nothing can be shared or mixed; an empty text if it can."""
+    """Returns why no factor can be shared or mixed; an empty text if one can."""
     if not used:
         return "No latent is in use."
     if not any(share >= LEAST_SHARE for row in shares.values() for share in row):
-        return "No latent holds a factor."
+        return "No latent encodes a factor."
     return ""
 
 
@@ -154,8 +160,8 @@ def _shared(shares: Shares, used: list[int], levers: Levers) -> Finding:
         depend_less(levers, f"{_start(pairs)} {_are(pairs)} in two latents"),
         Remedy(
             "look",
-            f"See whether {listed(pairs)} {'goes' if len(pairs) == 1 else 'go'} round, as angles do: then two latents "
-            "are what a Gaussian code needs.",
+            f"Check whether {listed(pairs)} {'is' if len(pairs) == 1 else 'are'} periodic, as angles are: a Gaussian "
+            "code needs two latents for these.",
         ),
     )
     return Finding(_NAMES[1], "look", f"Two latents share {each}.", numbers, remedies)
@@ -170,14 +176,16 @@ def _mixed(shares: Shares, used: list[int], levers: Levers) -> Finding:
     if why := _vacuous(shares, used) or (f"Only {names[0]} varies." if len(names) == 1 else ""):
         return Finding(_NAMES[2], "unknown", why, numbers)
     if not mixed:
-        return Finding(_NAMES[2], "fine", "No latent tells a second factor half as well as its first.", numbers)
+        return Finding(
+            _NAMES[2], "fine", "No latent is half as informative about a second factor as about its first.", numbers
+        )
     each = listed(
-        f"latent {latent} tells {listed(f'{name} ({percent(share)})' for name, share in pair.items())}"
+        f"latent {latent} encodes {listed(f'{name} ({percent(share)})' for name, share in pair.items())}"
         for latent, pair in mixed.items()
     )
     remedies = (
         depend_less(levers, f"{_latents(mixed)} mix{'es' if len(mixed) == 1 else ''} factors"),
-        Remedy("look", "Train several seeds and keep the best; see whether factors depend on each other in the data."),
+        Remedy("look", "Train several seeds and keep the best; check whether factors are dependent in the data."),
     )
     return Finding(_NAMES[2], "look", f"Factors are mixed: {each}.", numbers, remedies)
 
@@ -186,13 +194,35 @@ def _latents(latents: Collection[int]) -> str:
     return f"Latent{'s' if len(latents) > 1 else ''} {listed(latents)}"
 
 
-def _best(row: list[float]) -> int:
-    return max(range(len(row)), key=lambda latent: row[latent])
-
-
 def _top_two(row: list[float]) -> tuple[int, int] | None:
     """Returns the places of the largest two numbers, if the second is at least half of the first, and enough."""
     ranked = sorted(range(len(row)), key=lambda place: -row[place])
     if len(ranked) < 2 or row[ranked[1]] < max(LEAST_SHARE, row[ranked[0]] / 2):
         return None
     return ranked[0], ranked[1]
+
+
+def joint_accuracy(codes: Codes, labels: Labels, latents: list[int], max_images: int = 4000) -> float:
+    """Returns how accurately the means of these latents together predict a factor, by nearest neighbors.
+
+    0 is the accuracy of guessing the most frequent value, 1 is always right. Test images are not among the neighbors.
+    """
+    if not latents or labels.is_soft:
+        return 0.0
+    seen = replace(codes, factors=(labels,)).with_latents(latents).with_discrete_as_columns()
+    known = torch.ones(len(codes), dtype=torch.bool) if labels.known is None else labels.known.cpu()
+    rows = known.nonzero()[:max_images, 0]
+    means, values = seen.mean.cpu()[rows].double().numpy(), labels.values.cpu()[rows].numpy()
+    counts = np.bincount(values)
+    if len(rows) < 2 * _NUM_NEIGHBORS or np.count_nonzero(counts) < 2:
+        return 0.0
+    means = (means - means.mean(axis=0)) / np.maximum(means.std(axis=0), 1e-12)
+    shuffled = row_draws.permuted_rows(len(rows), 0, "neighbours of codes").numpy()  # a stream of draws keeps its name
+    found = cross_val_predict(KNeighborsClassifier(_NUM_NEIGHBORS), means[shuffled], values[shuffled], cv=_halves(rows))
+    guessed = counts.max() / counts.sum()
+    return float(max(0.0, ((found == values[shuffled]).mean() - guessed) / (1 - guessed)))
+
+
+def _halves(rows: torch.Tensor) -> list[tuple[np.ndarray, np.ndarray]]:
+    first, second = np.array_split(np.arange(len(rows)), 2)
+    return [(first, second), (second, first)]

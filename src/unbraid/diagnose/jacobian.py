@@ -10,33 +10,33 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from unbraid._internal import row_draws
-from unbraid.diagnose.diagnosis import Finding
-from unbraid.diagnose.levers import OF_CODES
-from unbraid.diagnose.remedies import Remedy
-from unbraid.diagnose.words import latents_named
+from unbraid.diagnose.diagnosis import Finding, latents_named
+from unbraid.diagnose.remedies import OF_CODES, Remedy
 from unbraid.errors import CodesError
 from unbraid.objectives.levers import Levers
 
 NAME = "decoder's Jacobian"
 _NUM_TURNS = 20
-# Below this share of what a random turn of the latents would have, the columns are called orthogonal.
+# Columns count as orthogonal if their |cos| is below this share of that of randomly rotated latents,
 _FINE = 0.5
-# So they are where |cos| is this small, and two latents whose changes have this |cos| are alike whatever the others do.
+# or below the first of these. Two latents with a |cos| above the second count as parallel in any case.
 _SMALL, _ALIKE = 0.05, 0.9
-# A latent that moves the image by less than this share of what another does moves nothing.
+# A latent has no effect if it moves the image by less than this share of the largest movement.
 _NOTHING = 1e-9
 
 
 @final
 @dataclass(frozen=True)
 class JacobianAngles:
-    """|cos| of the angles between columns of the decoder's Jacobian.
+    """|cos| of the angles between columns of the decoder's Jacobian, the changes of the image along each latent.
 
-    A column is the change of the image along one latent.
-
-    `cosines` is the mean over images for each two latents (NaN where a latent moves nothing), `mean` that over pairs.
-    `turned` is what `mean` would be after a random turn of the same latents, each in units of its spread: a code that
-    prefers no axes has about as much.
+    Attributes:
+        latents: The latents of the columns.
+        cosines: The mean over images for each pair of latents; NaN if a latent has no effect.
+        mean: The mean over pairs.
+        turned: The mean after random rotations of the latents in units of their spread. A code without preferred axes
+            has a similar `mean`.
+        lengths: The mean length of each column.
     """
 
     latents: tuple[int, ...]
@@ -47,7 +47,7 @@ class JacobianAngles:
 
     @property
     def moves(self) -> list[bool]:
-        """Returns whether each latent moves any image, next to the one that moves them most."""
+        """Whether each latent has an effect on the image, compared with the latent with the largest effect."""
         return (self.lengths > _NOTHING * self.lengths.max()).tolist()
 
 
@@ -58,12 +58,12 @@ def jacobian_angles(
     spread: Float64[Tensor, " latent"] | None = None,
     seed: int = 0,
 ) -> JacobianAngles:
-    """Returns the angles at these codes, for these columns of them, by one forward-mode product (jvp) a column.
+    """Returns the angles at these codes, by one Jacobian-vector product per column.
 
-    `spread` is how far each of the columns moves over all images.
+    `spread` is the standard deviation of each column over all images.
     """
     if len(columns) < 2:
-        raise CodesError(f"Angles are between two columns or more; given: {list(columns)}.")
+        raise CodesError(f"The columns {list(columns)} were given; expected two or more, for angles between them.")
     moved = [_derivative(decode, codes, column) for column in columns]
     jacobian = torch.stack(moved, dim=2)  # image by pixel by latent
     products = torch.einsum("npi,npj->nij", jacobian, jacobian)
@@ -83,7 +83,7 @@ def check_jacobian(
     spread: Float64[Tensor, " latent"],
     levers: Levers = OF_CODES,
 ) -> Finding:
-    """Returns whether the latents that are used change the image in different ways."""
+    """Returns whether the used latents change the image in different ways."""
     if len(columns) < 2:
         return Finding(NAME, "unknown", "Fewer than two continuous latents are in use.")
     angles = jacobian_angles(decode, codes, columns, spread)
@@ -97,20 +97,15 @@ def check_jacobian(
         rest = _finding(jacobian_angles(decode, codes, [columns[place] for place in moving], spread[moving]), levers)
     else:
         rest = Finding(NAME, "unknown", "Fewer than two latents move the image, so there is no angle to measure.")
-    which = latents_named(idle)
-    says = f"The decoder ignores {which}, though the code uses {_it(idle)}: moving {_it(idle)} changes nothing."
-    numbers = {**rest.numbers, "moves_nothing": idle}
-    text = f"The decoder ignores {which}: see whether it belongs to these codes, then train with another seed."
+    which, it = latents_named(idle), "it" if len(idle) == 1 else "them"
+    sentence = f"The decoder ignores {which}, though the code uses {it}: moving {it} changes nothing."
+    text = f"The decoder ignores {which}: check whether it belongs to these codes, then train with another seed."
     remedies = (Remedy("fix decoder", text), *rest.remedies)
-    return Finding(NAME, "look", f"{says} {rest.sentence}", numbers, remedies)
-
-
-def _it(latents: Sequence[int]) -> str:
-    return "it" if len(latents) == 1 else "them"
+    return Finding(NAME, "look", f"{sentence} {rest.sentence}", {**rest.numbers, "moves_nothing": idle}, remedies)
 
 
 def _finding(angles: JacobianAngles, levers: Levers) -> Finding:
-    """Returns what the angles of latents that all move the image say."""
+    """Returns the finding for latents that all have an effect on the image."""
     if math.isnan(angles.mean):
         return Finding(NAME, "unknown", "No image is moved by two latents, so there is no angle to measure.")
     pairs = torch.combinations(torch.arange(len(angles.latents)))
@@ -118,21 +113,21 @@ def _finding(angles: JacobianAngles, levers: Levers) -> Finding:
     most, place = between.max(dim=0)
     first, second = (angles.latents[n] for n in pairs[place].tolist())
     numbers = {"mean": angles.mean, "turned": angles.turned, "largest": float(most), "pair": [first, second]}
-    says = (
-        "On average over pairs of latents, the changes that two latents make to the image have a |cos| of "
-        f"{angles.mean:.2f} (0 is orthogonal; the same latents, turned at random, would have {angles.turned:.2f}). The "
-        f"most alike are {first} and {second} ({most:.2f})."
+    sentence = (
+        "On average over pairs of latents, the changes of the image along two latents have a |cos| of "
+        f"{angles.mean:.2f} (0 is orthogonal; the same latents, rotated at random, would have {angles.turned:.2f}). "
+        f"The most similar are {first} and {second} ({most:.2f})."
     )
     if angles.mean <= max(_SMALL, _FINE * angles.turned) and most < _ALIKE:
-        return Finding(NAME, "fine", says, numbers)
-    remedies = [Remedy("look", f"Look at traversals of latents {first} and {second}, which change the image alike.")]
+        return Finding(NAME, "fine", sentence, numbers)
+    remedies = [Remedy("look", f"Look at traversals of latents {first} and {second}, which have similar effects.")]
     if not levers.is_diagonal:
         text = "Use latents whose noise is independent (GaussianLatents): this pushes towards orthogonal changes."
         remedies.append(Remedy("more rate", text))
     elif levers.more_rate:
         text = f"To push towards orthogonal changes of the image: {levers.more_rate}."
         remedies.append(Remedy("more rate", text))
-    return Finding(NAME, "look", says, numbers, tuple(remedies))
+    return Finding(NAME, "look", sentence, numbers, tuple(remedies))
 
 
 def _derivative(
@@ -145,7 +140,7 @@ def _derivative(
 
 
 def _cosines(products: Float64[Tensor, "frame latent latent"]) -> Float64[Tensor, "frame latent latent"]:
-    """Returns |cos| of each two columns, NaN where one of them is 0."""
+    """Returns |cos| of each pair of columns, NaN if one of them is 0."""
     lengths = products.diagonal(dim1=1, dim2=2).clamp(min=0).sqrt()
     lengths = lengths.where(lengths > _NOTHING * lengths.max(), torch.nan)
     return (products / (lengths[:, :, None] * lengths[:, None, :])).abs().clamp(max=1.0)

@@ -1,4 +1,4 @@
-"""Checks of latents: unused ones, and ones that hold the same information."""
+"""Checks of latents: unused ones, and ones with the same information."""
 
 from itertools import combinations
 
@@ -8,10 +8,8 @@ from torch import Tensor
 
 from unbraid._internal.amounts import listed, percent
 from unbraid.codes import Codes
-from unbraid.diagnose.diagnosis import Finding
-from unbraid.diagnose.levers import OF_CODES, depend_less
-from unbraid.diagnose.remedies import Remedy
-from unbraid.diagnose.words import latents_named
+from unbraid.diagnose.diagnosis import Finding, latents_named
+from unbraid.diagnose.remedies import OF_CODES, Remedy, depend_less
 from unbraid.errors import CodesError
 from unbraid.metrics.unused_latents import UNUSED, informativeness, is_collapsed, unused_latents
 from unbraid.objectives.levers import Levers
@@ -20,47 +18,47 @@ COLLAPSE, REDUNDANCY = "collapsed latents", "redundant latents"
 REDUNDANT = 0.5
 """Two latents are redundant if one explains this share of the other's variance."""
 _NUM_GROUPS = 20
-_MOST_TOLD = 3
+_MAX_PAIRS_LISTED = 3
 
 
 def used_latents(codes: Codes) -> list[int]:
-    """Returns the numbers of the latents that say anything of the image."""
+    """Returns the indices of the informative latents."""
     return [latent for latent, unused in enumerate(unused_latents(codes).tolist()) if not unused]
 
 
 def check_collapse(codes: Codes, used: list[int], num_factors: int, levers: Levers = OF_CODES) -> Finding:
-    """Returns how many latents are in use, and which are not."""
+    """Returns whether enough latents are in use for the factors."""
     unused = [latent for latent in range(codes.num_latents) if latent not in used]
     try:
         each = informativeness(codes).tolist()
-    except CodesError:  # means alone: which are unused is known from their spread
+    except CodesError:  # for codes of means only, the unused latents follow from their spread
         each = []
     numbers = {"used": used, "unused": unused, "nats": each, "num_factors": num_factors}
     total = codes.num_latents
     if not unused:
-        says = "The only latent is in use" if total == 1 else f"All {total} latents are in use"
+        sentence = "The only latent is in use" if total == 1 else f"All {total} latents are in use"
         if num_factors <= total:
-            return Finding(COLLAPSE, "fine", f"{says}.", numbers)
+            return Finding(COLLAPSE, "fine", f"{sentence}.", numbers)
         text = f"Give the model at least {num_factors} latents: there are more factors than latents."
-        says = f"{says}, and the data have {num_factors} factors."
-        return Finding(COLLAPSE, "look", says, numbers, (Remedy("more latents", text),))
-    whose = "its mean barely moves" if total == 1 else "their means barely move"
-    why = f"less than {UNUSED} nats about the image" if each else whose
-    says = f"{len(unused)} of {total} latents say nothing ({why}): {listed(unused)}."
+        sentence = f"{sentence}, and the data have {num_factors} factors."
+        return Finding(COLLAPSE, "look", sentence, numbers, (Remedy("more latents", text),))
+    constant = "its mean is almost constant" if total == 1 else "their means are almost constant"
+    why = f"less than {UNUSED} nats about the image" if each else constant
+    sentence = f"{len(unused)} of {total} latents are unused ({why}): {listed(unused)}."
     if total == 1:
-        says = f"The only latent says nothing ({why})."
+        sentence = f"The only latent is unused ({why})."
     if is_collapsed(len(unused), total) and not (used and num_factors == 1):
-        left = "none is left" if not used else f"{latents_named(used)} alone is left, so scores describe it and noise"
-        text = f"To have latents used: {levers.less_rate}; or another seed, as early on a model may use none."
-        says = f"{says} The code has collapsed: {left}."
-        return Finding(COLLAPSE, "look", says, numbers, (Remedy("use latents", text),))
+        left = f"only {latents_named(used)} is left, so scores describe it and noise" if used else "none is left"
+        text = f"To have latents used: {levers.less_rate}; or another seed, since some collapse early."
+        sentence = f"{sentence} The code has collapsed: {left}."
+        return Finding(COLLAPSE, "look", sentence, numbers, (Remedy("use latents", text),))
     if num_factors > len(used):
         text = f"To have the other latents used: {levers.less_rate}."
-        says = f"{says} {_counted(used)} left for {num_factors} factors."
-        return Finding(COLLAPSE, "look", says, numbers, (Remedy("use latents", text),))
+        sentence = f"{sentence} {_counted(used)} left for {num_factors} factors."
+        return Finding(COLLAPSE, "look", sentence, numbers, (Remedy("use latents", text),))
     of_factors = f", and there {'is' if num_factors == 1 else 'are'} {num_factors} factor" if num_factors else ""
     plural = "s" * (num_factors > 1)
-    return Finding(COLLAPSE, "fine", f"{says} {_counted(used)} in use{of_factors}{plural}.", numbers)
+    return Finding(COLLAPSE, "fine", f"{sentence} {_counted(used)} in use{of_factors}{plural}.", numbers)
 
 
 def _counted(latents: list[int]) -> str:
@@ -68,12 +66,12 @@ def _counted(latents: list[int]) -> str:
 
 
 def check_redundancy(codes: Codes, used: list[int], levers: Levers = OF_CODES) -> Finding:
-    """Returns whether a latent that is used could be predicted from another."""
+    """Returns whether one of the used latents can be predicted from another."""
     continuous = [latent for latent in used if latent < codes.mean.shape[1]]
     if len(continuous) < 2:
         return Finding(REDUNDANCY, "unknown", "Fewer than two continuous latents are in use.")
     explained = explained_variance(codes.mean[:, continuous].double())
-    # Of both directions, the one that explains more: who explains whom, and how much.
+    # For each pair, the direction that explains more: the share, the predictor and the predicted latent.
     pairs: list[tuple[float, int, int]] = []
     for i, j in combinations(range(len(continuous)), 2):
         forward, back = float(explained[i, j]), float(explained[j, i])
@@ -87,26 +85,26 @@ def check_redundancy(codes: Codes, used: list[int], levers: Levers = OF_CODES) -
     }
     redundant = sorted((pair for pair in pairs if pair[0] >= REDUNDANT), key=lambda pair: -pair[0])
     if not redundant:
-        says = (
+        sentence = (
             f"No latent can be predicted from another: at most, latent {first} explains {percent(most)} of the "
             f"variance of latent {second}."
         )
-        return Finding(REDUNDANCY, "fine", says, numbers)
+        return Finding(REDUNDANCY, "fine", sentence, numbers)
     worst = [
         f"latent {of} can be predicted from latent {by}, which explains {percent(share)} of its variance"
-        for share, by, of in redundant[:_MOST_TOLD]
+        for share, by, of in redundant[:_MAX_PAIRS_LISTED]
     ]
     more = len(redundant) - len(worst)
-    says = "; ".join(worst) + (f"; and so it is with {more} more pair{'s' * (more > 1)} of latents" if more else "")
-    remedy = depend_less(levers, f"Latents {min(first, second)} and {max(first, second)} say much the same")
-    return Finding(REDUNDANCY, "look", f"{says[0].upper()}{says[1:]}.", numbers, (remedy,))
+    sentence = "; ".join(worst) + (f"; likewise {more} more pair{'s' * (more > 1)} of latents" if more else "")
+    remedy = depend_less(levers, f"Latents {min(first, second)} and {max(first, second)} are redundant")
+    return Finding(REDUNDANCY, "look", f"{sentence[0].upper()}{sentence[1:]}.", numbers, (remedy,))
 
 
 def explained_variance(means: Float64[Tensor, "image latent"]) -> Float64[Tensor, "latent latent"]:
     """Returns the share of the variance of latent j (column) that latent i (row) explains.
 
-    It is the correlation ratio, with latent i in 20 groups of about equal size, less the share that groups of noise
-    would explain. Any dependence of the mean counts, monotone or not.
+    It is the correlation ratio, with latent i in 20 groups of about equal size, minus the share that random groups
+    would explain. It detects any dependence of the mean, monotone or not.
     """
     num_images, num_latents = means.shape
     num_groups = min(_NUM_GROUPS, max(2, num_images // 5))
@@ -116,7 +114,7 @@ def explained_variance(means: Float64[Tensor, "image latent"]) -> Float64[Tensor
     first_of_group = torch.arange(1, num_groups, device=means.device) * num_images // num_groups
     for latent in range(num_latents):
         column = means[:, latent].contiguous()
-        # Equal numbers are in one group: how images are ordered must not count.
+        # Equal values are in one group, so the order of images does not matter.
         place = torch.searchsorted(column.sort().values[first_of_group], column, right=True)
         sums = away.new_zeros(num_groups, num_latents).index_add_(0, place, away)
         counts = torch.bincount(place, minlength=num_groups).double()

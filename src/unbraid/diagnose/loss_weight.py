@@ -1,18 +1,16 @@
-"""What a nat of rate costs in the loss that was minimized: beta, after all scaling."""
+"""The weight of the rate in the minimized loss: beta, after all scaling."""
 
 import math
 from dataclasses import dataclass, replace
 from typing import final
 
 from unbraid._internal.amounts import short
-from unbraid.diagnose.diagnosis import Finding
-from unbraid.diagnose.levers import OF_CODES
-from unbraid.diagnose.remedies import Remedy
-from unbraid.diagnose.words import nats
+from unbraid.diagnose.diagnosis import Finding, nats
+from unbraid.diagnose.remedies import OF_CODES, Remedy
 from unbraid.objectives.levers import Levers, RatePrice
 
 NAME = "effective beta"
-# A Gaussian likelihood whose variance is this many times the squared error, or a share of it, is far from calibrated.
+# A Gaussian likelihood is far from calibrated if its variance and the squared error differ by this factor.
 _FAR = 4.0
 # A beta above this explains that a code has collapsed. That of a VAE, 1, does not.
 _HIGH = 1.5
@@ -21,10 +19,16 @@ _HIGH = 1.5
 @final
 @dataclass(frozen=True)
 class LossWeights:
-    """The numbers that determine the price of a nat of rate.
+    """The numbers that determine the weight of the rate.
 
-    They are the loss, its distortion and its rate at the end of training, in nats per image; the sizes of an image and
-    of a code; and the std of a Gaussian likelihood with the root of the mean squared error.
+    Attributes:
+        loss: The loss at the end of training, in nats per image.
+        distortion: Its distortion.
+        rate: Its rate.
+        num_pixels: The number of pixels of an image.
+        num_latents: The number of latents.
+        std: The std of a Gaussian likelihood.
+        root_error: The root mean squared error of pixels.
     """
 
     loss: float
@@ -39,14 +43,14 @@ class LossWeights:
     def beta(self) -> float:
         """(loss - distortion) / rate.
 
-        It is beta for a beta-VAE; for an objective that weighs the parts of the rate one by one it is the average price
-        of a nat. It means nothing where a loss penalizes anything else.
+        It is beta for a beta-VAE. For an objective with separate weights of the parts of the rate it is their average.
+        It is meaningless if the loss has other penalties.
         """
         return (self.loss - self.distortion) / self.rate if self.rate > 0 else math.nan
 
     @property
     def normalized(self) -> float:
-        """Returns beta times latents over pixels, for a loss that is a mean over both: Higgins et al., ICLR 2017."""
+        """beta times latents over pixels, for a loss that is a mean over both (Higgins et al., ICLR 2017)."""
         return self.beta * self.num_latents / self.num_pixels
 
     @property
@@ -61,9 +65,9 @@ class LossWeights:
 
     @property
     def calibrated(self) -> float | None:
-        """The beta with the same effect beside a Gaussian likelihood whose variance is the mean squared error.
+        """The equivalent beta for a Gaussian likelihood whose variance is the mean squared error.
 
-        It is None if the likelihood is not Gaussian.
+        It is None for other likelihoods.
         """
         return None if self.too_wide is None else self.beta * self.too_wide
 
@@ -75,16 +79,16 @@ def diagnose_weights(
     *,
     is_collapsed: bool = False,
 ) -> Finding:
-    """Returns the price of a nat of rate, and the same weight in other terms; or why it cannot be knowing.
+    """Returns the effective beta with its normalized and calibrated forms, or why the loss implies none.
 
-    `price` is that of the objective.
+    `price` is the weight of the rate in the formula of the objective.
     """
     price = price or RatePrice()
     if price.reason:
         finding = _without_beta(weights, price)
     elif not math.isfinite(weights.beta):
-        says = _why_no_beta(weights)
-        finding = Finding(NAME, "unknown", f"{says} There is no beta to tell.", {"rate": weights.rate})
+        sentence = _why_no_beta(weights)
+        finding = Finding(NAME, "unknown", f"{sentence} There is no effective beta.", {"rate": weights.rate})
     else:
         finding = _with_beta(weights, price, levers if is_collapsed else None)
     return _with_noise(finding, weights, has_beta="beta" in finding.numbers)
@@ -95,7 +99,7 @@ def _why_no_beta(weights: LossWeights) -> str:
         return "The history of this run has no rate."
     if not math.isfinite(weights.loss):
         return f"The loss ended at {weights.loss:g}."
-    return f"The rate ended at {short(weights.rate)}, so it has no price."
+    return f"The rate ended at {short(weights.rate)}, so its weight is undefined."
 
 
 def _without_beta(weights: LossWeights, price: RatePrice) -> Finding:
@@ -105,7 +109,7 @@ def _without_beta(weights: LossWeights, price: RatePrice) -> Finding:
 
 
 def _with_beta(weights: LossWeights, price: RatePrice, collapsed: Levers | None) -> Finding:
-    """Returns the finding for a loss that has a beta; `collapsed` are the levers of a model whose code collapsed."""
+    """Returns the finding for a loss with a beta; `collapsed` holds advice for a model whose code has collapsed."""
     beta = weights.beta
     numbers = {
         "beta": beta,
@@ -117,7 +121,7 @@ def _with_beta(weights: LossWeights, price: RatePrice, collapsed: Levers | None)
         "rate": weights.rate,
     }
     average = f" on average over its parts (their weights: {price.parts})" if price.parts else ""
-    says = (
+    sentence = (
         f"At the end of training a nat of rate cost {nats(beta)} of distortion{average}: the loss was "
         f"{short(weights.loss)}, of which {short(weights.distortion)} distortion, and the rate {short(weights.rate)}. "
         f"The loss is summed over {weights.num_pixels:,} pixels; code that takes the mean over pixels has the same "
@@ -125,28 +129,28 @@ def _with_beta(weights: LossWeights, price: RatePrice, collapsed: Levers | None)
         f"{short(weights.normalized)})."
     )
     if collapsed is not None and beta > _HIGH:
-        says += " At such a price few latents pay for themselves: this explains the collapse."
-        text = f"The rate costs too much for latents to be used: {collapsed.less_rate}."
-        return Finding(NAME, "look", says, numbers, (Remedy("lower price", text),))
-    return Finding(NAME, "fine", says, numbers)
+        sentence += " This high weight explains the collapse."
+        text = f"The weight of the rate is too high for latents to be used: {collapsed.less_rate}."
+        return Finding(NAME, "look", sentence, numbers, (Remedy("lower price", text),))
+    return Finding(NAME, "fine", sentence, numbers)
 
 
 def _with_noise(finding: Finding, weights: LossWeights, *, has_beta: bool) -> Finding:
-    """Returns the finding, and the noise of pixels that a Gaussian likelihood estimates."""
+    """Returns the finding with a comparison of the noise of a Gaussian likelihood with the error of pixels."""
     too_wide, std, error = weights.too_wide, weights.std, weights.root_error
     if too_wide is None or std is None or error is None or not math.isfinite(too_wide):
         return finding
     need = f"beta = {short(too_wide * weights.beta)}" if has_beta else f"{short(too_wide)} times the weights"
-    says = (
+    sentence = (
         f"{finding.sentence} The likelihood assumes a noise of {short(std)}, but the error is {short(error)}. With the "
         f"right noise, the same balance would need {need}."
     )
     if 1 / _FAR <= too_wide <= _FAR:
-        return replace(finding, sentence=says)
+        return replace(finding, sentence=sentence)
     effect = f"{short(too_wide)} times less" if too_wide > 1 else f"{short(1 / too_wide)} times more"
     text = (
         f"The likelihood is not calibrated: set GaussianLikelihood(std={error:.2g}), or learn it with "
-        f"LearnedGaussianLikelihood. Next to the distortion, what is asked of codes then weighs {effect}."
+        f"LearnedGaussianLikelihood. Relative to the distortion, the other terms then weigh {effect}."
     )
     remedies = (*finding.remedies, Remedy("calibrate", text))
-    return replace(finding, state="look", sentence=says, remedies=remedies)
+    return replace(finding, state="look", sentence=sentence, remedies=remedies)

@@ -1,8 +1,9 @@
 """Adapters to other libraries: scikit-learn, torchmetrics, TensorBoard, ONNX and the Hugging Face Hub.
 
-Each is imported when it is used for the first time.
+Each is imported on first use.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from unbraid.errors import SpecError
@@ -12,24 +13,16 @@ if TYPE_CHECKING:
     from unbraid.integrations.codes_scorer import CodesScorer as CodesScorer
     from unbraid.integrations.tensorboard_run import write_tensorboard as write_tensorboard
 
+_FILES = {"CodesMetric": "codes_metric", "CodesScorer": "codes_scorer", "write_tensorboard": "tensorboard_run"}
 __all__ = ["CodesMetric", "CodesScorer", "write_tensorboard"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "CodesScorer":
-        from unbraid.integrations.codes_scorer import CodesScorer
-
-        return CodesScorer
-    if name == "write_tensorboard":
-        from unbraid.integrations.tensorboard_run import write_tensorboard
-
-        return write_tensorboard
-    if name != "CodesMetric":
+    if name not in _FILES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from unbraid.integrations.codes_metric import CodesMetric
+        return getattr(importlib.import_module(f"{__name__}.{_FILES[name]}"), name)
     except ImportError as error:
         raise SpecError(
-            f"CodesMetric needs torchmetrics ({error}). Install it: pip install 'unbraid[torchmetrics]'."
+            f"{name} needs torchmetrics ({error}). Install it: pip install 'unbraid[torchmetrics]'."
         ) from None
-    return CodesMetric

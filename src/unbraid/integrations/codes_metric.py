@@ -1,4 +1,4 @@
-"""A metric as torchmetrics has them: batches of codes in, the scores of all of them out."""
+"""Metrics of codes as a torchmetrics metric."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,15 +20,20 @@ from unbraid.metrics.selection import Metrics, select
 
 @final
 class CodesMetric(Metric):
-    """Collects codes and factors, batch by batch and over all processes, and scores them as `evaluate` does.
+    """Metrics of the codes of all batches and processes, as `evaluate` computes them.
 
-    `update(mean, std, factors)` takes a batch; `factors` is a table of numbers, which `factor_names` names, or a
-    mapping from names to columns. `compute()` returns a number for one metric, and a dict for several; what cannot be
-    computed is NaN. `card` is the whole scorecard. `unordered`, `missing` and `seed` are those of `Codes.from_arrays`
-    and `evaluate`; `options` are those of every `torchmetrics.Metric`.
+    Call `update(mean, std, factors)` for each batch and `compute()` at the end of an epoch; `forward` scores each batch
+    separately. `factors` is a table with the columns `factor_names`, or a mapping from names to columns. `compute`
+    returns a number for one metric and a dict for several; undefined values are NaN. `card` is the scorecard. All codes
+    are kept until `reset`.
 
-    All codes are kept until `reset`. Call `update` for batches and `compute` at the end of an epoch: `forward` would
-    score every batch by itself.
+    Args:
+        metrics: The metrics, as for `evaluate`.
+        factor_names: The names of the columns of tables of factors.
+        unordered: The unordered factors, as for `Codes.from_arrays`.
+        missing: The marks of missing labels, as for `Codes.from_arrays`.
+        seed: The seed, as for `evaluate`.
+        **options: The options of every `torchmetrics.Metric`.
     """
 
     is_differentiable = False
@@ -55,20 +60,20 @@ class CodesMetric(Metric):
             )
         self._metrics, self._names, self._seed = metrics, tuple(selection.metrics), seed
         self._given_names, self._unordered, self._missing = factor_names, unordered, missing
-        self._columns: dict[str, bool] = {}  # whether each factor is measured: its numbers are floats
+        self._columns: dict[str, bool] = {}  # whether each factor is continuous
         self._card: Scorecard | None = None
         self._directions = {metric.higher_is_better for metric in selection.metrics.values()}
         for state in ("mean", "std", "factors"):
             self.add_state(state, default=[], dist_reduce_fx="cat")
 
     def update(self, mean: Any, std: Any = None, factors: Any = None) -> None:
-        """Takes the codes of a batch of images."""
+        """Adds the codes of a batch of images."""
         means = as_floats("mean", mean).to(self.device)
         columns, table = self._table(factors)
         if len(self.mean) and (bool(len(self.std)) != (std is not None) or self._columns != columns):
             raise CodesError(
-                "This batch has other parts than the ones before it: give all batches a std or none, and the same "
-                f"factors ({', '.join(self._columns) or 'none'}; now {', '.join(columns) or 'none'}), of one type each."
+                f"This batch has the factors {', '.join(columns) or 'none'}, and earlier ones have "
+                f"{', '.join(self._columns) or 'none'}, or they differ in std or types. Give every batch the same."
             )
         self._columns = columns
         self.mean.append(means)
@@ -78,7 +83,7 @@ class CodesMetric(Metric):
             self.factors.append(table.to(self.device))
 
     def _table(self, factors: Any) -> tuple[dict[str, bool], Tensor]:
-        """Returns the factors of a batch side by side, and which of them are measured."""
+        """Returns which factors of a batch are continuous, and the table of all of them."""
         if isinstance(factors, Mapping):
             named = {str(name): as_tensor(f"Factor {name!r}", column) for name, column in factors.items()}
         else:
@@ -90,19 +95,19 @@ class CodesMetric(Metric):
             named = {} if factors is None else dict(zip(names, table.unbind(1), strict=True))
         if flat := [name for name, column in named.items() if column.ndim != 1]:
             raise CodesError(f"Factor {flat[0]!r} has shape {tuple(named[flat[0]].shape)}; expected a label an image.")
-        # One table holds values and measurements: a double holds every integer up to 2**53.
+        # One table holds categorical and continuous factors: a double holds every integer up to 2**53.
         columns = [column.double() for column in named.values()]
-        measured = {name: column.is_floating_point() for name, column in named.items()}
-        return measured, torch.stack(columns, dim=1) if columns else torch.empty(0, 0)
+        is_continuous = {name: column.is_floating_point() for name, column in named.items()}
+        return is_continuous, torch.stack(columns, dim=1) if columns else torch.empty(0, 0)
 
     def compute(self) -> Tensor | dict[str, Tensor]:
-        """Returns the scores of all codes that were given since the last `reset`."""
+        """Returns the scores of all codes since the last `reset`."""
         if not len(self.mean):
             raise CodesError("There are no codes yet. Call update(mean, std, factors) for each batch first.")
         table = dim_zero_cat(self.factors) if len(self.factors) else torch.empty(0, 0)
         factors = {
-            name: column if is_measured else column.long()
-            for (name, is_measured), column in zip(self._columns.items(), table.unbind(1), strict=True)
+            name: column if is_continuous else column.long()
+            for (name, is_continuous), column in zip(self._columns.items(), table.unbind(1), strict=True)
         }
         codes = Codes.from_arrays(
             dim_zero_cat(self.mean),
@@ -117,17 +122,15 @@ class CodesMetric(Metric):
 
     @property
     def higher_is_better(self) -> bool | None:
-        """Returns whether more is better; None where that is not the same for all metrics."""
+        """Whether higher values are better; None if the metrics differ in this."""
         return next(iter(self._directions)) if len(self._directions) == 1 else None
 
     @property
     def card(self) -> Scorecard | None:
-        """Returns all that the last `compute` found: intervals, parts, scores per factor and latent. It is None before
-        that.
-        """
+        """The scorecard of the last `compute`, with intervals, parts, factors and latents; None before."""
         return self._card
 
     def reset(self) -> None:
-        """Forgets all codes."""
+        """Removes all codes."""
         super().reset()
         self._columns, self._card = {}, None

@@ -1,4 +1,4 @@
-"""A scorer as scikit-learn takes them, of the codes that a transformer gives."""
+"""Metrics of codes as a scikit-learn scorer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,19 @@ from unbraid.metrics.selection import Metrics, select
 @final
 @dataclass(frozen=True)
 class CodesScorer:
-    """Scores what a fitted transformer makes of rows, against their factors: what `cross_val_score`, `cross_validate`
-    and `GridSearchCV` of scikit-learn take as `scoring`.
+    """Scorer of fitted transformers, for `cross_val_score`, `cross_validate` and `GridSearchCV`.
 
-    `y` holds the factors, in any form that `Codes.from_arrays` takes and scikit-learn can split: a table, which
-    `factor_names` names, or a DataFrame. As every scorer of scikit-learn, it gives more for better codes: a metric of
-    which less is better is negated, and in a dict its name begins with "neg_". One metric gives a number; several give
-    a dict, of which `GridSearchCV(refit="dci")` names the one to choose by. `unordered`, `missing` and `seed` are those
-    of `Codes.from_arrays` and `evaluate`. The codes are means without stds, so choose a metric that takes these.
+    It scores transformed rows against their factors. `y` holds the factors as a table or a DataFrame, which
+    scikit-learn can split. As for every scorer, higher is better: other metrics are negated, and the prefix "neg_"
+    marks them in a dict. One metric returns a number; several return a dict, of which `GridSearchCV(refit="dci")`
+    chooses one. The codes are means without stds, so choose a metric for these.
+
+    Args:
+        metrics: The metrics, as for `evaluate`.
+        factor_names: The names of the columns of a table of factors.
+        unordered: The unordered factors, as for `Codes.from_arrays`.
+        missing: The marks of missing labels, as for `Codes.from_arrays`.
+        seed: The seed, as for `evaluate`.
 
     >>> import numpy as np
     >>> from sklearn.decomposition import PCA
@@ -40,18 +45,21 @@ class CodesScorer:
     def __post_init__(self) -> None:
         selection = select(self.metrics, self.seed)
         if selection.model_scores:
-            raise SpecError(f"{', '.join(selection.model_scores)}: reads a model of unbraid, not codes. Name a metric.")
+            names = ", ".join(selection.model_scores)
+            raise SpecError(
+                f"The scores {names} were given, which need a model; expected metrics of codes, e.g. 'mig'."
+            )
         if aimless := [name for name, metric in selection.metrics.items() if metric.higher_is_better is None]:
             raise SpecError(
-                f"{', '.join(aimless)}: more is neither better nor worse, so nothing can be chosen by it. Name a "
-                "metric that has a direction, or call evaluate."
+                f"The metrics {', '.join(aimless)} were given, of which neither high nor low values are better; "
+                "expected metrics with a direction. Choose another one, or call evaluate."
             )
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float | dict[str, float]:
         if not hasattr(estimator, "transform"):
             raise CodesError(
-                f"{type(estimator).__name__} has no transform, so it gives no codes. Score a transformer, such as PCA, "
-                "or a pipeline that ends in one."
+                f"{type(estimator).__name__} has no transform; expected a transformer, such as PCA, or a pipeline that "
+                "ends in one."
             )
         mean = estimator.transform(X)
         codes = Codes.from_arrays(
@@ -60,11 +68,10 @@ class CodesScorer:
             options=CodesOptions(factor_names=self.factor_names, unordered=self.unordered, missing=self.missing),
         )
         card = evaluate(codes, self.metrics, seed=self.seed, progress=False)
-        signed = dict(
-            _greater_is_better(name, score.value, card.higher_is_better[name]) for name, score in dict(card).items()
-        )
+        signed: dict[str, float] = {}
+        for name, score in dict(card).items():
+            if card.higher_is_better[name]:
+                signed[name] = score.value
+            else:
+                signed[f"neg_{name}"] = -score.value
         return next(iter(signed.values())) if len(select(self.metrics).metrics) == 1 else signed
-
-
-def _greater_is_better(name: str, value: float, higher_is_better: bool | None) -> tuple[str, float]:
-    return (name, value) if higher_is_better else (f"neg_{name}", -value)

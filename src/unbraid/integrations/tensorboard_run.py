@@ -1,4 +1,4 @@
-"""A run for TensorBoard: its codes in the projector, its figures, its losses and scores."""
+"""Export of a run to TensorBoard: codes in the projector, figures, losses and scores."""
 
 import importlib.util
 import math
@@ -17,17 +17,20 @@ from unbraid.errors import RunError, SpecError
 from unbraid.figures.saving import rendered
 from unbraid.training.runs.run import Run
 
-_MOST_SPRITE_PIXELS = 8192  # the side of the picture of all images that the projector can still show
+_MAX_SPRITE_PIXELS = 8192  # the largest side of the picture of all images that the projector can show
 
 
 def write_tensorboard(run: Run, folder: Path | str, *, num_images: int = 1000, losses: bool = True) -> Path:
-    """Writes a finished run to a separate folder in `folder`, which is returned: `tensorboard --logdir FOLDER` shows
-    it.
+    """Writes a finished run for `tensorboard --logdir FOLDER`, and returns its folder.
 
-    The projector has the mean codes of `num_images` images, spread evenly over those that it was trained on, with the
-    images themselves and their factors. There are also the traversal, the map of latents and factors where matplotlib
-    is installed, the scores that the run keeps and, unless `losses` is False because `TensorBoardListener` wrote them
-    there before, the loss and its parts. tensorboard must be installed; unbraid does not bring it.
+    The projector shows mean codes with their images and factors. There are also the traversal, maps of latents and
+    factors if matplotlib is installed, the scores of the run, and its losses.
+
+    Args:
+        run: The run.
+        folder: The parent of the new folder.
+        num_images: The number of images in the projector, evenly spaced in the training data.
+        losses: Whether to write the loss and its parts. `TensorBoardListener` writes them during training.
     """
     try:
         from torch.utils.tensorboard import SummaryWriter
@@ -52,7 +55,7 @@ def write_tensorboard(run: Run, folder: Path | str, *, num_images: int = 1000, l
 
 
 def _spread(count: int, most: int) -> Int64[Tensor, " row"]:
-    """Returns rows at even distances."""
+    """Returns evenly spaced rows."""
     if most < 1:
         raise SpecError(f"num_images is {most}; give how many codes the projector shows, at least 1.")
     return torch.linspace(0, count - 1, min(count, most)).long()
@@ -73,10 +76,10 @@ def _add_codes(writer: Any, run: Run, codes: Codes, rows: Int64[Tensor, " row"])
 
 
 def _small_images(run: Run, rows: Int64[Tensor, " row"]) -> Tensor | None:
-    """Returns the images in color and square; None where they are vectors, or too large to be shown together."""
+    """Returns square color images; None for vectors, and if all images together are too large."""
     _, height, width = run.spec.dataset.image_shape
     side, num_across = max(height, width), math.ceil(math.sqrt(len(rows)))
-    if run.spec.dataset.holds_vectors or side * num_across > _MOST_SPRITE_PIXELS:
+    if run.spec.dataset.holds_vectors or side * num_across > _MAX_SPRITE_PIXELS:
         return None
     images = run.spec.training_data.open().batch(rows).cpu()
     padded = torch.nn.functional.pad(images, (0, side - width, 0, side - height))
@@ -90,7 +93,7 @@ def _texts(labels: Labels) -> list[str]:
 
 
 def _maps(codes: Codes) -> dict[str, bytes]:
-    """Returns the maps of latents that can be drawn of these codes, and here, as PNG files."""
+    """Returns the maps of latents as PNG files; none without matplotlib."""
     if importlib.util.find_spec("matplotlib") is None or codes.mean.shape[1] == 0:
         return {}
     varying = [labels for labels in codes.factors if labels.ordered and not labels.is_soft and _varies(labels)]

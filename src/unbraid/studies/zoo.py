@@ -11,8 +11,7 @@ from unbraid._internal import files
 from unbraid._internal.names import kebab_case
 from unbraid.config import text_of, to_json
 from unbraid.errors import RunError, UnbraidError
-from unbraid.integrations.hub.model_card import ModelCard, Result
-from unbraid.integrations.hub.repository import fetch, push
+from unbraid.integrations.hub.repository import ModelCard, Result, fetch, push
 from unbraid.metrics.score_rows import in_markdown, interval_text, number_text
 from unbraid.studies.collect import collect
 from unbraid.studies.select import best_runs

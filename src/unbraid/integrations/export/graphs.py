@@ -1,4 +1,4 @@
-"""The two graphs that a model is exported as. Neither draws random numbers."""
+"""The two graphs of an exported model, an encoder and a decoder. Neither draws random numbers."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -13,21 +13,21 @@ from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.distributions.posteriors.posterior import Posterior
 
-_BATCHES = (1, 5)  # that a graph is compared for; neither is the batch that it is traced with
+_BATCHES = (1, 5)  # sizes of compared batches, other than the traced one
 _TRACED = 2
 
 
 class Graph(nn.Module, ABC):
-    """A part of a model from one named input, a row for each image, to named outputs."""
+    """A part of a model with one named input, a row for each image, and named outputs."""
 
     name: str
-    """What its file is called, without a suffix."""
+    """The name of its file, without the suffix."""
     input_name: str
     output_names: tuple[str, ...]
 
     @abstractmethod
     def inputs(self, batch_size: int) -> Tensor:
-        """Returns inputs to compare by, always the same: images of noise, or codes drawn from a normal distribution."""
+        """Returns fixed inputs for comparisons: images of noise, or codes from a normal distribution."""
 
     @torch.no_grad()
     def outputs(self, inputs: Tensor) -> list[Tensor]:
@@ -49,16 +49,17 @@ class Graph(nn.Module, ABC):
             return torch.export.export(self, (self.inputs(_TRACED),), dynamic_shapes=sizes)
         except (RuntimeError, ValueError, TypeError, NotImplementedError, AssertionError) as error:
             raise RunError(
-                f"The {self.name} cannot be exported: torch.export says {str(error).strip()}\nWhere the net is "
-                "your own, keep Python that depends on numbers out of it, and write x.shape[0] for the size of a "
-                "batch, not len(x)."
+                f"The {self.name} cannot be exported: {str(error).strip()}\nIn a custom net, remove Python "
+                "code that depends on the values of tensors, and write x.shape[0] for the size of a batch, not len(x)."
             ) from error
 
 
 @final
 class EncoderGraph(Graph):
-    """The encoder: from images to the mean and the std of each continuous latent, their covariance where they are
-    correlated, and the probabilities of each discrete latent.
+    """The encoder, from images to parameters of the posterior.
+
+    Outputs are the mean and the std of continuous latents, their covariance if they are correlated, and the
+    probabilities of discrete latents.
     """
 
     name, input_name = "encoder", "images"
@@ -83,7 +84,7 @@ class EncoderGraph(Graph):
 
 @final
 class DecoderGraph(Graph):
-    """The decoder: from codes to E[x | z], which is what the likelihood makes of the net's output."""
+    """The decoder, from codes to E[x | z], the mean of the likelihood."""
 
     name, input_name, output_names = "decoder", "code", ("image",)
 
@@ -102,14 +103,15 @@ class DecoderGraph(Graph):
 @torch.no_grad()
 def graphs_of(model: AutoencoderModule) -> tuple[EncoderGraph, DecoderGraph]:
     """Returns encoder and decoder of a copy of the model on the CPU, in float32."""
-    plain = copy.deepcopy(model).to("cpu", torch.float32).requires_grad_(False).eval()
+    plain = copy.deepcopy(model).to("cpu", torch.float32).requires_grad_(requires_grad=False).eval()
     encoder, decoder = EncoderGraph(plain), DecoderGraph(plain)
     return encoder.eval(), decoder.eval()
 
 
 def _named(posterior: Posterior) -> dict[str, Tensor]:
-    """Returns what is said of the latents, by the names that `OnnxEncoder` reads. A family without continuous latents
-    has neither mean nor std.
+    """Returns the parameters of the posterior by the names that `OnnxEncoder` reads.
+
+    Without continuous latents there is neither mean nor std.
     """
     found: dict[str, Tensor | None] = {
         "mean": posterior.mean,

@@ -1,4 +1,4 @@
-"""Encoders in ONNX files, of any framework."""
+"""Encoders of any framework in ONNX files."""
 
 import logging
 import math
@@ -17,7 +17,7 @@ from unbraid._internal.progress import Event, emit
 from unbraid.codes import Codes
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import CodesError, DataError, SpecError
-from unbraid.integrations.export.onnx_files import session
+from unbraid.integrations.export.model_files import session
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ _TYPES: dict[str, np.dtype[Any]] = {
     "tensor(double)": np.dtype("float64"),
     "tensor(uint8)": np.dtype("uint8"),
 }
-# What other programs call the outputs that are read under these names.
+# Common names of these outputs in other programs.
 _NAMES = {
     "mean": ("mean", "mu", "z_mean", "loc"),
     "std": ("std", "sigma", "z_std"),
@@ -44,8 +44,9 @@ _PROBABILITIES = "probabilities_"
 @final
 @dataclass(frozen=True, eq=False)
 class OnnxEncoder:
-    """An encoder in an ONNX file, whose outputs are read as codes. `outputs` has the name of the output
-    in the file by what it is: "mean", "std" or "log_var", "covariance", "samples", "probabilities_0" and so on.
+    """An encoder in an ONNX file, with outputs that form codes.
+
+    `outputs` maps "mean", "std", "log_var", "covariance", "samples", "probabilities_0", ... to names in the file.
     """
 
     path: Path
@@ -54,12 +55,12 @@ class OnnxEncoder:
 
     @classmethod
     def open(cls, path: Path | str, outputs: Mapping[str, str] | None = None) -> "OnnxEncoder":
-        """Reads a file. Outputs are known by their names, or by `outputs`; a single one of another name is the mean."""
+        """Opens a file. Outputs are identified by their names or by `outputs`; a single unknown output is the mean."""
         where = Path(path)
         if where.suffix == ".pt2":
             raise SpecError(
-                f"{path} was written by torch.export, whose reader unpickles, and so can run what a file holds. Export "
-                "the encoder as ONNX (torch.onnx.export) and name that file."
+                f"{path} was written by torch.export, whose reader unpickles and can run code of the file. Export the "
+                "encoder as ONNX (torch.onnx.export) and name that file."
             )
         try:
             runtime = session(str(files.regular(where)), str(path))
@@ -71,8 +72,9 @@ class OnnxEncoder:
         return cls(where, _meanings(str(path), [each.name for each in runtime.get_outputs()], outputs), runtime)
 
     def encode(self, images: FactorImages) -> Codes:
-        """Returns the codes of all images, with their factors. Intensities are floats from 0 to 1, or bytes where the
-        model takes those; the axes of an image are in the order that the model asks for.
+        """Returns the codes of all images, with their factors.
+
+        Intensities are floats from 0 to 1, or bytes if the model expects these, with axes in the model's order.
         """
         layout = self._layout(images.image_shape)
         found: dict[str, list[np.ndarray]] = {name: [] for name in self.outputs}
@@ -121,8 +123,8 @@ class OnnxEncoder:
         if self.runtime.get_modelmeta().custom_metadata_map.get("unbraid.gaussian") == "False":
             arrays.pop("std", None)
             log.warning(
-                "The latents of %s are not Gaussian, and mean and std do not describe their shape: they are scored "
-                "by their means alone. Score the run itself for the rest.",
+                "The latents of %s are not Gaussian, so mean and std do not determine them: only their means are used. "
+                "Score the run itself for exact scores.",
                 self.path,
             )
         factors = tuple(labels.to("cpu") for labels in images.factors)
@@ -130,7 +132,7 @@ class OnnxEncoder:
         return Codes.from_arrays(**arrays, probabilities=tables, factors=factors or None, weights=weights)
 
     def _layout(self, image_shape: tuple[int, int, int]) -> "_Layout":
-        """Returns how the model takes images of this shape."""
+        """Returns the layout of images of this shape in the model's input."""
         takes = self.runtime.get_inputs()[0]
         if takes.type not in _TYPES:
             raise SpecError(f"{self.path} takes {takes.type}; expected one of {', '.join(_TYPES)}.")
@@ -153,16 +155,15 @@ class OnnxEncoder:
                     )
                 return _Layout(axes, arranged, fixed, _TYPES[takes.type])
         raise DataError(
-            f"{self.path} takes images of {' x '.join(map(str, shape))}; those of this data set are {channels} x "
-            f"{height} x {width} (channels x height x width). Name the data set that it was trained on, with the "
-            "same resolution."
+            f"{self.path} expects images of {' x '.join(map(str, shape))}, and this data set has {channels} x "
+            f"{height} x {width} (channels x height x width). Name its training data set, with the same resolution."
         )
 
 
 @final
 @dataclass(frozen=True)
 class _Layout:
-    """Says how a model takes images: the order of their axes, their shape, how many at once, and as which numbers."""
+    """The layout of images in the input of a model."""
 
     axes: tuple[int, ...]
     shape: tuple[int, ...]
@@ -170,7 +171,7 @@ class _Layout:
     dtype: np.dtype
 
     def of(self, images: FactorImages, rows: slice) -> np.ndarray:
-        """Returns these images as the model takes them. Where it takes so many and no fewer, the last is repeated."""
+        """Returns these images in this layout. The last image is repeated to fill a fixed batch size."""
         found: Tensor = images.bytes_of(rows) if self.dtype == np.uint8 else images.batch(rows)
         if self.batch_size is not None and len(found) < self.batch_size:
             found = torch.cat([found, found[-1:].expand(self.batch_size - len(found), -1, -1, -1)])
@@ -178,15 +179,15 @@ class _Layout:
         return np.ascontiguousarray(arranged.cpu().numpy().astype(self.dtype, copy=False))
 
 
-def _fits(asked: list[Any], shape: tuple[int, ...]) -> bool:
-    """Returns whether a model that asks for this, with names where any number will do, takes this shape."""
-    return len(asked) == len(shape) and all(
-        not isinstance(size, int) or size == has for size, has in zip(asked, shape, strict=True)
+def _fits(expected: list[Any], shape: tuple[int, ...]) -> bool:
+    """Returns whether a shape fits that of an input, in which a name stands for any number."""
+    return len(expected) == len(shape) and all(
+        not isinstance(size, int) or size == given for size, given in zip(expected, shape, strict=True)
     )
 
 
 def _meanings(path: str, names: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
-    """Returns which output of the file is what."""
+    """Returns the names of the file's outputs by their meaning."""
     if given is not None:
         for meaning, name in given.items():
             if meaning not in _NAMES and not meaning.startswith(_PROBABILITIES):
@@ -202,8 +203,8 @@ def _meanings(path: str, names: list[str], given: Mapping[str, str] | None) -> d
         found = {"mean": names[0]}
     if not any(meaning in ("mean", "samples") or meaning.startswith(_PROBABILITIES) for meaning in found):
         raise SpecError(
-            f"{path} outputs {', '.join(names)}, and none of them is known to be the mean. Name them, such "
-            f"as outputs={{'mean': '{names[0]}'}} (--outputs mean={names[0]})."
+            f"{path} has the outputs {', '.join(names)}; expected one to be the mean. Name it, e.g. "
+            f"outputs={{'mean': '{names[0]}'}} (--outputs mean={names[0]})."
         )
     return found
 

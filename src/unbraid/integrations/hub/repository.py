@@ -1,31 +1,35 @@
-"""A repository on the Hub: what is pushed to it, and what is fetched from it."""
+"""Repositories on the Hugging Face Hub: push, fetch, and model cards."""
 
 import contextlib
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, final
 
 from unbraid._internal.version import __version__
 from unbraid.errors import RunError, SpecError
 
 
 class PushOptions(TypedDict, total=False):
-    """Lists how a run or a study is pushed."""
+    """Options for pushing a run or a study."""
 
     private: bool
-    """Whether the repository is private, if it is made now. Default: False."""
+    """Whether a new repository is private. Default: False."""
     revision: str | None
-    """The branch to push to, made if there is none. Default: main."""
+    """The branch to push to, created if it does not exist. Default: main."""
     codes: bool
     """Whether the codes of the images are pushed. Default: True."""
     license: str | None
-    """The license of the weights, as the Hub names it, such as "apache-2.0". Default: none is named."""
+    """The license of the weights by its name on the Hub, such as "apache-2.0". Default: none."""
     data_license: str | None
     """The license of the data, as the card states it. Default: the published one."""
 
 
+_TAGS = ("unbraid", "disentanglement", "representation-learning")
+_TASK = "feature-extraction"
 _NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -37,12 +41,13 @@ def push(
     private: bool = False,
     revision: str | None = None,
 ) -> str:
-    """Puts these contents, bytes or files by their paths, into a repository of models, which is made if there is none,
-    and returns the address of the commit. It is one commit, however many files there are: a reader sees all or none.
+    """Pushes contents, bytes or files by their paths, in one commit, and returns the address of the commit.
+
+    The repository is created if it does not exist.
     """
     check_name(repo_id)
     hub = installed()
-    with _told(repo_id, "push to"):
+    with _readable_errors(repo_id, "push to"):
         api = _client(hub)
         api.create_repo(repo_id, private=private, exist_ok=True)
         if revision is not None:
@@ -57,26 +62,31 @@ def push(
 
 
 def fetch(repo_id: str, revision: str | None = None, patterns: Sequence[str] | None = None) -> Path:
-    """Returns a folder with the files of a repository whose paths match, by default all. They are kept in the cache of
-    the Hub, from which they are read where there is no network (`HF_HUB_OFFLINE=1`). `revision` is a branch, a tag or
-    a commit. The name of the folder is that of the commit.
+    """Returns a folder with the files of a repository, named by the commit.
+
+    The files are in the cache of the Hub, which also works without a network (`HF_HUB_OFFLINE=1`).
+
+    Args:
+        repo_id: The repository.
+        revision: A branch, a tag or a commit.
+        patterns: The patterns of paths to fetch, by default all.
     """
     check_name(repo_id)
     hub = installed()
-    with _told(repo_id, "fetch"):
+    with _readable_errors(repo_id, "fetch"):
         api = _client(hub)
         chosen = None if patterns is None else list(patterns)
         return Path(api.snapshot_download(repo_id, revision=revision, allow_patterns=chosen))
 
 
 def check_name(repo_id: Any) -> None:
-    """Refuses what is no name of a repository."""
+    """Raises if this is not the name of a repository."""
     if not isinstance(repo_id, str) or not _NAME.fullmatch(repo_id):
-        raise SpecError(f"A repository is {repo_id!r}; expected the name of its owner and its own, such as 'me/zoo'.")
+        raise SpecError(f"The repository is {repo_id!r}; expected its owner and its name, such as 'me/zoo'.")
 
 
 def installed() -> Any:
-    """Returns the package huggingface_hub, if it is installed."""
+    """Returns the package huggingface_hub. Raises if it is not installed."""
     try:
         import huggingface_hub
     except ImportError as error:
@@ -87,13 +97,13 @@ def installed() -> Any:
 
 
 def _client(hub: Any) -> Any:
-    """Returns a client of the Hub, or of the server that HF_ENDPOINT names now."""
+    """Returns a client of the Hub, or of the server in HF_ENDPOINT."""
     return hub.HfApi(endpoint=os.environ.get("HF_ENDPOINT"), library_name="unbraid", library_version=__version__)
 
 
 @contextlib.contextmanager
-def _told(repo_id: str, verb: str) -> Iterator[None]:
-    """Turns an error of the client or of the network into one sentence, and shows no bars."""
+def _readable_errors(repo_id: str, verb: str) -> Iterator[None]:
+    """Raises errors of the client as a RunError with advice, and hides progress bars."""
     from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     were_disabled = are_progress_bars_disabled()
@@ -104,10 +114,59 @@ def _told(repo_id: str, verb: str) -> Iterator[None]:
     # Errors of the client, of its network library, of the disk: which, depends on its version.
     except Exception as error:
         raise RunError(
-            f"To {verb} {repo_id} failed: {str(error).strip()}\nCheck its name and revision, that you are logged in "
-            "where it is private or yours to write (`hf auth login`), and the network; what was fetched before is read "
-            "without one (HF_HUB_OFFLINE=1)."
+            f"Could not {verb} {repo_id}: {str(error).strip()}\nCheck its name and revision, the network, and that you "
+            "are logged in (`hf auth login`) if it is private or you push. Fetched files can be read without a network "
+            "(HF_HUB_OFFLINE=1)."
         ) from error
     finally:
         if not were_disabled:
             enable_progress_bars()
+
+
+@final
+@dataclass(frozen=True)
+class Result:
+    """A score that the Hub lists beside a model, with the setting if there are several."""
+
+    dataset: str
+    metric: str
+    value: float
+    setting: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class ModelCard:
+    """The content of the README.md of a repository: metadata for the Hub, and a text in Markdown."""
+
+    name: str
+    tags: Sequence[str]
+    results: Sequence[Result]
+    text: str
+    license: str | None = None
+
+    def content(self) -> bytes:
+        """Returns the file. Results that are not finite are left out of the metadata."""
+        hub = installed()
+        results = [
+            hub.EvalResult(
+                task_type=_TASK,
+                task_name="Disentanglement",
+                dataset_type=result.dataset,
+                dataset_config=result.setting or None,  # distinguishes results on one data set
+                dataset_name=f"{result.dataset}, {result.setting}" if result.setting else result.dataset,
+                metric_type=result.metric,
+                metric_value=result.value,
+            )
+            for result in self.results
+            if math.isfinite(result.value)
+        ]
+        data = hub.ModelCardData(
+            library_name="unbraid",
+            license=self.license,
+            tags=[*_TAGS, *self.tags],
+            model_name=self.name,
+            eval_results=results or None,
+            ignore_metadata_errors=False,
+        )
+        return f"---\n{data.to_yaml()}\n---\n\n{self.text.strip()}\n".encode()

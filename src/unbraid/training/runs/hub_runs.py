@@ -21,8 +21,7 @@ from unbraid.config import text_of
 from unbraid.datasets.conversion.converted import ConvertedDataset
 from unbraid.datasets.dataset import FactorDataset
 from unbraid.errors import CodesError, RunError, UnbraidError
-from unbraid.integrations.hub.model_card import ModelCard, Result
-from unbraid.integrations.hub.repository import PushOptions, check_name, fetch, installed, push
+from unbraid.integrations.hub.repository import ModelCard, PushOptions, Result, check_name, fetch, installed, push
 from unbraid.metrics.score_rows import in_markdown, markdown_table, rows_of
 from unbraid.training.runs.pictures import PICTURES
 from unbraid.training.runs.run import Run

@@ -1,7 +1,8 @@
-"""Encoder and decoder of a model as ONNX files, each compared with torch before it is written."""
+"""Encoder and decoder of a model as files: of ONNX, compared with torch before they are written, or of torch.export."""
 
 import contextlib
 import hashlib
+import io
 import logging
 import warnings
 from collections.abc import Iterator, Mapping
@@ -22,14 +23,15 @@ TOLERANCE = 1e-5
 """The largest difference between ONNX and torch, relative to the largest output."""
 _OPSET = 18
 _MAX_BYTES = 2**31 - 1  # of one file
-_DRAWING = ("Random", "Multinomial", "Bernoulli")  # how the names of operators that draw begin
+_RANDOM = ("Random", "Multinomial", "Bernoulli")  # prefixes of random operators
 
 
 @final
 @dataclass(frozen=True)
 class ExportedFile:
-    """Says what was written: where, its SHA-256, the version of ONNX's operators, and by how much its outputs differ
-    from torch's, relative to the largest. A file that ONNX does not read has neither of the last two.
+    """A written file: its path and SHA-256, and for ONNX the operator set and the largest difference from torch.
+
+    The difference is relative to the largest output.
     """
 
     path: Path
@@ -41,28 +43,46 @@ class ExportedFile:
 def export_onnx(
     model: AutoencoderModule, folder: Path | str, *, force: bool = False, facts: Mapping[str, str] | None = None
 ) -> tuple[ExportedFile, ...]:
-    """Writes `encoder.onnx` (images to mean and std) and `decoder.onnx` (a code to the image that it stands for) and
-    returns what was written. Neither draws random numbers, and either takes batches of any size.
+    """Writes `encoder.onnx` (images to mean and std) and `decoder.onnx` (codes to images).
 
-    Each is run by onnxruntime and compared with torch first; if one differs by more than 1e-5 of the largest output,
-    neither is written. Files that exist are replaced only with `force`. `facts` are kept in the files, by name.
+    Both take batches of any size and draw no random numbers. If onnxruntime's outputs differ from torch's by more than
+    1e-5 of the largest, nothing is written.
+
+    Args:
+        model: The model.
+        folder: The folder for the files.
+        force: Whether to replace existing files.
+        facts: Metadata of the files.
     """
     _check_installed()
     encoder, decoder = graphs = graphs_of(model)
-    paths = targets(folder, [f"{graph.name}.onnx" for graph in graphs], force=force)
+    paths = _paths(folder, [f"{graph.name}.onnx" for graph in graphs], force=force)
     configs = {"latents": text_of(model.latents), "likelihood": text_of(decoder.model.likelihood)}
     known = {"version": __version__, **configs, "gaussian": str(encoder.is_gaussian)}
     made = [_made(graph, known | dict(facts or {})) for graph in graphs]
-    for path, (content, _) in zip(paths, made, strict=True):
-        files.write_bytes(path, content)
     return tuple(
-        ExportedFile(path, hashlib.sha256(content).hexdigest(), _OPSET, difference)
-        for path, (content, difference) in zip(paths, made, strict=True)
+        _written(path, content, _OPSET, difference) for path, (content, difference) in zip(paths, made, strict=True)
     )
 
 
-def targets(folder: Path | str, names: list[str], *, force: bool) -> list[Path]:
-    """Returns the paths to write to, if they may be written."""
+def export_torch(model: AutoencoderModule, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
+    """Writes `encoder.pt2` and `decoder.pt2`, the graphs of `export_onnx` as torch.export files.
+
+    `torch.export.load` unpickles: it can run code of a file, so unbraid does not read these files. Only load files that
+    you trust.
+    """
+    graphs = graphs_of(model)
+    paths = _paths(folder, [f"{graph.name}.pt2" for graph in graphs], force=force)
+    contents = []
+    for graph in graphs:
+        stream = io.BytesIO()
+        torch.export.save(graph.traced(), stream)
+        contents.append(stream.getvalue())
+    return tuple(_written(path, content) for path, content in zip(paths, contents, strict=True))
+
+
+def _paths(folder: Path | str, names: list[str], *, force: bool) -> list[Path]:
+    """Returns the paths of the files. Raises if one cannot be written, or exists without `force`."""
     paths = [files.folder_path(folder) / name for name in names]
     for path in paths:
         files.check_writable(path)
@@ -71,8 +91,15 @@ def targets(folder: Path | str, names: list[str], *, force: bool) -> list[Path]:
     return paths
 
 
+def _written(
+    path: Path, content: bytes, opset: int | None = None, largest_difference: float | None = None
+) -> ExportedFile:
+    files.write_bytes(path, content)
+    return ExportedFile(path, hashlib.sha256(content).hexdigest(), opset, largest_difference)
+
+
 def session(model: bytes | str, name: str) -> Any:
-    """Returns the model as onnxruntime runs it, on the CPU. `name` is what an error calls it."""
+    """Returns an onnxruntime session of the model on the CPU. Errors contain the `name`."""
     _check_installed()
     import onnxruntime
 
@@ -97,7 +124,7 @@ def _check_installed() -> None:
 
 
 def _made(graph: Graph, facts: Mapping[str, str]) -> tuple[bytes, float]:
-    """Returns the file of a graph, and by how much it differs from torch."""
+    """Returns the file of a graph, and its largest difference from torch."""
     program = graph.traced()
     with _quiet():
         exported = torch.onnx.export(
@@ -115,16 +142,16 @@ def _made(graph: Graph, facts: Mapping[str, str]) -> tuple[bytes, float]:
 
 
 def _content(model: Any, name: str, facts: Mapping[str, str]) -> bytes:
-    """Returns the bytes of the file, without the paths of source files that torch notes in it."""
+    """Returns the bytes of the file, without the paths of source files that torch writes into it."""
     for part in (*model.graph.node, *model.graph.value_info, *model.graph.input, *model.graph.output, model.graph):
         part.ClearField("doc_string")
         part.ClearField("metadata_props")
     _name_batch(model.graph)
-    drawing = sorted({node.op_type for node in model.graph.node if node.op_type.startswith(_DRAWING)})
+    drawing = sorted({node.op_type for node in model.graph.node if node.op_type.startswith(_RANDOM)})
     if drawing:
         raise RunError(
-            f"The {name} draws random numbers ({', '.join(drawing)}), so no two answers would be alike. Leave such "
-            "layers out of your net."
+            f"The {name} has random operators ({', '.join(drawing)}); expected a deterministic graph. Remove these "
+            "layers from the net."
         )
     model.producer_name, model.producer_version, model.graph.name = "unbraid", __version__, name
     del model.metadata_props[:]
@@ -137,7 +164,7 @@ def _content(model: Any, name: str, facts: Mapping[str, str]) -> bytes:
 
 
 def _name_batch(graph: Any) -> None:
-    """Calls the size of a batch "batch" wherever it occurs; torch numbers the sizes that it does not know."""
+    """Renames the size of a batch to "batch"; torch numbers unknown sizes."""
     batch = graph.input[0].type.tensor_type.shape.dim[0].dim_param
     for value in (*graph.input, *graph.output, *graph.value_info):
         for size in value.type.tensor_type.shape.dim:
@@ -146,9 +173,7 @@ def _name_batch(graph: Any) -> None:
 
 
 def _largest_difference(content: bytes, graph: Graph) -> float:
-    """Returns by how much onnxruntime's outputs differ from torch's, relative to the largest. Raises if that is more
-    than the tolerance.
-    """
+    """Returns the largest relative difference of onnxruntime's outputs from torch's. Raises beyond the tolerance."""
     runtime, largest = session(content, f"The {graph.name}"), 0.0
     for inputs, expected in graph.comparisons():
         found = runtime.run(list(graph.output_names), {graph.input_name: inputs.numpy()})

@@ -15,7 +15,7 @@ from tests.slow import slow_but
 from unbraid.errors import RunError, SpecError
 from unbraid.integrations.export import export_onnx
 from unbraid.integrations.export.graphs import EncoderGraph, graphs_of
-from unbraid.integrations.export.onnx_files import TOLERANCE
+from unbraid.integrations.export.model_files import TOLERANCE
 from unbraid.models import MLP, Autoencoder, InfoGANConv, SpatialBroadcast, SplitConv
 from unbraid.models.distributions import (
     BernoulliLatents,
