@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, ClassVar, Literal, final
 
+import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from unbraid.config import Config
 from unbraid.config.schedule import Weight, extremes, value_at
@@ -126,6 +127,65 @@ class Objective(Config, ABC):
 
     @abstractmethod
     def __call__(self, step: Step) -> Loss: ...
+
+    @final
+    def loss(
+        self,
+        model: Any,
+        x: Tensor,
+        *,
+        dataset_size: int,
+        progress: float | Tensor = 1.0,
+        noise: Tensor | Mapping[str, Tensor] | None = None,
+        generator: torch.Generator | None = None,
+        state: Mapping[str, Tensor] | None = None,
+        other: Tensor | None = None,
+        critic: nn.Module | None = None,
+        likelihood: Likelihood | None = None,
+    ) -> Loss:
+        """Returns the loss of any module on a batch, for a training loop of your own.
+
+        The module has `encode(x)`, which returns (mean, logvar) or a `Posterior`, and `decode(z)`, which returns
+        logits of the shape of x. Models of `Autoencoder.build` serve as well. Minimize `loss.total`; with a critic also
+        `loss.critic`, which has gradients for the critic alone. Further inputs are needed by some objectives only; the
+        error of a missing one names it.
+
+        Args:
+            model: A module with `encode` and `decode`.
+            x: Images (batch, channel, height, width), or vectors (batch, number), from 0 to 1.
+            dataset_size: Number of training images.
+            progress: Progress of training from 0 to 1, which schedules read.
+            noise: Standard normal numbers (batch, latent) for the codes; or all draws of the step by name: "z", "other",
+                and the names of `draw_shapes`. Without them they are drawn with `generator`.
+            generator: Generator of the draws; by default the global one of torch.
+            state: `state` of the last loss, for objectives with running estimates.
+            other: A second, independent batch, for FactorVAE.
+            critic: The critic, for objectives that have one; see `build_critic`.
+            likelihood: p(x | z) of a plain module; by default Bernoulli, of logits.
+
+        Examples:
+            >>> import torch
+            >>> from unbraid import MLP, Autoencoder, BetaTCVAE
+            >>> model = Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,))).build((1, 4, 4), seed=0)
+            >>> loss = BetaTCVAE(beta=6.0).loss(model, torch.rand(16, 1, 4, 4), dataset_size=1_000)
+            >>> loss.total.backward()
+        """
+        from unbraid.objectives.own_loop import step_of_module
+
+        step = step_of_module(
+            self,
+            model,
+            x,
+            dataset_size=dataset_size,
+            progress=progress,
+            noise=noise,
+            generator=generator,
+            state=state,
+            other=other,
+            critic=critic,
+            likelihood=likelihood,
+        )
+        return self.at(step.progress)(step)
 
     def general(self) -> "Objective":
         """Returns the same loss as a case of the widest family it belongs to; by default itself.
