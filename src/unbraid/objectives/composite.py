@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -25,11 +24,15 @@ from unbraid.objectives.decomposed_elbo import (
     trained_and_logged,
 )
 from unbraid.objectives.dip_vae import DIPVAE
-from unbraid.objectives.factor_vae import FactorVAE, critic_loss
+from unbraid.objectives.factor_vae import FactorVAE, critic_loss, log_ratio
 from unbraid.objectives.levers import Levers, RatePrice, moved
 from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_finite, check_rate
 from unbraid.objectives.terms.adversary import judged
-from unbraid.objectives.terms.covariance import covariance_of_means, expected_covariance
+from unbraid.objectives.terms.covariance import (
+    covariance_of_means,
+    expected_covariance,
+    squared_distances_from_identity,
+)
 from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
 from unbraid.objectives.terms.permuted_codes import permuted_codes
 
@@ -181,13 +184,10 @@ class Composite(Objective):
         if self.covariance is not None:
             of_means = covariance_of_means(step.posterior)
             covariance = of_means if self.covariance == "i" else of_means + expected_covariance(step.posterior)
-            diagonal = covariance.diagonal()
-            terms["off_diagonal"] = (covariance - torch.diag(diagonal)).square().sum()
-            terms["diagonal"] = (diagonal - 1).square().sum()
+            terms["off_diagonal"], terms["diagonal"] = squared_distances_from_identity(covariance)
         if self.critic:
             assert step.critic is not None
-            joint, permuted = step.critic(step.z).unbind(dim=1)
-            terms["critic_total_correlation"] = (joint - permuted).mean()
+            terms["critic_total_correlation"] = log_ratio(step.critic(step.z)).mean()
         return terms
 
     def _check_switch(self, name: str, switch: str, *, is_on: bool) -> None:

@@ -22,6 +22,7 @@ from unbraid.objectives.terms.covariance import (
     expected_covariance,
     moments_of_codes,
     moments_of_means,
+    squared_distances_from_identity,
 )
 from unbraid.objectives.terms.parts import elbo_parts, rate
 
@@ -110,9 +111,7 @@ class DIPVAE(Objective):
 
     def __call__(self, step: Step) -> Loss:
         covariance, state = self._covariance(step)
-        diagonal = covariance.diagonal()
-        off_diagonal_part = (covariance - torch.diag(diagonal)).square().sum()
-        diagonal_part = (diagonal - 1).square().sum()
+        off_diagonal_part, diagonal_part = squared_distances_from_identity(covariance)
         parts = elbo_parts(step, decomposition(step, "stratified_pairs"))
         weight_of_diagonal = self.off_diagonal * DIAGONAL_SHARE[self.kind] if self.diagonal is None else self.diagonal
         return Loss(

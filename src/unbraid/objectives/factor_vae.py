@@ -72,7 +72,7 @@ class FactorVAE(Objective):
         z_of_others = step.z if step.other is None else step.other.z
         permuted = permuted_codes(z_of_others, step.draws["permutation"], step.widths)
         parts, cost = elbo_parts(step, decomposition(step, "stratified_pairs")), rate(step)
-        total_correlation = _log_ratio(step.critic(step.z)).mean()
+        total_correlation = log_ratio(step.critic(step.z)).mean()
         return Loss(
             total=parts["distortion"] + cost + self.gamma * total_correlation,
             parts=parts | {"critic_total_correlation": total_correlation},
@@ -83,9 +83,9 @@ class FactorVAE(Objective):
 def critic_loss(joint: Float[Tensor, "batch 2"], permuted: Float[Tensor, "batch 2"]) -> Float[Tensor, ""]:
     """Returns the cross-entropy between codes and permuted codes, in nats per code; log 2 is chance."""
     # With two logits a and b, -log softmax(a) is softplus(b - a).
-    return 0.5 * (softplus(-_log_ratio(joint)).mean() + softplus(_log_ratio(permuted)).mean())
+    return 0.5 * (softplus(-log_ratio(joint)).mean() + softplus(log_ratio(permuted)).mean())
 
 
-def _log_ratio(logits: Float[Tensor, "batch 2"]) -> Float[Tensor, " batch"]:
+def log_ratio(logits: Float[Tensor, "batch 2"]) -> Float[Tensor, " batch"]:
     """Returns log D / (1 - D): how much likelier a code is to come from q(z)."""
     return logits[:, 0] - logits[:, 1]

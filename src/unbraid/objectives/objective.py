@@ -155,8 +155,8 @@ class Objective(Config, ABC):
             x: Images (batch, channel, height, width), or vectors (batch, number), from 0 to 1.
             dataset_size: Number of training images.
             progress: Progress of training from 0 to 1, which schedules read.
-            noise: Standard normal numbers (batch, latent) for the codes; or all draws of the step by name: "z", "other",
-                and the names of `draw_shapes`. Without them they are drawn with `generator`.
+            noise: Standard normal numbers (batch, latent) for the codes; or draws by name: "z", "other", and the names
+                of `draw_shapes`. Missing ones are drawn with `generator`.
             generator: Generator of the draws; by default the global one of torch.
             state: `state` of the last loss, for objectives with running estimates.
             other: A second, independent batch, for FactorVAE.

@@ -192,10 +192,13 @@ def _draws(
         if name not in shapes or tensor.shape != shapes[name]:
             expected = ", ".join(f"{each!r}: {shape}" for each, shape in shapes.items())
             raise SpecError(f"noise has {name!r} of shape {tuple(tensor.shape)}; expected any of {{{expected}}}.")
-    return {
-        name: given[name] if name in given else torch.randn(shape, generator=generator, dtype=x.dtype, device=x.device)
+    # The loop is the user's, and so is its generator.
+    new = {
+        name: torch.randn(shape, generator=generator, dtype=x.dtype, device=x.device)  # noqa: TID251
         for name, shape in shapes.items()
+        if name not in given
     }
+    return given | new
 
 
 def _with_constant_weights(critic: nn.Module) -> Callable[[Tensor], Tensor]:

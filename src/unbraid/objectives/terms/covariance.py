@@ -52,3 +52,11 @@ def expected_covariance(posterior: Posterior) -> Float[Tensor, "latent latent"]:
         return posterior.covariance.mean(dim=0)
     assert posterior.gaussian_std is not None
     return torch.diag(posterior.gaussian_std.square().mean(dim=0))
+
+
+def squared_distances_from_identity(
+    covariance: Float[Tensor, "latent latent"],
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """Returns sum_{i != j} C_ij^2 and sum_i (C_ii - 1)^2."""
+    diagonal = covariance.diagonal()
+    return (covariance - torch.diag(diagonal)).square().sum(), (diagonal - 1).square().sum()
