@@ -193,6 +193,31 @@ def test_missing_or_wrong_inputs_are_named(objective, model, inputs, words):
         objective.loss(model, **({"x": IMAGES, "dataset_size": 36} | inputs))
 
 
+def test_a_critic_learns_from_its_own_loss_alone():
+    objective = FactorVAE(10.0)
+    critic = objective.build_critic(3, hidden=(8,))
+    inputs = {"dataset_size": 36, "other": IMAGES.flip(0), "critic": critic, "generator": torch.Generator()}
+    of_critic = torch.autograd.grad(
+        objective.loss(MODEL, IMAGES, **inputs).critic, [*MODEL.parameters(), *critic.parameters()], allow_unused=True
+    )
+    num_of_model = len(list(MODEL.parameters()))
+    assert all(each is None for each in of_critic[:num_of_model])
+    assert all(each is not None for each in of_critic[num_of_model:])
+    of_model = torch.autograd.grad(
+        objective.loss(MODEL, IMAGES, **inputs).total, list(critic.parameters()), allow_unused=True
+    )
+    assert all(each is None for each in of_model)
+
+
+def test_critics_that_cannot_be_built_are_refused():
+    with pytest.raises(SpecError, match="VAE has no critic"):
+        VAE().build_critic(3)
+    with pytest.raises(SpecError, match="image_shape"):
+        InfoGAN(shared_trunk=False).build_critic(3)
+    critic = InfoGAN(shared_trunk=False).build_critic(3, hidden=(8,), image_shape=(1, 8, 8), channels=(4,))
+    assert critic(IMAGES).shape == (6, 1)
+
+
 def test_models_with_discrete_latents():
     latents = ConcreteLatents(3)
     model = Autoencoder(MLP_MODEL.encoder, latents=latents).build((1, 8, 8), seed=0)

@@ -4,7 +4,7 @@ import copy
 import math
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, ClassVar, Literal, final
@@ -22,6 +22,8 @@ from unbraid.models.distributions.likelihoods.likelihood import Likelihood
 from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.distributions.posteriors.posterior import Posterior
 from unbraid.models.distributions.priors.prior import Prior
+from unbraid.models.layers.critic_nets import CHANNELS, HIDDEN, critic_of_codes, critic_of_images
+from unbraid.models.layers.seeded import seeded
 from unbraid.objectives.levers import Levers, RatePrice
 
 CriticReads = Literal["codes", "images", "features"]
@@ -186,6 +188,32 @@ class Objective(Config, ABC):
             likelihood=likelihood,
         )
         return self.at(step.progress)(step)
+
+    @final
+    def build_critic(
+        self,
+        num_latents: int,
+        *,
+        hidden: Sequence[int] = HIDDEN,
+        image_shape: ImageShape | None = None,
+        channels: Sequence[int] = CHANNELS,
+        seed: int = 0,
+    ) -> nn.Module:
+        """Returns a new critic for `loss`, with as many outputs as this objective reads.
+
+        A critic of images, as that of InfoGAN, needs `image_shape`.
+        """
+        match self.critic_reads:
+            case None:
+                raise SpecError(f"{type(self).__name__} has no critic. Call loss without one.")
+            case "codes":
+                return seeded(lambda: critic_of_codes(num_latents, self.critic_outputs, hidden), seed)
+            case _ if image_shape is None:
+                raise SpecError(
+                    f"The critic of {type(self).__name__} reads images. Pass image_shape=(channels, height, width)."
+                )
+            case _:
+                return seeded(lambda: critic_of_images(image_shape, self.critic_outputs, channels, hidden), seed)
 
     def general(self) -> "Objective":
         """Returns the same loss as a case of the widest family it belongs to; by default itself.

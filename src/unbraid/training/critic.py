@@ -1,7 +1,6 @@
 """Critics of codes and of images."""
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import final
 
 from torch import nn
@@ -9,8 +8,8 @@ from torch import nn
 from unbraid.config import Config
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
-from unbraid.models.layers.initial_weights import InitialWeights, initialized
-from unbraid.models.layers.strided_convolutions import Conv2d
+from unbraid.models.layers.critic_nets import CHANNELS, HIDDEN, critic_of_codes, critic_of_images
+from unbraid.models.layers.initial_weights import InitialWeights
 from unbraid.training.optimizers.adam import Adam
 from unbraid.training.optimizers.optimizer import Optimizer
 
@@ -25,9 +24,9 @@ class Critic(Config):
     Kim & Mnih, arXiv:1802.05983v3, as disentanglement_lib has it; Do & Tran have `betas` of 0.5 and 0.99.
     """
 
-    hidden: tuple[int, ...] = (1000, 1000, 1000, 1000, 1000)
+    hidden: tuple[int, ...] = HIDDEN
     """Units of the fully connected layers."""
-    channels: tuple[int, ...] = (32, 32, 64, 64)
+    channels: tuple[int, ...] = CHANNELS
     """Channels of the convolutions that images go through first."""
     optimizer: Optimizer = field(default_factory=lambda: Adam(1e-4, betas=(0.5, 0.9)))
     """How the critic's weights follow their gradients."""
@@ -45,23 +44,8 @@ class Critic(Config):
 
     def for_codes(self, num_inputs: int, num_outputs: int) -> nn.Module:
         """Returns a module from (batch, num_inputs) to (batch, num_outputs)."""
-        layers: list[nn.Module] = []
-        for fan_in, fan_out in pairwise((num_inputs, *self.hidden)):
-            layers += [nn.Linear(fan_in, fan_out), nn.LeakyReLU(0.2)]
-        return initialized(nn.Sequential(*layers, nn.Linear(self.hidden[-1], num_outputs)), self.init)
+        return critic_of_codes(num_inputs, num_outputs, self.hidden, self.init)
 
     def for_images(self, image_shape: ImageShape, num_outputs: int) -> nn.Module:
         """Returns a module from (batch, channel, height, width) to (batch, num_outputs)."""
-        num_channels, height, width = image_shape
-        layers: list[nn.Module] = []
-        for fan_in, fan_out in pairwise((num_channels, *self.channels)):
-            layers += [Conv2d(fan_in, fan_out), nn.LeakyReLU(0.2)]
-            height, width = height // 2, width // 2
-        if min(height, width) < 1:
-            raise SpecError(
-                f"Critic: {len(self.channels)} convolutions halve images of {image_shape} away. Give fewer channels."
-            )
-        critic = nn.Sequential(
-            *layers, nn.Flatten(), self.for_codes(height * width * (self.channels or (num_channels,))[-1], num_outputs)
-        )
-        return initialized(critic, self.init)
+        return critic_of_images(image_shape, num_outputs, self.channels, self.hidden, self.init)
