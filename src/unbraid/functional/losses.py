@@ -7,7 +7,7 @@ run under `torch.func.vmap`. The prior is N(0, I); the likelihood is Bernoulli w
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -45,7 +45,7 @@ from unbraid.objectives.terms.covariance import (
 from unbraid.objectives.terms.mmd import Bandwidth, Kernel, Statistic, squared_mmd
 from unbraid.objectives.terms.permuted_codes import permuted_codes
 
-Weight = float | Tensor
+Weight = Any
 """The weight of a term: a number, or a 0-d tensor."""
 
 

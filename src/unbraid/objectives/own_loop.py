@@ -183,7 +183,7 @@ def _draws(
 ) -> dict[str, Tensor]:
     """Returns the standard normal numbers of a step by name: those that were given, and new ones for the rest."""
     image_shape = (x.shape[1], x.shape[2], x.shape[3])
-    shapes = {"z": (len(x), config.latents.num_noise)}
+    shapes: dict[str, tuple[int, ...]] = {"z": (len(x), config.latents.num_noise)}
     if objective.needs_other_batch:
         shapes["other"] = shapes["z"]
     shapes |= objective.draw_shapes(len(x), config, image_shape)
