@@ -153,7 +153,7 @@ def _as_posterior(encoded: Any, num_images: int) -> Posterior:
     return DiagonalGaussian(mean, logvar)
 
 
-def _check_inputs(objective: Objective, config: Autoencoder, dataset_size: int, other: Any, critic: Any) -> None:
+def _check_inputs(objective: Objective, config: Autoencoder, dataset_size: Any, other: Any, critic: Any) -> None:
     """Raises if an input that the objective needs is missing."""
     name = type(objective).__name__
     if isinstance(dataset_size, bool) or not isinstance(dataset_size, int) or dataset_size < 1:
