@@ -31,7 +31,7 @@ def test_the_factors_that_scores_are_over_are_chosen_and_named(unbraid, trained,
     assert outcome.code == 0, outcome.err
     page = (tmp_path / "page.html").read_text()
     assert "over scale and position_x" in page
-    assert "Every mig of this page is over scale, position_x." in page
+    assert "Every MIG on this page is over scale, position_x." in page
     assert "gap of position_y" not in page
     outcome = unbraid("report", trained, "--out", tmp_path / "page.html", "--factors", "scales")
     assert (outcome.code, "Did you mean 'scale'" in outcome.err) == (2, True)

@@ -18,7 +18,6 @@ from unbraid import models
 from unbraid.models.layers.seeded import seeded
 from unbraid.show.explorer.decoder_graph import decoder_graph
 from unbraid.show.explorer.packing import Packer
-from unbraid.show.explorer.serialized import serialized
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -43,7 +42,7 @@ def largest_difference(decoder: nn.Module, page: "Page", precision: Literal["hal
     """The largest difference between browser and torch, in units of the largest number if that is above 1."""
     codes = 2 * a_draw(6, NUM_INPUTS).float()
     packer = Packer()
-    graph = serialized(decoder_graph(decoder, NUM_INPUTS), precision, packer)
+    graph = decoder_graph(decoder, NUM_INPUTS).packed(precision, packer)
     expected = decoder(codes).flatten(1)
     numbers = page.evaluate(
         """async ([graph, packed, codes, size]) => {

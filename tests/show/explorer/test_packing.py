@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import torch
 
-from unbraid.show.explorer.packing import Packer, chosen_precision
+from unbraid.show.explorer.packing import Packer
 
 
 def unpacked(packer: Packer, name: str) -> tuple[bytes, dict]:
@@ -38,8 +38,3 @@ def test_intensities_are_clipped_and_kept_in_sixteen_bits():
     packer = Packer()
     packer.add("image", torch.tensor([-1.0, 0.5, 2.0]), "unit16")
     assert np.frombuffer(unpacked(packer, "image")[0], "<u2").tolist() == [0, 32768, 65535]
-
-
-def test_the_precision_is_the_one_asked_for_or_goes_by_size():
-    assert [chosen_precision("auto", size) for size in (10, 10**7)] == ["half", "int8"]
-    assert [chosen_precision(asked, 10**7) for asked in ("half", "int8")] == ["half", "int8"]

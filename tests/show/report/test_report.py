@@ -175,7 +175,7 @@ def test_a_single_run_has_a_page(trained, tmp_path):
 def test_images_without_factors_have_a_page_without_mig(spec, tmp_path):
     unlabeled = FromArrays.from_arrays(np.arange(24 * 64, dtype=np.uint8).reshape(24, 8, 8))
     shown = page(train([spec(VAE(), unlabeled), spec(BetaVAE(), unlabeled)], [0, 1], folder=tmp_path), tmp_path)
-    assert "no mig" in shown.text
+    assert "no MIG" in shown.text
     assert "training-elbo, higher is better" in shown.text
     assert "Information of each latent" not in shown.text
     assert "nats" in shown.text
@@ -205,7 +205,7 @@ def test_runs_that_are_not_finished_are_named_and_left_out(trained, tmp_path):
 def test_labeled_and_unlabeled_runs_share_a_page(trained, spec, tmp_path):
     unlabeled = FromArrays.from_arrays(np.arange(24 * 64, dtype=np.uint8).reshape(24, 8, 8))
     shown = page([*trained[:2], *train([spec(VAE(), unlabeled)], [0], folder=tmp_path)], tmp_path)
-    assert "Without a mig:" in shown.text
+    assert "Without a MIG:" in shown.text
     assert "2 data sets" in shown.text
 
 
@@ -291,7 +291,7 @@ def test_a_collapsed_model_is_called_so_wherever_it_is_shown(trained):
     assert "vae 1 of 2 collapsed" in shown.text  # in the table of settings
     assert len(badges(shown)) >= 2  # in the table of models and on its card
     every = rendered([replace(member, num_unused=3) for member in used]).text
-    assert re.search(rf"seed \d, mig 0\.\d{{3}} over [\w ,]+\. {badge}\.", every)  # in the summary, of the best
+    assert re.search(rf"seed \d, MIG 0\.\d{{3}} over [\w ,]+\. {badge}\.", every)  # in the summary, of the best
 
 
 def badges(shown: Page) -> list[str]:
@@ -311,8 +311,8 @@ def test_models_may_be_sorted_by_any_score_that_they_have(trained, tmp_path):
         for run in runs:
             run.score("sap")
     shown = page(runs, tmp_path, by="sap")
-    assert f"sap {max(run.named_scores()['sap'].value for run in runs):.3f}." in shown.text
-    assert re.findall(r'<option value="\d">([\w-]+)', shown.html)[:2] == ["sap", "mig"]
+    assert f"SAP {max(run.named_scores()['sap'].value for run in runs):.3f}." in shown.text
+    assert re.findall(r'<option value="\d">([\w-]+)', shown.html)[:2] == ["SAP", "MIG"]
     assert "unbraid report" in shown.text
     assert "--by sap" in shown.text
     with pytest.raises(SpecError, match="by 'dci', which no run here has a score of"):

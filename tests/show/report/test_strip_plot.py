@@ -33,7 +33,7 @@ def test_a_dot_stands_where_its_value_is_and_has_a_title(member):
     plot = plot_of(member(0.0), member(0.5, seed=1), member(1.0, seed=2))
     (_, low, _), (number, middle, title), (_, high, _) = dots(plot)
     assert middle - low == pytest.approx(high - middle)
-    assert (number, title) == (2, "seed 1: mig 0.500")
+    assert (number, title) == (2, "seed 1: MIG 0.500")
     assert texts(plot.strips[0][1], "median-text") == ["median 0.500"]
     assert texts(plot.axis)[0] == "0"
 

@@ -17,7 +17,7 @@ def test_a_report_in_one_sentence(member):
     groups = group_members([member(0.1), member(0.2, seed=1), best])
     assert title_of(groups) == "vae and beta-tcvae on from-arrays"
     assert summary_of(groups, Measure("mig"), best) == (
-        "3 models, 2 objectives, 24 images of 8 × 8. Best: beta-tcvae, beta 16, seed 2, mig 0.834."
+        "3 models, 2 objectives, 24 images of 8 × 8. Best: beta-tcvae, beta 16, seed 2, MIG 0.834."
     )
 
 
@@ -25,7 +25,7 @@ def test_a_single_model_is_not_called_the_best(member):
     only = member(0.5)
     assert (
         summary_of(group_members([only]), Measure("mig"), only)
-        == "1 model, 1 objective, 24 images of 8 × 8. vae, seed 0, mig 0.500."
+        == "1 model, 1 objective, 24 images of 8 × 8. vae, seed 0, MIG 0.500."
     )
 
 

@@ -82,7 +82,7 @@ def test_a_plot_has_a_dot_for_each_model_and_a_line_through_the_medians(member):
     (level,) = (each for each in svg.iter("line") if each.get("class") == "level")
     assert heights == {f"{float(level.get('y1')):.1f}"}  # all medians are 0.2, as that of the setting beside the sweep
     texts = [text.text for text in svg.iter("text")]
-    assert {"1", "2", "3", "vae", "--objective.beta", "mig ↑"} <= set(texts)
+    assert {"1", "2", "3", "vae", "--objective.beta", "MIG ↑"} <= set(texts)
     assert (plot.has_levels, plot.note) == (True, "the best possible is 1")
 
 

@@ -79,7 +79,13 @@ def factor_sweeps(images: FactorImages, seed: int = 0) -> FactorSweeps:
     anchor, alone = _held_fixed(factors, varying, seed) if can_be_fixed else (None, {})
     num_lines = _NUM_LINES if len(varying) <= _MAX_FACTORS_WITH_LINES else 1
     sweeps = [
-        _alone(table[place], factors[:, place], rows, alone[place])
+        _sweep_in_order(
+            table[place],
+            factors[:, place],
+            rows,
+            alone[place][factors[alone[place], place].argsort()],
+            is_alone=True,
+        )
         if place in alone
         else _by_value(table[place], factors[known[place], place], rows[known[place]], num_lines, seed)
         for place in varying
@@ -140,17 +146,16 @@ def _held_fixed(
     return best
 
 
-def _alone(
-    factor: Factor, column: Column, rows: Int64[Tensor, " image"], differing: Int64[Tensor, " row"]
+def _sweep_in_order(
+    factor: Factor, column: Column, rows: Int64[Tensor, " image"], order: Int64[Tensor, " row"], *, is_alone: bool
 ) -> FactorSweep:
-    """Returns a sweep of images that differ in this factor alone; no two of them have the same value."""
-    ordered = differing[column[differing].argsort()]
-    shown = ordered[evenly(len(ordered))]
+    """Returns a sweep with one image for each shown value, from the least value to the greatest."""
+    shown = order[evenly(len(order))]
     return FactorSweep(
         factor,
         tuple(map(float, column[shown])),
         tuple((row,) for row in rows[shown].tolist()),
-        is_alone=True,
+        is_alone=is_alone,
         num_values=0 if factor.size == 0 else len(torch.unique(column)),
     )
 
@@ -158,15 +163,7 @@ def _alone(
 def _by_value(factor: Factor, column: Column, rows: Int64[Tensor, " image"], num_lines: int, seed: int) -> FactorSweep:
     """Returns images for each of some values; of a continuous factor, images from the least value to the greatest."""
     if factor.size == 0:
-        order = column.argsort(stable=True)
-        shown = order[evenly(len(order))]
-        return FactorSweep(
-            factor,
-            tuple(map(float, column[shown])),
-            tuple((row,) for row in rows[shown].tolist()),
-            is_alone=False,
-            num_values=0,
-        )
+        return _sweep_in_order(factor, column, rows, column.argsort(stable=True), is_alone=False)
     occurring = torch.unique(column)
     values = occurring[evenly(len(occurring))]
     width = MAX_COLUMNS // len(values)

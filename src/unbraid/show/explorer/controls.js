@@ -18,7 +18,8 @@ const button = (text, label, press, attributes = {}) => {
   return made;
 };
 
-const decimals = (value) => value.toFixed(2).replace("-", "−");
+const rounded = (value) => (Math.abs(value) < 0.005 ? 0 : value).toFixed(2);
+const decimals = (value) => rounded(value).replace("-", "−");
 const percent = (share) => `${Math.round(100 * share)} %`;
 
 /** What to call a latent: by its number, and by the factors that it follows. */
@@ -90,7 +91,7 @@ function sliderOf(state, number, name, row, head, play, swap, page) {
     }
     range.value = value;
     range.setAttribute("aria-valuetext", decimals(value));
-    if (document.activeElement !== entry) entry.value = value.toFixed(2);
+    if (document.activeElement !== entry) entry.value = rounded(value);
     row.classList.toggle("moved", Math.abs(value - state.startValues[number]) > 5e-3);
     band.hidden = width === null;
     if (width !== null) {
@@ -166,6 +167,6 @@ function makePad(state, area, across, down, page) {
     put(dot, state.values);
     const said = state.pad.map((number) => `${nameOf(state.models[0].latents[number], number)} ${decimals(state.values[number])}`).join("; ");
     area.setAttribute("aria-valuetext", said);
-    area.setAttribute("aria-valuenow", state.values[state.pad[0]].toFixed(2));
+    area.setAttribute("aria-valuenow", rounded(state.values[state.pad[0]]));
   };
 }

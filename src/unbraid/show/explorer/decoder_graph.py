@@ -6,19 +6,23 @@ whether a net uses `nn.ReLU()`, `torch.relu(x)` or `x.relu()`.
 """
 
 import copy
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, Literal, final
 
 import torch
 from torch import Tensor, fx, nn
+from torch.nn import functional
 from torch.nn.functional import interpolate
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from unbraid.errors import SpecError
-from unbraid.show.explorer.activations import recognized_activation
+from unbraid.models.distributions.likelihoods.continuous_bernoulli import ContinuousBernoulliLikelihood
+from unbraid.show.explorer.packing import Packer
 
-_BATCH = 2  # two codes at once: a net that mixes images is found out
+_BATCH = 2  # two codes at once detect a net that mixes images
+_NUM_VALUES = 241  # that an activation is recognized by
 
 
 class UnknownLayerError(SpecError):
@@ -28,7 +32,7 @@ class UnknownLayerError(SpecError):
 @final
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """Holds one layer: its kind, as decoder.js names it, its `settings` as JSON has them, and its tensors by name.
+    """One layer: its kind in decoder.js, its `settings` for JSON, and its tensors by name.
 
     A "matrix" has a row for each output.
     """
@@ -41,7 +45,7 @@ class Layer:
 @final
 @dataclass(frozen=True, eq=False)
 class DecoderGraph:
-    """Holds what a decoder computes, from `num_inputs` numbers to the image, flat."""
+    """The layers of a decoder, from `num_inputs` numbers to the flat image."""
 
     num_inputs: int
     layers: tuple[Layer, ...]
@@ -49,6 +53,22 @@ class DecoderGraph:
     @property
     def num_weights(self) -> int:
         return sum(layer.tensors["matrix"].numel() for layer in self.layers if "matrix" in layer.tensors)
+
+    def packed(self, precision: Literal["half", "int8"], packer: Packer) -> dict[str, Any]:
+        """Returns the layers as JSON, and adds their tensors to the packer.
+
+        The weights of matrices are rounded to the precision; all other tensors are small and stay single.
+        """
+        layers = []
+        for number, layer in enumerate(self.layers):
+            names = {}
+            for name, tensor in layer.tensors.items():
+                kind = precision if name == "matrix" else "int32" if name == "source" else "float32"
+                names[name] = packer.add(f"{number}.{name}", tensor, kind)
+            matrix = layer.tensors.get("matrix")
+            shape = {} if matrix is None else {"rows": matrix.shape[0], "inner": matrix.shape[1]}
+            layers.append({"kind": layer.kind, **shape, **layer.settings, **names})
+        return {"inputs": self.num_inputs, "layers": layers}
 
 
 def decoder_graph(decoder: nn.Module, num_inputs: int) -> DecoderGraph:
@@ -219,10 +239,35 @@ def _arrangement(apply: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> lis
 
 
 def _activation(apply: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> list[Layer] | None:
+    """Returns the activation with these outputs over a range of numbers; None if the page has no such activation.
+
+    Every number must have the same output at any place in the tensor, so a softmax is not recognized.
+    """
     if y.shape != x.shape:
         return None
-    found = recognized_activation(apply, x)
-    return None if found is None else [Layer(found.kind, {"size": x[0].numel(), **found.settings})]
+    rounds = max(1, -(-_NUM_VALUES // x.numel()))  # a small tensor takes the range in parts
+    values = torch.linspace(-6, 6, _NUM_VALUES, dtype=x.dtype).repeat(-(-rounds * x.numel() // _NUM_VALUES))
+    values = values[: rounds * x.numel()].reshape(rounds, *x.shape)
+    outputs = torch.stack([apply(part) for part in values])
+    lowest, below = float(values.min()), float(outputs.flatten()[values.argmin()])
+    slopes = {"leaky": below / lowest, "elu": below / math.expm1(lowest)}
+    for kind, function in _ACTIVATIONS.items():
+        settings = {"slope": slopes[kind]} if kind in slopes else {}
+        if torch.allclose(outputs, function(values, *settings.values()), rtol=1e-7, atol=1e-9):
+            return [Layer(kind, {"size": x[0].numel(), **settings})]
+    return None
+
+
+_ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
+    "relu": torch.relu,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "gelu": functional.gelu,
+    "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
+    "leaky": functional.leaky_relu,
+    "elu": functional.elu,
+    "continuous_bernoulli": lambda x: ContinuousBernoulliLikelihood().mean(x.reshape(1, 1, 1, -1)).reshape(x.shape),
+}
 
 
 def _bilinear(apply: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> list[Layer] | None:

@@ -15,8 +15,9 @@ async function explore() {
   // ------------------------------------------------------------------------------------------------------ pictures
   const figures = models.map((model) => {
     const main = makeCanvas(shape, ""), second = makeCanvas(shape, "Picture of the second image");
-    const partner = element("p", { class: "partner" }), score = model.score === null ? "" : element("span", { class: "score" }, ` MIG ${model.score}`);
-    const figure = element("figure", {}, main.canvas, element("figcaption", {}, element("b", {}, model.name), score, partner));
+    const partner = element("p", { class: "partner" }), score = model.score === null ? "" : element("span", { class: "score" }, ` MIG ${model.score.toFixed(3)} `);
+    const badge = model.badge ? element("span", { class: "badge", title: model.badge }, "collapsed") : "";
+    const figure = element("figure", {}, main.canvas, element("figcaption", {}, element("b", {}, model.name), score, badge, partner));
     const other = element("figure", { class: "second", hidden: "" }, second.canvas, element("figcaption", {}, "second image"));
     byId("models").append(models.length > 1 ? element("div", { class: "pair" }, figure, other) : figure);
     if (models.length === 1) byId("beside").append(other);

@@ -1,4 +1,4 @@
-"""Tensors as the page holds them: all of a model in one compressed blob, as base64."""
+"""Tensors of a page: all of a model in one compressed blob, as base64."""
 
 import base64
 import zlib
@@ -45,13 +45,6 @@ class Packer:
         """Returns what JavaScript reads."""
         blob = base64.b64encode(zlib.compress(b"".join(self._parts), 9)).decode()
         return {"index": self._index, "blob": blob}
-
-
-def chosen_precision(asked: Precision, num_weights: int) -> Literal["half", "int8"]:
-    """Returns the precision of the weights: the one asked for, or by their number."""
-    if asked != "auto":
-        return asked
-    return "int8" if num_weights > INT8_FROM else "half"
 
 
 def _bytes(values: np.ndarray, kind: Kind) -> bytes:

@@ -4,25 +4,26 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int64
+from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from unbraid._internal import draws
-from unbraid.codes import Labels
+from unbraid.codes import Codes, Labels
+from unbraid.codes.matching import match_latents
+from unbraid.metrics.unused_latents import badge
 from unbraid.models.trained.traverse import typical_image
 from unbraid.show.explorer.decoder_graph import UnknownLayerError, decoder_graph
 from unbraid.show.explorer.explored import ExploredModel
-from unbraid.show.explorer.frames import decoded_frames
-from unbraid.show.explorer.matching import Partner, partners
-from unbraid.show.explorer.packing import Packer, Precision, as_bytes, chosen_precision
-from unbraid.show.explorer.serialized import serialized
+from unbraid.show.explorer.packing import INT8_FROM, Packer, Precision, as_bytes
 from unbraid.training.runs.spec_text import in_words
 
-NUM_STARTS = 36
-"""How many images one can start from."""
-NUM_PROOFS = 16
-"""How many codes are decoded here, for the page to compare itself with."""
+NUM_STARTS = 36  # images to start from
+_NUM_PROOFS = 16  # codes that Python decodes for the page to compare its own results with
+# Frames of a decoder that the page cannot run: start images, latents, and positions of each.
+_FRAME_STARTS, _FRAME_LATENTS, _FRAME_RANGE, _FRAME_POSITIONS = 8, 16, (-3.0, 3.0), 13
 
 ImageShape = tuple[int, int, int]
 
@@ -36,7 +37,7 @@ def payload(
 ) -> dict[str, Any]:
     """Returns the data of the scripts.
 
-    `rows` are the images to start from, of which `originals` are the pixels, where they are known.
+    `rows` are the images to start from, and `originals` their pixels, where they are known.
     """
     packer = Packer()
     first = models[0]
@@ -67,22 +68,23 @@ def _model(model: ExploredModel, first: ExploredModel, rows: Int64[Tensor, " row
     readings = model.readings()
     latents = _latents(model)
     for place, reading in enumerate(readings):
-        follows = [in_words(name) for name, _ in reading.follows]
         latents[reading.latent] |= {
             "nats": None if math.isnan(reading.nats) else round(reading.nats, 4),
-            "follows": follows,
+            "follows": [in_words(name) for name, _ in reading.follows],
             "unused": reading.is_unused,
             "place": place,
         }
-    columns = model.columns(rows)
+    columns, std = model.columns(rows), model.codes.marginal_std
     found = {
         "name": model.name,
         "latents": latents,
         "columns": model.num_columns,
         "codes": packer.add("codes", columns, "float32"),
-        "widths": _widths(model, rows, packer),
-        "partners": None if model is first else [_as_json(each) for each in partners(first.codes, model.codes)],
+        # The standard deviation of the posterior of each image and continuous latent, where it is known.
+        "widths": None if std is None else packer.add("widths", std[rows], "float32"),
+        "partners": None if model is first else partners(first.codes, model.codes),
         "score": None if model.mig is None or math.isnan(model.mig.value) else round(model.mig.value, 3),
+        "badge": badge(sum(reading.is_unused for reading in readings), len(readings)),
         "graph": None,
         "frames": None,
         "reason": None,
@@ -93,11 +95,11 @@ def _model(model: ExploredModel, first: ExploredModel, rows: Int64[Tensor, " row
         graph = decoder_graph(model.net, model.num_columns + model.num_noise)
     except UnknownLayerError as error:
         order = [reading.latent for reading in readings]
-        found |= {"reason": str(error), "frames": decoded_frames(model, order, rows, packer)}
+        found |= {"reason": str(error), "frames": _decoded_frames(model, order, rows, packer)}
     else:
-        precision = chosen_precision(asked, graph.num_weights)
+        precision = asked if asked != "auto" else "int8" if graph.num_weights > INT8_FROM else "half"
         found |= {
-            "graph": serialized(graph, precision, packer),
+            "graph": graph.packed(precision, packer),
             "precision": precision,
             "weights": graph.num_weights,
             "proof": _proof(model, columns, packer),
@@ -108,9 +110,7 @@ def _model(model: ExploredModel, first: ExploredModel, rows: Int64[Tensor, " row
 def _latents(model: ExploredModel) -> list[dict[str, Any]]:
     """Returns where each latent lies in a code, and where its codes lie."""
     means, shares = model.codes.mean.double(), model.shares()
-    low, high = (
-        means.quantile(torch.tensor([0.005, 0.995]).double(), dim=0) if len(means) < 50_000 else _extremes(means)
-    )
+    low, high = np.quantile(means.cpu().numpy(), [0.005, 0.995], axis=0)
     std = model.codes.marginal_std
     latents: list[dict[str, Any]] = []
     for number, place in enumerate(model.where):
@@ -137,20 +137,10 @@ def _latents(model: ExploredModel) -> list[dict[str, Any]]:
     return latents
 
 
-def _extremes(means: Float[Tensor, "image latent"]) -> tuple[Tensor, Tensor]:
-    return means.amin(dim=0), means.amax(dim=0)
-
-
-def _widths(model: ExploredModel, rows: Int64[Tensor, " row"], packer: Packer) -> str | None:
-    """Adds the width of the posterior of each image and continuous latent, where it is known."""
-    std = model.codes.marginal_std
-    return None if std is None else packer.add("widths", std[rows], "float32")
-
-
 def _proof(model: ExploredModel, columns: Float[Tensor, "row column"], packer: Packer) -> dict[str, Any]:
     """Adds codes and what torch makes of them: those of images, and as many drawn from where codes lie."""
-    known = columns[: NUM_PROOFS // 2]
-    noise = draws.normal(torch.arange(NUM_PROOFS - len(known)), "explorer proof", 0, (columns.shape[1],)).to(columns)
+    known = columns[: _NUM_PROOFS // 2]
+    noise = draws.normal(torch.arange(_NUM_PROOFS - len(known)), "explorer proof", 0, (columns.shape[1],)).to(columns)
     drawn = known[torch.arange(len(noise)) % len(known)].clone()
     for number, place in enumerate(model.where):
         if not place.num_categories:
@@ -164,25 +154,64 @@ def _proof(model: ExploredModel, columns: Float[Tensor, "row column"], packer: P
     }
 
 
-def _as_json(partner: Partner | None) -> dict[str, Any] | None:
-    if partner is None:
-        return None
+def _decoded_frames(model: ExploredModel, order: list[int], rows: Tensor, packer: Packer) -> dict[str, Any]:
+    """Returns decoded frames for a page that cannot run the decoder.
+
+    There is one for each of the first images, each of the most informative latents, and each position of that latent.
+    """
+    starts = model.columns(rows[:_FRAME_STARTS])
+    latents = order[:_FRAME_LATENTS]
+    positions = [model.where[latent].positions(_FRAME_RANGE, _FRAME_POSITIONS) for latent in latents]
+    frames = [
+        model.decode(model.where[latent].moved(start, there))
+        for start in starts
+        for latent, there in zip(latents, positions, strict=True)
+    ]
     return {
-        "latent": partner.latent,
-        "correlation": round(partner.correlation, 3),
-        "scale": round(partner.scale, 5),
-        "categories": list(partner.categories),
+        "starts": len(starts),
+        "latents": latents,
+        "positions": [list(there) for there in positions],
+        "images": packer.add("frames", as_bytes(torch.cat([model.decode(starts), *frames]).flatten(1)), "uint8"),
     }
+
+
+def partners(ours: Codes, theirs: Codes) -> list[dict[str, Any] | None]:
+    """Returns the matching latent of `theirs` for each latent of `ours` as JSON; None for those without a partner.
+
+    The assignment has the largest sum of absolute correlations over the same images. `scale` converts a step of our
+    latent into a step of its partner.
+
+    Discrete latents are matched with discrete ones in their order, if both have as many categories; categories that
+    occur together most often are paired, and `categories` are the partner's for each of ours.
+    """
+    found: list[dict[str, Any] | None] = [None] * ours.num_latents
+    for pair in match_latents(ours, theirs).pairs:
+        one, other = (codes.mean[:, j].double().std() for codes, j in ((ours, pair.first), (theirs, pair.second)))
+        found[pair.first] = {
+            "latent": pair.second,
+            "correlation": round(pair.correlation, 3),
+            "scale": round(math.copysign(float(other / one), pair.correlation), 5),
+            "categories": [],
+        }
+    first, second = ours.mean.shape[1], theirs.mean.shape[1]
+    for number, (one, other) in enumerate(zip(ours.probabilities, theirs.probabilities, strict=False)):
+        if one.shape[1] == other.shape[1]:
+            joint = one.double().T @ other.double() / len(one)
+            rows, chosen = linear_sum_assignment(joint.numpy(), maximize=True)
+            found[first + number] = {
+                "latent": second + number,
+                "correlation": round(float(joint[rows, chosen].sum()), 3),
+                "scale": 1.0,
+                "categories": chosen.tolist(),
+            }
+    return found
 
 
 def _described(factors: Sequence[Labels], row: int) -> str:
     """Returns the factors of an image as text for screen readers: "scale 2, position x 5"."""
-    said = []
-    for labels in factors:
-        values = labels.values
-        if values.ndim != 1 or (labels.known is not None and not bool(labels.known[row])):
-            continue
-        if bool((values == values[0]).all()):
-            continue
-        said.append(f"{in_words(labels.name)} {values[row].item():.4g}")
-    return ", ".join(said)
+    shown = [
+        labels
+        for labels in factors
+        if not labels.is_soft and bool(labels.is_known[row]) and bool((labels.values != labels.values[0]).any())
+    ]
+    return ", ".join(f"{in_words(labels.name)} {labels.values[row].item():.4g}" for labels in shown)

@@ -79,7 +79,7 @@ def code_curves(codes: Codes, readings: Sequence[Reading], color: str = "") -> C
 @final
 @dataclass(frozen=True)
 class CodeMaps:
-    """Holds a picture for each factor, all of the same two latents and images."""
+    """A picture for each factor, all of the same two latents and images."""
 
     across: int
     up: int
@@ -92,12 +92,13 @@ def code_maps(codes: Codes, readings: Sequence[Reading]) -> CodeMaps | None:
     It is None where there are fewer, or where no factor varies.
     """
     latents = [reading.latent for reading in readings if not reading.is_unused and not reading.num_categories][:2]
-    varying = [labels for labels in codes.factors if not labels.is_soft and _varies(labels)][:MAX_FACTORS]
+    shares = {labels.name: _shares(labels) for labels in codes.factors if not labels.is_soft}
+    varying = {name: each for name, each in shares.items() if not bool(each.isnan().all())}
     if len(latents) < 2 or not varying:
         return None
     rows = row_draws.images(min(_MAX_IMAGES, len(codes.mean)), len(codes.mean), 0, "code maps")
     places = codes.mean[rows][:, latents].double()
-    maps = tuple((labels.name, _map(places, _shares(labels)[rows])) for labels in varying)
+    maps = tuple((name, _map(places, each[rows])) for name, each in list(varying.items())[:MAX_FACTORS])
     return CodeMaps(latents[0], latents[1], maps)
 
 
@@ -118,17 +119,12 @@ def _curve(
     return FRAME.svg(base, *drawn, label=label, class_="spark enlarge")
 
 
-def _varies(labels: Labels) -> bool:
-    known = labels.values[labels.is_known]
-    return len(known) > 0 and bool((known != known[0]).any())
-
-
 def _shares(labels: Labels) -> Float64[Tensor, " image"]:
-    """Returns where each value lies between the least and the greatest, from 0 to 1; NaN where it is not known."""
-    values = labels.values.double()
+    """Returns where each value lies between the least and the greatest, from 0 to 1; NaN if unknown or all alike."""
+    values = labels.values.double().where(labels.is_known, torch.nan)
     known = values[labels.is_known]
-    shares = (values - known.min()) / (known.max() - known.min())
-    return shares.where(labels.is_known, torch.nan)
+    low, high = (known.min(), known.max()) if len(known) else (values.new_tensor(0.0), values.new_tensor(0.0))
+    return (values - low) / (high - low)
 
 
 def _map(places: Float[Tensor, "row axis"], shares: Float64[Tensor, " row"]) -> FrameSheet:

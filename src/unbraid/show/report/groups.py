@@ -113,11 +113,8 @@ def group_members(members: Sequence[ReportedRun]) -> list[Group]:
 def _shade(index: int, families: Sequence[str]) -> float:
     """Returns how strong the color of a group is: the last of a family is the strongest."""
     same_family = [place for place, family in enumerate(families) if family == families[index]]
-    return (
-        1.0
-        if len(same_family) == 1
-        else round(_FAINTEST + (1 - _FAINTEST) * same_family.index(index) / (len(same_family) - 1), 2)
-    )
+    share = 1.0 if len(same_family) == 1 else same_family.index(index) / (len(same_family) - 1)
+    return round(_FAINTEST + (1 - _FAINTEST) * share, 2)
 
 
 def _weights(spec: RunSpec) -> list[tuple[str, float, float]]:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import final
 
 from unbraid.metrics.chance_shares import factor_shares
 from unbraid.metrics.latent_readings import LEAST_SHARE
@@ -19,14 +19,14 @@ _STRONG = 2 / 3
 @final
 @dataclass(frozen=True)
 class Cell:
-    """Holds I(z_j; v_k) / H(v_k) and I(z_j; v_k).
+    """I(z_j; v_k) / H(v_k), and I(z_j; v_k).
 
     `mark` is 1 for the most informative latent of the factor, 2 for the runner-up, else 0.
     """
 
     share: float
     nats: float
-    mark: Literal[0, 1, 2] = 0
+    mark: int = 0
 
     @property
     def is_strong(self) -> bool:
@@ -49,37 +49,30 @@ class HeatMap:
     @property
     def shared(self) -> list[tuple[int, list[str]]]:
         """The latents that are the most informative about several factors at once, which MIG does not detect."""
-        homes = [
-            (
-                j,
-                [
-                    name
-                    for name, cell in zip(self.factors, cells, strict=True)
-                    if cell.mark == 1 and cell.share >= LEAST_SHARE
-                ],
-            )
-            for j, cells in self.rows
-        ]
-        return [(j, names) for j, names in homes if len(names) > 1]
+        found = []
+        for j, cells in self.rows:
+            pairs = zip(self.factors, cells, strict=True)
+            names = [name for name, cell in pairs if cell.mark == 1 and cell.share >= LEAST_SHARE]
+            if len(names) > 1:
+                found.append((j, names))
+        return found
 
 
 def mig_heat_map(mig: Score, order: Sequence[int]) -> HeatMap:
-    """Returns the map of a MIG.
+    """Returns the map of a MIG, with the latents in this order, the most informative first.
 
-    `order` are the latents, the most informative first. Factors that never vary have no column; latents past a limit no
-    row.
+    Factors that never vary have no column. Beyond a limit, only the first two latents of a factor have a row.
     """
     gaps = list(mig.per_factor.values())
     varying = [k for k, gap in enumerate(gaps) if not math.isnan(gap)]
     names = list(mig.per_factor)
-    shares = factor_shares(mig)[:, varying].tolist()
-    nats = mig.tables["mutual_information"].clamp(min=0)[:, varying].tolist()
-    marks = [_first_two([row[column] for row in shares]) for column in range(len(varying))]
-    rows = [
-        (j, tuple(Cell(shares[j][c], nats[j][c], _mark(j, marks[c])) for c in range(len(varying))))
-        for place, j in enumerate(order)
-        if place < MAX_LATENTS or any(j in two for two in marks)
-    ]
+    shares = factor_shares(mig)[:, varying]
+    nats = mig.tables["mutual_information"].clamp(min=0)[:, varying]
+    ranks = shares.argsort(dim=0, descending=True, stable=True).argsort(dim=0)
+    marks = (ranks + 1).where(ranks < 2, 0).tolist()
+    cells = zip(shares.tolist(), nats.tolist(), marks, strict=True)
+    rows_of_latents = [tuple(map(Cell, *each)) for each in cells]
+    rows = [(j, rows_of_latents[j]) for place, j in enumerate(order) if place < MAX_LATENTS or any(marks[j])]
     return HeatMap(
         factors=tuple(names[k] for k in varying),
         entropies=tuple(mig.tables["factor_entropy"][varying].tolist()),
@@ -89,13 +82,3 @@ def mig_heat_map(mig: Score, order: Sequence[int]) -> HeatMap:
         num_hidden=len(order) - len(rows),
         constant=tuple(name for k, name in enumerate(names) if k not in varying),
     )
-
-
-def _first_two(column: Sequence[float]) -> list[int]:
-    return sorted(range(len(column)), key=lambda j: -column[j])[:2]
-
-
-def _mark(latent: int, first_two: Sequence[int]) -> Literal[0, 1, 2]:
-    if latent == first_two[0]:
-        return 1
-    return 2 if latent in first_two else 0

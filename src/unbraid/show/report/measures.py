@@ -3,12 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, final
 
 from unbraid._internal.names import suggestion
 from unbraid.errors import SpecError
 from unbraid.metrics.score_rows import ARROWS
-from unbraid.metrics.selection import metric_of
+from unbraid.metrics.selection import metric_of, model_registry, registry
 from unbraid.show.pages.page import fixed
 from unbraid.show.report.members import TRAINING, ReportedRun
 
@@ -51,9 +52,15 @@ class Measure:
         return ARROWS[self.higher_is_better]
 
     @property
+    def label(self) -> str:
+        """Its name as papers write it: "MIG" for `mig`. Names that are no acronym stay as they are."""
+        head, *settings = self.name.split(":")
+        return ":".join((head.upper() if head in _acronyms() else head, *settings))
+
+    @property
     def title(self) -> str:
-        """Its name, with an arrow that shows which direction is better."""
-        return f"{self.name} {self.arrow}".strip()
+        """Its label, with an arrow that shows which direction is better."""
+        return f"{self.label} {self.arrow}".strip()
 
     @property
     def direction(self) -> str:
@@ -83,6 +90,12 @@ class Measure:
     def text(self, value: float) -> str:
         """Returns a value with three decimals, or one if it is large."""
         return fixed(value, 3 if abs(value) < 10 else 1)
+
+
+@cache
+def _acronyms() -> frozenset[str]:
+    every = {**registry(), **model_registry()}
+    return frozenset(name for name, metric in every.items() if metric.__name__.isupper())
 
 
 def measures_of(members: Sequence[ReportedRun], by: str | None = None) -> list[Measure]:

@@ -1,7 +1,6 @@
 """The plane of rate and distortion: the cost of the code against the error of the reconstruction."""
 
 import math
-import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -20,6 +19,7 @@ Point = tuple[float, float]
 _LETTER, _LINE = 6.6, 12.0  # pixels that a letter takes across, and a line down
 _MOST_MEDIANS = 40
 _NUM_LEVELS = 6
+_RATE, _DISTORTION = Measure("training-rate", None), Measure("training-distortion", higher_is_better=False)
 
 
 @final
@@ -58,7 +58,8 @@ def rate_distortion_plot(
     lines: list[Markup] = []
     medians: list[tuple[Point, str, str]] = []
     for series in (series for sweep in sweeps for series in sweep.series):
-        known = [(at, group, m) for at, group in series.points if all(map(math.isfinite, m := _median(group)))]
+        points = [(at, group, (group.median(_RATE), group.median(_DISTORTION))) for at, group in series.points]
+        known = [(at, group, m) for at, group, m in points if all(map(math.isfinite, m))]
         lines += [polyline([place(*m) for *_, m in known], class_=f"thick {series.color}")] if known else []
         medians += [(place(*m), tick_text(at), group.color) for at, group, m in known]
     svg = FRAME.svg(
@@ -72,15 +73,9 @@ def rate_distortion_plot(
             for (group, member), share in zip(found, measure.shares(values), strict=True)
         ),
         *_labels(medians[:_MOST_MEDIANS]),
-        label=f"Distortion against rate of every model, colored by {measure.name}",
+        label=f"Distortion against rate of every model, colored by {measure.label}",
     )
     return RateDistortionPlot(svg, bool(lines), measure.color_ends(values))
-
-
-def _median(group: Group) -> Point:
-    rates = [member.rate for member in group.members if math.isfinite(member.rate)]
-    distortions = [member.distortion for member in group.members if math.isfinite(member.distortion)]
-    return statistics.median(rates or [math.nan]), statistics.median(distortions or [math.nan])
 
 
 def _levels(x_axis: Axis, y_axis: Axis, place: Callable[[float, float], Point]) -> list[Markup]:

@@ -1,7 +1,7 @@
 """Every figure of a report as files: for papers and slides, drawn by `unbraid.figures`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,16 @@ from unbraid.figures.labeled_sheet import LabeledSheet
 from unbraid.figures.lines import median_lines
 from unbraid.figures.saving import rendered, save
 from unbraid.figures.traversal import Traversal
-from unbraid.show.report.code_plots import MAX_LATENTS
-from unbraid.show.report.heat_map import HeatMap
 from unbraid.show.report.latent_pictures import NUM_COLUMNS, NUM_ROWS
 from unbraid.show.report.loss_curves import NUM_POINTS, mean_curve
 from unbraid.show.report.page import MemberPanel, Page
+from unbraid.show.report.sweeps import Sweep
 from unbraid.training.runs.history import is_latent_column
 
 SUFFIXES = (".svg", ".png")
+_SWEPT = "swept"
 
-Drawn = Any
+Figure = Any
 """Axes of matplotlib, a sheet of frames or a traversal."""
 
 
@@ -34,53 +34,51 @@ def write_figures(page: Page, folder: Path) -> list[Path]:
     files.check_writable(folder / "figure.svg")
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, drawn in _figures(page):
+    for name, figure in _figures(page):
+        stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")  # valid in every file system
         for suffix in SUFFIXES:
-            path = folder / f"{_plain(name)}{suffix}"
-            _write(drawn, path)
-            written.append(path)
+            _write(figure, folder / f"{stem}{suffix}")
+            written.append(folder / f"{stem}{suffix}")
     return written
 
 
-def _write(drawn: Drawn, path: Path) -> None:
-    if isinstance(drawn, LabeledSheet):
-        files.write_bytes(path, rendered(drawn.axes(), path.suffix))
-    elif isinstance(drawn, Traversal):
-        drawn.save(path)
+def _write(figure: Figure, path: Path) -> None:
+    if isinstance(figure, LabeledSheet):
+        files.write_bytes(path, rendered(figure.axes(), path.suffix))
+    elif isinstance(figure, Traversal):
+        figure.save(path)
     else:
-        save(drawn, path, overwrite=True)
+        save(figure, path, overwrite=True)
 
 
-def _figures(page: Page) -> Iterator[tuple[str, Drawn]]:
-    """Yields every figure behind its name. Those that cannot be drawn of these runs are left out, as on the page."""
-    runs = _run_table(page)
-    for figure in page.figures:
-        measure = figure.measure
-        label = measure.title
-        yield f"scores-{measure.name}", figures.strip_plot(runs, measure.name, label=label)
+def _figures(page: Page) -> Iterator[tuple[str, Figure]]:
+    """Yields every figure behind its name, without those that the page lacks too."""
+    runs = _run_table(page, page.sweeps)
+    for measure in (each.measure for each in page.figures):
+        yield f"scores-{measure.name}", figures.strip_plot(runs, measure.name, label=measure.title)
         for sweep in page.sweeps:
-            yield f"{sweep.field}-{measure.name}", _sweep(page, sweep.field, measure.name, label)
+            log, table = sweep.values[0] > 0, _run_table(page, [sweep])
+            axes = figures.mean_band(table, _SWEPT, measure.name, label=measure.title, log=log, bounds=measure.bounds)
+            axes.set_xlabel(sweep.field)
+            yield f"{sweep.field}-{measure.name}", axes
     if page.figures[0].plane:
-        yield "rate-distortion", figures.rate_distortion_plane(runs, "training-rate", "training-distortion")
+        yield (
+            "rate-distortion",
+            figures.rate_distortion_plane(runs, "training-rate", "training-distortion", along=_SWEPT),
+        )
     yield from _training(page)
     for panel in page.panels:
         yield from _of_member(panel)
 
 
-def _run_table(page: Page, field: str | None = None) -> Table:
-    """Returns a row for each member, as `unbraid.figures` wants it; its strength is the number that is swept."""
-    strengths = {
-        id(group): at
-        for sweep in page.sweeps
-        if field in (None, sweep.field)
-        for s in sweep.series
-        for at, group in s.points
-    }
+def _run_table(page: Page, sweeps: Sequence[Sweep]) -> Table:
+    """Returns a row for each member, with the number that these sweeps vary."""
+    swept = {id(group): at for sweep in sweeps for series in sweep.series for at, group in series.points}
     return Table.from_records(
         {
             "setting": group.label,
             "family": group.family,
-            "strength": strengths.get(id(group)),
+            _SWEPT: swept.get(id(group)),
             "seed": member.run.seed,
             "run": member.run.name,
             **{measure.name: member.values.get(measure.name) for measure in page.measures},
@@ -90,15 +88,7 @@ def _run_table(page: Page, field: str | None = None) -> Table:
     )
 
 
-def _sweep(page: Page, field: str, name: str, label: str) -> Drawn:
-    table = _run_table(page, field)
-    strengths = [value for value in table["strength"] if value is not None]
-    axes = figures.mean_band(table, "strength", name, label=label, log=min(strengths) > 0)
-    axes.set_xlabel(field)
-    return axes
-
-
-def _training(page: Page) -> Iterator[tuple[str, Drawn]]:
+def _training(page: Page) -> Iterator[tuple[str, Figure]]:
     """Yields a figure for each part of the loss, over some steps of training."""
     logged = dict.fromkeys(part for member in page.members for part in member.history.columns[1:])
     for part in (name for name in logged if not is_latent_column(name)):
@@ -109,39 +99,31 @@ def _training(page: Page) -> Iterator[tuple[str, Drawn]]:
             for step, value in mean_curve(member.history, part, NUM_POINTS).T.tolist()
         ]
         if rows:
-            yield (
-                f"training-{part}",
-                median_lines(Table.from_records(rows), "step", part, label=f"{part} (nats per image)"),
-            )
+            label = f"{part} (nats per image)"
+            yield f"training-{part}", median_lines(Table.from_records(rows), "step", part, label=label)
 
 
-def _of_member(panel: MemberPanel) -> Iterator[tuple[str, Drawn]]:
-    """Yields what is shown of a member in full."""
+def _of_member(panel: MemberPanel) -> Iterator[tuple[str, Figure]]:
+    """Yields the figures of a member that is shown in full."""
     run, role = panel.member.run, panel.role
-    codes = run.codes()
+    codes, pictures = run.codes(), run.pictures
     used = [reading.latent for reading in panel.readings if not reading.is_unused]
     if panel.heat_map:
-        yield f"information-{role}", _information(panel.heat_map)
-    pictures = run.pictures
+        rows = panel.heat_map.rows
+        yield (
+            f"information-{role}",
+            figures.heat_map(
+                [[cell.share for cell in cells] for _, cells in rows],
+                [f"z{latent}" for latent, _ in rows],
+                list(panel.heat_map.factors),
+                ends=(0.0, 1.0),
+                label="share of a factor's information",
+            ),
+        )
     yield f"traversals-{role}", pictures.traversal(used or range(codes.num_latents))
-    continuous = [latent for latent in used if latent < codes.mean.shape[1]][:MAX_LATENTS]
     if panel.curves:
-        yield f"curves-{role}", mean_code_curves(codes, continuous)
+        yield f"curves-{role}", mean_code_curves(codes, [latent for latent, _ in panel.curves.rows])
     if panel.maps:
         yield f"map-{role}", code_map(codes, (panel.maps.across, panel.maps.up))
     yield f"reconstructions-{role}", LabeledSheet(pictures.reconstructions(), ("original", role))
-    samples = pictures.samples().unflatten(0, (NUM_ROWS, NUM_COLUMNS))
-    yield f"samples-{role}", LabeledSheet(samples)
-
-
-def _information(found: HeatMap) -> Drawn:
-    shares = [[cell.share for cell in cells] for _, cells in found.rows]
-    names = [f"z{latent}" for latent, _ in found.rows]
-    return figures.heat_map(
-        shares, names, list(found.factors), ends=(0.0, 1.0), label="share of a factor's information"
-    )
-
-
-def _plain(name: str) -> str:
-    """Returns a name that every file system takes."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    yield f"samples-{role}", LabeledSheet(pictures.samples().unflatten(0, (NUM_ROWS, NUM_COLUMNS)))

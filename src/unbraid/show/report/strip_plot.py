@@ -84,7 +84,7 @@ def score_strips(groups: Sequence[Group], measure: Measure, dots: ModelDots) -> 
     axis = value_axis(measure, [measure.value(member) for group in groups for member in group.members])
     ticks = [(f"{_across(axis, tick):.2f}%", tick_text(tick)) for tick in axis.ticks]
     note = measure.beyond(axis.ticks[0], axis.ticks[-1])
-    name = f"{measure.name}, {measure.direction}" + (f"; {note}" if note else "")
+    name = f"{measure.label}, {measure.direction}" + (f"; {note}" if note else "")
     return StripPlot(
         tuple((group, _strip(group, measure, axis, dots)) for group in groups),
         element(
@@ -130,14 +130,14 @@ def _strip(group: Group, measure: Measure, axis: Axis, dots: ModelDots) -> Marku
             text(label, f"{x:.2f}%", 13, class_="median-text", text_anchor=anchor),
         ]
     for (member, value), x, y in zip(known, places, heights, strict=True):
-        title = f"seed {member.run.seed}: {measure.name} {measure.text(value)}"
+        title = f"seed {member.run.seed}: {measure.label} {measure.text(value)}"
         drawn.append(dots.draw(member, f"{x:.2f}%", middle + lowered * y, DIAMETER / 2 - 0.5, title=title))
     roles = [(x, str(role)) for (member, _), x in zip(known, places, strict=True) if (role := dots.role(member))]
     drawn += [
         text(role, f"{x:.2f}%", height - 5, class_="role", text_anchor=_anchor(x)) for x, role in merged_labels(roles)
     ]
     described = ", ".join(f"seed {m.run.seed} {measure.text(value)}" for m, value in known[:_MOST_DESCRIBED])
-    label = f"{measure.name} of {group.label}: {described}"
+    label = f"{measure.label} of {group.label}: {described}"
     return element("svg", *drawn, height=height, role="img", aria_label=label)
 
 

@@ -29,7 +29,7 @@ def summary_of(groups: Sequence[Group], measure: Measure, best: ReportedRun, fac
         return ", ".join(parts) + "."
     label = next(group.label for group in groups if best in group.members)
     over = f" over {_and(factors)}" if factors and measure.name == best.mig_name else ""
-    number = f"{measure.name} {measure.text(value)}{over}"
+    number = f"{measure.label} {measure.text(value)}{over}"
     sentence = f"{', '.join(parts)}. {'Best: ' if num_members > 1 else ''}{label}, seed {best.run.seed}, {number}."
     return f"{sentence} {best.badge}." if best.badge else sentence
 

@@ -31,7 +31,7 @@ _LOG_RATIO = 8.0
 @final
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Holds the groups that differ in the number alone, in its order, each behind its value."""
+    """Groups that differ in the number alone, in its order, each behind its value."""
 
     label: str
     points: tuple[tuple[float, Group], ...]
@@ -102,7 +102,8 @@ def _series(members: Sequence[Group], path: str) -> list[Series]:
     for group in members:
         fields = fields_of(group.spec)
         if is_plain_number(value := fields.pop(path)):
-            rest = repr({name: each for name, each in fields.items() if not _holds(name, path)})
+            # Without the configs that hold the number.
+            rest = repr({name: each for name, each in fields.items() if not path.startswith(f"{name}.")})
             by_rest.setdefault(rest, {})[float(value)] = group
     lines = [dict(sorted(each.items())) for each in by_rest.values() if len(each) > 1]
     return [Series(_label(each, len(lines), path), tuple(each.items())) for each in lines]
@@ -119,11 +120,6 @@ def _label(points: dict[float, Group], num_lines: int, path: str) -> str:
 def is_plain_number(value: Any) -> bool:
     """Returns whether a field holds an int or a float, and no schedule or bool."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _holds(name: str, path: str) -> bool:
-    """Returns whether the field of this name is a config that the path goes through."""
-    return path.startswith(f"{name}.")
 
 
 @final
@@ -163,7 +159,7 @@ def sweep_plot(sweep: Sweep, measure: Measure, dots: ModelDots) -> SweepPlot:
         ]
     levels = _levels(sweep.others, measure, up)
     frame = FRAME.y_axis(axis) + FRAME.x_axis(_numbers(sweep, across)) + FRAME.titles(sweep.field, measure.title)
-    svg = FRAME.svg(frame, *levels, *lines, *drawn, label=f"{measure.name} against {sweep.field}")
+    svg = FRAME.svg(frame, *levels, *lines, *drawn, label=f"{measure.label} against {sweep.field}")
     return SweepPlot(sweep.field, svg, bool(levels), measure.beyond(axis.ticks[0], axis.ticks[-1]))
 
 

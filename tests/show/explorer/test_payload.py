@@ -4,16 +4,16 @@ import torch
 
 from tests.models.nets import a_draw
 from unbraid.codes import Codes
-from unbraid.show.explorer.matching import partners
+from unbraid.show.explorer.payload import partners
 
 
 def test_a_partner_is_the_latent_that_correlates_most_with_its_sign_and_scale():
     mean = a_draw(200, 3)
     others = torch.stack([-2 * mean[:, 2], mean[:, 0], 0.001 * mean[:, 1]], dim=1)
     first, dead, last = partners(Codes(mean), Codes(others))
-    assert (first.latent, last.latent) == (1, 0)
-    assert (round(first.scale, 6), round(last.scale, 6)) == (1, -2)
-    assert (round(first.correlation, 6), round(last.correlation, 6)) == (1, -1)
+    assert (first["latent"], last["latent"]) == (1, 0)
+    assert (first["scale"], last["scale"]) == (1, -2)
+    assert (first["correlation"], last["correlation"]) == (1, -1)
     assert dead is None
 
 
@@ -22,6 +22,6 @@ def test_categories_that_come_together_go_together():
     mean = a_draw(30, 1)
     ours = Codes(mean, probabilities=(categories,))
     theirs = Codes(mean, probabilities=(categories[:, [2, 0, 1]],))
-    assert partners(ours, theirs)[1].categories == (1, 2, 0)
+    assert partners(ours, theirs)[1]["categories"] == [1, 2, 0]
     fewer = Codes(mean, probabilities=(torch.full((30, 2), 0.5, dtype=torch.float64),))
     assert partners(ours, fewer)[1] is None
