@@ -1,0 +1,88 @@
+"""Penalties of codes as plain functions of tensors; shapes and units are those of `losses`."""
+
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import log_softmax
+
+from unbraid.errors import SpecError
+from unbraid.functional._tensors import Array, as_float
+from unbraid.functional.losses import Weight
+from unbraid.models.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
+from unbraid.objectives.dip_vae import DIAGONAL_SHARE
+from unbraid.objectives.terms.covariance import (
+    covariance_of_means,
+    expected_covariance,
+    squared_distances_from_identity,
+)
+from unbraid.objectives.terms.mmd import Bandwidth, Kernel, Statistic, squared_mmd
+
+
+def dip_vae_penalty(
+    mean: Array,
+    logvar: Array | None = None,
+    *,
+    kind: Literal["i", "ii"] = "i",
+    off_diagonal: Weight = 10.0,
+    diagonal: Weight | None = None,
+) -> Float[Tensor, ""]:
+    """Returns off_diagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2. Kumar et al., arXiv:1711.00848v1, eq. 6.
+
+    C is the covariance of the means over the batch ("i"), or that of the codes ("ii"), which adds the mean of
+    exp(logvar) to the diagonal. Without `diagonal` it is 10 `off_diagonal` for "i" and `off_diagonal` for "ii". Add the
+    penalty to `-elbo(...)`.
+
+    Examples:
+        >>> import torch
+        >>> mean = torch.tensor([[1.0, 1.0], [-1.0, -1.0]])  # covariance 1 everywhere
+        >>> float(dip_vae_penalty(mean, off_diagonal=2.0))
+        4.0
+    """
+    if kind == "ii" and logvar is None:
+        raise SpecError('dip_vae_penalty of kind "ii" reads the variance of q(z | x). Pass logvar.')
+    mean = as_float(mean)
+    posterior = DiagonalGaussian(mean, mean if logvar is None else as_float(logvar))
+    covariance = covariance_of_means(posterior)
+    if kind == "ii":
+        covariance = covariance + expected_covariance(posterior)
+    off_diagonal_part, diagonal_part = squared_distances_from_identity(covariance)
+    weight_of_diagonal = off_diagonal * DIAGONAL_SHARE[kind] if diagonal is None else diagonal
+    return off_diagonal * off_diagonal_part + weight_of_diagonal * diagonal_part
+
+
+def mmd(
+    z: Array,
+    prior: Array,
+    *,
+    kernel: Kernel = "rbf",
+    bandwidth: Bandwidth = "dimension",
+    statistic: Statistic = "biased",
+) -> Float[Tensor, ""]:
+    """Returns the squared maximum mean discrepancy of two samples, (batch, latent) each.
+
+    MMD^2 = E k(z, z') - 2 E k(z, p) + E k(p, p'). Gretton et al., JMLR 13 (2012), eq. 3 (unbiased) and eq. 5 (biased).
+
+    Examples:
+        >>> import torch
+        >>> float(mmd(torch.zeros(4, 2), torch.zeros(4, 2)))
+        0.0
+    """
+    return squared_mmd(as_float(z), as_float(prior), kernel, bandwidth, statistic)
+
+
+def concrete_kl(logits: Array, prior: Array | None = None) -> Float[Tensor, " batch"]:
+    """Returns KL(q(c | x) || p(c)) = sum_c q_c (log q_c - log p_c) of a discrete latent, image by image, in nats.
+
+    `logits` (batch, category) are those of q(c | x), and `prior` are probabilities; by default all are equal. It is the
+    KL of the category, not of the relaxed draw (Maddison et al., arXiv:1611.00712v3, appendix C).
+
+    Examples:
+        >>> import torch
+        >>> [round(kl, 4) for kl in concrete_kl(torch.tensor([[0.0, 0.0], [50.0, 0.0]])).tolist()]
+        [0.0, 0.6931]
+    """
+    log_q = log_softmax(as_float(logits), dim=1)
+    log_p = -torch.tensor(float(log_q.shape[1])).log() if prior is None else as_float(prior).log()
+    return (log_q.exp() * (log_q - log_p)).sum(dim=1)
