@@ -11,14 +11,20 @@ from tests.told import warned
 from tests.training.squares import MLP_SPEC
 from unbraid import __version__
 from unbraid.errors import TrainingInterrupted
-from unbraid.training import train
-from unbraid.training.environment import FILE, Environment
+from unbraid.training import fleet_training, train
+from unbraid.training.environment import FILE, record_environment
 from unbraid.training.program import Inductor
 from unbraid.training.runs import Run
 from unbraid.training.runs.run_writer import RunWriter
 
 SPEC = replace(MLP_SPEC, num_steps=6, precision="float32")
-ELSEWHERE = Environment("0.0.1", "2.0.0", "NVIDIA Test", None, {"deterministic": True})
+ELSEWHERE = {
+    "unbraid": "0.0.1",
+    "torch": "2.0.0",
+    "device": "NVIDIA Test",
+    "threads": None,
+    "compiler": {"deterministic": True},
+}
 
 
 def stretches(run):
@@ -55,7 +61,7 @@ def test_a_training_that_goes_on_where_it_was_leaves_no_trace_of_it(tmp_path):
 
 def test_a_training_that_goes_on_elsewhere_says_so_once_for_all_runs(tmp_path, monkeypatch):
     interrupted(tmp_path)
-    monkeypatch.setattr(Environment, "of", lambda device, compiler: ELSEWHERE)
+    monkeypatch.setattr(fleet_training, "environment", lambda device, compiler: ELSEWHERE)
     with warned() as told:
         [run, _] = train([SPEC], [0, 1], folder=tmp_path, resume=True)
     assert [each["from_step"] for each in stretches(run)] == [0, 3]
@@ -68,7 +74,7 @@ def test_what_cannot_be_read_is_written_anew(tmp_path):
     run = Run.place(tmp_path, SPEC, 0)
     RunWriter(run).begin()
     (run.folder / FILE).write_text("{")
-    assert ELSEWHERE.record([run], 3) is None
+    assert record_environment([run], 3, ELSEWHERE) is None
     assert [each["device"] for each in stretches(run)] == ["NVIDIA Test"]
 
 

@@ -11,7 +11,8 @@ from tests.training.runs.finished_runs import fail
 from tests.training.squares import MLP_SPEC
 from unbraid.errors import CodesError
 from unbraid.models import encode
-from unbraid.training.finish import conclude, keep, keep_failed, writers
+from unbraid.training.checkpoint import save_last_good
+from unbraid.training.finish import conclude, keep, writers
 from unbraid.training.fleet import Fleet
 from unbraid.training.runs import Run
 from unbraid.training.runs.run_writer import RunWriter
@@ -100,7 +101,8 @@ def test_members_that_failed_are_kept_like_the_others_and_all_are_concluded_or_n
     for index, step in ((1, 4), (2, 7)):
         assert not any(can_conclude(runs))
         state = replace(fleet.state(index), failed_at=step, reason="loss not finite")
-        keep_failed(runs[index], state, "its loss was not finite", names)
+        last_good = save_last_good(runs[index], state)
+        RunWriter(runs[index]).keep_failure(step, "its loss was not finite", last_good, names)
     assert all(can_conclude(runs))
     conclude(runs[1])  # and death
     assert [run.status for run in runs] == ["unfinished", "failed", "unfinished"]

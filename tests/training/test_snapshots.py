@@ -136,7 +136,7 @@ def test_a_step_that_a_resumed_run_has_passed_is_told(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         [run] = train([SPEC], [0], folder=tmp_path, resume=True, options=TrainingOptions(snapshots=[3, 6]))
     [message] = caplog.messages
-    assert message.startswith(f"A snapshot of step 3 was asked for, and {run.name} resumes from step 4. To have it,")
+    assert message.startswith(f"A snapshot of step 3 was requested, and {run.name} resumes from step 4. To have it,")
     assert run.snapshots == (6,)
 
 

@@ -1,4 +1,4 @@
-"""The arguments of `train`, checked before anything is read or written."""
+"""Checks of `train`: of its arguments, before a file is written, and of the runs that exist already."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -6,12 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from unbraid._internal import files
+from unbraid._internal.source import check_current
 from unbraid._internal.version import __version__
 from unbraid.config.annotations import in_short
+from unbraid.config.digest import own_source
 from unbraid.errors import RunError, SpecError
+from unbraid.training.history_columns import check_columns
+from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.runs.spec import RunSpec
+
+log = logging.getLogger(__name__)
 
 
 def requested_runs(specs: Any, seeds: Any, folder: Path | str) -> list[Run]:
@@ -30,50 +36,60 @@ def requested_runs(specs: Any, seeds: Any, folder: Path | str) -> list[Run]:
     return [Run.place(parent, spec, seed) for spec in several for seed in numbers]
 
 
-def check_callback(watch: Any) -> None:
-    """Raises if `watch` cannot be called with an event."""
-    if watch is not None and not callable(watch):
-        raise SpecError(f"watch is {in_short(watch)}; expected a function that is called with each event: watch=print.")
+def check_requests(runs: Sequence[Run], options: TrainingOptions, *, resume: bool) -> None:
+    """Raises if the runs cannot be trained with these options, whatever exists of them."""
+    if resume and options.force:
+        raise SpecError("resume continues a run and force starts it again. Give one of them.")
+    if len({run.folder for run in runs}) < len(runs):
+        raise RunError("The same spec and seed were given twice. Give each once.")
+    for run in runs:
+        check_current(own_source(run.spec))
+        options.extras.check(run.spec.num_steps)
+        check_columns(run.spec, options)
 
 
-log = logging.getLogger(__name__)
+def check_unlocked(runs: Sequence[Run]) -> None:
+    """Raises early if another process trains one of the runs. They are locked later."""
+    for run in runs:
+        RunWriter(run).check_unlocked()
 
 
-def refuse_unfinished(runs: Sequence[Run]) -> None:
-    """Raises if a run was begun and not finished."""
+def check_existing(runs: Sequence[Run], options: TrainingOptions, *, resume: bool) -> None:
+    """Raises if an existing run cannot be used, and warns if a finished one is not as requested."""
     unfinished = [run for run in runs if run.status == "unfinished"]
-    if unfinished:
+    if unfinished and not resume:
         raise RunError(
             f"{len(unfinished)} of these runs were begun and not finished (the first is {unfinished[0].folder}). "
             "Resume them (--resume, or resume=True), or archive them and start again (--force, or "
             "TrainingOptions(force=True))."
         )
-
-
-def refuse_locked(runs: Sequence[Run]) -> None:
-    """Raises early if another process has locked a run. They are locked for good later."""
-    for run in runs:
-        RunWriter(run).check_unlocked()
-
-
-def check_specs(runs: Sequence[Run]) -> None:
-    """Raises if the folder of a run holds the spec of another."""
     for run in runs:
         if run.status != "new":
             RunWriter(run).check_spec()
-
-
-def warn_of_other_versions(runs: Sequence[Run]) -> None:
-    """Warns once if runs that are reused were made by another version of unbraid."""
-    found = [(run, run.version) for run in runs if run.status in ("finished", "failed")]
-    others = [(run, version) for run, version in found if version != __version__]
+    versions = [(run, run.version) for run in runs if run.status in ("finished", "failed")]
+    others = [(run, version) for run, version in versions if version != __version__]
     if others:
-        versions = " and ".join(sorted({str(version) for _, version in others}))
         log.warning(
             "%d of the runs that were found were made by unbraid %s (the first is %s); this is %s. They are used as "
             "they are; --force (TrainingOptions(force=True)) trains them again.",
             len(others),
-            versions,
+            " and ".join(sorted({str(version) for _, version in others})),
             others[0][0].folder,
             __version__,
         )
+    finished = [run for run in runs if run.status == "finished"]
+    missing = {
+        f"a snapshot of step {step}": [run for run in finished if step not in (*run.snapshots, run.spec.num_steps)]
+        for step in options.extras.snapshots
+    }
+    if options.keep_state:
+        missing["the state of its last step"] = [run for run in finished if not run.has_state]
+    for what, without in missing.items():
+        if without:
+            log.warning(
+                "%d of the runs that were found have not kept %s (the first is %s): it was not requested when they "
+                "were trained. --force (TrainingOptions(force=True)) trains them again.",
+                len(without),
+                what,
+                without[0].folder,
+            )

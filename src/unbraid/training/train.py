@@ -3,7 +3,7 @@
 import contextlib
 import logging
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +13,16 @@ from unbraid._internal import files
 from unbraid._internal.device import resolve_device
 from unbraid._internal.memory import give_back_memory, is_out_of_memory, keep_freed_memory
 from unbraid._internal.progress import Event, Listener, emit, listening, progress_bar
-from unbraid._internal.source import check_current
+from unbraid.config.annotations import in_short
 from unbraid.config.digest import own_source
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import RunError, SpecError, TrainingError, TrainingInterrupted
 from unbraid.training.batches import load_or_stream
 from unbraid.training.busy_cores import noticing_busy_cores
 from unbraid.training.checkpoint import remove_checkpoints
-from unbraid.training.checks import (
-    check_callback,
-    check_specs,
-    refuse_locked,
-    refuse_unfinished,
-    requested_runs,
-    warn_of_other_versions,
-)
-from unbraid.training.finish import conclude, warn_of_missing
+from unbraid.training.checks import check_existing, check_requests, check_unlocked, requested_runs
+from unbraid.training.finish import conclude
 from unbraid.training.fleet_training import FleetTraining
-from unbraid.training.history_columns import check_columns
 from unbraid.training.interrupt import HOW_TO_RESUME, naming_runs, stoppable
 from unbraid.training.options import TrainingOptions
 from unbraid.training.program import Inductor, Programs
@@ -60,8 +52,7 @@ def train(
 
     A finished run is reused. An unfinished one is refused, unless `resume` continues it from its last checkpoint or
     `TrainingOptions(force=True)` archives its folder and starts again. As many models are trained side by side as fit
-    into the memory of the device; the others wait. `options` holds what few runs need: checkpoints, snapshots,
-    streaming, more columns of the history.
+    into the memory of the device; the others wait.
 
     Args:
         specs: What to train.
@@ -71,7 +62,7 @@ def train(
         resume: Whether unfinished runs are continued.
         watch: A callback for every `Event`; `watch=print` prints a line for each.
         progress: Whether a terminal or a notebook shows a bar. Warnings are logged either way.
-        options: See `TrainingOptions`.
+        options: What few runs need: checkpoints, snapshots, streaming, more columns of the history.
 
     Three things of the process change. On a CPU, glibc keeps freed memory, for good, unless the environment has MALLOC_
     variables. The soft limit on open files is raised where many runs are locked at once. While steps are taken in the
@@ -87,21 +78,17 @@ def train(
         [(0, 'finished'), (1, 'finished')]
     """
     runs = requested_runs(specs, seeds, folder)
-    check_callback(watch)
+    if watch is not None and not callable(watch):
+        raise SpecError(f"watch is {in_short(watch)}; expected a function that is called with each event: watch=print.")
     options = options or TrainingOptions()
     with progress_bar(watch, show=progress) as print_line:
-        _print_finished(runs, options, print_line)
+        finished = [] if options.force else [run for run in runs if run.status == "finished"]
+        if finished:
+            count = "It is" if len(runs) == 1 else f"{len(finished)} of {len(runs)} runs are"
+            print_line(
+                f"{count} finished already and not repeated (TrainingOptions(force=True) would): {finished[0].folder}"
+            )
         return train_runs(runs, options, device=device, resume=resume)
-
-
-def _print_finished(runs: Sequence[Run], options: TrainingOptions, print_line: Callable[[str], None]) -> None:
-    """Prints how many of the runs are finished already."""
-    finished = [] if options.force else [run for run in runs if run.status == "finished"]
-    if finished:
-        count = "It is" if len(runs) == 1 else f"{len(finished)} of {len(runs)} runs are"
-        print_line(
-            f"{count} finished already and not repeated (TrainingOptions(force=True) would): {finished[0].folder}"
-        )
 
 
 def train_runs(
@@ -113,27 +100,24 @@ def train_runs(
 ) -> list[Run]:
     """Trains these runs, new or unfinished, as `train` does. Returns them all, in the same order."""
     options = options or TrainingOptions()
-    if resume and options.force:
-        raise SpecError("resume continues a run and force starts it again. Give one of them.")
-    _check_specs_of(runs, options)
+    check_requests(runs, options, resume=resume)
     device = resolve_device(device)
     if device.type == "cpu":
         keep_freed_memory()
     if options.force:
-        refuse_locked(runs)
+        check_unlocked(runs)
         for run in runs:
             RunWriter(run).archive()
-    if not resume:
-        refuse_unfinished(runs)
-    check_specs(runs)
-    warn_of_other_versions(runs)
-    warn_of_missing(runs, options.extras)
-    _tidy_up(runs)
+    check_existing(runs, options, resume=resume)
+    for run in runs:
+        failure = run.failure
+        if run.status == "finished" or (failure is not None and failure.last_good is not None):
+            remove_checkpoints(run)  # the process died after it ended the run
     pending = _pending(runs)
-    refuse_locked(pending)
+    check_unlocked(pending)
     parts = _parts(runs)
     with naming_runs(runs):
-        for part in parts[1:]:  # those of the first are about to be opened
+        for part in parts[1:]:  # those of the first are opened next
             part[0].spec.check_images(part[0].spec.training_data.open())
         num_later = len(pending)
         for part in parts:
@@ -148,44 +132,15 @@ def train_runs(
     return list(runs)
 
 
-def _check_specs_of(runs: Sequence[Run], options: TrainingOptions) -> None:
-    """Raises if a run is there twice, its source has changed, or it cannot have what is requested of it."""
-    if len({run.folder for run in runs}) < len(runs):
-        raise RunError("The same spec and seed were given twice. Give each once.")
-    for run in runs:
-        check_current(own_source(run.spec))
-        options.extras.check(run.spec.num_steps)
-        check_columns(run.spec, options)
-
-
-@contextlib.contextmanager
-def _naming_folders() -> Iterator[None]:
-    """Raises a RunError that names a folder where a file of a run is expected."""
-    try:
-        yield
-    except IsADirectoryError as error:
-        raise RunError(
-            f"{error.filename} is a folder where a file is expected. Move it away, and repeat the command."
-        ) from None
-
-
-def _tidy_up(runs: Sequence[Run]) -> None:
-    """Removes the checkpoints of runs whose process died between ending them and removing its checkpoints."""
-    for run in runs:
-        failure = run.failure
-        if run.status == "finished" or (failure is not None and failure.last_good is not None):
-            remove_checkpoints(run)
-
-
 def _pending(runs: Sequence[Run]) -> list[Run]:
     return [run for run in runs if run.status in ("new", "unfinished")]
 
 
 def _parts(runs: Sequence[Run]) -> list[list[Run]]:
-    """Returns the runs that are to be trained, in parts that can share a fleet and be locked at the same time.
+    """Returns the runs that need training, in parts that can share a fleet and be locked at the same time.
 
-    A lock is an open file, of which the system allows so many. The parts are cut from all runs that were asked for,
-    finished or not, so that the same command puts the same fleets together after a crash.
+    A lock is an open file, and the system limits their number. The parts are cut from all requested runs, finished or
+    not, so that the same command makes the same fleets after a crash.
     """
     kinds: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
@@ -193,6 +148,17 @@ def _parts(runs: Sequence[Run]) -> list[list[Run]]:
     at_once = files.room_for_open_files(max(map(len, kinds.values()), default=0))
     parts = (of_kind[i : i + at_once] for of_kind in kinds.values() for i in range(0, len(of_kind), at_once))
     return [pending for part in parts if (pending := _pending(part))]
+
+
+@contextlib.contextmanager
+def _naming_folders() -> Iterator[None]:
+    """Raises a RunError that names a folder that lies in the place of a file of a run."""
+    try:
+        yield
+    except IsADirectoryError as error:
+        raise RunError(
+            f"{error.filename} is a folder where a file is expected. Move it away, and repeat the command."
+        ) from None
 
 
 def _train_part(runs: Sequence[Run], num_later: int, device: torch.device, options: TrainingOptions) -> None:
@@ -203,8 +169,9 @@ def _train_part(runs: Sequence[Run], num_later: int, device: torch.device, optio
     with contextlib.ExitStack() as locks:
         for run in runs:
             locks.enter_context(RunWriter(run).locked())
-        _conclude(runs)
-        # Asked again under the locks: another process may have finished some of them while the images were loaded.
+        for run in [run for run in runs if RunWriter(run).can_conclude]:  # the process died just before it did
+            conclude(run)
+        # Another process may have finished some runs while the images were loaded.
         pending = _pending(runs)
         for run in pending:
             RunWriter(run).begin(options.extras)
@@ -213,16 +180,10 @@ def _train_part(runs: Sequence[Run], num_later: int, device: torch.device, optio
         _train_fleets(fleets, images, memory, num_later, options)
 
 
-def _conclude(runs: Sequence[Run]) -> None:
-    """Marks runs as finished whose process died when nothing else was left to do."""
-    for run in [run for run in runs if RunWriter(run).can_conclude]:
-        conclude(run)
-
-
 def _memory(runs: Sequence[Run], images: FactorImages) -> Memory | None:
-    """Returns what a model takes; None for a single one that is all of unbraid, where it does not matter.
+    """Returns the memory that a model takes; None for a single run without classes of the user, which needs no check.
 
-    A step that goes wrong does so here, before a folder is made.
+    A step with an error fails here, before a folder is made.
     """
     spec = runs[0].spec
     if len(runs) == 1 and not own_source((spec.model, spec.objective, spec.critic, spec.optimizer)):
@@ -232,7 +193,7 @@ def _memory(runs: Sequence[Run], images: FactorImages) -> Memory | None:
     except Exception as error:
         if not is_out_of_memory(error):
             raise
-        raise _too_large([1], images, _in_short(error)) from error
+        raise _too_large([1], images, _first_sentences(error)) from error
 
 
 def _fitting(start: Start, capacity: int) -> list[Start]:
@@ -242,12 +203,13 @@ def _fitting(start: Start, capacity: int) -> list[Start]:
 def _train_fleets(
     fleets: Sequence[Start], images: FactorImages, memory: Memory | None, num_later: int, options: TrainingOptions
 ) -> None:
-    """Trains the fleets one after the other. One for which memory is short is halved, and so are those after it."""
+    """Trains the fleets one after the other. If memory is too small for one, it and those after it are halved."""
     waiting, programs, tried = deque(fleets), Programs(Inductor(options.deterministic)), list[int]()
     _emit_plan(waiting, images, memory, num_later)
     while waiting:
         start = waiting.popleft()
-        shortage = _train_fleet(start, images, programs, _later(waiting, num_later), options)
+        steps_later = sum(len(each.runs) * (each.runs[0].spec.num_steps - each.step) for each in waiting)
+        shortage = _train_fleet(start, images, programs, Later(steps_later, num_later), options)
         give_back_memory(images.device)
         if shortage is None:
             continue
@@ -270,7 +232,7 @@ def _train_fleets(
 def _train_fleet(
     start: Start, images: FactorImages, programs: Programs, later: Later, options: TrainingOptions
 ) -> str | None:
-    """Trains one fleet. Returns what was said if its memory was short: not the error, which would keep the memory."""
+    """Trains one fleet. Returns the message of an error if memory was short: the error itself would hold memory."""
     try:
         with stoppable():
             training = FleetTraining(start, images, options, programs=programs, later=later)
@@ -278,26 +240,17 @@ def _train_fleet(
     except Exception as error:
         if not is_out_of_memory(error):
             raise
-        return _in_short(error)
+        return _first_sentences(error)
     if is_to_stop:
-        rest = (
-            f"; the others have yet to be trained. {HOW_TO_RESUME}"
-            if later.member_steps or later.num_of_other_kinds
-            else "; nothing is left to train."
-        )
+        are_others = later.member_steps or later.num_of_other_kinds
+        rest = f"; the others have yet to be trained. {HOW_TO_RESUME}" if are_others else "; nothing is left to train."
         finished = "1 model was" if len(start.runs) == 1 else f"{len(start.runs)} models were"
         raise TrainingInterrupted(f"Stopped, as asked, after {finished} finished{rest}")
     return None
 
 
-def _later(waiting: Sequence[Start], num_of_other_kinds: int) -> Later:
-    return Later(
-        sum(len(start.runs) * (start.runs[0].spec.num_steps - start.step) for start in waiting), num_of_other_kinds
-    )
-
-
 def _emit_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | None, num_later: int) -> None:
-    """Emits the plan, before the first fleet and again where fleets had to be made smaller."""
+    """Emits the plan, before the first fleet and again after fleets became smaller."""
     if waiting:
         runs = [run for start in waiting for run in start.runs]
         sizes = [len(start.runs) for start in waiting]
@@ -305,8 +258,8 @@ def _emit_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | 
         emit(Event("planning", text=text, runs=tuple(run.name for run in runs)))
 
 
-def _in_short(error: Exception) -> str:
-    """Returns the size that was requested, without advice on the settings of the allocator."""
+def _first_sentences(error: Exception) -> str:
+    """Returns the message with the requested size, without advice on the settings of the allocator."""
     return ". ".join(str(error).partition("\n")[0].split(". ")[:2]).removesuffix(".") or type(error).__name__
 
 
