@@ -10,7 +10,7 @@ from tests.training.squares import CONV_SPEC, MLP_SPEC
 from unbraid.objectives import DIPVAE, FactorVAE
 from unbraid.training import Critic
 from unbraid.training.fleet import Fleet
-from unbraid.training.state import Carried, Member, Net, from_named, in_words, layout, named_leaves
+from unbraid.training.state import Carried, Member, Net, from_named, layout, named_leaves, tensor_text
 
 SPECS = {
     "mlp": MLP_SPEC,
@@ -25,7 +25,7 @@ SPECS = {
 def test_the_layout_is_that_of_a_member_of_a_fleet(spec):
     carried, expected = Fleet([Member(spec, 3)], spec.dataset.load()).state(0).carried, layout(spec)
     assert {tensor.device.type for tensor in tree_leaves(expected)} == {"meta"}
-    assert tree_map(in_words, carried) == tree_map(in_words, expected)
+    assert tree_map(tensor_text, carried) == tree_map(tensor_text, expected)
     assert all(tree_leaves(tree_map(torch.equal, from_named(named_leaves(carried), expected), carried)))
 
 

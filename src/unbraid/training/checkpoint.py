@@ -1,10 +1,9 @@
-"""Checkpoints of one member: the last two, each a safetensors file and a JSON file with its checksum.
+"""Checkpoints of one member: the last two, each a safetensors file and a JSON file with the checksum of both.
 
-The tensors are written first and the JSON last, with the SHA-256 of both in it. So a checkpoint without its JSON, or
-that does not match it, is one that was being written when the process died, or that the disk has damaged; the one
-before it is used.
+The tensors are written first and the JSON last. So a checkpoint without its JSON, or with a checksum that does not
+match, was being written when the process died, or was damaged by the disk; the one before it is used.
 
-Of a member that has failed there is one more, which is kept: its last good weights.
+The last good weights of a failed member, snapshots and states of the last step are files of the same form.
 """
 
 import contextlib
@@ -13,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import torch
 
@@ -37,6 +36,11 @@ from unbraid.training.state import Carried, MemberState, Net, from_named, named_
 log = logging.getLogger(__name__)
 
 _NUM_KEPT = 2
+_LEAST_SECONDS = 60.0
+# The time between two checkpoints over the time that one takes: less than 2 % of a long training goes into them.
+_SECONDS_PER_SECOND = 50.0
+# The assumed speed of the disk for the first checkpoint, before one has been timed.
+_BYTES_PER_SECOND = 5e8
 
 
 @final
@@ -56,10 +60,10 @@ class Checkpoint:
 
 def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str], history: History) -> None:
     """Writes the state and the history so far, then removes all but this checkpoint and the one before it."""
-    path = _folder(run) / f"step-{state.step:010d}.json"
+    path = run.folder / "checkpoints" / f"step-{state.step:010d}.json"
     _write(path, run, state, fleet, history)
-    # Later ones too: they are of a process that died while its fleet was being checkpointed, and would crowd out the
-    # step that all members have.
+    # Later ones too: the process died while it saved the checkpoints of a fleet, and they would displace the step that
+    # all members have.
     kept = [each for each in run.checkpoints.values() if each.exists() and each <= path][-_NUM_KEPT:]
     for each in run.checkpoints.values():
         if each not in kept:
@@ -67,38 +71,33 @@ def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str], history:
 
 
 def save_last_good(run: Run, state: MemberState) -> Path:
-    """Keeps the weights that a member had when it failed, under the step that led to them, and returns their file.
-
-    Only `--force` puts them aside.
-    """
+    """Saves the weights that a member had when it failed, under the step that led to them, and returns their file."""
     assert state.failed_at is not None
     good = replace(state, step=state.failed_at - 1)
-    path = _folder(run) / f"last-good-{good.step:010d}.json"
+    path = run.folder / "checkpoints" / f"last-good-{good.step:010d}.json"
     if not path.exists():
         _write(path, run, good, ())
     return tensors_beside(path)
 
 
 def save_snapshot(run: Run, state: MemberState) -> None:
-    """Keeps the weights of the model after this step, for good."""
+    """Saves the weights of the model after this step. They are never removed."""
     weights = Carried(Net(state.carried.model.weights, {}), Net({}, {}), {})
     _write(run.folder / "snapshots" / f"step-{state.step:010d}.json", run, replace(state, carried=weights), ())
 
 
 def save_state(run: Run, state: MemberState, fleet: Sequence[str], history: History) -> None:
-    """Keeps the state of the last step, so that a longer run can continue from it."""
+    """Saves the state of the last step, so that a longer run can continue from it."""
     _write(run.folder / STATE, run, state, fleet, history)
 
 
 def usable_checkpoints(run: Run, layout: Carried) -> dict[int, Checkpoint]:
-    """Returns every good checkpoint by its step, read and checked.
-
-    Each bad one is passed over with a warning that says what is wrong with it.
-    """
+    """Returns every good checkpoint by its step. Each damaged one is skipped with a warning."""
     found: dict[int, Checkpoint] = {}
     for path in run.checkpoints.values():
         try:
-            record, _ = _read(path, run, layout)
+            record, tensors = read_checkpoint(path, run.spec.digest, run.seed)
+            from_named(tensors, layout)
             history = History.from_csv(record["history"])  # history.csv may have been damaged since
             found[record["step"]] = Checkpoint(path, record["step"], tuple(record["fleet"]), history)
         except OtherRunError:
@@ -115,14 +114,14 @@ def usable_checkpoints(run: Run, layout: Carried) -> dict[int, Checkpoint]:
 
 def load_checkpoint(run: Run, checkpoint: Checkpoint, layout: Carried) -> MemberState:
     """Returns the state that a usable checkpoint holds."""
-    record, carried = _read(checkpoint.path, run, layout)
-    return MemberState(step=record["step"], failed_at=record["failed_at"], reason=record["reason"], carried=carried)
+    record, tensors = read_checkpoint(checkpoint.path, run.spec.digest, run.seed)
+    return MemberState(record["step"], from_named(tensors, layout), record["failed_at"], record["reason"])
 
 
 def remove_later(run: Run, step: int) -> None:
     """Removes checkpoints of later steps than this, from which the run resumes.
 
-    Only some of its fleet have them. They would crowd out, at the next checkpoint, the step that all members have.
+    Only some of its fleet have them. At the next checkpoint, they would displace the step that all members have.
     """
     for later, path in run.checkpoints.items():
         if later > step:
@@ -133,8 +132,8 @@ def remove_checkpoints(run: Run) -> None:
     """Removes all checkpoints but the last good weights of a run that failed."""
     for path in run.checkpoints.values():
         _remove(path)
-    with contextlib.suppress(OSError):  # it may not be there, or hold what is to stay
-        _folder(run).rmdir()
+    with contextlib.suppress(OSError):  # it does not exist, or holds other files
+        (run.folder / "checkpoints").rmdir()
 
 
 def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str], history: History | None = None) -> None:
@@ -157,25 +156,9 @@ def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str], histo
     files.write_json(path, record | {"sha256": seal(record, checksum)})
 
 
-def _read(path: Path, run: Run, layout: Carried) -> tuple[dict[str, Any], Carried]:
-    record, tensors = read_checkpoint(path, run.spec.digest, run.seed)
-    return record, from_named(tensors, layout)
-
-
 def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
     tensors_beside(path).unlink(missing_ok=True)
-
-
-def _folder(run: Run) -> Path:
-    return run.folder / "checkpoints"
-
-
-_LEAST_SECONDS = 60.0
-# The time between two checkpoints over the time that one takes: less than 2 % of a long training goes into them.
-_SECONDS_PER_SECOND = 50.0
-# What the first checkpoint is taken to cost, until it has been timed: a disk of middling speed.
-_BYTES_PER_SECOND = 5e8
 
 
 @final
@@ -183,22 +166,17 @@ class CheckpointTimes:
     """Decides when a checkpoint is due: after every so many steps, or by the clock.
 
     By the clock it is due after a minute, or whenever fifty times as long has passed as the last checkpoint took.
-
-    `num_bytes` is how large one is, from which the cost of the first is guessed. The clock must be one that cannot be
-    set.
+    `num_bytes` is its size, from which the cost of the first is guessed. The clock must be one that cannot be set.
     """
 
     def __init__(self, every: int | None, num_bytes: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
-        self._every = every
-        self._clock = clock
-        self._last = clock()
+        self._every, self._clock, self._last = every, clock, clock()
         self._pause = _pause_after(num_bytes / _BYTES_PER_SECOND)
 
     def is_due(self, step: int, *, is_last: bool = False) -> bool:
         """Returns whether a checkpoint is due at this step.
 
-        After the last one the clock decides as ever: what is lost if the end of a run goes wrong is no more than in its
-        midst.
+        After the last one the clock decides too: an error while a run is finished costs no more than one before.
         """
         if self._every is not None:
             return step % self._every == 0 or is_last

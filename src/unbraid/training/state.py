@@ -68,7 +68,7 @@ Reason = Literal["loss not finite", "loss above max_loss", "gradient not finite"
 @final
 @dataclass(frozen=True)
 class Member:
-    """Holds what to train, from which seed, as one model of a fleet."""
+    """One model of a fleet: its spec and its seed."""
 
     spec: RunSpec
     seed: int
@@ -88,7 +88,7 @@ class Net:
 @final
 @dataclass(frozen=True)
 class Carried:
-    """Holds the tensors that a member carries from step to step: two nets, and what the objective carries over.
+    """The tensors that a member carries from step to step: two nets, and the state of the objective.
 
     In a fleet each has a leading axis of members.
     """
@@ -99,7 +99,7 @@ class Carried:
 
     @property
     def nets(self) -> dict[str, Net]:
-        """Returns the nets that there are."""
+        """Returns the nets that the spec has."""
         return {name: net for name, net in (("model", self.model), ("critic", self.critic)) if net.weights}
 
 
@@ -107,7 +107,7 @@ class Carried:
 @final
 @dataclass(frozen=True)
 class FleetState:
-    """Holds all that a step changes, in place.
+    """All tensors that a step changes, in place.
 
     `failed_at` is -1 for a member that has not failed; `reason` is 0 for none, then the place in `Reason`, counted from
     1.
@@ -122,7 +122,7 @@ class FleetState:
 @final
 @dataclass(frozen=True)
 class MemberState:
-    """Holds all that a member needs to leave a fleet and to join another.
+    """The state with which a member leaves a fleet or joins another.
 
     `step` counts the steps taken; `failed_at` is the step, counted from 1, at which the loss or its gradient was not
     finite, or the loss too large.
@@ -135,7 +135,7 @@ class MemberState:
 
 
 def fleet_key(spec: RunSpec) -> str:
-    """Returns a key that members have in common if they can share a fleet.
+    """Returns a key that is equal for members that can share a fleet.
 
     Their specs differ at most in numbers of the objective and in the learning rate.
     """
@@ -175,37 +175,34 @@ def of_member(carried: Carried, index: int) -> Carried:
 
 
 def layout(spec: RunSpec) -> Carried:
-    """Returns what a member of this spec carries, as tensors that have names, shapes and types, and hold nothing."""
+    """Returns the state of a member of this spec, as tensors on the meta device."""
     like = torch.empty(0, dtype=spec.dtype, device="meta")
     return of_member(fresh_state([Member(spec, 0)], spec.dataset.image_shape, like).carried, 0)
 
 
 def from_named(tensors: Mapping[str, Tensor], expected: Carried) -> Carried:
-    """Returns the tree of the expected layout that holds these tensors.
-
-    Refuses others than those of the layout with a ValueError that names the first that differs.
-    """
+    """Returns the tree of the expected layout with these tensors. Raises a ValueError if names or shapes differ."""
     names = named_leaves(expected)
     for name, like in names.items():
         if name not in tensors:
-            raise ValueError(f"{name} is missing; expected {in_words(like)}")
-        if in_words(tensors[name]) != in_words(like):
-            raise ValueError(f"{name} is {in_words(tensors[name])}; expected {in_words(like)}")
+            raise ValueError(f"{name} is missing; expected {tensor_text(like)}")
+        if tensor_text(tensors[name]) != tensor_text(like):
+            raise ValueError(f"{name} is {tensor_text(tensors[name])}; expected {tensor_text(like)}")
     for name in tensors:
         if name not in names:
-            raise ValueError(f"it holds {name}, {in_words(tensors[name])}, which such a run does not have")
+            raise ValueError(f"it holds {name}, {tensor_text(tensors[name])}, which such a run does not have")
     return tree_unflatten([tensors[name] for name in names], tree_structure(expected))
 
 
-def in_words(tensor: Tensor) -> str:
+def tensor_text(tensor: Tensor) -> str:
     """Returns its type and shape, such as "float32 of (128, 10)"."""
     return f"{str(tensor.dtype).removeprefix('torch.')} of {tuple(tensor.shape)}"
 
 
 def learns_with(spec: RunSpec, which: str, name: str) -> str:
-    """Returns whose optimizer updates these weights of a net, "model" or "critic".
+    """Returns whose optimizer updates these weights of a net: that of "model" or of "critic".
 
-    It is that of the net, and, for an encoder that shares its trunk with the critic, the critic's.
+    An encoder that shares its trunk with the critic learns with the critic.
     """
     return "critic" if name.startswith("encoder.") and spec.objective.critic_reads == "features" else which
 

@@ -1,4 +1,4 @@
-"""RunSpec: everything that decides what a run becomes, except its seed."""
+"""RunSpec: the complete configuration of a run, except its seed."""
 
 import functools
 import math
@@ -33,7 +33,7 @@ _MAX_LOSS = 1e9
 @final
 @dataclass(frozen=True)
 class RunSpec(Config):
-    """One training run: what is learned from which images, with which net, for how long.
+    """The configuration of one training run: images, model, objective, optimizer and number of steps.
 
     Examples:
         >>> from unbraid import BetaVAE, DSprites
@@ -49,21 +49,21 @@ class RunSpec(Config):
     objective: Objective = field(default_factory=BetaTCVAE)
     """What is minimized."""
     critic: Critic | None = None
-    """The critic's nets and optimizer, for objectives that have one; without it those by default."""
+    """The critic's nets and optimizer, for objectives that have one; by default `Critic()`."""
     num_steps: int = 10_000
     """How many steps are taken."""
     batch_size: int = 64
-    """How many images a step sees."""
+    """How many images a step takes."""
     optimizer: Optimizer = field(default_factory=Adam)
-    """How the model's weights follow their gradients; a critic has its own."""
+    """The optimizer of the model; a critic has its own."""
     max_gradient_norm: float | None = None
-    """Longer gradients are shortened to it, each model's on its own; none to leave them."""
+    """The norm to which longer gradients are clipped, for each model separately; None does not clip."""
     precision: Precision = "float32"
-    """What the nets multiply in."""
+    """Matmul precision of the nets."""
     sampling: Joint | None = None
-    """How likely each image is; without it all are equally likely, unless the data set says otherwise."""
+    """How likely each image is; by default equally likely, unless the data set has weights."""
     subset: Subset | None = None
-    """Which of the images are there; without it all."""
+    """Which of the images are used; by default all."""
     max_loss: float = _MAX_LOSS
     """A run whose loss rises above it, in nats per image, or is not finite has failed."""
 
@@ -79,16 +79,14 @@ class RunSpec(Config):
 
     @classmethod
     def unchecked(cls, **values: Any) -> "RunSpec":
-        """Returns the spec of a run that was trained, with values of the right types: nothing is read and no net is
-        built. What is to be trained is checked by `check`.
-        """
+        """Returns a spec with values of the right types, without `check`: nothing is read and no net is built."""
         spec = object.__new__(cls)
         for each in fields(cls):
             object.__setattr__(spec, each.name, values.get(each.name, default_of(each)))
         return spec
 
     def check(self) -> None:
-        """Refuses what cannot be trained. Nets are made without memory for their weights."""
+        """Raises if the spec cannot be trained. Nets are made without memory for their weights."""
         if self.num_steps < 1:
             raise SpecError(f"num_steps is {self.num_steps}; expected 1 or more.")
         if not 2 <= self.batch_size <= self.dataset.num_images:
@@ -97,7 +95,12 @@ class RunSpec(Config):
                 f"{self.dataset.num_images} "
                 "(the images of the data set)."
             )
-        self._check_limits()
+        if self.max_gradient_norm is not None and not 0 < self.max_gradient_norm < math.inf:
+            raise SpecError(f"max_gradient_norm is {self.max_gradient_norm}; expected a positive, finite number.")
+        if not math.isfinite(self.max_loss):
+            raise SpecError(
+                f"max_loss is {self.max_loss}; expected a finite number of nats per image, such as {_MAX_LOSS:g}."
+            )
         if self.objective.is_bound:
             raise SpecError(
                 f"The objective of a spec is {self.objective}; expected weights that are numbers or schedules, not "
@@ -111,47 +114,29 @@ class RunSpec(Config):
         self.objective.check(self.model)
         self._check_nets()
 
-    def _check_limits(self) -> None:
-        """Refuses limits under which no step would be taken."""
-        if self.max_gradient_norm is not None and not (
-            math.isfinite(self.max_gradient_norm) and self.max_gradient_norm > 0
-        ):
-            raise SpecError(f"max_gradient_norm is {self.max_gradient_norm}; expected a positive, finite number.")
-        if not math.isfinite(self.max_loss):
-            raise SpecError(
-                f"max_loss is {self.max_loss}; expected a finite number of nats per image, such as {_MAX_LOSS:g}."
-            )
-
     def _check_nets(self) -> None:
-        """Refuses nets that cannot be made, if only because no number is large enough for their size."""
-        if self.dataset.holds_vectors:
-            self._check_vectors()
+        """Raises if the nets cannot be made for these images, or are too large for any memory."""
+        likelihood = self.model.likelihood
+        if self.dataset.holds_vectors and likelihood.of_intensities:
+            raise SpecError(
+                f"The data are vectors of any numbers, and {type(likelihood).__name__} is for intensities from 0 to 1. "
+                "Use Autoencoder(MLP(), likelihood=GaussianLikelihood()), or another likelihood of real numbers."
+            )
         try:
-            _check_model(self.model, self.dataset.image_shape)
-            if self.objective.critic_reads is not None:
-                _check_critic(*self._critic_for)
+            _check_nets(*self._nets)
         except (RuntimeError, TypeError, OverflowError) as error:
             reason = str(error).partition("\n")[0]
             raise SpecError(
                 f"The nets of this spec cannot be made ({reason}). Give them fewer channels, units or latents."
             ) from error
 
-    def _check_vectors(self) -> None:
-        """Refuses a likelihood of intensities for vectors of any numbers."""
-        likelihood = self.model.likelihood
-        if likelihood.of_intensities:
-            raise SpecError(
-                f"The data are vectors of any numbers, and {type(likelihood).__name__} is for intensities from 0 to 1. "
-                "Use Autoencoder(MLP(), likelihood=GaussianLikelihood()), or another likelihood of real numbers."
-            )
-
     @property
     def training_data(self) -> TrainingData:
-        """Returns what the run is trained on: the data set, its subset and how it is sampled."""
+        """Returns the training data: the data set, its subset and how it is sampled."""
         return TrainingData(self.dataset, self.sampling, self.subset)
 
     def check_images(self, images: FactorImages) -> None:
-        """Refuses to train on images that turn out to be too few, or to have weights where none may be."""
+        """Raises if the images, once they are read, are too few, or have weights that the objective does not take."""
         if self.batch_size > len(images):
             raise SpecError(
                 f"batch_size is {self.batch_size}, and the subset has {len(images):,} images. Use a batch_size of at "
@@ -162,8 +147,10 @@ class RunSpec(Config):
 
     @property
     def critic_or_default(self) -> Critic:
-        """Returns the critic that was given, else the default one; behind a trunk that it shares, one layer of 128
-        units will do, at the rate of InfoGAN's authors.
+        """Returns the given critic, or the default one.
+
+        After a trunk that it shares with the encoder, one layer of 128 units is enough, at the rate of InfoGAN's
+        authors.
         """
         if self.critic is not None or self.objective.critic_reads != "features":
             return self.critic or Critic()
@@ -171,18 +158,18 @@ class RunSpec(Config):
 
     def make_critic(self) -> nn.Module | None:
         """Returns the objective's critic with fresh weights from the global generator, if it has one."""
-        return None if self.objective.critic_reads is None else _make_critic(*self._critic_for)
+        return _make_critic(*self._nets)
 
     @property
-    def _critic_for(self) -> "_CriticFor":
-        """Returns the critic and all that its nets depend on."""
+    def _nets(self) -> "_Nets":
+        """Returns the model and the critic, and all that their nets depend on."""
         objective = self.objective
         return (
+            self.model,
+            self.dataset.image_shape,
             self.critic_or_default,
             objective.critic_reads,
             objective.critic_outputs,
-            self.model,
-            self.dataset.image_shape,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -190,10 +177,8 @@ class RunSpec(Config):
 
     @property
     def digest(self) -> str:
-        """Returns twelve hexadecimal digits that change when any field does, or the source of a class that is not of
-        unbraid.
-        """
-        # Code of the user's own may be replaced while the spec is held: by a reload, or by running a cell again.
+        """Returns twelve hexadecimal digits, which change with any field and with the source of the user's classes."""
+        # Code of the user may change during the life of the spec: by a reload, or by running a cell again.
         return digest(self) if own_source(self) else self._digest_of_fields
 
     @functools.cached_property
@@ -206,29 +191,28 @@ class RunSpec(Config):
         return kept_in(self.precision)
 
 
-@functools.lru_cache(maxsize=32)
-def _check_model(model: Autoencoder, image_shape: tuple[int, int, int]) -> None:
-    """Checks the nets of a model once for all specs that share it: the settings of a study may be thousands."""
-    model.check(image_shape)
-
-
-_CriticFor = tuple[Critic, str | None, int, Autoencoder, tuple[int, int, int]]
+_Nets = tuple[Autoencoder, tuple[int, int, int], Critic, str | None, int]
 
 
 def _make_critic(
-    critic: Critic, reads: str | None, outputs: int, model: Autoencoder, image_shape: tuple[int, int, int]
-) -> nn.Module:
-    """Returns a critic of codes, of images, or of what the encoder makes of images before its last layer."""
+    model: Autoencoder, image_shape: tuple[int, int, int], critic: Critic, reads: str | None, num_outputs: int
+) -> nn.Module | None:
+    """Returns a critic of codes, of images, or of the encoder's features before its last layer."""
+    if reads is None:
+        return None
     if reads == "images":
-        return critic.for_images(image_shape, outputs)
-    return critic.for_codes(model.latents.num_columns if reads == "codes" else model.num_features(image_shape), outputs)
+        return critic.for_images(image_shape, num_outputs)
+    num_inputs = model.latents.num_columns if reads == "codes" else model.num_features(image_shape)
+    return critic.for_codes(num_inputs, num_outputs)
 
 
 @functools.lru_cache(maxsize=32)
-def _check_critic(*critic_for: *_CriticFor) -> None:
-    """Checks the nets of a critic once, as those of a model."""
+def _check_nets(*nets: *_Nets) -> None:
+    """Checks nets once for all specs that share them: a study may have thousands."""
+    model, image_shape, *_ = nets
+    model.check(image_shape)
     with torch.device("meta"):
-        _make_critic(*critic_for)
+        _make_critic(*nets)
 
 
 def whole_seed(seed: Any) -> int:
