@@ -56,7 +56,7 @@ def images(data: str, *, tiny: bool) -> Any:
 
 
 def spec(data: str, scale: Scale, objective: Any, latents: Any = None) -> RunSpec:
-    """Returns what is trained. A FactorVAE takes twice the steps, as in the paper; InfoGAN has nets of its own."""
+    """Returns what is trained. A FactorVAE takes twice the steps, as in the paper; InfoGAN has other nets."""
     tiny, is_gan, has_critic = scale == "smoke", isinstance(objective, InfoGAN), objective.critic_reads is not None
     steps = 10 if tiny else 100_000 if is_gan else 18_000 if data == "dsprites" else 3_100
     latents, optimizer, critic = latents or GaussianLatents(10), Adam(1e-3), Critic()

@@ -134,7 +134,7 @@ def _separation(scale: Scale) -> list[Any]:
 
 
 def _lasso(scale: Scale) -> list[Any]:
-    alpha = {"alpha": 0.5} if scale == "smoke" else {}  # codes that were hardly trained are nearly collinear
+    alpha = {"alpha": 0.5} if scale == "smoke" else {}  # codes of untrained models are nearly collinear
     return [
         DCI(**alpha, standardize=False, rows="all", num_refits=0),
         DCI(**alpha, rows="all", num_refits=0),

@@ -211,9 +211,9 @@ def _scores_claims(suffix: str = "", text: str = "") -> Callable[[str, Scale], l
 
 def _label_claims(data: str, scale: Scale) -> list[Claim]:
     return [
-        higher("Clothes are told apart better than digits.", ACCURACY, "Fashion-MNIST", "MNIST", central=True),
-        higher("Digits are told apart better by an HFVAE than by a beta-SVAE.", ACCURACY, "MNIST", "MNIST, beta-SVAE", central=True),
-        middle("Shapes are hardly told apart (chance: 1/3).", f"{ACCURACY}:shape", "dSprites", 0.233, 0.433),
+        higher("Categories separate clothes better than digits.", ACCURACY, "Fashion-MNIST", "MNIST", central=True),
+        higher("Categories of an HFVAE separate digits better than those of a beta-SVAE.", ACCURACY, "MNIST", "MNIST, beta-SVAE", central=True),
+        middle("Categories do not separate shapes (chance: 1/3).", f"{ACCURACY}:shape", "dSprites", 0.233, 0.433),
         at_least("Digits become the categories: an accuracy of 0.6 or more.", ACCURACY, "MNIST", 0.6, central=True),
     ]
 

@@ -70,7 +70,7 @@ class Found:
 
     @property
     def verdict(self) -> str:
-        """The verdict in words; a stand-in is named in it."""
+        """The verdict as text, with the name of the stand-in if there is one."""
         stand_in = f", on a stand-in ({self.item.on[self.data].name})" if self.data != self.item.original else ""
         return f"{self.judged.verdict}{stand_in}"
 

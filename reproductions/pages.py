@@ -18,7 +18,7 @@ _CHANGED = "†"
 _ABOUT = (
     "Every table and figure of five papers is an item that one command trains, scores and judges, whatever comes out. "
     "A verdict follows from kept scores by [one rule](../studies.md), and every item is run by "
-    "`python -m reproductions run chen2018/table1` in a checkout ([how](../reproduce.md)). Scale is a column of its own: "
+    "`python -m reproductions run chen2018/table1` in a checkout ([how](../reproduce.md)). Scale is a separate column: "
     '"quick" is a smaller experiment than the paper\'s. A checked definition compares numbers that need no training, '
     "and is counted apart. " + _CHANGED + " marks items whose claims were changed after scores were known. "
     "[What we found in the papers on the way](errors.md)."

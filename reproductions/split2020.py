@@ -186,7 +186,7 @@ def _beta_claims(data: str, scale: Scale) -> list[Claim]:
 
 def _unrelated(data: str, scale: Scale) -> list[Claim]:
     labels = tuple(f"{o}, {e}" for o in (_VAE, _FACTOR) for e in (_BASELINE, _SPLIT, _SPLIT_EQUAL))
-    text = "MIG and the FactorVAE score hardly go together (rank correlation within 0.6 of 0)."
+    text = "MIG and the FactorVAE score are almost unrelated (rank correlation within 0.6 of 0)."
     return [together(text, MIG_OF_MEANS, SCORE, labels, between=(-0.6, 0.6), central=True)]
 
 

@@ -153,7 +153,7 @@ def others_less_joint(floored: Separability, plain: Separability, **metrics: Met
 
 
 def _rescaled(run: Run) -> Numbers:
-    """Returns RMIG and JEMMIG with every latent in units of its own std, that of q(z)."""
+    """Returns RMIG and JEMMIG with every latent divided by its std in q(z)."""
     codes = run.codes()
     mean, std = codes.mean.double(), codes.std.double()
     width = (mean.var(dim=0, correction=0) + std.square().mean(dim=0)).sqrt()

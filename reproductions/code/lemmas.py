@@ -1,4 +1,4 @@
-"""Lemmas 1 and 2 of the split encoder as numbers: both sides of equation 6, each from draws of its own."""
+"""Lemmas 1 and 2 of the split encoder as numbers: both sides of equation 6, from separate draws."""
 
 import math
 import statistics

@@ -153,9 +153,8 @@ def test_rows_of_two_runs_that_change_places_are_not_believed(tmp_path):
     finish(tmp_path, "b", 0.9)
     before = records(tmp_path, A, B)
     connection = sqlite3.connect(tmp_path / STUDIES / "index.sqlite")
-    for table in ("runs", "numbers"):
-        connection.execute(f"UPDATE {table} SET name = CASE name WHEN '{A}' THEN 'x' ELSE '{A}' END")
-        connection.execute(f"UPDATE {table} SET name = '{B}' WHERE name = 'x'")
+    connection.execute(f"UPDATE runs SET name = CASE name WHEN '{A}' THEN 'x' ELSE '{A}' END")
+    connection.execute(f"UPDATE runs SET name = '{B}' WHERE name = 'x'")
     connection.commit()
     connection.close()
     assert records(tmp_path, A, B) == before

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from unbraid._internal import files
 from unbraid.errors import RunError
-from unbraid.integrations.hub.repository import fetch
+from unbraid.integrations.hub.repository import PushOptions, fetch
 from unbraid.studies.study import Study
 from unbraid.studies.zoo import STUDY, zoo_contents
 from unbraid.training.runs.run import Run
@@ -40,6 +40,7 @@ def write_zoo(
     """Writes a zoo into a new folder, as it would be pushed."""
     if target.exists():
         raise RunError(f"{target} exists. Name a new folder with --to.")
-    contents = zoo_contents(study, out, repository, codes=codes, license=license, data_license=data_license)
+    options = PushOptions(codes=codes, license=license, data_license=data_license)
+    contents = zoo_contents(study, out, repository, options)
     for path, content in contents.items():
         files.write_bytes(target / path, content if isinstance(content, bytes) else files.read_bytes(content))

@@ -1,8 +1,8 @@
-"""The records of the runs in a folder, through an index beside them: hundreds of thousands are read in seconds.
+"""Reads the records of the runs in a folder through an index, which takes seconds for hundreds of thousands of runs.
 
-The index, an SQLite file, is a cache. A row copies the record of one run, is bound to its name, and carries the
-checksum of that record and one of its own. Rows that are damaged, or whose files have changed since, are made again
-from the records; so is a damaged file.
+The index is an SQLite file beside the runs, and a cache. A row copies the record of one run and has the checksum of
+that record. Each content has a seal, a checksum that includes the name of the run. Damaged and outdated rows are
+replaced from the records, and so is a damaged file.
 """
 
 import contextlib
@@ -26,17 +26,18 @@ STUDIES = ".studies"
 Detail = Literal["questions", "values", "everything"]
 """How much of the scores is read: which there are, their values with intervals, or parts and factors too."""
 
-_FORMAT = 4
+_FORMAT = 5
 _FILE = "index.sqlite"
-# Numbers take longest to read, so they have tables of their own.
-_TABLES = ("runs", "numbers", "parts")
-_CREATE = "CREATE TABLE IF NOT EXISTS {} (name PRIMARY KEY, record, content, seal) WITHOUT ROWID;"
-_NUM_TABLES: dict[Detail, int] = {"questions": 1, "values": 2, "everything": 3}
+# Parsing takes most of the time, so contents are split by how often they are read.
+_CONTENTS = ("state", "numbers", "parts")
+_NUM_CONTENTS: dict[Detail, int] = {"questions": 1, "values": 2, "everything": 3}
+_COLUMNS = ", ".join(f"{name}, {name}_seal" for name in _CONTENTS)
+_CREATE = f"CREATE TABLE IF NOT EXISTS runs (name PRIMARY KEY, record, {_COLUMNS}) WITHOUT ROWID;"
 _AT_ONCE = 2_000
 _SECONDS_TO_WAIT = 5.0  # for another process that writes the index
 _SIZE_OF_SEAL = 8
 _UNREAD = KeptNumbers(math.nan, math.nan, math.nan)
-# Errors of SQLite that are no damage: another process, the disk, permissions, memory.
+# Errors of SQLite that are not damage: another process, the disk, permissions, memory.
 _OTHERS = ["BUSY", "CANTOPEN", "FULL", "IOERR", "LOCKED", "NOLFS", "NOMEM", "PERM", "PROTOCOL"]
 _NO_DAMAGE = {getattr(sqlite3, f"SQLITE_{name}") for name in _OTHERS}
 
@@ -52,7 +53,7 @@ class RunRecords(NamedTuple):
 
 
 def read_records(folder: Path, names: Sequence[str], detail: Detail = "everything") -> RunRecords:
-    """Returns the records of the runs with these names, each as its folder holds it now."""
+    """Returns the current records of the runs with these names."""
     found = RunRecords({}, {})
     with contextlib.closing(_Database(folder)) as database:
         changed: list[tuple[str, list[bytes]]] = []
@@ -84,37 +85,35 @@ def _read(folder: Path, name: str, damaged: dict[str, str]) -> tuple[RunRecord, 
 
 @final
 class _Database:
-    """The file of the index. Where it cannot be used, there are no rows and none are kept."""
+    """The file of the index. If it cannot be used, it has no rows and none are written."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / STUDIES / _FILE if folder.is_dir() else None
         self._connection: sqlite3.Connection | None = None
 
     def rows(self, names: Sequence[str], detail: Detail) -> Iterator[tuple[str, list[bytes] | None]]:
-        """Yields the names in order, each with the contents of its row in the tables that have this much detail."""
-        tables = _TABLES[: _NUM_TABLES[detail]]
-        columns = ", ".join(f"{table}.record, {table}.content, {table}.seal" for table in tables)
-        joined = tables[0] + "".join(f" JOIN {table} USING (name)" for table in tables[1:])
-        # Where there are many, neighbors are read together, with whatever lies between them.
+        """Yields the names in order, each with the contents of its row for this detail."""
+        contents = _CONTENTS[: _NUM_CONTENTS[detail]]
+        columns = ", ".join(f"{name}, {name}_seal" for name in contents)
+        # Many names are read as ranges, with all rows between the first and the last.
         chosen = f"IN ({','.join('?' * len(names))})" if len(names) <= _AT_ONCE else "BETWEEN ? AND ?"
-        query = f"SELECT runs.name, {columns} FROM {joined} WHERE runs.name {chosen}"
+        query = f"SELECT name, record, {columns} FROM runs WHERE name {chosen}"
         ordered = sorted(names)
         for start in range(0, len(ordered), _AT_ONCE):
             part = ordered[start : start + _AT_ONCE]
             given = ordered if len(ordered) <= _AT_ONCE else (part[0], part[-1])
-            contents = {row[0]: row[1:] for row in self._attempt(functools.partial(_rows, query, given)) or []}
-            yield from ((name, _intact(tables, name, contents.get(name.encode()))) for name in part)
+            found = {row[0]: row[1:] for row in self._attempt(functools.partial(_rows, query, given)) or []}
+            yield from ((name, _intact(contents, name, found.get(name.encode()))) for name in part)
 
     def write(self, rows: Sequence[tuple[str, list[bytes]]]) -> None:
-        """Writes rows: a name, the checksum of its record and the contents for each table."""
+        """Writes rows: a name, the checksum of its record, and the contents."""
 
         def insert(database: sqlite3.Connection) -> None:
-            for place, table in enumerate(_TABLES):
-                values = [
-                    (name, record, contents[place], _seal(table, name, record, contents[place]))
-                    for name, (record, *contents) in rows
-                ]
-                database.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)", values)
+            for name, (record, *contents) in rows:
+                values = [name, record]
+                for column, content in zip(_CONTENTS, contents, strict=True):
+                    values += [content, _seal(column, name, record, content)]
+                database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
             database.commit()
 
         if rows:
@@ -126,7 +125,7 @@ class _Database:
         self._connection = None
 
     def _attempt(self, action: Callable[[sqlite3.Connection], _T]) -> _T | None:
-        """Returns the result of the action; None if the file cannot be used. A damaged file is replaced first."""
+        """Returns the result of the action; None if the file cannot be used. Replaces a damaged file first."""
         for _ in range(2):  # the second time with a new file
             if self._path is None:
                 break
@@ -151,24 +150,20 @@ def _rows(query: str, given: Sequence[str], database: sqlite3.Connection) -> lis
 def _is_damage(error: Exception, path: Path) -> bool:
     """Returns whether the error is due to the content of the file."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-    if code == sqlite3.SQLITE_READONLY:  # also what a flipped bit in the header of the file looks like
+    if code == sqlite3.SQLITE_READONLY:  # a flipped bit in the header of the file has this code too
         return os.access(path, os.W_OK)
     return code not in _NO_DAMAGE and not isinstance(error, OSError)
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    """Returns a connection to the file, which is made if need be. Raises an sqlite3.Error if it is damaged."""
+    """Returns a connection to the file, which is created if necessary. Raises an sqlite3.Error if it is damaged."""
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT)
     connection.text_factory = bytes  # damaged text is no error
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version == 0:
-            connection.executescript(
-                "BEGIN IMMEDIATE;"
-                + "".join(_CREATE.format(table) for table in _TABLES)
-                + f"PRAGMA user_version = {_FORMAT}; COMMIT;"
-            )
+            connection.executescript(f"BEGIN IMMEDIATE; {_CREATE} PRAGMA user_version = {_FORMAT}; COMMIT;")
         elif version != _FORMAT:
             raise sqlite3.DatabaseError(f"The index has format {version}; expected {_FORMAT}.")
     except BaseException:
@@ -177,23 +172,22 @@ def _connected(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _intact(tables: Sequence[str], name: str, row: Sequence[Any] | None) -> list[bytes] | None:
-    """Returns the contents of a row; None if it is missing, damaged or made of several records."""
-    if row is None or any(not isinstance(value, bytes) for value in row) or len(set(row[::3])) > 1:
+def _intact(columns: Sequence[str], name: str, row: Sequence[Any] | None) -> list[bytes] | None:
+    """Returns the contents of a row; None if it is missing or damaged."""
+    if row is None or any(not isinstance(value, bytes) for value in row):
         return None
-    contents = list(row[1::3])
-    seals = [_seal(table, name, row[0], content) for table, content in zip(tables, contents, strict=True)]
-    return contents if seals == list(row[2::3]) else None
+    record, contents = row[0], list(row[1::2])
+    seals = [_seal(column, name, record, content) for column, content in zip(columns, contents, strict=True)]
+    return contents if seals == list(row[2::2]) else None
 
 
-def _seal(table: str, name: str, record: bytes, content: bytes) -> bytes:
-    return hashlib.blake2b(
-        b"\0".join((table.encode(), name.encode(), record, content)), digest_size=_SIZE_OF_SEAL
-    ).digest()
+def _seal(column: str, name: str, record: bytes, content: bytes) -> bytes:
+    sealed = b"\0".join((column.encode(), name.encode(), record, content))
+    return hashlib.blake2b(sealed, digest_size=_SIZE_OF_SEAL).digest()
 
 
 def _contents(stamp: str, record: RunRecord) -> tuple[bytes, bytes, bytes]:
-    """Returns a record as the contents of the tables."""
+    """Returns a record as the contents of a row."""
     kept = record.numbers.values()
     plain = (record.state, record.reason, record.seconds, record.fleet_size, record.has_arrays, record.num_used)
     lines = [stamp, *map(json.dumps, (plain, list(record.numbers), dict(record.refused)))]
@@ -205,16 +199,16 @@ def _contents(stamp: str, record: RunRecord) -> tuple[bytes, bytes, bytes]:
     )
 
 
-def _record(run: bytes, numbers: bytes | None = None, parts: bytes | None = None) -> RunRecord:
-    """Returns the record from the contents of the tables."""
-    _, plain, questions, refused = run.split(b"\n")
+def _record(state: bytes, numbers: bytes | None = None, parts: bytes | None = None) -> RunRecord:
+    """Returns the record from the contents of a row."""
+    _, plain, questions, refused = state.split(b"\n")
     kept = _unread(questions) if numbers is None else _kept(questions, numbers, parts)
-    state, reason, seconds, fleet_size, has_arrays, num_used = json.loads(plain)
-    return RunRecord(state, reason, seconds, fleet_size, has_arrays, num_used, kept, _loaded(refused))
+    state_name, reason, seconds, fleet_size, has_arrays, num_used = json.loads(plain)
+    return RunRecord(state_name, reason, seconds, fleet_size, has_arrays, num_used, kept, _loaded(refused))
 
 
 def _kept(questions: bytes, content: bytes, parts: bytes | None) -> dict[str, KeptNumbers]:
-    """Returns the numbers of the questions that have an answer."""
+    """Returns the numbers by question."""
     factors, _, numbers = content.partition(b"\n")
     asked = _asked(questions, factors)
     intervals: Iterable[tuple[Any, Any, Any]] = struct.iter_unpack("<ddd", numbers)  # value, low, high

@@ -203,7 +203,7 @@ class Study(Config):
         """
         from unbraid.studies.zoo import push_study
 
-        return push_study(self, folder, repo_id, **options)
+        return push_study(self, folder, repo_id, options)
 
     @classmethod
     def from_hub(

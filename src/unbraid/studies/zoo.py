@@ -1,7 +1,6 @@
 """A zoo: the runs of a study in one repository on the Hub, a folder for each, with all scores in one table."""
 
 import contextlib
-import math
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -11,14 +10,13 @@ from unbraid._internal import files
 from unbraid._internal.names import kebab_case
 from unbraid.config import text_of, to_json
 from unbraid.errors import RunError, UnbraidError
-from unbraid.integrations.hub.repository import ModelCard, Result, fetch, push
-from unbraid.metrics.score_rows import in_markdown, interval_text, number_text
+from unbraid.integrations.hub.repository import ModelCard, PushOptions, Result, fetch, push
+from unbraid.metrics.score_rows import in_markdown
 from unbraid.studies.collect import collect
 from unbraid.studies.select import best_runs
-from unbraid.studies.statistics import sign_test
 from unbraid.studies.study import Study, StudyRun
 from unbraid.studies.study_scores import StudyScores
-from unbraid.studies.tables import long_table
+from unbraid.studies.tables import long_table, wide_markdown
 from unbraid.training.runs.hub_runs import (
     PATTERNS,
     PLAIN_FILES,
@@ -32,38 +30,22 @@ from unbraid.training.runs.hub_runs import (
 )
 
 STUDY, SCORES = "study.json", "scores.csv"
-_MOST_PICTURES = 12  # settings whose best run is shown
-_FEW = 6  # seeds, below which an interval over them is too short
-_MOST_METRICS = 8  # columns of the table on the card; the file has all
+_MAX_PICTURES = 12  # settings whose best run is shown
+_MAX_METRICS = 8  # columns of the table on the card; the file has all
 
 
-def push_study(
-    study: Study,
-    folder: Path | str,
-    repo_id: str,
-    *,
-    private: bool = False,
-    revision: str | None = None,
-    codes: bool = True,
-    license: str | None = None,
-    data_license: str | None = None,
-) -> str:
-    """Pushes all finished runs of a study in one commit, and returns the address of that."""
-    contents = zoo_contents(study, folder, repo_id, codes=codes, license=license, data_license=data_license)
-    return push(repo_id, contents, message=f"Add the study {study.name}", private=private, revision=revision)
+def push_study(study: Study, folder: Path | str, repo_id: str, options: PushOptions) -> str:
+    """Pushes all finished runs of a study in one commit, and returns the address of the commit."""
+    contents = zoo_contents(study, folder, repo_id, options)
+    message, private = f"Add the study {study.name}", options.get("private", False)
+    return push(repo_id, contents, message=message, private=private, revision=options.get("revision"))
 
 
-def zoo_contents(
-    study: Study,
-    folder: Path | str,
-    repo_id: str,
-    *,
-    codes: bool = True,
-    license: str | None = None,
-    data_license: str | None = None,
-) -> dict[str, bytes | Path]:
-    """Returns the files of a zoo by their paths: the study, its scores as one table, a folder for each finished run,
-    pictures of the best run of each setting, and a card.
+def zoo_contents(study: Study, folder: Path | str, repo_id: str, options: PushOptions) -> dict[str, bytes | Path]:
+    """Returns the files of a zoo by their paths.
+
+    They are the study, its scores as one table, a folder for each finished run, pictures of the best run of each
+    setting, and a card.
     """
     scores = collect(study, folder)
     states = {each.run: each.state for each in scores.runs}
@@ -76,21 +58,23 @@ def zoo_contents(
     contents: dict[str, bytes | Path] = {
         f"{each.name}/{path}": content
         for each in finished
-        for path, content in contents_of(each.run, codes=codes).items()
+        for path, content in contents_of(each.run, codes=options.get("codes", True)).items()
     }
     contents[STUDY] = as_json(to_json(study))
     contents[SCORES] = long_table(scores).to_csv().encode()
     pictures = _pictures(study, Path(folder), scores)
     contents |= {f"traversals/{name}.png": picture for name, picture in pictures.values()}
-    text = _text(study, scores, finished, repo_id, {label: name for label, (name, _) in pictures.items()}, data_license)
-    contents["README.md"] = ModelCard(study.name, _tags(study), _results(study, scores), text, license).content()
+    shown = {label: name for label, (name, _) in pictures.items()}
+    text = _text(study, scores, finished, repo_id, shown, options.get("data_license"))
+    card = ModelCard(study.name, _tags(study), _results(study, scores), text, options.get("license"))
+    contents["README.md"] = card.content()
     return contents
 
 
 def fetch_study(
     repo_id: str, folder: Path | str, *, revision: str | None = None, packages: Collection[str] = ("unbraid",)
 ) -> Study:
-    """Returns the study of a repository, and puts its runs below the folder. Runs that are there already are kept."""
+    """Returns the study of a repository, and puts its runs below the folder. Existing runs are kept."""
     snapshot = fetch(repo_id, revision, [STUDY, SCORES, *(f"*/{pattern}" for pattern in PATTERNS)])
     if not (snapshot / STUDY).is_file():
         raise RunError(f"{repo_id} holds no study (there is no {STUDY}). A single run is read by Run.from_hub.")
@@ -101,10 +85,10 @@ def fetch_study(
 
 
 def _pictures(study: Study, folder: Path, scores: StudyScores) -> dict[str, tuple[str, bytes]]:
-    """Returns a traversal of the best run of each setting, and the name of that, by the label of the setting."""
+    """Returns the name and a traversal of the best run of each setting, by its label."""
     found = {}
-    with contextlib.suppress(UnbraidError):  # the metric to choose by was not asked for, or no run has it
-        for label, run in list(best_runs(study, folder, scores=scores).items())[:_MOST_PICTURES]:
+    with contextlib.suppress(UnbraidError):  # the study does not have this metric, or no run has it
+        for label, run in list(best_runs(study, folder, scores=scores).items())[:_MAX_PICTURES]:
             if picture := traversal_picture(run):
                 found[label] = (run.name, picture)
     return found
@@ -123,25 +107,19 @@ def _text(
         f"**{in_markdown(label)}**, `{name}`\n\n![Each row moves one latent.](traversals/{name}.png)"
         for label, name in pictures.items()
     ]
+    count = f"{len(finished):,} of {study.num_runs:,}"
     parts = [
         f"# {study.name}",
         *([in_markdown(study.question)] if study.question else []),
-        _what(study, len(finished)),
+        f"{count} models of {len(study.settings)} settings, trained by {UNBRAID}, each in a folder of this repository.",
         f"## Load it\n\n{_how_to_load(repo_id, finished[0].name)}",
-        f"## Scores\n\n{_scores_table(study, scores)}",
+        f"## Scores\n\n{_scores_text(study, scores)}",
         f"## Settings and seeds\n\n{_settings_table(study)}",
         "## Data\n\n" + "\n\n".join(license_text(dataset, data_license) for dataset in datasets),
         *(["## The best model of each setting\n\n" + "\n\n".join(shown)] if shown else []),
         PLAIN_FILES,
     ]
     return "\n\n".join(parts)
-
-
-def _what(study: Study, num_finished: int) -> str:
-    return (
-        f"{num_finished:,} of {study.num_runs:,} models of {len(study.settings)} settings, trained by {UNBRAID}. Each "
-        "is a folder of this repository."
-    )
 
 
 def _how_to_load(repo_id: str, name: str) -> str:
@@ -157,29 +135,15 @@ def _how_to_load(repo_id: str, name: str) -> str:
     )
 
 
-def _scores_table(study: Study, scores: StudyScores) -> str:
-    """Returns the median over seeds of some metrics, with its 95 % interval, a row for each setting."""
+def _scores_text(study: Study, scores: StudyScores) -> str:
+    """Returns the wide table of the first metrics."""
     metrics = [name for name in dict.fromkeys([study.best_by, *scores.metrics]) if name in scores.higher_is_better]
-    metrics = [name for name in metrics if any(scores.values(label, name) for label in scores.settings)]
+    metrics = [name for name in metrics if scores.with_any_score(name)]
     if not metrics:
         return "None were computed."
-    shown = metrics[:_MOST_METRICS]
-    rows = [["setting", *shown], ["---", *["---:"] * len(shown)]]
-    for label in scores.settings:
-        cells = [_median(scores.of_seeds(label, name)) for name in shown]
-        rows.append([in_markdown(label), *cells])
-    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
-    more = f" {SCORES} has {len(metrics) - len(shown)} more metrics." if len(metrics) > len(shown) else ""
-    few = " Fewer than six seeds give none." if min(len(s.seeds) for s in study.settings) < _FEW else ""
-    return f"{table}\n\nMedian over seeds, with its 95 % interval (order statistics).{few}{more}"
-
-
-def _median(values: list[float]) -> str:
-    if not values:
-        return "–"
-    found = sign_test(values)
-    is_bounded = all(map(math.isfinite, found.interval))
-    return number_text(found.value) + (f" ({interval_text(*found.interval)})" if is_bounded else "")
+    more = len(metrics) - _MAX_METRICS
+    left = f" {SCORES} has {more} more metrics." if more > 0 else ""
+    return wide_markdown(scores, metrics[:_MAX_METRICS]).rstrip() + left
 
 
 def _settings_table(study: Study) -> str:
@@ -198,12 +162,11 @@ def _tags(study: Study) -> list[str]:
 
 
 def _results(study: Study, scores: StudyScores) -> list[Result]:
-    """Returns the median of the metric by which the study chooses, for each setting."""
+    """Returns the median of `best_by` for each setting with scores."""
     if study.best_by not in scores.higher_is_better:
         return []
-    by_label = {setting.label: scores.of_seeds(setting.label, study.best_by) for setting in study.settings}
     return [
         Result(dataset_name(setting.spec.dataset), study.best_by, float(np.median(values)), setting.label)
         for setting in study.settings
-        if (values := by_label[setting.label])
+        if (values := scores.of_seeds(setting.label, study.best_by))
     ]
