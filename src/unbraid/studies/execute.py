@@ -177,7 +177,7 @@ class _Execution:
                 self._failures[each.name] = f"it was removed or changed while the study ran ({state}). Run it again."
 
     def _train(self, plan: StudyPlan, scorers: WorkerPool) -> tuple[tuple[StudyFleet, ...], float]:
-        """Trains fleet after fleet within the budget. Returns the others, and the seconds of the shortest of them."""
+        """Trains fleets within the budget. Returns the others, and the seconds of the shortest of them."""
         waiting, needed = plan.to_train, dict[int, float]()
         total = len(waiting)
         for place, fleet in enumerate(waiting):
@@ -199,13 +199,13 @@ class _Execution:
         return tuple(waiting[place] for place in needed), min(needed.values(), default=0.0)
 
     def _seconds_of(self, fleet: StudyFleet, plan: StudyPlan) -> float:
-        """Estimates how long it takes to train a fleet and to score it, as scoring has taken so far."""
+        """Estimates the time to train and score a fleet, from the scoring times so far."""
         count = sum(plan.needs[each.name] == "training" for each in fleet.runs)
         per_run = self._seconds_of_scoring / max(1, self._num_scored)
         return self._speed.seconds(fleet, count) + per_run * count
 
     def _train_fleet(self, fleet: StudyFleet, plan: StudyPlan) -> None:
-        """Trains the runs of the fleet that need it. After an error, the next fleet is tried."""
+        """Trains the runs of the fleet that need it. Errors are recorded as failures."""
         new = self._new(fleet, plan)
         began, error = time.monotonic(), ""
         try:

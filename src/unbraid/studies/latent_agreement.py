@@ -1,4 +1,4 @@
-"""Agreement of latents across runs: whether the seeds of a setting learn the same latents, in the same order."""
+"""Agreement of the latents of runs: whether the seeds of a setting learn the same latents in the same order."""
 
 import math
 from collections.abc import Callable, Mapping

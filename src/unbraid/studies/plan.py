@@ -91,7 +91,7 @@ class StudyPlan:
 
 
 def plan_study(study: Study, folder: Path) -> StudyPlan:
-    """Returns what is left to do of the study, from the records of its runs under the folder."""
+    """Returns the remaining work of the study, from the records of its runs under the folder."""
     with no_garbage_collection():
         placed, questions = study.runs(folder), Questions(study)
         records, damaged = read_records(folder, [each.name for each in placed], "questions")
@@ -155,18 +155,18 @@ def bytes_to_come(study: Study, plan: StudyPlan) -> tuple[int, int]:
 
 @final
 class Speed:
-    """Estimates how long fleets take: from earlier ones of their kind, or by timing some steps, which are discarded."""
+    """Estimates the time of fleets, from earlier fleets of the same kind or by timing some steps."""
 
     def __init__(self, device: torch.device, clock: Callable[[], float] = time.perf_counter) -> None:
         self._device, self._clock = device, clock
         self._per_model_step: dict[str, float] = {}
 
     def learn(self, fleet: StudyFleet, seconds: float) -> None:
-        """Records that a whole fleet took so many seconds, for others of its kind."""
+        """Records the time of a whole fleet, for others of its kind."""
         self._per_model_step[fleet.kind] = seconds / (fleet.num_steps * len(fleet.runs))
 
     def seconds(self, fleet: StudyFleet, num_models: int | None = None) -> float:
-        """Estimates the seconds of the fleet, with so many of its models. Unknown kinds are timed."""
+        """Estimates the seconds of the fleet with so many of its models. Times some steps of unknown kinds."""
         if fleet.kind not in self._per_model_step:
             self._per_model_step[fleet.kind] = self._measured(fleet)
         count = len(fleet.runs) if num_models is None else num_models
@@ -210,7 +210,7 @@ class Undecidable(NamedTuple):
 
 
 def undecidable(claims: Sequence[Claim], num_seeds: Mapping[str, int]) -> list[Undecidable]:
-    """Returns the claims that so many seeds by setting cannot support, whatever the scores are."""
+    """Returns the claims that no scores of so many seeds by setting can support."""
     tested = [claim for claim in claims if not isinstance(claim.quantity, computed)]
     level = LEVEL / max(1, len(tested))
     found = []

@@ -1,4 +1,4 @@
-"""A study in, one HTML file out: the question, the answer, the table, the figures, the claims, and how to repeat it."""
+"""The HTML report of a study: the question, the answer, tables, figures, claims, and the command to repeat it."""
 
 import datetime
 import math
@@ -20,7 +20,7 @@ from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
 from unbraid.studies.tables import wide_rows
 
-# What most readers look for first; all others are in the table below it.
+# The metrics of the first table, in order of preference; the second table has all.
 _FIRST = ("mig", "dci", "sap", "jemmig", "sepin", "elbo")
 _WIDTH, _ROW = 640.0, 26.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 170.0, 20.0, 30.0, 10.0
@@ -36,9 +36,9 @@ def write_study_report(
     command: str = "",
     date: datetime.date | None = None,
 ) -> Path:
-    """Writes a page about a study and returns its path: one file that needs no script and no network.
+    """Writes a page about a study, one file without scripts, and returns its path.
 
-    `made_by` says where the scores come from, and `command` how to repeat them.
+    `made_by` describes the origin of the scores, and `command` reproduces them.
     """
     if not scores.numbers:
         raise UnbraidError(f"No run of the study {study.name!r} is scored yet. Train and score: unbraid study run.")
@@ -117,7 +117,7 @@ def _digests(scores: StudyScores) -> dict[str, str]:
 
 
 def _strength(value: float) -> float:
-    """Returns how strongly a cell of a correlation is colored, from 0 to 1."""
+    """Returns the color strength of a correlation, from 0 to 1."""
     return 0.0 if math.isnan(value) else round(min(1.0, abs(value)), 2)
 
 

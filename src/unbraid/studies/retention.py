@@ -1,4 +1,4 @@
-"""Which weights and codes are kept of scored runs, by all studies in the folder that need them."""
+"""Decides which weights and codes of scored runs are kept for the studies in the folder."""
 
 import contextlib
 import functools

@@ -53,7 +53,7 @@ class RunRecord(NamedTuple):
 
 
 def stamp_of(folder: str) -> str:
-    """Returns a text that changes when the end or the scores of a run do, or when another run takes its place."""
+    """Returns a text that changes with the end and the scores of a run, and if another run replaces it."""
     for end in _ENDS:
         if stamp := _stamp_of_file(f"{folder}/{end}"):
             return f"{end} {stamp}; {_stamp_of_file(f'{folder}/{_SCORES}')}"

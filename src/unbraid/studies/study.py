@@ -83,7 +83,7 @@ class Study(Config):
         keep: What is kept of a scored run: its "scores" only, weights and codes of the "best" seed of each setting, or
             "all".
         best_by: The metric that decides which seed is the best.
-        members_per_fleet: The number of runs trained side by side at most.
+        members_per_fleet: The largest number of runs trained side by side.
         threads: The number of CPU threads of each fleet, by default that of torch.
         claims: Sentences that the scores decide.
     """

@@ -30,7 +30,7 @@ class JudgedClaim:
 
     `p_supported` is the p-value of "the claim is false", and `p_contradicted` that of "the claim is true", both
     adjusted for the number of claims; `raw_p_supported` and `raw_p_contradicted` are those of this claim alone.
-    `problem` is what keeps it undecided besides p-values.
+    `problem` is a reason other than p-values why it is undecided.
     """
 
     claim: Claim
@@ -59,7 +59,7 @@ class JudgedClaim:
 
     @property
     def reason(self) -> str:
-        """What was found, in a sentence."""
+        """The result as a sentence."""
         if self.measured is None:
             return self.problem
         low, high = self.claim.region
@@ -84,7 +84,7 @@ class Judgment:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many claims came to which verdict."""
+        """The number of claims by verdict."""
         found = Counter(each.verdict for each in self.claims)
         return {name: found[name] for name in ("supported", "contradicted", "undecided")}
 
@@ -136,7 +136,7 @@ def judge(claims: Sequence[Claim], scores: StudyScores | PlainScores) -> Judgmen
 
 
 def _measured(claim: Claim, scores: "StudyScores | _Plain") -> tuple[Measurement | None, str]:
-    """Returns what was measured, if anything, and what keeps it from deciding the claim."""
+    """Returns the measurement if there is one, and a reason why it cannot decide the claim."""
     if claim.scoring is not None:
         if not isinstance(scores, StudyScores):
             raise UnbraidError(f"The claim {claim.sentence!r} is about another scoring; plain numbers have none.")

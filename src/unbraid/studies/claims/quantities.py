@@ -74,7 +74,7 @@ class Quantity(Config, ABC):
         """
 
     def num_arrangements(self, sizes: Sequence[int]) -> int:
-        """Returns in how many ways sides of these sizes can be arranged, by default those of dealing seeds to sides."""
+        """Returns the number of arrangements of sides of these sizes, by default assignments of seeds to sides."""
         return num_groupings(tuple(sizes))
 
     def smallest_p(self, sizes: Sequence[int], border: float) -> tuple[float, float]:
@@ -96,7 +96,7 @@ class Quantity(Config, ABC):
 
     @property
     def num_choices(self) -> int:
-        """How many settings the sides are chosen from, which multiplies every p-value; 1 where nothing is chosen."""
+        """The number of settings from which sides are chosen, a factor of every p-value; 1 without a choice."""
         return math.prod(len(side.settings) for side in self.sides if isinstance(side, best_of))
 
     @property
@@ -113,7 +113,7 @@ class Quantity(Config, ABC):
 
     @property
     def text(self) -> str:
-        """What is measured, in short: "difference in mig (beta-tcvae, beta-vae)"."""
+        """A short description: "difference in mig (beta-tcvae, beta-vae)"."""
         labels = self.settings_used
         listed = ", ".join(labels[:4]) + (f" and {len(labels) - 4} more" if len(labels) > 4 else "")
         kind = type(self).__name__.replace("_", " ")
@@ -138,7 +138,7 @@ class median(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class difference(Quantity):  # noqa: N801
-    """By how much seeds of `ours` lie above those of `theirs`, by the Mann-Whitney test."""
+    """The difference between seeds of `ours` and of `theirs`, by the Mann-Whitney test."""
 
     metric: str
     ours: Side
@@ -151,7 +151,7 @@ class difference(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class ratio(Quantity):  # noqa: N801
-    """By which factor seeds of `ours` lie above those of `theirs`, for scores above 0."""
+    """The ratio of seeds of `ours` to those of `theirs`, for scores above 0."""
 
     metric: str
     ours: Side
@@ -165,10 +165,10 @@ class ratio(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class paired_difference(Quantity):  # noqa: N801
-    """By how much `ours` lies above `theirs` with the same seed, by the signed-rank test.
+    """The difference between `ours` and `theirs` with the same seed, by the signed-rank test.
 
-    `other_metric` is that of `theirs`: with the same setting on both sides, two metrics of the same runs are compared.
-    Where sides have several settings, the first of one is paired with the first of the other, and so on.
+    `other_metric` is the metric of `theirs`, so the same setting on both sides compares two metrics of the same runs.
+    If sides have several settings, these are paired in order.
     """
 
     metric: str
@@ -258,9 +258,9 @@ class share(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class lead(Quantity):  # noqa: N801
-    """By how much seeds of `ours` lie above those of the closest of the others, or below it with `lowest`.
+    """The lead of `ours` over the closest of the other settings; with `lowest`, how far it lies below.
 
-    That it leads has the largest p-value over the others. That it does not has the smallest, times their number.
+    The p-value of a lead is the largest over the others. That of no lead is the smallest, times their number.
     """
 
     metric: str

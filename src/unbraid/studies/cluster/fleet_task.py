@@ -143,7 +143,7 @@ def _train_and_score(runs: Sequence[Run], order: Json, beat: Beat, *, is_home: b
 
 
 def _wait_for_locks(runs: Sequence[Run], beat: Beat) -> None:
-    """Waits until no other process trains these runs, such as one of a node that was taken for dead."""
+    """Waits until no other process trains these runs, such as one of a node that seemed dead."""
     deadline = time.monotonic() + _SECONDS_TO_WAIT_FOR_LOCKS
     for run in runs:
         while True:
@@ -159,7 +159,7 @@ def _wait_for_locks(runs: Sequence[Run], beat: Beat) -> None:
 
 @contextlib.contextmanager
 def with_threads(count: int | None) -> Iterator[None]:
-    """Lets torch compute with so many threads within the block; None changes nothing."""
+    """Sets the number of torch's threads within the block; None changes nothing."""
     before = torch.get_num_threads()
     if count is None or count == before:
         yield

@@ -1,4 +1,4 @@
-"""Runs of other machines as bytes with checksums. The runs of a fleet are put in place together, or none of them."""
+"""Parcels: runs as bytes with checksums, from machines that do not share the folder of the study."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ def unpack(parcel: bytes, parent: Path) -> str:
 
 
 def receive(parcels: Iterable[bytes], folder: Path, fleet: str) -> None:
-    """Puts the runs of a fleet in place: all are written beside their places and checked before the first is moved."""
+    """Puts all runs of a fleet in place, or none: all are written and checked before the first is moved."""
     place = folder / STUDIES / _ARRIVING / fleet
     shutil.rmtree(place, ignore_errors=True)
     for parcel in parcels:
@@ -51,7 +51,7 @@ def receive(parcels: Iterable[bytes], folder: Path, fleet: str) -> None:
 
 
 def settle_arrivals(folder: Path) -> None:
-    """Puts in place what had arrived when a process died, and removes what had arrived in part."""
+    """Puts fleets in place that had arrived when a process died, and removes incomplete ones."""
     arriving = folder / STUDIES / _ARRIVING
     for place in sorted(arriving.iterdir()) if arriving.is_dir() else []:
         if (place / _COMPLETE).exists():
@@ -64,7 +64,7 @@ def _settle(place: Path, folder: Path) -> None:
     for run in sorted(path for path in place.iterdir() if path.is_dir()):
         target = folder / run.name
         if any((target / end).exists() for end in _ENDS):
-            continue  # it is there already
+            continue  # it has arrived before
         if target.exists():
             archive_folder(target)
         run.rename(target)
@@ -72,7 +72,7 @@ def _settle(place: Path, folder: Path) -> None:
 
 
 def _inside(parent: Path, name: str, path: str) -> Path:
-    """Returns the place of a file of a parcel. A name that would leave the folder is refused."""
+    """Returns the path of a file of a parcel. Raises if it is outside of the folder."""
     parts = PurePosixPath(name, path).parts
     if PurePosixPath(path).is_absolute() or ".." in parts or len(PurePosixPath(name).parts) != 1:
         raise RunError(f"A parcel of a run names {name}/{path}, which is outside of its folder. It is not unpacked.")

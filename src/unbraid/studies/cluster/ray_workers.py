@@ -1,8 +1,7 @@
 """Workers that are nodes of a Ray cluster: one task of Ray Core is one fleet. No other file imports ray.
 
-JSON texts and bytes are sent through Ray, which wraps them in pickle: therefore a cluster has to be trusted
-(docs/cluster.md). The driver retries, not Ray: Ray's own count has no exceptions and no halves, and chooses the same
-node.
+Ray wraps the JSON texts and bytes in pickle, so a cluster has to be trusted (docs/cluster.md). The driver retries
+instead of Ray, which has no exceptions and no halved fleets, and chooses the same node again.
 """
 
 import contextlib
@@ -35,26 +34,26 @@ _NODE_ID = "ray.io/node-id"
 _SECONDS_FOR_A_NODE = 60.0
 
 
-class _Pulse:
+class _Heartbeats:
     """An actor to which tasks signal progress and their node."""
 
     def __init__(self) -> None:
-        self._heard: dict[Hashable, tuple[str, float]] = {}
+        self._latest: dict[Hashable, tuple[str, float]] = {}
 
     def beat(self, ticket: Hashable, node: str) -> None:
-        self._heard[ticket] = node, time.monotonic()
+        self._latest[ticket] = node, time.monotonic()
 
-    def heard(self) -> dict[Hashable, tuple[str, float]]:
+    def latest(self) -> dict[Hashable, tuple[str, float]]:
         """Returns for each ticket its node, and how many seconds ago it signaled progress."""
         now = time.monotonic()
-        return {ticket: (node, now - at) for ticket, (node, at) in self._heard.items()}
+        return {ticket: (node, now - at) for ticket, (node, at) in self._latest.items()}
 
 
-def _carry_out(ticket: Hashable, order: str, num_parcels: int, paths: Sequence[str], pulse: Any) -> Iterator[Any]:
-    """Carries out an order on a node. Yields the answer, and as many parcels as were promised, empty if need be."""
+def _carry_out(ticket: Hashable, order: str, num_parcels: int, paths: Sequence[str], heartbeats: Any) -> Iterator[Any]:
+    """Carries out an order on a node. Yields the answer and exactly `num_parcels` parcels, which may be empty."""
     sys.path.extend(path for path in paths if path not in sys.path)  # last: for classes of the user's packages
     node = ray.get_runtime_context().get_node_id()
-    results = carry_out(json.loads(order), lambda: pulse.beat.remote(ticket, node))
+    results = carry_out(json.loads(order), lambda: heartbeats.beat.remote(ticket, node))
     yield json.dumps(next(results)[0])
     for _ in range(num_parcels):
         yield next(results, ({}, b""))[1]
@@ -75,7 +74,7 @@ class RayWorkers:
         self.token = (str(folder.absolute() / STUDIES / f"token-{text[:8]}"), text)
         self._refs: dict[Any, Hashable] = {}
         self._parcels: dict[Hashable, list[Any]] = {}
-        self._heard: dict[Hashable, tuple[str, float]] = {}
+        self._latest: dict[Hashable, tuple[str, float]] = {}
         with _kept_handlers():
             _connect(address)
         try:
@@ -85,7 +84,7 @@ class RayWorkers:
             self._check_resources(autoscaling=autoscaling)
             here = ray.get_runtime_context().get_node_id()
             beside = NodeAffinitySchedulingStrategy(here, soft=False)
-            self._pulse = ray.remote(_Pulse).options(num_cpus=0, scheduling_strategy=beside).remote()
+            self._heartbeats = ray.remote(_Heartbeats).options(num_cpus=0, scheduling_strategy=beside).remote()
             files.write_text(Path(self.token[0]), text)
             if missing := self._nodes_without_folder():
                 log.warning(
@@ -120,13 +119,13 @@ class RayWorkers:
     def submit(self, ticket: Hashable, order: Json, avoid: Collection[str]) -> None:
         options: dict[str, Any] = {"num_cpus": self._resources["CPU"], "num_gpus": self._resources["GPU"]}
         others = [node for node in _alive() if node["NodeID"] not in avoid and self._fits(node)] if avoid else []
-        if others:  # otherwise any node will do: a selector that no node meets would wait for ever
+        if others:  # otherwise any node is allowed: a selector that no node meets would wait forever
             options["label_selector"] = {_NODE_ID: f"!in({','.join(avoid)})"}
             options["fallback_strategy"] = [{"label_selector": {}}]
         num_parcels = len(order["runs"])
         task = ray.remote(_carry_out).options(num_returns=1 + num_parcels, max_retries=0, **options)
         paths = [path or os.getcwd() for path in sys.path]  # noqa: PTH109 (a text is wanted)
-        answer, *parcels = task.remote(ticket, json.dumps(order), num_parcels, paths, self._pulse)
+        answer, *parcels = task.remote(ticket, json.dumps(order), num_parcels, paths, self._heartbeats)
         self._refs[answer], self._parcels[ticket] = ticket, parcels
 
     def wait(self, seconds: float) -> Iterator[Ended]:
@@ -137,7 +136,7 @@ class RayWorkers:
         ready, _ = ray.wait(list(self._refs), num_returns=len(self._refs), timeout=0)
         for ref in ready:
             ticket = self._refs.pop(ref)
-            node, _ = self._heard.pop(ticket, ("", 0.0))
+            node, _ = self._latest.pop(ticket, ("", 0.0))
             parcels = _fetched(self._parcels.pop(ticket))
             yield _outcome(ref, ticket)._replace(node=node, parcels=parcels)
 
@@ -150,9 +149,9 @@ class RayWorkers:
 
     def seconds_silent(self) -> Mapping[Hashable, float]:
         with contextlib.suppress(exceptions.RayError):
-            self._heard = ray.get(self._pulse.heard.remote(), timeout=5)
+            self._latest = ray.get(self._heartbeats.latest.remote(), timeout=5)
         waiting = set(self._refs.values())
-        return {ticket: ago for ticket, (_, ago) in self._heard.items() if ticket in waiting}
+        return {ticket: ago for ticket, (_, ago) in self._latest.items() if ticket in waiting}
 
     def close(self) -> None:
         """Leaves the cluster, which ends its tasks. Unfinished runs resume from their last checkpoints."""
@@ -165,7 +164,7 @@ class RayWorkers:
         return all(node["Resources"].get(name, 0) >= count for name, count in self._resources.items() if count)
 
     def _check_resources(self, *, autoscaling: bool) -> None:
-        """Raises if no node has what a fleet asks for: Ray would wait for such a node for ever."""
+        """Raises if no node has the resources of a fleet: Ray would wait for such a node forever."""
         nodes = _alive()
         if autoscaling or any(self._fits(node) for node in nodes):
             return
@@ -177,12 +176,12 @@ class RayWorkers:
         )
         raise TrainingError(
             f"A fleet of this study asks for {asked}, and no node of the cluster has as many ({there}). Set `threads` "
-            "of the study to fewer, choose another --device, or give --autoscaling if such nodes are yet to come."
+            "of the study to fewer, choose another --device, or give --autoscaling if such nodes can be started."
         )
 
 
 def _connect(address: str | None) -> None:
-    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of parcels that a lost fleet has promised
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of the parcels of lost fleets
     try:
         # Ray lets workers import from the current folder first: a module in a downloaded folder would be executed.
         with contextlib.chdir(Path(unbraid.__file__).parents[1]):

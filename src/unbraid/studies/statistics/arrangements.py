@@ -1,4 +1,4 @@
-"""All ways in which seeds could have been arranged, or random ones where there are too many."""
+"""All arrangements of seeds, or random ones if there are too many."""
 
 import functools
 import itertools
@@ -15,18 +15,18 @@ _SEED = 0  # of all draws: the same arrangements for every metric, so that pairs
 
 
 def num_groupings(sizes: tuple[int, ...]) -> int:
-    """Returns in how many ways seeds can be dealt to groups of these sizes."""
+    """Returns the number of ways to assign seeds to groups of these sizes."""
     return math.factorial(sum(sizes)) // math.prod(math.factorial(size) for size in sizes)
 
 
 def num_used(num_arrangements: int) -> int:
-    """Returns over how many arrangements a p-value is computed. The smallest possible one is the inverse."""
+    """Returns the number of arrangements behind a p-value. Its inverse is the smallest possible p-value."""
     return num_arrangements if num_arrangements <= MOST_LISTED else NUM_DRAWN + 1
 
 
 @functools.lru_cache(maxsize=16)
 def groupings(sizes: tuple[int, ...]) -> Int64[np.ndarray, "arrangement seed"]:
-    """Returns the group of every seed in each arrangement. The first one is as given: 0, 0, ..., 1, 1, ..."""
+    """Returns the group of every seed in each arrangement. The first is the observed one: 0, 0, ..., 1, 1, ..."""
     labels = np.repeat(np.arange(len(sizes)), sizes)
     if num_groupings(sizes) <= MOST_LISTED:
         return np.array(_groupings(sizes, 0))
@@ -35,7 +35,7 @@ def groupings(sizes: tuple[int, ...]) -> Int64[np.ndarray, "arrangement seed"]:
 
 @functools.lru_cache(maxsize=16)
 def pairings(num_seeds: int) -> Int64[np.ndarray, "arrangement seed"]:
-    """Returns the partner of every seed in each arrangement. The first one is as given: 0, 1, 2, ..."""
+    """Returns the partner of every seed in each arrangement. The first is the observed one: 0, 1, 2, ..."""
     if math.factorial(num_seeds) <= MOST_LISTED:
         return np.array(list(itertools.permutations(range(num_seeds))))
     return np.concatenate([np.arange(num_seeds)[None], _orders(num_seeds)])
@@ -43,7 +43,7 @@ def pairings(num_seeds: int) -> Int64[np.ndarray, "arrangement seed"]:
 
 @functools.lru_cache(maxsize=16)
 def signs(num_seeds: int) -> Float64[np.ndarray, "arrangement seed"]:
-    """Returns a sign for every seed in each arrangement. The first one is as given: all +1."""
+    """Returns a sign for every seed in each arrangement. The first is the observed one: all +1."""
     if 2**num_seeds <= MOST_LISTED:
         return np.array(list(itertools.product((1.0, -1.0), repeat=num_seeds)))
     drawn = np.where(row_draws.uniform((NUM_DRAWN, num_seeds), _SEED, "signs of seeds").numpy() < 0.5, 1.0, -1.0)
@@ -51,7 +51,7 @@ def signs(num_seeds: int) -> Float64[np.ndarray, "arrangement seed"]:
 
 
 def tails(sums: np.ndarray) -> tuple[float, float]:
-    """Returns which shares of the arrangements have at least, and at most, the sum of the first one, which was seen.
+    """Returns the shares of arrangements with at least, and at most, the sum of the first, the observed one.
 
     Sums of ranks and of their doubles are compared exactly; others up to rounding.
     """

@@ -16,8 +16,8 @@ from unbraid.studies.statistics.measurement import Measurement, StatisticsError,
 def spearman(first: Values, second: Values) -> Measurement:
     """Measures Spearman's rank correlation of two scores of the same models, by permutation of their pairs.
 
-    At a border other than 0 it is compared with that of as many pairs drawn from a normal distribution whose rank
-    correlation is the border: 9,999 times, and what was seen counts as well.
+    At a border other than 0 it is compared with the correlations of 9,999 samples of as many pairs, drawn from a normal
+    distribution whose rank correlation is the border. The observed correlation is one more.
     """
     x, y = checked(first, "values of the first score"), checked(second, "values of the second score")
     if len(x) != len(y):
@@ -70,7 +70,7 @@ def slope(groups: Sequence[Values], at: Sequence[float] = ()) -> Measurement:
 
 @functools.lru_cache(maxsize=8)
 def _of_normal_pairs(num_models: int, correlation: float) -> Float64[np.ndarray, " draw"]:
-    """Returns the rank correlation of each draw of so many pairs."""
+    """Returns the rank correlations of samples of so many pairs."""
     first, second = (row_draws.normal((NUM_DRAWN, num_models), 0, f"{which} of pairs").numpy() for which in ("x", "y"))
     pearson = 2 * math.sin(math.pi * correlation / 6)  # of the normal distribution with this rank correlation
     rest = math.sqrt(max(0.0, 1 - pearson**2))
