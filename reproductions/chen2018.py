@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reproductions import figure
-from reproductions.code.designs import DESIGNS, POSE, SIZES, table_numbers
+from reproductions.code.designs import DESIGNS, POSE, SIZES, table_claims, table_numbers
 from reproductions.code.purity import PURITIES, purity_of
 from reproductions.code.turned_codes import CASES, CELLS, DEGREES, compute_cells
 from reproductions.item import Code, Experiment, Scale, Scores, Tuned
@@ -352,21 +352,6 @@ def _ablation_claims(data: str, scale: Scale) -> list[Claim]:
     return [same(f"{t} changes MIG by less than 0.05.", MIG, label, f"{_OURS} 6", 0.05, central=True) for label, t in texts.items()]
 
 
-def _table_claims(data: str, scale: Scale) -> list[Claim]:
-    a, b, c, d = (f"{design}: {text}" for design, text in DESIGNS.items())
-    near, information, correlation = "likeliest to least likely", "mutual information", "correlation"
-    return [
-        exactly("All pairs have a probability above 0.", "least probability", (a, b, c, d), 1e-4),
-        exactly("The likeliest pair is 4 times as likely as the least likely, but in A.", near, (b, c, d), 4 - 1e-4, 4 + 1e-4),
-        exactly("A, C and D have uniform marginals.", "missing entropy", (a, c, d), -1e-9, 1e-9),
-        exactly("B has marginals that are not uniform.", "missing entropy", b, 0.01),
-        exactly("In A and B the factors are independent.", information, (a, b), -1e-9, 1e-9),
-        exactly("In C and D the factors are dependent.", information, (c, d), 0.005),
-        exactly("In A, B and C the factors are uncorrelated.", correlation, (a, b, c), -1e-9, 1e-9),
-        exactly("In D the factors are correlated.", correlation, d, 0.1),
-    ]
-
-
 _FIGURE2 = Code(_sweep, _elbo_claims, draw=figure.swept({"ELBO, nats ↑": ELBO, "MIG ↑": MIG}, "VAE", (_THEIRS, _OURS)))
 _AVERAGES = figure.averages(TC, MIG, ("average TC, nats", "average MIG"), "VAE", (_THEIRS, _OURS))
 _FIGURE4 = Code(_sweep, _tc_claims, _tc_controls, _at_matched_tc, _AVERAGES)
@@ -391,7 +376,7 @@ CODE: dict[str, Code] = {
     "figure4b": _FIGURE4,
     "figure5a": Code(
         lambda data, scale: Experiment(compute=lambda label, seed: table_numbers(label[0]), cases={f"{d}: {t}": (0,) for d, t in DESIGNS.items()}),
-        _table_claims,
+        table_claims,
         draw=lambda scores: figures.joint_tables({d: ChenDesign(d, POSE).table(SIZES) for d in DESIGNS}, POSE),
     ),
     "figure5b": Code(_designs("biased"), _design_claims, derive=_above_half, draw=_ALL_BOXES),

@@ -5,14 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import torch
-
 from reproductions import figure
 from reproductions.code.correlation_pictures import bars, matrices
+from reproductions.code.label_correlations import correlation_claims, correlations_experiment, draw_correlations
 from reproductions.item import Code, Experiment, Scale, Scores, Tuned
 from reproductions.pictures import best_latents
-from reproductions.words import at_least, at_most, exactly, falls, higher, middle, rises, same, share_of, times
+from reproductions.words import at_least, at_most, falls, higher, middle, rises, same, share_of, times
 from unbraid import MLP, Autoencoder, Conv, DSprites, RunSpec, Scoring, figures
 from unbraid.config import text_of
 from unbraid.datasets import MNIST, AttributeFaces, CelebA, Chairs3D, ShadedFaces
@@ -322,47 +320,6 @@ def _saturated(data: str, scale: Scale) -> list[Claim]:
     return [share_of("Z-diff is 98 % or more in more than four of five models.", ZDIFF, labels, 0.98, of=0.8, central=True)]
 
 
-_BETWEEN = " and "
-
-
-def _label_correlations(label: str, seed: int) -> dict[str, float]:
-    """Returns the correlation of each two labels, and the largest of them in size."""
-    dataset: Any = CelebA() if label == _FACES else DSprites()
-    names = [factor.name for factor in dataset.factors]
-    values = dataset.open().values if label == _FACES else torch.cartesian_prod(*(torch.arange(f.size) for f in dataset.factors))
-    if label == _TENTH:
-        values = values[RandomSplit(0.9, seed, "test").rows(dataset.factors, values)]
-    matrix = np.corrcoef(values.double().numpy(), rowvar=False)
-    pairs = {f"{a}{_BETWEEN}{b}": float(matrix[i, j]) for i, a in enumerate(names) for j, b in enumerate(names) if i < j}
-    return {"largest": max(map(abs, pairs.values())), **{f"correlation:{pair}": value for pair, value in pairs.items()}}
-
-
-_WHOLE, _TENTH, _FACES = "2D Shapes, all images", "2D Shapes, a tenth", "CelebA, all faces"
-
-
-def _label_claims(data: str, scale: Scale) -> list[Claim]:
-    if data == "celeba":
-        return [exactly("Attributes of faces go together: some pair has a correlation of 0.3 or more.", "largest", _FACES, 0.3)]
-    chance = exactly("In no tenth is a correlation beyond four standard errors.", "largest", _TENTH, 0.0, 0.015)
-    return [exactly("No two labels of 2D Shapes are correlated.", "largest", _WHOLE, 0.0, 1e-12), chance]
-
-
-def _draw_labels(scores: Any) -> Any:
-    label = scores.settings[0]
-    found = {number.of: number.value for number in scores.numbers if number.setting == label and number.of}
-    names = list(dict.fromkeys(name for pair in found for name in pair.split(_BETWEEN)))
-    matrix = np.eye(len(names))
-    for pair, value in found.items():
-        i, j = (names.index(name) for name in pair.split(_BETWEEN))
-        matrix[i, j] = matrix[j, i] = value
-    return figures.heat_map(matrix, names, names, ends=(-1.0, 1.0), label="correlation")
-
-
-def _labels_experiment(data: str, scale: Scale) -> Experiment:
-    cases = {_FACES: (0,)} if data == "celeba" else {_WHOLE: (0,), _TENTH: tuple(range(2 if scale == "smoke" else 20))}
-    return Experiment(compute=_label_correlations, cases=cases, reads=(CelebA(),) if data == "celeba" else ())
-
-
 def _draw_paths(scores: Any) -> Any:
     table = figure.rows_of(scores, [SQUARED, ZDIFF])
     return figures.median_paths(table, SQUARED, ZDIFF, labels=("squared error per pixel", "Z-diff (SVM)"))
@@ -424,6 +381,6 @@ CODE: dict[str, Code] = {
         draw=figure.medians({n: f"{TOP_SHAPES}:{n}" for n in (*_FACTORS, "runner_up")}, ("VAE", "beta-VAE 4", "beta-VAE 20", DIP)),
         pictures=bars(("VAE", "beta-VAE 4", "beta-VAE 20", DIP), ("scale", "position_x", "position_y")),
     ),
-    "appendixB": Code(_labels_experiment, _label_claims, draw=_draw_labels),
-    "appendixB-celeba": Code(_labels_experiment, _label_claims, draw=_draw_labels),
+    "appendixB": Code(correlations_experiment, correlation_claims, draw=draw_correlations),
+    "appendixB-celeba": Code(correlations_experiment, correlation_claims, draw=draw_correlations),
 }

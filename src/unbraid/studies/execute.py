@@ -10,7 +10,7 @@ from typing import Any, final
 
 import torch
 
-from unbraid._internal.cpu import usable_cores
+from unbraid._internal.cpu import torch_threads, usable_cores
 from unbraid._internal.device import resolve_device
 from unbraid._internal.progress import Event, emit, part_of, progress_bar
 from unbraid._internal.worker_pool import Json, WorkerPool
@@ -24,7 +24,7 @@ from unbraid.studies.cluster.driver import (
     start_nodes,
     start_processes,
 )
-from unbraid.studies.cluster.fleet_task import fleet_order, last_line, with_threads
+from unbraid.studies.cluster.fleet_task import fleet_order, last_line
 from unbraid.studies.cluster.parcels import receive, settle_arrivals
 from unbraid.studies.index import read_records
 from unbraid.studies.plan import Speed, StudyFleet, StudyPlan, plan_study
@@ -209,7 +209,7 @@ class _Execution:
         new = self._new(fleet, plan)
         began, error = time.monotonic(), ""
         try:
-            with with_threads(self._study.threads):
+            with torch_threads(self._study.threads or torch.get_num_threads()):
                 options = TrainingOptions(**self._training)
                 train_runs([each.run for each in fleet.runs], options, device=self._device, resume=True)
         except UnbraidError as raised:

@@ -12,9 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import torch
-
 from unbraid._internal import files
+from unbraid._internal.cpu import torch_threads
 from unbraid._internal.progress import Event, listening
 from unbraid._internal.version import __version__
 from unbraid._internal.worker_pool import Json, run_task
@@ -44,7 +43,7 @@ def fleet_order(
     *,
     device: str,
     scoring_device: str,
-    threads: int | None,
+    threads: int,
     packages: Sequence[str],
     token: Sequence[str],
     remove_arrays: bool,
@@ -107,7 +106,7 @@ def carry_out(order: Json, beat: Beat = lambda: None) -> Iterator[tuple[Json, by
         beat()
         specs = [from_json(content, RunSpec, packages=order["packages"], where="order") for content in order["specs"]]
         runs = [Run.place(folder, specs[place], seed) for place, seed, _ in order["runs"]]
-        with with_threads(order["threads"]), listening(_every_few_seconds(beat)):
+        with torch_threads(order["threads"]), listening(_every_few_seconds(beat)):
             answer = _train_and_score(runs, order, beat, is_home=is_home)
         yield answer, b""
         if not is_home and "runs" in answer:
@@ -155,20 +154,6 @@ def _wait_for_locks(runs: Sequence[Run], beat: Beat) -> None:
                     raise
             time.sleep(_SECONDS_BETWEEN_TRIES)
             beat()
-
-
-@contextlib.contextmanager
-def with_threads(count: int | None) -> Iterator[None]:
-    """Sets the number of torch's threads within the block; None changes nothing."""
-    before = torch.get_num_threads()
-    if count is None or count == before:
-        yield
-        return
-    torch.set_num_threads(count)  # noqa: TID251 (the study sets it, and it is restored)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)  # noqa: TID251
 
 
 @contextlib.contextmanager
