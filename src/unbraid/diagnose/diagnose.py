@@ -39,8 +39,8 @@ def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | s
     """Returns the findings about a finished run.
 
     They are about collapsed latents, the effective beta, redundant latents, the angles of the decoder's Jacobian,
-    factors encoded by no latent or by two, and the convergence of training. For a failed run, which has no codes, the
-    findings are the reason for the failure and the effective beta.
+    factors encoded by no latent or by two, and the convergence of training. A failed run has no codes: its findings are
+    the reason for the failure and the effective beta.
 
     Args:
         run: The run.

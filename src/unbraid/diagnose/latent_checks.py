@@ -71,7 +71,7 @@ def check_redundancy(codes: Codes, used: list[int], levers: Levers = OF_CODES) -
     if len(continuous) < 2:
         return Finding(REDUNDANCY, "unknown", "Fewer than two continuous latents are in use.")
     explained = explained_variance(codes.mean[:, continuous].double())
-    # For each pair, the direction that explains more: the share, the predictor and the predicted latent.
+    # The direction of each pair that explains more: the share, the predictor and the predicted latent.
     pairs: list[tuple[float, int, int]] = []
     for i, j in combinations(range(len(continuous)), 2):
         forward, back = float(explained[i, j]), float(explained[j, i])

@@ -25,15 +25,7 @@ class CodesMetric(Metric):
     Call `update(mean, std, factors)` for each batch and `compute()` at the end of an epoch; `forward` scores each batch
     separately. `factors` is a table with the columns `factor_names`, or a mapping from names to columns. `compute`
     returns a number for one metric and a dict for several; undefined values are NaN. `card` is the scorecard. All codes
-    are kept until `reset`.
-
-    Args:
-        metrics: The metrics, as for `evaluate`.
-        factor_names: The names of the columns of tables of factors.
-        unordered: The unordered factors, as for `Codes.from_arrays`.
-        missing: The marks of missing labels, as for `Codes.from_arrays`.
-        seed: The seed, as for `evaluate`.
-        **options: The options of every `torchmetrics.Metric`.
+    are kept until `reset`. Other arguments are those of `evaluate`, `Codes.from_arrays` and `torchmetrics.Metric`.
     """
 
     is_differentiable = False

@@ -19,14 +19,8 @@ class CodesScorer:
     It scores transformed rows against their factors. `y` holds the factors as a table or a DataFrame, which
     scikit-learn can split. As for every scorer, higher is better: other metrics are negated, and the prefix "neg_"
     marks them in a dict. One metric returns a number; several return a dict, of which `GridSearchCV(refit="dci")`
-    chooses one. The codes are means without stds, so choose a metric for these.
-
-    Args:
-        metrics: The metrics, as for `evaluate`.
-        factor_names: The names of the columns of a table of factors.
-        unordered: The unordered factors, as for `Codes.from_arrays`.
-        missing: The marks of missing labels, as for `Codes.from_arrays`.
-        seed: The seed, as for `evaluate`.
+    chooses one. The codes are means without stds, so choose a metric for these. Other arguments are those of
+    `evaluate` and `Codes.from_arrays`.
 
     >>> import numpy as np
     >>> from sklearn.decomposition import PCA

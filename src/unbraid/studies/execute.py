@@ -15,7 +15,7 @@ from unbraid._internal.device import resolve_device
 from unbraid._internal.progress import Event, emit, part_of, progress_bar
 from unbraid._internal.worker_pool import Json, WorkerPool
 from unbraid.config.digest import classes_of_main
-from unbraid.errors import SpecError, TrainingError, TrainingInterrupted, UnbraidError
+from unbraid.errors import RunError, SpecError, TrainingError, TrainingInterrupted, UnbraidError
 from unbraid.studies.cluster.driver import (
     FleetTask,
     StartedWorkers,
@@ -29,7 +29,7 @@ from unbraid.studies.cluster.parcels import receive, settle_arrivals
 from unbraid.studies.index import read_records
 from unbraid.studies.plan import Speed, StudyFleet, StudyPlan, plan_study
 from unbraid.studies.questions import scoring_order
-from unbraid.studies.retention import Retention, register, registered, remove_arrays
+from unbraid.studies.retention import Retention, register, registered
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Study, StudyOptions, StudyRun
 from unbraid.training.options import Extras, TrainingOptions, as_steps
@@ -316,8 +316,13 @@ class _Execution:
 
     def _remove_arrays(self, runs: Sequence[StudyRun]) -> None:
         """Removes weights and codes that no study needs. The runs are all seeds of their settings."""
-        if self._study.keep != "all":
-            remove_arrays(runs, self._retention, self._records(runs))
+        if self._study.keep == "all":
+            return
+        records = self._records(runs)
+        for each in runs:
+            if self._retention.is_removable(each, records):
+                with contextlib.suppress(RunError):  # another process uses the run, and will remove them itself
+                    RunWriter(each.run).remove_arrays()
 
     def _records(self, runs: Sequence[StudyRun]) -> dict[str, RunRecord]:
         return read_records(self._folder, [each.name for each in runs]).records

@@ -1,7 +1,7 @@
 """Agreement of the latents of runs: whether the seeds of a setting learn the same latents in the same order."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
@@ -113,12 +113,8 @@ def _same_order(matching: Matching, first: Numbers, second: Numbers) -> float:
 
 
 def _mean(found: list[LatentAgreement]) -> LatentAgreement:
-    def mean(of: Callable[[LatentAgreement], float]) -> float:
-        values = [value for each in found if not math.isnan(value := of(each))]
-        return sum(values) / len(values) if values else math.nan
-
-    return LatentAgreement(
-        mean(lambda each: each.value),
-        mean(lambda each: each.informativeness_order),
-        mean(lambda each: each.variance_order),
-    )
+    means = {}
+    for name in ("value", "informativeness_order", "variance_order"):
+        values = [value for each in found if not math.isnan(value := getattr(each, name))]
+        means[name] = sum(values) / len(values) if values else math.nan
+    return LatentAgreement(**means)

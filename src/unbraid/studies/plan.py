@@ -165,18 +165,17 @@ class Speed:
         """Records the time of a whole fleet, for others of its kind."""
         self._per_model_step[fleet.kind] = seconds / (fleet.num_steps * len(fleet.runs))
 
-    def seconds(self, fleet: StudyFleet, num_models: int | None = None) -> float:
+    def seconds(self, fleet: StudyFleet, num_models: int) -> float:
         """Estimates the seconds of the fleet with so many of its models. Times some steps of unknown kinds."""
         if fleet.kind not in self._per_model_step:
             self._per_model_step[fleet.kind] = self._measured(fleet)
-        count = len(fleet.runs) if num_models is None else num_models
-        return self._per_model_step[fleet.kind] * fleet.num_steps * count
+        return self._per_model_step[fleet.kind] * fleet.num_steps * num_models
 
     def _measured(self, fleet: StudyFleet) -> float:
         """Times some steps of a fleet, compiled as it will be. Returns the seconds per model and step."""
         images = load_or_stream(fleet.spec, self._device)
         members = [Member(each.setting.spec, each.seed) for each in fleet.runs]
-        trained = Fleet(members, images, programs=Programs(Inductor(False)))
+        trained = Fleet(members, images, programs=Programs(Inductor(deterministic=False)))
         try:
             trained.prepare()
             for _ in range(_WARM_UP_STEPS):

@@ -1,6 +1,5 @@
 """Decides which weights and codes of scored runs are kept for the studies in the folder."""
 
-import contextlib
 import functools
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -8,12 +7,11 @@ from typing import final
 
 from unbraid._internal import files
 from unbraid.config import to_json
-from unbraid.errors import RunError, SpecError
+from unbraid.errors import SpecError
 from unbraid.studies.index import STUDIES
 from unbraid.studies.questions import Question, Questions
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Setting, Study, StudyRun
-from unbraid.training.runs.run_writer import RunWriter
 
 
 def register(study: Study, folder: Path) -> None:
@@ -99,11 +97,3 @@ class Retention:
                 return True
             values[sibling.name] = sign * record.numbers[key].value
         return run.name == max(values, key=lambda name: (values[name], name), default=run.name)
-
-
-def remove_arrays(runs: Sequence[StudyRun], retention: Retention, records: Mapping[str, RunRecord]) -> None:
-    """Removes the weights and codes that no study needs any more."""
-    for each in runs:
-        if retention.is_removable(each, records):
-            with contextlib.suppress(RunError):  # another process uses the run, and will remove them itself
-                RunWriter(each.run).remove_arrays()
