@@ -28,7 +28,7 @@ from PIL import Image, ImageDraw
 from unbraid._internal.cpu import usable_cores
 from unbraid.datasets.formats.archives import Container, Folder, Zip
 from unbraid.datasets.image_store import ImageStore, Plan
-from unbraid.datasets.pictures.pictures import Framing, decode_many
+from unbraid.datasets.pictures import Framing, decode_many
 
 FRAMING = Framing((3, 64, 64), crop=(128, 128), picture_size=(218, 178), formats=("JPEG",), follow_exif=False, shrink=2)
 NUM_DISTINCT = 1000

@@ -24,22 +24,21 @@ from unbraid.cli.image_files import read_pictures
 from unbraid.codes import Codes
 from unbraid.codes.codes_file import read_safetensors
 from unbraid.codes.csv_file import read_csv
-from unbraid.datasets.conversion.celeb_a_lists import _lines
-from unbraid.datasets.conversion.idx_dataset import read_idx
 from unbraid.datasets.dataset import Factor
+from unbraid.datasets.fetching.verification import PublishedFile, check_file
 from unbraid.datasets.formats.archives import ArchiveMember, Folder, Tar, Zip
-from unbraid.datasets.formats.label_csv import read_label_csv
+from unbraid.datasets.formats.idx import read_idx
 from unbraid.datasets.formats.norb import Matrix
 from unbraid.datasets.formats.pth import read_tensor
 from unbraid.datasets.image_store import ImageStore, Plan
-from unbraid.datasets.provenance import check_file
-from unbraid.datasets.publication import PublishedFile
+from unbraid.datasets.published.celeba_lists import _lines
 from unbraid.datasets.published.chairs3d import _content
 from unbraid.datasets.published.shapes3d import _blocks
-from unbraid.datasets.subsets.listed_rows import Rows
+from unbraid.datasets.subsets.rows import Rows
 from unbraid.datasets.synthetic.background_dsprites import BackgroundDSprites
 from unbraid.datasets.synthetic.dsprites import DSprites
 from unbraid.datasets.user.from_arrays import FromArrays
+from unbraid.datasets.user.label_csv import read_label_csv
 from unbraid.errors import UnbraidError
 from unbraid.integrations.export.onnx_encoder import OnnxEncoder
 from unbraid.metrics.scorecard import Scorecard

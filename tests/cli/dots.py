@@ -6,10 +6,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from unbraid.datasets.conversion.converted import ConvertedDataset
 from unbraid.datasets.dataset import Factor
+from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid.datasets.image_store import Plan
-from unbraid.datasets.publication import Publication, PublishedFile
+from unbraid.datasets.published.converted import ConvertedDataset
 
 # Twelve images of 2 by 2: every combination of three rows of brightness and four places.
 CONTENT = bytes(60 + 40 * (image // 4) if pixel == image % 4 else 0 for image in range(12) for pixel in range(4))

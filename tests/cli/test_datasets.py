@@ -9,7 +9,7 @@ import unbraid.datasets
 from tests.cli.dots import CONTENT, Dots
 from unbraid.config.registry import choices
 from unbraid.datasets import Factor, FactorDataset
-from unbraid.datasets.publication import PublishedFile
+from unbraid.datasets.fetching.verification import PublishedFile
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pytest
 import unbraid.datasets
 from tests.cli.dots import CONTENT, Dots
 from tests.datasets.flaky_server import Answer, FlakyServer
-from unbraid.datasets.publication import PublishedFile
+from unbraid.datasets.fetching.verification import PublishedFile
 
 MD5 = f"md5:{hashlib.md5(CONTENT).hexdigest()}"
 

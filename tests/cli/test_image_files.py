@@ -7,7 +7,7 @@ from PIL import Image
 
 from unbraid.cli import image_files
 from unbraid.cli.image_files import picture_paths, read_pictures
-from unbraid.datasets.pictures.fitting import fitted
+from unbraid.datasets.pictures import fitted
 from unbraid.datasets.user.from_arrays import unlabeled
 from unbraid.errors import DataError
 

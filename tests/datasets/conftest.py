@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from unbraid.datasets.conversion.converted import ConvertedDataset
+from unbraid.datasets.published.converted import ConvertedDataset
 
 
 @pytest.fixture(autouse=True)

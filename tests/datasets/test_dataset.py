@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import pytest
@@ -7,6 +8,7 @@ from torch.utils.data import ConcatDataset
 from unbraid.codes import Labels
 from unbraid.datasets import DSprites, Factor, FactorImages
 from unbraid.datasets import dataset as dataset_module
+from unbraid.datasets.dataset import grid_rows
 from unbraid.errors import DataError
 
 PIXELS = torch.arange(2 * 3 * 4 * 5, dtype=torch.uint8).reshape(2, 3, 4, 5)
@@ -148,3 +150,9 @@ def test_each_data_set_of_several_is_opened_once(monkeypatch):
     for row in (0, 4, 1, 5):
         assert both[row][0].shape == (1, 64, 64)
     assert opened == small
+
+
+def test_every_combination_comes_once_with_the_last_factor_fastest():
+    rows = grid_rows((Factor("a", 2), Factor("b", 1), Factor("c", 3)))
+    assert rows.tolist() == [list(row) for row in itertools.product(range(2), range(1), range(3))]
+    assert rows.flags.c_contiguous

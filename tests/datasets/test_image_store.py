@@ -11,7 +11,7 @@ from tests.told import told_to
 from unbraid.datasets import image_store
 from unbraid.datasets.dataset import Factor
 from unbraid.datasets.image_store import ImageStore, Plan
-from unbraid.datasets.pixels.bitmaps import Bitmaps
+from unbraid.datasets.pixels import Bitmaps
 from unbraid.errors import DataError
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (23, 3, 4, 5), dtype=np.uint8)

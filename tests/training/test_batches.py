@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.training.squares import MLP_SPEC, Squares, result
 from unbraid.datasets import DSprites, FromArrays
 from unbraid.datasets.dataset import FactorImages
-from unbraid.datasets.pixels.pixels import Pixels
+from unbraid.datasets.pixels import Pixels
 from unbraid.datasets.subsets import RandomSplit
 from unbraid.datasets.weights import ChenDesign
 from unbraid.objectives import BetaTCVAE, FactorVAE

@@ -9,10 +9,10 @@ from unbraid._internal.amounts import size_text
 from unbraid._internal.names import kebab_case, suggestion
 from unbraid.cli.console import log_as_lines, say
 from unbraid.cli.dataset_table import named, required
-from unbraid.datasets.conversion.converted import ConvertedDataset
 from unbraid.datasets.dataset import FactorDataset
 from unbraid.datasets.fetching.fetch import fetch, fetched_folder
-from unbraid.datasets.publication import Publication
+from unbraid.datasets.fetching.verification import Publication
+from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import SpecError
 
 

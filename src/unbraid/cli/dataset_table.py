@@ -11,8 +11,8 @@ from rich.text import Text
 
 from unbraid._internal.names import suggestion
 from unbraid.config.registry import choices
-from unbraid.datasets.conversion.converted import ConvertedDataset
 from unbraid.datasets.dataset import Factor, FactorDataset
+from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import SpecError, UnbraidError
 
 # Of more factors, the first are named.

@@ -14,7 +14,7 @@ from unbraid.codes import Codes
 from unbraid.codes.codes_file import SUFFIXES, save_codes
 from unbraid.codes.csv_file import without_columns
 from unbraid.datasets.dataset import FactorImages
-from unbraid.datasets.pictures.fitting import fitted
+from unbraid.datasets.pictures import fitted
 from unbraid.datasets.user.from_arrays import FromArrays
 from unbraid.errors import DataError, RunError, SpecError
 from unbraid.models.trained.encode import encode as encode_images

@@ -10,7 +10,6 @@ from unbraid.cli.console import stage
 from unbraid.cli.flags import Given, known_flags
 from unbraid.codes import Codes
 from unbraid.datasets.dataset import FactorDataset
-from unbraid.datasets.selected import rows_of
 from unbraid.errors import SpecError
 from unbraid.integrations.export import OnnxEncoder
 from unbraid.metrics.scoring import Scoring
@@ -52,7 +51,7 @@ class EncodersAsked:
             raise SpecError(f"The flags describe {len(datasets)} data sets, and an encoder is given one. Name one.")
         images = datasets[0].open()
         rows = scoring.rows(len(images))
-        images = images if rows is None else rows_of(images, rows)
+        images = images if rows is None else images.select(rows)
         found = {}
         for encoder in encoders:
             with stage(f"Encoding {len(images):,} images by {encoder.path}"):

@@ -8,8 +8,7 @@ from jaxtyping import UInt8
 
 from unbraid._internal import files
 from unbraid.datasets.dataset import FactorImages
-from unbraid.datasets.pictures.fitting import wrong_size
-from unbraid.datasets.pictures.pictures import decode, shape_of, with_channels
+from unbraid.datasets.pictures import decode, shape_of, with_channels, wrong_size
 from unbraid.datasets.user.from_arrays import unlabeled
 from unbraid.errors import DataError
 

@@ -2,36 +2,20 @@
 
 import math
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Float64, Int, Int64
 from torch import Tensor
 
 from unbraid._internal.names import suggestion
+from unbraid.datasets.dataset import Factor
 from unbraid.errors import DataError, SpecError
 
 Values = Int[Tensor, "image factor"] | Float[Tensor, "image factor"]
 """One column a factor: value indices (-1 where not known), or measurements (NaN) where the factor is continuous."""
 
 
-@runtime_checkable
-class FactorColumn(Protocol):
-    """Says what a column holds. `size` is the number of values, 0 for a continuous factor; `ordered` is False where
-    values are categories without an order.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def ordered(self) -> bool: ...
-
-
-def place_of(name: str, factors: Sequence[FactorColumn], asked_by: str) -> int:
+def place_of(name: str, factors: Sequence[Factor], asked_by: str) -> int:
     """Returns the column of this factor, or raises an error that lists the factors."""
     names = [factor.name for factor in factors]
     if name not in names:
@@ -40,7 +24,7 @@ def place_of(name: str, factors: Sequence[FactorColumn], asked_by: str) -> int:
     return names.index(name)
 
 
-def discrete_place_of(name: str, factors: Sequence[FactorColumn], asked_by: str) -> int:
+def discrete_place_of(name: str, factors: Sequence[Factor], asked_by: str) -> int:
     """Returns the column of this factor, which must have values that can be counted."""
     place = place_of(name, factors, asked_by)
     if factors[place].size == 0:
@@ -52,7 +36,7 @@ def discrete_place_of(name: str, factors: Sequence[FactorColumn], asked_by: str)
     return place
 
 
-def value_indices(values: Values, place: int, factor: FactorColumn) -> Int64[Tensor, " image"]:
+def value_indices(values: Values, place: int, factor: Factor) -> Int64[Tensor, " image"]:
     """Returns the column of a discrete factor, checked against its size. Labels that are not known (-1) are refused."""
     column = values[:, place].long()
     least, most = int(column.min()), int(column.max())
@@ -69,7 +53,19 @@ def value_indices(values: Values, place: int, factor: FactorColumn) -> Int64[Ten
     return column
 
 
-def measurements(values: Values, place: int, factor: FactorColumn) -> Float64[Tensor, " image"]:
+def measurements(values: Values, place: int, factor: Factor) -> Float64[Tensor, " image"]:
     """Returns the column of a factor as numbers, with NaN where it is not known."""
     column = values[:, place].to(torch.float64)
     return torch.where(column < 0, math.nan, column) if factor.size else column
+
+
+def check_names(names: Sequence[str], asked_by: str, count: int | None = None) -> None:
+    """Raises if no factors are named, not as many as needed, or one of them twice."""
+    expected = "at least one" if count is None else str(count)
+    if not names or (count is not None and len(names) != count):
+        raise SpecError(
+            f"{asked_by}: factors is {', '.join(names) or 'empty'}; expected {expected}. Name them, separated by "
+            "commas."
+        )
+    if len(set(names)) < len(names):
+        raise SpecError(f"{asked_by}: factors is {', '.join(names)}: one of them twice. Name each once.")

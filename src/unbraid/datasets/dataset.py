@@ -10,15 +10,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, final
 
+import numpy as np
 import torch
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, Int, Int64, UInt8
 from torch import Tensor
 from torch.utils.data import Dataset
 
 from unbraid._internal.device import resolve_device
 from unbraid.codes import Labels
 from unbraid.config import Config
-from unbraid.datasets.pixels.pixels import Pixels, Raw, inputs
+from unbraid.datasets import pixels as layouts
+from unbraid.datasets.pixels import Pixels, Raw, inputs
 from unbraid.errors import DataError
 
 
@@ -153,6 +155,16 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
         """
         return inputs(self.bytes_of(rows))
 
+    def select(self, rows: Int64[Tensor, " row"]) -> "FactorImages":
+        """Returns the images of these rows, which are in order, without a copy of pixels; weights sum to one again."""
+        weights = None if self.weights is None else self.weights[rows].double()
+        return replace(
+            self,
+            pixels=layouts.select(self.pixels, rows),
+            factors=tuple(labels[rows] for labels in self.factors),
+            weights=None if weights is None else weights / weights.sum(),
+        )
+
     def to(self, device: torch.device | str) -> "FactorImages":
         """Returns all of it on this device."""
         return replace(self.streamed_to(device), pixels=self.pixels.to(device), streamed_on=None)
@@ -256,3 +268,9 @@ class FactorDataset(Config, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
 
 # Kept apart from the configs, so that a process of a DataLoader is sent the config and not the images.
 _OPENED: weakref.WeakKeyDictionary[FactorDataset, FactorImages] = weakref.WeakKeyDictionary()
+
+
+def grid_rows(factors: tuple[Factor, ...]) -> Int64[np.ndarray, "image factor"]:
+    """Returns every combination of value indices, the last factor changing fastest."""
+    sizes = [factor.size for factor in factors]
+    return np.indices(sizes, dtype=np.int64).reshape(len(sizes), -1).T.copy()

@@ -28,8 +28,8 @@ from jaxtyping import Float, Int, UInt8, UInt64
 from unbraid._internal import files
 from unbraid._internal.progress import Event, emit
 from unbraid.datasets.dataset import Factor, FactorImages
-from unbraid.datasets.pixels.bitmaps import Bitmaps
-from unbraid.datasets.provenance import ALWAYS_VERIFIED_BYTES
+from unbraid.datasets.file_stamps import ALWAYS_VERIFIED_BYTES
+from unbraid.datasets.pixels import Bitmaps
 from unbraid.errors import DataError
 
 log = logging.getLogger(__name__)

@@ -1,14 +1,13 @@
 """TrainingData: what is trained on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
 
 from unbraid.datasets.dataset import FactorDataset, FactorImages
-from unbraid.datasets.selected import subset_of, weighted
 from unbraid.datasets.subsets import Subset
-from unbraid.datasets.weights import Joint
+from unbraid.datasets.weights import Joint, image_weights
 
 
 @final
@@ -34,8 +33,11 @@ class TrainingData:
         """Returns the images with their weights, on the CPU, memory-mapped where they are many."""
         images = self.dataset.open(verify=verify)
         if self.subset is not None:
-            images = subset_of(images, self.subset)
-        return images if self.sampling is None else weighted(images, self.sampling)
+            images = self.subset.select(images)
+        if self.sampling is None:
+            return images
+        weights = image_weights(self.sampling, images.factor_table, images.values, images.weights)
+        return replace(images, weights=weights)
 
     def load(self, device: torch.device | str = "cpu") -> FactorImages:
         """Returns the images, verified, on the device."""

@@ -11,7 +11,7 @@ from torch import Tensor
 from unbraid._internal import draws
 from unbraid._internal.memory import free_memory
 from unbraid.datasets.dataset import FactorImages
-from unbraid.datasets.pixels.pixels import inputs
+from unbraid.datasets.pixels import inputs
 from unbraid.training.runs.spec import RunSpec
 
 

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 
 from tests.datasets.flaky_server import Answer
-from unbraid.datasets.publication import PublishedFile
+from unbraid.datasets.fetching.verification import PublishedFile
 
 CONTENT = np.random.default_rng(5).bytes(200_000)
 

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 
 from unbraid.datasets.fetching.download import Patience
-from unbraid.datasets.publication import Publication, PublishedFile
+from unbraid.datasets.fetching.verification import Publication, PublishedFile
 
 CONTENT = np.random.default_rng(6).bytes(1_000_000)
 

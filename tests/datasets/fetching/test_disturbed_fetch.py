@@ -134,7 +134,7 @@ for name, folder in (("unbraid", root), ("unbraid.datasets", f"{root}/datasets")
     sys.modules[name].__path__ = [folder]
 
 from unbraid.datasets.fetching.fetch import fetch
-from unbraid.datasets.publication import Publication, PublishedFile
+from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid._internal.progress import listening
 
 url, checksum, killed_after = sys.argv[1], sys.argv[2], int(sys.argv[3])

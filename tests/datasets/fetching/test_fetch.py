@@ -14,8 +14,7 @@ from tests.datasets.fetching.publications import AT_ONCE, CONTENT, SHA256, names
 from tests.datasets.flaky_server import Answer, FlakyServer
 from unbraid._internal import files
 from unbraid.datasets.fetching.fetch import fetch, fetched_folder
-from unbraid.datasets.provenance import check_file, record_of
-from unbraid.datasets.publication import PublishedFile
+from unbraid.datasets.fetching.verification import PublishedFile, check_file, record_of
 from unbraid.errors import DataError
 
 # What comes of a fetch

@@ -7,10 +7,9 @@ import pytest
 import torch
 from PIL import Image
 
-from unbraid.datasets import CelebA, Factor
-from unbraid.datasets.conversion.celeb_a_lists import ATTRIBUTES
-from unbraid.datasets.pictures import pictures
-from unbraid.datasets.provenance import check_file
+from unbraid.datasets import CelebA, Factor, pictures
+from unbraid.datasets.fetching.verification import check_file
+from unbraid.datasets.published.celeba_lists import ATTRIBUTES
 from unbraid.errors import DataError, SpecError
 
 NUM_FACES = 20
@@ -204,7 +203,7 @@ def test_beside_a_folder_of_faces_the_lists_may_be_ones_own(lists, tmp_path, cap
     with caplog.at_level(logging.WARNING):
         images = CelebA(root=str(tmp_path), split="train").load()
     np.testing.assert_array_equal(images.values, VALUES[:12])
-    assert "a list may be one's own" in caplog.text
+    assert "may differ from the published one" in caplog.text
     assert "expected 26,721,026" in caplog.text
     # The zip can be verified, and so must they be.
     zip_faces(lists)

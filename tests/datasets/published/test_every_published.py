@@ -6,7 +6,7 @@ import pytest
 
 from tests.discovery import concrete_subclasses
 from unbraid._internal.names import kebab_case
-from unbraid.datasets.conversion.converted import ConvertedDataset
+from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import DataError, SpecError
 
 EVERY = concrete_subclasses(ConvertedDataset)

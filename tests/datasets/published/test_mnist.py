@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from unbraid.datasets import MNIST, Factor
+from unbraid.datasets import MNIST, Factor, FashionMNIST
+from unbraid.errors import DataError
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +70,60 @@ def test_the_real_digits_have_shapes(real_data):
     assert width[digit == 1].median() < 5 < 12 < width[digit == 0].median()
     assert 1.5 < thickness.median() < 4
     assert slant.median() > 0.05
+
+
+def test_images_and_labels_come_from_one_folder_or_not_at_all(tmp_path):
+    for name in ("t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte"):
+        (tmp_path / name).touch()
+    found = MNIST(split="test").sources(tmp_path)
+    assert [path.name for path in found] == ["t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte"]
+    assert MNIST(split="train").sources(tmp_path) is None
+    found[0].unlink()
+    assert MNIST(split="test").sources(tmp_path) is None
+
+
+def test_labels_beyond_the_classes_are_refused(tmp_path):
+    for kind, shape in (("images-idx3", (10_000, 28, 28)), ("labels-idx1", (10_000,))):
+        head = struct.pack(f">HBB{len(shape)}I", 0, 8, len(shape), *shape)
+        (tmp_path / f"t10k-{kind}-ubyte").write_bytes(head + np.full(shape, 10, np.uint8).tobytes())
+    with pytest.raises(DataError, match="has a label 10; expected 0 to 9"):
+        MNIST(root=str(tmp_path), split="test").load()
+
+
+def put_clothes(folder, label):
+    folder.mkdir(parents=True)
+    images = struct.pack(">IIII", 0x803, 10_000, 28, 28) + bytes(10_000 * 28 * 28)
+    (folder / "t10k-images-idx3-ubyte.gz").write_bytes(gzip.compress(images, 1))
+    (folder / "t10k-labels-idx1-ubyte").write_bytes(struct.pack(">II", 0x801, 10_000) + bytes([label]) * 10_000)
+
+
+@pytest.mark.parametrize("subfolder", ["", "fashion-mnist", "FashionMNIST/raw"])
+def test_clothes_are_found_in_the_folder_and_its_usual_subfolders(tmp_path, subfolder, any_checksum):
+    any_checksum(FashionMNIST)
+    put_clothes(tmp_path / "data" / subfolder, label=3)
+    images = FashionMNIST(root=str(tmp_path / "data"), split="test").load()
+    assert images.pixels.shape == (10_000, 1, 28, 28)
+    assert images.values.unique().tolist() == [3]
+
+
+def test_digits_in_the_same_folder_are_not_taken_for_clothes(tmp_path, any_checksum):
+    any_checksum(MNIST, FashionMNIST)
+    put_clothes(tmp_path / "mnist", label=1)
+    put_clothes(tmp_path / "fashion-mnist", label=2)
+    assert FashionMNIST(root=str(tmp_path), split="test").load().values.unique().tolist() == [2]
+    assert MNIST(root=str(tmp_path), split="test").load().values.unique().tolist() == [1]
+
+
+def test_the_config_describes_the_clothes_before_they_are_read():
+    assert (FashionMNIST().num_images, FashionMNIST(split="test").num_images) == (60_000, 10_000)
+    assert FashionMNIST().image_shape == (1, 28, 28)
+    assert FashionMNIST().factors == (Factor("class", 10, ordered=False),)
+
+
+@pytest.mark.real_data
+def test_the_real_clothes_are_evenly_divided(real_data):
+    images = FashionMNIST(root=str(real_data)).load()
+    assert images.values[:5, 0].tolist() == [9, 0, 0, 3, 0]
+    assert images.values[:, 0].bincount().tolist() == [6000] * 10
+    assert images.pixels.double().mean().item() / 255 == pytest.approx(0.2860, abs=5e-5)
+    assert FashionMNIST(root=str(real_data), split="test").load().values[:, 0].bincount().tolist() == [1000] * 10

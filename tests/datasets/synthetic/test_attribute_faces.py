@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from unbraid.datasets import AttributeFaces, Factor, ShadedFaces
-from unbraid.datasets.drawing import heads, shading
-from unbraid.datasets.drawing.surface_points import points_of
+from unbraid.datasets.synthetic import heads, shading
+from unbraid.datasets.synthetic.surface_points import points_of
 from unbraid.errors import SpecError
 
 SMALL = AttributeFaces(num_people=3, poses_per_person=2, resolution=16)

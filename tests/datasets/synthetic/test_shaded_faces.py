@@ -13,7 +13,7 @@ from scipy import ndimage
 from tests.told import told_to
 from unbraid._internal.files import sha256
 from unbraid.datasets import Factor, ShadedFaces
-from unbraid.datasets.drawing import drawn_ahead, shading
+from unbraid.datasets.synthetic import shading
 from unbraid.errors import DataError, SpecError
 
 SMALL = ShadedFaces(num_identities=2, num_azimuths=3, num_elevations=2, num_lightings=3, resolution=16)
@@ -170,7 +170,7 @@ def test_the_bytes_are_those_of_version_1():
 
 def test_the_number_of_threads_and_the_place_to_start_change_nothing(monkeypatch):
     whole = np.concatenate(list(SMALL._blocks(0)))
-    monkeypatch.setattr(drawn_ahead, "_NUM_THREADS", 1)
+    monkeypatch.setattr(shading, "_NUM_THREADS", 1)
     for start in (1, 17, 18):
         np.testing.assert_array_equal(np.concatenate(list(SMALL._blocks(start))), whole[start:])
     assert list(SMALL._blocks(36)) == []

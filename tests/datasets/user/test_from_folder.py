@@ -10,7 +10,7 @@ from tests.datasets.user.picture_folders import COLOR, GENERATOR, GRAY, put, rea
 from unbraid.config import from_json, to_json
 from unbraid.datasets import Factor, FromFolder
 from unbraid.datasets.dataset import FactorDataset
-from unbraid.datasets.pictures import folder_survey
+from unbraid.datasets.user import folder_survey
 from unbraid.errors import DataError, SpecError
 
 # ---- images
@@ -109,9 +109,9 @@ def test_links_to_pictures_are_followed_and_links_to_folders_are_not(tmp_path, p
 
 
 def test_many_pictures_are_decoded_by_several_threads_to_the_same_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbraid.datasets.pictures.pictures._PICTURES_PER_BLOCK", 4)
-    monkeypatch.setattr("unbraid.datasets.pictures.pictures._PICTURES_PER_JOB", 1)
-    monkeypatch.setattr("unbraid.datasets.pictures.pictures.usable_cores", lambda: 2)
+    monkeypatch.setattr("unbraid.datasets.pictures._PICTURES_PER_BLOCK", 4)
+    monkeypatch.setattr("unbraid.datasets.pictures._PICTURES_PER_JOB", 1)
+    monkeypatch.setattr("unbraid.datasets.pictures.usable_cores", lambda: 2)
     put(tmp_path / "pictures", COLOR)
     np.testing.assert_array_equal(FromFolder(str(tmp_path / "pictures")).load().pixels, np.moveaxis(COLOR, 3, 1))
 

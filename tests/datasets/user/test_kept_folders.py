@@ -15,8 +15,7 @@ from tests.datasets.user.picture_folders import GRAY, put, read, with_labels
 from tests.told import told_to
 from unbraid._internal import files
 from unbraid.datasets import Factor, FromFolder, image_store
-from unbraid.datasets.pictures import folder_survey, own_pictures
-from unbraid.datasets.user import from_folder
+from unbraid.datasets.user import folder_survey, from_folder, own_pictures
 from unbraid.errors import DataError
 
 # ---- config, change, cache
@@ -177,7 +176,7 @@ def test_whoever_watches_sees_how_far_it_is(pictures):
 def test_a_picture_that_changes_while_it_is_read_is_refused(pictures, monkeypatch):
     dataset = FromFolder(str(pictures))
     monkeypatch.setattr(
-        "unbraid.datasets.pictures.pictures.decode_many",
+        "unbraid.datasets.pictures.decode_many",
         lambda *_: iter([(os.utime(pictures / "002.png"), GRAY[:, None])[1]]),
     )
     with pytest.raises(DataError, match=r"002\.png was changed while it was read"):

@@ -81,7 +81,7 @@ def test_bytes_that_are_nearly_black_are_refused_where_they_lie(tmp_path, monkey
 
 
 def test_a_large_file_is_verified_anew_only_when_asked(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbraid.datasets.provenance.ALWAYS_VERIFIED_BYTES", 10)
+    monkeypatch.setattr("unbraid.datasets.file_stamps.ALWAYS_VERIFIED_BYTES", 10)
     np.savez(tmp_path / "own.npz", images=IMAGES)
     os.utime(tmp_path / "own.npz", (1e9, 1e9))
     dataset = FromArrays(str(tmp_path / "own.npz"))

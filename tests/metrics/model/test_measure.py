@@ -5,7 +5,6 @@ import importlib
 import pytest
 
 from tests.metrics.model.models import IMAGES, MIXED, measured, model, scored
-from unbraid.datasets.selected import rows_of
 from unbraid.metrics.model import ELBO, Distortion, ImportanceWeightedBound
 from unbraid.metrics.selection import metric_of, select
 
@@ -26,7 +25,7 @@ def test_a_score_does_not_depend_on_how_many_images_are_taken_at_once(monkeypatc
 
 
 def test_one_image_has_no_interval():
-    assert scored(Distortion(), model(), images=rows_of(IMAGES, IMAGES.values.new_tensor([4]))).interval is None
+    assert scored(Distortion(), model(), images=IMAGES.select(IMAGES.values.new_tensor([4]))).interval is None
 
 
 def test_scores_of_models_are_selected_by_name_beside_metrics():

@@ -3,6 +3,7 @@
 import base64
 import io
 import math
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -11,8 +12,7 @@ import torch
 from PIL import Image
 
 from unbraid.datasets.dataset import Factor, FactorImages
-from unbraid.datasets.selected import weighted
-from unbraid.datasets.weights import ChenDesign, Correlated, JointTable, Product, UniformJoint
+from unbraid.datasets.weights import ChenDesign, Correlated, JointTable, Product, UniformJoint, image_weights
 from unbraid.errors import SpecError
 from unbraid.show.datasets.joint_map import JointMap, map_of_images, maps_of_joint
 
@@ -98,7 +98,8 @@ def test_of_many_factors_the_first_pairs_are_shown():
 
 def test_images_drawn_by_a_table_have_that_table():
     images, joint = grid(AZIMUTH, LIGHT, ELEVATION), Correlated(("elevation", "azimuth"), 0.4)
-    shown = map_of_images(weighted(images, joint), ["elevation", "azimuth"], "among the images")
+    drawn = replace(images, weights=image_weights(joint, images.factor_table, images.values))
+    shown = map_of_images(drawn, ["elevation", "azimuth"], "among the images")
     torch.testing.assert_close(shown.table, joint.table((4, 5)))
     assert map_of_images(images, ["light", "azimuth"], "").summary.endswith("all equally likely")
 

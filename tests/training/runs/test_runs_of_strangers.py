@@ -10,7 +10,7 @@ import pytest
 from tests.training.runs.finished_runs import SPEC, finish
 from tests.training.squares import MLP_SPEC
 from unbraid._internal import files
-from unbraid.datasets.pictures import folder_survey
+from unbraid.datasets.user import folder_survey
 from unbraid.errors import RunError, SpecError, UnbraidError
 from unbraid.training.runs import Run, runs_in
 

@@ -11,7 +11,6 @@ import torch
 from tests.training.runs.finished_runs import SPEC, finish
 from tests.training.squares import PACKAGES
 from unbraid import evaluate
-from unbraid.datasets.selected import rows_of
 from unbraid.datasets.subsets import RandomSplit, Rows
 from unbraid.datasets.weights import ChenDesign, Correlated, UniformJoint, image_weights
 from unbraid.errors import CodesError, DataError, RunError, SpecError
@@ -272,7 +271,7 @@ def test_chosen_images_are_scored_whether_they_were_trained_on_or_not(split, who
     rows = [0, 7, 8, 21, 35]
     chosen = Scoring(part="all", subset=Rows.from_array(rows))
     for run in (split, whole):
-        images = rows_of(SPEC.dataset.load(), torch.tensor(rows))
+        images = SPEC.dataset.load().select(torch.tensor(rows))
         coded = CodedImages(run.model(), images, torch.arange(5))
         with torch.no_grad():
             expected = -float(coded.log_likelihood(0).mean())

@@ -18,7 +18,7 @@ from typing import final
 from unbraid._internal import files
 from unbraid._internal.progress import Event, emit
 from unbraid.datasets.fetching import web
-from unbraid.datasets.publication import PublishedFile
+from unbraid.datasets.fetching.verification import PublishedFile
 from unbraid.errors import DataError
 
 log = logging.getLogger(__name__)

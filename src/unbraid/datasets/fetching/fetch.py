@@ -11,8 +11,15 @@ from typing import final
 
 from unbraid._internal import files
 from unbraid.datasets.fetching.download import PATIENCE, Download, Patience
-from unbraid.datasets.provenance import check_file, expected_checksum, file_flaw, record, record_of
-from unbraid.datasets.publication import Publication, PublishedFile
+from unbraid.datasets.fetching.verification import (
+    Publication,
+    PublishedFile,
+    check_file,
+    expected_checksum,
+    file_flaw,
+    record,
+    record_of,
+)
 from unbraid.errors import DataError, RunError
 
 log = logging.getLogger(__name__)

@@ -11,14 +11,13 @@ from einops import rearrange
 from jaxtyping import UInt8
 
 from unbraid._internal.progress import Event, emit
-from unbraid.datasets.conversion.converted import ConvertedDataset
-from unbraid.datasets.dataset import Factor
+from unbraid.datasets.dataset import Factor, grid_rows
+from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid.datasets.formats import mat
 from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder, Tar
-from unbraid.datasets.grid import grid_rows
 from unbraid.datasets.image_store import Plan
-from unbraid.datasets.pictures.resize import resized
-from unbraid.datasets.publication import Publication, PublishedFile
+from unbraid.datasets.pictures import resized
+from unbraid.datasets.published.converted import ConvertedDataset
 
 _ARCHIVE = "nips2015-analogy-data.tar.gz"
 _CAR = re.compile(r"car_\w+_mesh\.mat")
@@ -34,21 +33,18 @@ _IMAGES_PER_BLOCK = 1_000
 @final
 @dataclass(frozen=True)
 class Cars3D(ConvertedDataset):
-    """The cars of Reed, Zhang, Zhang & Lee: 183 models, each from 4 elevations and 24 azimuths, 128 by 128 in color,
-    made 64 by 64.
+    """The 17,568 renders of 183 cars by Reed, Zhang, Zhang & Lee, in color, resized from 128 by 128 to 64 by 64.
 
-    Read from the official archive, or from the folder of .mat files in it. The identity is the place of a car in the
-    official list, and changes fastest; a folder with fewer cars has fewer identities.
+    Each car is seen from 4 elevations and 24 azimuths. The images are read from the official archive, or from the
+    folder of its .mat files. The identity is the place of a car in the official list, and changes fastest; a folder
+    with fewer cars has fewer identities.
     """
 
     publication: ClassVar = Publication(
         title="Deep visual analogy-making: 3D cars",
         homepage="http://www.scottreed.info",
         license="not stated",
-        license_note=(
-            "Its owner states no license. The renders are made from 3D models of Fidler, Dickinson & Urtasun (NIPS "
-            "2012)."
-        ),
+        license_note="No license is stated. The 3D models are those of Fidler, Dickinson & Urtasun (NIPS 2012).",
         files=(
             PublishedFile(
                 _ARCHIVE,
@@ -65,7 +61,7 @@ class Cars3D(ConvertedDataset):
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        """Returns the factors of the cars that were converted, or the published ones if none were yet."""
+        """Returns the factors of the converted cars; before the conversion, the published ones."""
         return self.store.factor_table or _factor_table(_NUM_CARS)
 
     @property
@@ -110,35 +106,25 @@ def _source(path: Path) -> Container:
 
 
 def _cars(source: Container) -> tuple[ArchiveMember, ...]:
-    """Returns the files of the cars, in the order of the official list; those that it does not have come behind, by
-    name.
-    """
-    # In the archive there are other things beside the folder of the cars.
+    """Returns the files of the cars in the order of the official list, then unlisted cars by name."""
+    # The archive has other folders beside that of the cars.
     parent = "" if isinstance(source, Folder) else "cars"
     found: dict[str, ArchiveMember] = {}
     for member in source.members():
         path = PurePosixPath(member.name)
         if path.parent.name == parent and (path.name == _LIST or _CAR.fullmatch(path.name)):
             found[path.name] = member
-    listed = _listed(source, found.pop(_LIST, None))
+    listing = found.pop(_LIST, None)
+    lines = b"" if listing is None else next(source.contents([listing]))
+    listed = dict.fromkeys(f"{line.strip()}.mat" for line in lines.decode("latin-1").splitlines())
     names = [name for name in listed if name in found]
     return tuple(found[name] for name in (*names, *sorted(found.keys() - set(names))))
-
-
-def _listed(source: Container, member: ArchiveMember | None) -> list[str]:
-    """Returns the names of the files in the list, each once; it has them without their ending."""
-    if member is None:
-        return []
-    (content,) = source.contents([member])
-    return list(dict.fromkeys(f"{line.strip()}.mat" for line in content.decode("latin-1").splitlines()))
 
 
 def _images(
     source: Container, cars: tuple[ArchiveMember, ...], side: int
 ) -> UInt8[np.ndarray, "elevation azimuth car channel height width"]:
-    """Returns all cars. They are read in the order in which they lie there, because a gzipped archive is read forwards
-    only.
-    """
+    """Returns the images of all cars, read in the order of the archive: a gzipped one is read forwards only."""
     images = np.empty((_NUM_ELEVATIONS, _NUM_AZIMUTHS, len(cars), 3, side, side), np.uint8)
     places = sorted(range(len(cars)), key=lambda place: cars[place].offset)
     contents = source.contents(cars[place] for place in places)

@@ -7,17 +7,16 @@ from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, final
 
 import numpy as np
-from jaxtyping import Int8, UInt8
+from jaxtyping import UInt8
 
-from unbraid.datasets.conversion import celeb_a_lists
-from unbraid.datasets.conversion.celeb_a_lists import ATTRIBUTES
-from unbraid.datasets.conversion.parted import PartedDataset
 from unbraid.datasets.dataset import Factor, FactorImages
+from unbraid.datasets.fetching.verification import Publication, published_files
 from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder, Zip
 from unbraid.datasets.image_store import Plan
-from unbraid.datasets.pictures.pictures import Framing, decode_many
-from unbraid.datasets.publication import Publication, PublishedFile
-from unbraid.datasets.selected import subset_of
+from unbraid.datasets.pictures import Framing, decode_many
+from unbraid.datasets.published import celeba_lists
+from unbraid.datasets.published.celeba_lists import ATTRIBUTES
+from unbraid.datasets.published.converted import PartedDataset
 from unbraid.datasets.subsets import ChosenValues, RandomSplit
 from unbraid.errors import DataError, SpecError
 
@@ -37,68 +36,48 @@ _NUM_IMAGES: dict[Split, int] = {
     "train90": 182_339,
     "test10": 20_260,
 }
-# The official number of a part; a face that the partition does not name has the number after them.
+# The official number of a split; a face that the partition does not name has the number after them.
 _PARTS: dict[Split, int] = {"train": 0, "validation": 1, "test": 2}
 _NO_PART = len(_PARTS)
-# The cache has one column more than the attributes, so that the parts are known when the files are gone.
+# Cached beside the attributes, so that the splits are known when the files are gone.
 _PART_COLUMN = Factor("partition", len(_PARTS) + 1, ordered=False)
-_SOURCE = "TensorFlow Datasets"
+_FILES = {
+    _ARCHIVE: (1_443_490_838, "sha256:46fb89443c578308acf364d7d379fe1b9efb793042c0af734b6112e4fd3a8c74"),
+    _LABELS: (26_721_026, "sha256:f0e5da289d5ccf75ffe8811132694922b60f2af59256ed362afa03fefba324d0"),
+    _PARTITION: (2_836_386, "sha256:fc955bcb3ef8fbdf7d5640d9a8693a8431b5f2ee291a5c1449a1549e7e073fe7"),
+}
 
 
 @final
 @dataclass(frozen=True)
 class CelebA(PartedDataset):
-    """The faces of Liu, Luo, Wang & Tang, aligned and cropped: 202,599 in color, 178 wide and 218 high, with 40
-    attributes each.
+    """The 202,599 face photographs of Liu, Luo, Wang & Tang, aligned and cropped, with 40 attributes each.
 
-    The middle `crop` by `crop` pixels are made `resolution` by `resolution`; without a crop, the whole photograph is
-    squeezed into that square. Faces and attributes are matched by name:
-    a face without attributes, or attributes without a face, are left out, and the log counts them. Beside a folder of
-    faces, the lists need not be the published ones.
+    The photographs are 178 wide and 218 high. The middle `crop` by `crop` pixels are resized to `resolution` by
+    `resolution`; without a crop, the whole photograph is squeezed into that square. Faces and attributes are matched by
+    name: a face without attributes, or attributes without a face, are left out, and the log counts them. Beside a
+    folder of faces, the lists need not be the published ones.
 
-    `train`, `validation` and `test` are the official parts; `train90` and `test10` are nine tenths of all, drawn at
-    random, and the rest. All of them share one cache.
+    `train`, `validation` and `test` are the official splits; `train90` is a random nine tenths of all faces and
+    `test10` the rest. All splits share one cache.
     """
 
     publication: ClassVar = Publication(
         title="Large-scale CelebFaces Attributes (CelebA)",
         homepage="http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html",
         license="non-commercial research only",
-        license_note="For non-commercial research. The images come from the internet and are not the owners': "
-        "these allow no copy, sale or publication.",
-        files=(
-            PublishedFile(
-                _ARCHIVE,
-                None,
-                1_443_490_838,
-                "sha256:46fb89443c578308acf364d7d379fe1b9efb793042c0af734b6112e4fd3a8c74",
-                _SOURCE,
-            ),
-            PublishedFile(
-                _LABELS,
-                None,
-                26_721_026,
-                "sha256:f0e5da289d5ccf75ffe8811132694922b60f2af59256ed362afa03fefba324d0",
-                _SOURCE,
-            ),
-            PublishedFile(
-                _PARTITION,
-                None,
-                2_836_386,
-                "sha256:fc955bcb3ef8fbdf7d5640d9a8693a8431b5f2ee291a5c1449a1549e7e073fe7",
-                _SOURCE,
-            ),
-        ),
+        license_note="For non-commercial research. The photographs come from the internet and do not belong to the "
+        "owners of the data set, who allow no copy, sale or publication.",
+        files=published_files(None, "TensorFlow Datasets", _FILES),
         subfolders=("celeba", "CelebA"),
-        how_to_get="Get them from the shared drive that http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html leads to "
-        "(Align&Cropped Images; the unpacked folder "
-        "img_align_celeba does as well as its zip)",
+        how_to_get="Get them from the shared drive that http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html links to "
+        "(Align&Cropped Images; either the zip or the unpacked folder img_align_celeba)",
     )
 
     split: Split = "all"
-    """The official parts, or nine tenths of all faces at random and the rest."""
+    """The official splits, or a random nine tenths of all faces and the rest."""
     crop: int | None = 128
-    """Height and width of the middle that is cut out, in pixels; with none, the whole photograph is squeezed."""
+    """Height and width of the central crop, in pixels; without it, the whole photograph is squeezed."""
     resolution: int = 64
     """Height and width of the images, in pixels."""
 
@@ -106,9 +85,8 @@ class CelebA(PartedDataset):
         super().__post_init__()
         if not _FEWEST_PIXELS <= self.resolution <= (_WIDTH if self.crop is None else self.crop) <= _WIDTH:
             raise SpecError(
-                f"CelebA: crop is {self.crop} and resolution {self.resolution}; "
-                f"expected {_FEWEST_PIXELS} <= resolution <= crop <= {_WIDTH}, "
-                "the width of a face, or no crop."
+                f"CelebA: crop is {self.crop} and resolution {self.resolution}; expected {_FEWEST_PIXELS} <= "
+                f"resolution <= crop <= {_WIDTH}, the width of a face, or no crop."
             )
 
     @property
@@ -124,14 +102,10 @@ class CelebA(PartedDataset):
         return (3, self.resolution, self.resolution)
 
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        """Returns faces, attributes and, where it is there, the partition; also in the subfolders of the owners' drive.
-        The zip is preferred: it can be verified.
-        """
+        """Returns faces, attributes and, if there is one, the partition. A zip is preferred: it can be verified."""
         images = _first(folder, (f"Img/{_ARCHIVE}", _ARCHIVE, f"Img/{_FOLDER}", f"{_FOLDER}/{_FOLDER}", _FOLDER))
-        labels, partition = (
-            _first(folder, (f"Anno/{_LABELS}", _LABELS)),
-            _first(folder, (f"Eval/{_PARTITION}", _PARTITION)),
-        )
+        labels = _first(folder, (f"Anno/{_LABELS}", _LABELS))
+        partition = _first(folder, (f"Eval/{_PARTITION}", _PARTITION))
         if images is None or labels is None:
             return None
         return (images, labels) if partition is None else (images, labels, partition)
@@ -142,8 +116,8 @@ class CelebA(PartedDataset):
         except DataError as error:
             if not sources[0].is_dir():
                 raise
-            # Nothing is published for a folder: the owner of some of the faces may have cut the lists to match.
-            log.warning("CelebA: read all the same, for beside a folder of faces a list may be one's own: %s", error)
+            # No checksum is published for a folder: a user who keeps some of the faces may have shortened the lists.
+            log.warning("CelebA: a list beside a folder of faces may differ from the published one: %s", error)
             return "not the published file"
 
     def plan(self, sources: tuple[Path, ...]) -> Plan:
@@ -151,9 +125,9 @@ class CelebA(PartedDataset):
         if self.split in _PARTS and not partition:
             raise DataError(self._no_partition())
         source = Folder(images) if images.is_dir() else Zip(images)
-        attributes = celeb_a_lists.read_attributes(labels)
+        attributes = celeba_lists.read_attributes(labels)
         faces = _faces(source, attributes, labels)
-        parts = celeb_a_lists.read_partition(partition[0]) if partition else {}
+        parts = celeba_lists.read_partition(partition[0]) if partition else {}
         framing = Framing(
             self.image_shape,
             crop=None if self.crop is None else (self.crop, self.crop),
@@ -166,22 +140,24 @@ class CelebA(PartedDataset):
         def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
             return decode_many(source, list(faces.values())[start:], framing)
 
-        return Plan(self.image_shape, (*self.factors, _PART_COLUMN), _factors(list(faces), attributes, parts), blocks)
+        present = np.frombuffer(b"".join(attributes[name] for name in faces), np.int8).reshape(-1, len(ATTRIBUTES))
+        numbers = np.array([parts.get(name, _NO_PART) for name in faces], np.int8)
+        factors = np.column_stack([present, numbers])
+        return Plan(self.image_shape, (*self.factors, _PART_COLUMN), factors, blocks)
 
     def part(self, images: FactorImages) -> FactorImages:
         if self.split in _PARTS:
             if int(images.factors[-1].values.min()) == _NO_PART:
                 raise DataError(self._no_partition())
-            images = subset_of(images, ChosenValues(_PART_COLUMN.name, (_PARTS[self.split],)))
+            images = ChosenValues(_PART_COLUMN.name, (_PARTS[self.split],)).select(images)
         elif self.split != "all":
-            images = subset_of(images, RandomSplit(0.9, seed=0, part="train" if self.split == "train90" else "test"))
+            images = RandomSplit(0.9, seed=0, part="train" if self.split == "train90" else "test").select(images)
         return replace(images, factors=images.factors[:-1], factor_table=images.factor_table[:-1])
 
     def _no_partition(self) -> str:
         return (
-            f"CelebA: the split {self.split!r} needs {_PARTITION}, which is missing. "
-            f"Put it beside {_LABELS}, or take the split 'all', "
-            "'train90' or 'test10'."
+            f"CelebA: the split {self.split!r} needs {_PARTITION}, which is missing. Put it beside {_LABELS}, or take "
+            "the split 'all', 'train90' or 'test10'."
         )
 
 
@@ -190,7 +166,7 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def _faces(source: Container, attributes: Mapping[str, bytes], labels: Path) -> dict[str, ArchiveMember]:
-    """Returns the faces that have attributes, by name. The others are logged."""
+    """Returns the faces that have attributes, by name. The number of others is logged."""
     found: dict[str, ArchiveMember] = {}
     for member in source.members():
         name = PurePosixPath(member.name).name
@@ -212,11 +188,3 @@ def _faces(source: Container, attributes: Mapping[str, bytes], labels: Path) -> 
         if number:
             log.warning("CelebA: left out %s %s (faces: %s; attributes: %s).", f"{number:,}", what, source.path, labels)
     return faces
-
-
-def _factors(
-    names: Sequence[str], attributes: Mapping[str, bytes], parts: Mapping[str, int]
-) -> Int8[np.ndarray, "image factor"]:
-    values = np.frombuffer(b"".join(attributes[name] for name in names), np.int8).reshape(len(names), len(ATTRIBUTES))
-    column = np.array([parts.get(name, _NO_PART) for name in names], np.int8)
-    return np.concatenate([values, column[:, None]], axis=1)

@@ -12,14 +12,13 @@ import numpy as np
 from jaxtyping import UInt8
 
 from unbraid._internal import files
-from unbraid.datasets.conversion.parted import PartedDataset
 from unbraid.datasets.dataset import Factor, FactorImages
+from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid.datasets.formats import mat
 from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder, Tar
 from unbraid.datasets.image_store import Plan
-from unbraid.datasets.pictures.pictures import Framing, decode_many, shape_of
-from unbraid.datasets.publication import Publication, PublishedFile
-from unbraid.datasets.selected import subset_of
+from unbraid.datasets.pictures import Framing, decode_many, shape_of
+from unbraid.datasets.published.converted import PartedDataset
 from unbraid.datasets.subsets import ChosenValues
 from unbraid.errors import DataError, SpecError
 
@@ -43,13 +42,12 @@ View = tuple[int, int]
 @final
 @dataclass(frozen=True)
 class Chairs3D(PartedDataset):
-    """The chairs of Aubry, Maturana, Efros, Russell & Sivic: 1393 models, each from 2 elevations and 31 azimuths,
-    86,366 renders on white.
+    """The 86,366 renders of 1393 chairs by Aubry, Maturana, Efros, Russell & Sivic, on white.
 
-    Read from the official tar, or from the folder that it holds. `models` "809" leaves out chairs that are nearly the
-    same as others, by a list that the user puts there. `train` is the first 80 % of the models and `test` the rest: no
-    chair is in both. `masks` gives white chairs on black instead of the renders. The whole render is made `resolution`
-    by `resolution`, or the middle `crop` by `crop` pixels of it.
+    Each chair is seen from 2 elevations and 31 azimuths. The images are read from the official tar, or from the folder
+    in it. `models` "809" leaves out near duplicates, by a list that the user provides. `train` is the first 80 % of the
+    models and `test` the rest: no chair is in both. `masks` gives white chairs on black instead of the renders. The
+    whole render, or its middle `crop` by `crop` pixels, is resized to `resolution` by `resolution`.
     """
 
     publication: ClassVar = Publication(
@@ -64,13 +62,13 @@ class Chairs3D(PartedDataset):
     split: Literal["all", "train", "test"] = "all"
     """All chairs, the first 80 % of the models, or the rest."""
     models: Literal["all", "809"] = "all"
-    """All models, or the 809 that are not nearly the same as others."""
+    """All models, or the 809 without near duplicates."""
     masks: bool = False
     """Whether chairs are white on black instead of the renders."""
     color: bool = False
     """Whether the renders keep their colors."""
     crop: int | None = None
-    """Height and width of the middle that is cut out, in pixels; without it the whole render."""
+    """Height and width of the central crop, in pixels; without it the whole render."""
     resolution: int = 64
     """Height and width of the images, in pixels."""
 
@@ -81,13 +79,12 @@ class Chairs3D(PartedDataset):
         if not _FEWEST_PIXELS <= self.resolution <= (self.crop or _MOST_PIXELS) <= _MOST_PIXELS:
             raise SpecError(
                 f"Chairs3D: crop is {self.crop} and resolution {self.resolution}; expected {_FEWEST_PIXELS} <= "
-                f"resolution <= crop <= {_MOST_PIXELS}, "
-                "the size of a render."
+                f"resolution <= crop <= {_MOST_PIXELS}, the size of a render."
             )
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        """Returns the factors of the chairs that were converted, or the published ones if none were yet."""
+        """Returns the factors of the converted chairs; before the conversion, the published ones."""
         return self.store.factor_table or _factor_table(_NUM_MODELS[self.models])
 
     @property
@@ -101,7 +98,7 @@ class Chairs3D(PartedDataset):
         return (3 if self.color else 1, self.resolution, self.resolution)
 
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        """Returns the tar, or else the folder that it holds, and the list of models, if it is asked for and there."""
+        """Returns the tar, or else the folder in it, and the list of models, if it is needed and exists."""
         places = [folder / _ARCHIVE, folder / _FOLDER, *([folder] if folder.name == _FOLDER else [])]
         if (source := next((place for place in places if place.exists()), None)) is None:
             return None
@@ -139,11 +136,9 @@ class Chairs3D(PartedDataset):
         return Plan(self.image_shape, _factor_table(len(models)), factors, blocks)
 
     def part(self, images: FactorImages) -> FactorImages:
-        return (
-            images
-            if self.split == "all"
-            else subset_of(images, ChosenValues("identity", fraction=_TRAIN_FRACTION, part=self.split))
-        )
+        if self.split == "all":
+            return images
+        return ChosenValues("identity", fraction=_TRAIN_FRACTION, part=self.split).select(images)
 
 
 def _factor_table(num_models: int) -> tuple[Factor, ...]:
@@ -155,9 +150,7 @@ def _factor_table(num_models: int) -> tuple[Factor, ...]:
 
 
 def _renders(source: Container, members: Sequence[ArchiveMember]) -> dict[str, dict[View, ArchiveMember]]:
-    """Returns the views of each model. A model is a folder with a folder `renders` in it; the names in there tell the
-    angles.
-    """
+    """Returns the views of each model: MODEL/renders/NAME, where the name holds the angles."""
     found: dict[str, dict[View, ArchiveMember]] = {}
     for member in members:
         *_, model, folder, name = ("", "", *PurePosixPath(member.name).parts)
@@ -168,8 +161,8 @@ def _renders(source: Container, members: Sequence[ArchiveMember]) -> dict[str, d
         if view is None or view not in _VIEWS:
             raise DataError(
                 f"{source.named(member)} is not named as a render: expected image_..._pEEE_tAAA_r...png with an "
-                "elevation EEE of 020 or 030 and an "
-                "azimuth AAA of 000, 011, 023 to 348. Remove it, or fetch the official file."
+                "elevation EEE of 020 or 030 and an azimuth AAA of 000, 011, 023 to 348. Remove it, or fetch the "
+                "official file."
             )
         views = found.setdefault(model, {})
         if view in views:
@@ -186,14 +179,13 @@ def _renders(source: Container, members: Sequence[ArchiveMember]) -> dict[str, d
         if missing := [view for view in _VIEWS if view not in views]:
             raise DataError(
                 f"{source.path}: model {model} lacks {len(missing)} of its {len(_VIEWS)} renders, the first at "
-                f"elevation {missing[0][0]} and azimuth "
-                f"{missing[0][1]}. Unpack or fetch it again, or remove the model."
+                f"elevation {missing[0][0]} and azimuth {missing[0][1]}. Unpack or fetch it again, or remove the model."
             )
     return found
 
 
 def _official_names(source: Container, members: Sequence[ArchiveMember]) -> list[str]:
-    """Returns all models in the order of the official list; none where there is no list, as in old files."""
+    """Returns all models in the order of the official list; none without a list, as in old files."""
     listing = next((member for member in members if PurePosixPath(member.name).name == _NAMES), None)
     if listing is None:
         log.warning("Chairs3D: %s has no %s, so the models are taken by name.", source.path, _NAMES)
@@ -211,9 +203,9 @@ def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names:
     """Returns the models of the list, in its order."""
     if not lists:
         raise DataError(
-            f"Chairs3D: the 809 models are listed in a file that the tar does not hold. Put {_SELECTED} (of "
-            "github.com/jimeiyang/deepRotator, "
-            f"folder chair), or {_LISTED} with the name of a model in each line, into {path.parent}."
+            f"Chairs3D: the 809 models are listed in a file outside of the tar. Put {_SELECTED} (of "
+            f"github.com/jimeiyang/deepRotator, folder chair), or {_LISTED} with one name of a model a line, into "
+            f"{path.parent}."
         )
     (listing,) = lists
     content = _content(listing)
@@ -233,9 +225,8 @@ def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names:
 def _at(positions: Sequence[int], names: Sequence[str], listing: Path) -> list[str]:
     if max(positions, default=0) >= len(names):
         raise DataError(
-            f"{listing} selects model {max(positions) + 1}, and {_NAMES} names {len(names)}. Its numbers are "
-            "positions in that list: fetch the official "
-            f"{_ARCHIVE}, which holds it."
+            f"{listing} selects model {max(positions) + 1}, and {_NAMES} names {len(names)}. Its numbers are positions "
+            f"in that list: fetch the official {_ARCHIVE}, which holds it."
         )
     return [names[position] for position in positions]
 

@@ -9,11 +9,10 @@ import numpy as np
 from jaxtyping import UInt8
 
 from unbraid._internal.npz import Npz
-from unbraid.datasets.conversion.converted import ConvertedDataset
-from unbraid.datasets.dataset import Factor
-from unbraid.datasets.grid import grid_rows
+from unbraid.datasets.dataset import Factor, grid_rows
+from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid.datasets.image_store import Plan
-from unbraid.datasets.publication import Publication, PublishedFile
+from unbraid.datasets.published.converted import ConvertedDataset
 
 Version = Literal["toy", "realistic", "real"]
 
@@ -46,11 +45,10 @@ def _published(version: Version) -> PublishedFile:
 @final
 @dataclass(frozen=True)
 class MPI3D(ConvertedDataset):
-    """The 1,036,800 images of MPI3D (Gondal et al., arXiv:1906.03292v3): 64 by 64, in color; rendered simply,
-    realistically, or photographed.
+    """The 1,036,800 images of MPI3D (Gondal et al., arXiv:1906.03292v3), 64 by 64, in color.
 
-    Every combination of the factors occurs once, `vertical_axis` changing fastest. Read from the official file of the
-    version, in blocks: it is larger than most memories.
+    A robot arm is rendered simply, realistically, or photographed. Every combination of the factors occurs once,
+    `vertical_axis` changing fastest. The official file of the version is larger than most memories and read in blocks.
     """
 
     publication: ClassVar = Publication(
@@ -67,28 +65,16 @@ class MPI3D(ConvertedDataset):
 
     @property
     def needed_files(self) -> tuple[PublishedFile, ...]:
-        """Returns the one file of the three that the config reads."""
-        return tuple(file for file in self.publication.files if file.name == self._file_name)
+        """Returns the file of the version."""
+        return tuple(file for file in self.publication.files if file.name == f"mpi3d_{self.version}.npz")
 
     @property
     def factors(self) -> tuple[Factor, ...]:
         return _FACTORS
 
     @property
-    def published_num_images(self) -> int:
-        return int(np.prod([factor.size for factor in self.factors]))
-
-    @property
     def image_shape(self) -> tuple[int, int, int]:
         return (3, _IMAGE_SIDE, _IMAGE_SIDE)
-
-    def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        path = folder / self._file_name
-        return (path,) if path.is_file() else None
-
-    @property
-    def _file_name(self) -> str:
-        return f"mpi3d_{self.version}.npz"
 
     def plan(self, sources: tuple[Path, ...]) -> Plan:
         (path,) = sources

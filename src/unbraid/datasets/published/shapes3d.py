@@ -9,11 +9,10 @@ import numpy as np
 from jaxtyping import UInt8
 
 from unbraid._internal import files
-from unbraid.datasets.conversion.converted import ConvertedDataset
-from unbraid.datasets.dataset import Factor
-from unbraid.datasets.grid import grid_rows
+from unbraid.datasets.dataset import Factor, grid_rows
+from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid.datasets.image_store import Plan
-from unbraid.datasets.publication import Publication, PublishedFile
+from unbraid.datasets.published.converted import ConvertedDataset
 
 OFFICIAL_FILE = "3dshapes.h5"
 
@@ -59,16 +58,8 @@ class Shapes3D(ConvertedDataset):
         return _FACTORS
 
     @property
-    def published_num_images(self) -> int:
-        return int(np.prod([factor.size for factor in self.factors]))
-
-    @property
     def image_shape(self) -> tuple[int, int, int]:
         return (3, _IMAGE_SIDE, _IMAGE_SIDE)
-
-    def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        path = folder / OFFICIAL_FILE
-        return (path,) if path.is_file() else None
 
     def plan(self, sources: tuple[Path, ...]) -> Plan:
         (path,) = sources
@@ -76,9 +67,7 @@ class Shapes3D(ConvertedDataset):
 
 
 def _blocks(path: Path, start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-    """Yields the images from number `start` on. Whole chunks of the file are read at once, because each has a part of
-    many images; what is passed on is less, because each step on the way copies it.
-    """
+    """Yields the images from number `start` on, read in whole chunks of the file: each has a part of many images."""
     import h5py
 
     with h5py.File(files.regular(path), "r", locking=False) as file:

@@ -8,12 +8,12 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from jaxtyping import Int64, UInt8
 
-from unbraid.datasets.conversion.converted import ConvertedDataset
 from unbraid.datasets.dataset import Factor
+from unbraid.datasets.fetching.verification import Publication, published_files
 from unbraid.datasets.formats import norb
 from unbraid.datasets.image_store import Plan
-from unbraid.datasets.pictures.resize import resized
-from unbraid.datasets.publication import Publication, PublishedFile
+from unbraid.datasets.pictures import resized
+from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import DataError
 
 Split = Literal["train", "test", "all"]
@@ -37,27 +37,27 @@ _COLUMNS = (
 _FILES = {
     "smallnorb-5x46789x9x18x6x2x96x96-training-dat.mat.gz": (
         131_896_188,
-        "5ffd6272a07d32695ee1082a26a41a93a37aab8c28da047f8c34ed348d214873",
+        "sha256:5ffd6272a07d32695ee1082a26a41a93a37aab8c28da047f8c34ed348d214873",
     ),
     "smallnorb-5x46789x9x18x6x2x96x96-training-cat.mat.gz": (
         348,
-        "2784e542c1922060691090952b6cd6278879a216c90f81476f0f00256d42cdaa",
+        "sha256:2784e542c1922060691090952b6cd6278879a216c90f81476f0f00256d42cdaa",
     ),
     "smallnorb-5x46789x9x18x6x2x96x96-training-info.mat.gz": (
         71_052,
-        "de7eb932ebe7a4ee16217fead60660d0eb3d23632c2f4d1c51f88c501c17bf32",
+        "sha256:de7eb932ebe7a4ee16217fead60660d0eb3d23632c2f4d1c51f88c501c17bf32",
     ),
     "smallnorb-5x01235x9x18x6x2x96x96-testing-dat.mat.gz": (
         130_799_817,
-        "cf7104eed3e51174d2f65b66d1e5878b9da233b886f161b0d88f4510ba2c7474",
+        "sha256:cf7104eed3e51174d2f65b66d1e5878b9da233b886f161b0d88f4510ba2c7474",
     ),
     "smallnorb-5x01235x9x18x6x2x96x96-testing-cat.mat.gz": (
         347,
-        "ecaf6d5bb8c3bc5eab9cf0258f6d2198dd474e016e374836fc097f2e5ff509ff",
+        "sha256:ecaf6d5bb8c3bc5eab9cf0258f6d2198dd474e016e374836fc097f2e5ff509ff",
     ),
     "smallnorb-5x01235x9x18x6x2x96x96-testing-info.mat.gz": (
         10_428,
-        "16adf314226327ee006d1a44db8cfef52773c06c829951d5653a9f6f310248a2",
+        "sha256:16adf314226327ee006d1a44db8cfef52773c06c829951d5653a9f6f310248a2",
     ),
 }
 _URL = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small"
@@ -66,12 +66,12 @@ _URL = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small"
 @final
 @dataclass(frozen=True)
 class SmallNORB(ConvertedDataset):
-    """The toys of LeCun, Huang & Bottou: 50 of them in 5 categories, from 162 directions in 6 lights, 96 by 96 gray
-    bytes made 64 by 64.
+    """The 48,600 photographs of 50 toys by LeCun, Huang & Bottou, gray bytes, resized from 96 by 96 to 64 by 64.
 
-    Read from the official files, gzipped or not. The images keep the order of the files, which is a shuffled one; with
-    `split="all"` those to train on come first. Every toy was photographed by two cameras: with `camera="both"` the
-    right image follows the left one, and the camera is one more factor.
+    The toys have 5 categories and are seen from 162 directions in 6 lights. The official files may be gzipped or not.
+    The images keep the shuffled order of the files; with `split="all"` the training images come first. Every toy was
+    photographed by two cameras: with `camera="both"` the right image follows the left one, and the camera is one more
+    factor.
     """
 
     publication: ClassVar = Publication(
@@ -79,10 +79,7 @@ class SmallNORB(ConvertedDataset):
         homepage=f"{_URL}/",
         license="research only",
         license_note="Its owners provide it for research and forbid to sell it.",
-        files=tuple(
-            PublishedFile(name, f"{_URL}/{name}", num_bytes, f"sha256:{sha256}", "TensorFlow Datasets")
-            for name, (num_bytes, sha256) in _FILES.items()
-        ),
+        files=published_files(_URL, "TensorFlow Datasets", _FILES),
         subfolders=("small-norb", "small_norb", "smallnorb"),
     )
 
@@ -135,7 +132,7 @@ class SmallNORB(ConvertedDataset):
 def _matrices(
     images_path: Path, categories_path: Path, info_path: Path
 ) -> tuple[norb.Matrix, Int64[np.ndarray, "image factor"]]:
-    """Returns the images of a split, still in their file, and its labels as value indices."""
+    """Returns the images of a split, not yet read, and its labels as value indices."""
     images = norb.Matrix.of(images_path, "uint8", (2, _SIDE, _SIDE), _IMAGES_PER_SPLIT)
     categories = norb.Matrix.of(categories_path, "int32", (), _IMAGES_PER_SPLIT).read()
     info = norb.Matrix.of(info_path, "int32", (4,), _IMAGES_PER_SPLIT).read()

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from unbraid.datasets.columns import FactorColumn, Values, discrete_place_of, value_indices
+from unbraid.datasets.columns import Values, check_names, discrete_place_of, value_indices
+from unbraid.datasets.dataset import Factor
 from unbraid.datasets.subsets.subset import Part, Subset
-from unbraid.datasets.weights.joint import check_names
 from unbraid.errors import SpecError
 
 
@@ -48,7 +48,7 @@ class HeldOutCombinations(Subset):
                     f"{', '.join(self.factors)}: {length} numbers."
                 )
 
-    def check(self, factors: Sequence[FactorColumn], num_images: int) -> None:
+    def check(self, factors: Sequence[Factor], num_images: int) -> None:
         sizes = [factors[discrete_place_of(name, factors, "HeldOutCombinations")].size for name in self.factors]
         for box in self._all_boxes():
             for name, size, first, last in zip(self.factors, sizes, box[::2], box[1::2], strict=True):
@@ -59,7 +59,7 @@ class HeldOutCombinations(Subset):
                         "box before its last."
                     )
 
-    def described(self, factors: Sequence[FactorColumn], values: Values) -> Bool[Tensor, " image"]:
+    def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
         places = [discrete_place_of(name, factors, "HeldOutCombinations") for name in self.factors]
         columns = torch.stack([value_indices(values, place, factors[place]) for place in places], dim=1)
         held_out = torch.zeros(len(values), dtype=torch.bool, device=values.device)

@@ -9,7 +9,8 @@ from jaxtyping import Bool, Int64
 from torch import Tensor
 
 from unbraid.config import Config
-from unbraid.datasets.columns import FactorColumn, Values
+from unbraid.datasets.columns import Values
+from unbraid.datasets.dataset import Factor, FactorImages
 from unbraid.errors import DataError
 
 Part = Literal["train", "test"]
@@ -28,11 +29,11 @@ class Subset(Config, ABC):
         def part(self) -> Part: ...
 
     @abstractmethod
-    def described(self, factors: Sequence[FactorColumn], values: Values) -> Bool[Tensor, " image"]:
+    def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
         """Returns which images the config describes."""
 
     @abstractmethod
-    def check(self, factors: Sequence[FactorColumn], num_images: int) -> None:
+    def check(self, factors: Sequence[Factor], num_images: int) -> None:
         """Raises if the config can be seen to be impossible before the images are there."""
 
     def complement(self) -> "Subset":
@@ -40,7 +41,7 @@ class Subset(Config, ABC):
         other: dict[str, Part] = {"part": "test" if self.part == "train" else "train"}
         return replace(self, **other)
 
-    def rows(self, factors: Sequence[FactorColumn], values: Values) -> Int64[Tensor, " row"]:
+    def rows(self, factors: Sequence[Factor], values: Values) -> Int64[Tensor, " row"]:
         """Returns the rows of the chosen part, in order. Raises if it is empty."""
         self.check(factors, len(values))
         described = self.described(factors, values)
@@ -51,6 +52,16 @@ class Subset(Config, ABC):
                 f"Describe {'more' if self.part == 'train' else 'fewer'} of them, or take the other part."
             )
         return rows
+
+    def select(self, images: FactorImages) -> FactorImages:
+        """Returns the images of the chosen part, in their order, without a copy of pixels."""
+        rows = self.rows(images.factor_table, images.values)
+        if images.weights is not None and not float(images.weights[rows].double().sum()) > 0:
+            raise DataError(
+                f"{type(self).__name__}: all {len(rows):,} images of the {self.part} part have the weight 0. "
+                "Choose others."
+            )
+        return images.select(rows)
 
 
 def whole_share(fraction: float, count: int) -> int:

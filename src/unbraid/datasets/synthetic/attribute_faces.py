@@ -13,10 +13,10 @@ from torch import Tensor
 
 from unbraid._internal import draws, files
 from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
-from unbraid.datasets.drawing import heads, shading
-from unbraid.datasets.drawing.drawn_ahead import drawn_ahead
-from unbraid.datasets.drawing.surface_points import SurfacePoints, points_of
 from unbraid.datasets.image_store import ImageStore, Plan
+from unbraid.datasets.synthetic import heads, shading
+from unbraid.datasets.synthetic.shading import drawn_ahead
+from unbraid.datasets.synthetic.surface_points import SurfacePoints, points_of
 from unbraid.errors import SpecError
 
 # Part of the name of the cache. Raise it when a change here, in heads.py, surface_points.py or shading.py changes a

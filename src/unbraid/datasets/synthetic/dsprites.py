@@ -12,11 +12,9 @@ import numpy as np
 from jaxtyping import Float64, UInt64
 
 from unbraid._internal import files
-from unbraid.datasets.conversion import official_dsprites
-from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
-from unbraid.datasets.drawing import sprites
-from unbraid.datasets.grid import grid_rows
+from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, grid_rows
 from unbraid.datasets.image_store import ImageStore, Plan
+from unbraid.datasets.synthetic import official_dsprites, sprites
 from unbraid.errors import SpecError
 
 # Part of the name of a cached file. Raise it when a change here or in sprites.py changes a pixel.

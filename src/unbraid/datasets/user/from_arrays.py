@@ -1,5 +1,7 @@
 """A user's own images, with or without factors, from an `.npz`."""
 
+import hashlib
+import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,12 +18,10 @@ from unbraid._internal.arrays import is_masked
 from unbraid._internal.npz import Npz
 from unbraid.codes.conversions import has_names
 from unbraid.codes.labels import Marks
-from unbraid.datasets.array_labels import as_arrays, is_label, labels_in, ordered_flags, probabilities_in
 from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
-from unbraid.datasets.formats.hashed_stream import HashedStream
-from unbraid.datasets.pixels.channels_last import ChannelsLast
-from unbraid.datasets.pixels.pixels import Pixels, Raw
-from unbraid.datasets.provenance import known_sha256
+from unbraid.datasets.file_stamps import known_sha256
+from unbraid.datasets.pixels import ChannelsLast, Pixels, Raw
+from unbraid.datasets.user.array_labels import as_arrays, is_label, labels_in, ordered_flags, probabilities_in
 from unbraid.errors import DataError, SpecError
 
 _IMAGES_AT_ONCE = 4096
@@ -335,3 +335,29 @@ def _channels_first(images: np.ndarray) -> np.ndarray:
 
 def _are_channels_last(shape: tuple[int, ...]) -> bool:
     return len(shape) == 4 and _channels_first_shape(shape) != shape
+
+
+@final
+class HashedStream(io.RawIOBase):
+    """Passes what is written on to `stream` (or nowhere) and keeps the SHA-256 of it.
+
+    It cannot seek, on purpose: a writer that went back to patch an earlier byte would make the checksum wrong.
+    """
+
+    def __init__(self, stream: IO[bytes] | None) -> None:
+        super().__init__()
+        self._stream = stream
+        self._digest = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: bytes | bytearray | memoryview) -> int:  # type: ignore[override]
+        self._digest.update(content)
+        if self._stream is not None:
+            self._stream.write(content)
+        return len(content)
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()

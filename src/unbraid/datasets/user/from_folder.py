@@ -11,11 +11,12 @@ from jaxtyping import UInt8
 
 from unbraid._internal import files
 from unbraid._internal.progress import Event, emit
+from unbraid.datasets import pictures
 from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
 from unbraid.datasets.formats.archives import ArchiveMember, Folder
 from unbraid.datasets.image_store import ImageStore, Plan
-from unbraid.datasets.pictures import folder_survey, own_pictures, pictures
-from unbraid.datasets.pictures.folder_survey import Labeled, Place, Survey
+from unbraid.datasets.user import folder_survey, own_pictures
+from unbraid.datasets.user.folder_survey import Labeled, Place, Survey
 from unbraid.errors import DataError, SpecError
 
 _PICTURES_PER_BLOCK = 256

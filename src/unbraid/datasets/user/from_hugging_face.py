@@ -14,12 +14,12 @@ from jaxtyping import UInt8
 from unbraid._internal import files
 from unbraid._internal.progress import Event, emit
 from unbraid.codes import Labels
-from unbraid.datasets import factor_columns
+from unbraid.datasets import pictures
 from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
 from unbraid.datasets.formats.archives import MAX_MEMBER_BYTES
 from unbraid.datasets.image_store import ImageStore, Plan
-from unbraid.datasets.pictures import own_pictures, pictures
-from unbraid.datasets.pictures.own_pictures import PictureShapes
+from unbraid.datasets.user import factor_columns, own_pictures
+from unbraid.datasets.user.own_pictures import PictureShapes
 from unbraid.errors import CodesError, DataError, SpecError
 
 _IMAGES_PER_BLOCK = 256

@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from unbraid.datasets.weights.joint import Joint, check_names
+from unbraid.datasets.columns import check_names
+from unbraid.datasets.weights.joint import Joint
 from unbraid.errors import SpecError
 
 Design = Literal["A", "B", "C", "D"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from unbraid.codes import Codes
-from unbraid.datasets.pictures.fitting import fitted
+from unbraid.datasets.pictures import fitted
 from unbraid.datasets.user.from_arrays import unlabeled
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.encode import encode

@@ -18,8 +18,8 @@ from unbraid._internal.names import kebab_case
 from unbraid._internal.source import is_own
 from unbraid._internal.version import __version__
 from unbraid.config import text_of
-from unbraid.datasets.conversion.converted import ConvertedDataset
 from unbraid.datasets.dataset import FactorDataset
+from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import CodesError, RunError, UnbraidError
 from unbraid.integrations.hub.repository import ModelCard, PushOptions, Result, check_name, fetch, installed, push
 from unbraid.metrics.score_rows import in_markdown, markdown_table, rows_of

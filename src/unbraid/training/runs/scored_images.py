@@ -7,7 +7,6 @@ import torch
 
 from unbraid.codes import Codes
 from unbraid.codes.codes_file import read_safetensors
-from unbraid.datasets.selected import rows_of
 from unbraid.datasets.subsets import Subset
 from unbraid.datasets.training_data import TrainingData
 from unbraid.errors import CodesError, RunError
@@ -96,7 +95,7 @@ def score_run(
     def trained() -> Trained:
         images = _images(run, scoring).open()
         rows = scoring.rows(len(images))
-        images = images if rows is None else rows_of(images, rows)
+        images = images if rows is None else images.select(rows)
         return Trained(_model(run, scoring, device), images.streamed_to(device), run.spec.precision)
 
     try:

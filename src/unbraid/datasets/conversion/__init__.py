@@ -1,1 +1,0 @@
-"""What the readers of published files share."""

@@ -1,1 +1,0 @@
-"""Images that are made and not read."""

@@ -1,0 +1,184 @@
+"""What the owner of a data set publishes: which files, where, under which license, and what they must hash to."""
+
+import datetime
+import hashlib
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from unbraid._internal import files
+from unbraid._internal.progress import Event, emit
+from unbraid.errors import DataError
+
+
+@final
+@dataclass(frozen=True)
+class PublishedFile:
+    """Is one file, under the name that its owner gave it.
+
+    `url` is None where the owner allows no direct download. `checksum` is "md5:..." or "sha256:...", and
+    `checksum_source` says who published it; where none is published, the SHA-256 of the first file seen is recorded and
+    later ones are compared with it.
+    """
+
+    name: str
+    url: str | None
+    num_bytes: int | None = None
+    checksum: str | None = None
+    checksum_source: str = ""
+
+
+def published_files(
+    folder_url: str | None, checksum_source: str, named: Mapping[str, tuple[int, str]]
+) -> tuple[PublishedFile, ...]:
+    """Returns published files, given their sizes and checksums by name; without an address, none can be downloaded."""
+    return tuple(
+        PublishedFile(name, folder_url and f"{folder_url}/{name}", num_bytes, checksum, checksum_source)
+        for name, (num_bytes, checksum) in named.items()
+    )
+
+
+@final
+@dataclass(frozen=True)
+class Publication:
+    """A data set as its owner gives it out.
+
+    `license` is a word or two, `license_note` what a user must know before downloading. The files are looked for in
+    `subfolders` of a folder that the user names, then in that folder itself; a fetch puts them into the first.
+    `how_to_get` tells the way where there is no direct download.
+    """
+
+    title: str
+    homepage: str
+    license: str
+    files: tuple[PublishedFile, ...]
+    subfolders: tuple[str, ...]
+    license_note: str = ""
+    how_to_get: str = ""
+
+    def file(self, name: str) -> PublishedFile | None:
+        return next((file for file in self.files if file.name == name), None)
+
+
+log = logging.getLogger(__name__)
+
+# Below this a full checksum costs a few hundredths of a second, and is taken whenever it is asked for.
+ALWAYS_VERIFIED_BYTES = 32 * 2**20
+_BYTES_PER_BLOCK = 2**22
+_LABELS = {"md5": "md5", "sha256": "SHA-256"}
+# Some file systems note the time of a writing in steps of two seconds.
+_COARSEST_STEP_NS = 2 * 10**9
+
+
+def check_file(path: Path, published: PublishedFile) -> str:
+    """Refuses a file that is not the published one; else returns what it was compared with, for instance "md5 as
+    published by its owner".
+
+    Where no checksum is published, that of the first file is recorded and logged.
+    """
+    try:
+        expected = expected_checksum(path, published)
+        flaw = file_flaw(path, published, expected)
+        if flaw is None:
+            return record(path, published, path) if expected is None else expected.phrase
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be read ({error.strerror or error}). Make it a file that you may read, or get it again."
+        ) from error
+    if published.checksum is None and (seen := record_of(path)).exists():
+        raise DataError(
+            f"{path} {flaw}. Get it again; or, if it was changed on purpose (by you, or by its owner), delete {seen} "
+            "to have the new one recorded."
+        )
+    raise DataError(f"{path} {flaw}. It is damaged, or not the file that was published: delete it and get it again.")
+
+
+@final
+@dataclass(frozen=True)
+class ExpectedChecksum:
+    """Checksum that a file must have, and in `phrase` where it was published."""
+
+    algorithm: str
+    digest: str
+    phrase: str
+
+
+def expected_checksum(path: Path, published: PublishedFile) -> ExpectedChecksum | None:
+    """Returns the checksum that the owner published, or else the one on record for this path; None where there is
+    neither.
+    """
+    if published.checksum is not None:
+        algorithm, _, digest = published.checksum.partition(":")
+        source = f" by {published.checksum_source}" if published.checksum_source else ""
+        return ExpectedChecksum(algorithm, digest.lower(), f"{_LABELS[algorithm]} as published{source}")
+    if not (seen := record_of(path)).exists():
+        return None
+    try:
+        content = files.read_json(seen)
+        occasion = "at the first fetch" if content["url"] else "when it was first seen"
+        return ExpectedChecksum(
+            "sha256", str(content["sha256"]), f"SHA-256 as recorded {occasion} on {str(content['recorded'])[:10]}"
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        raise DataError(
+            f"{seen} is not a readable record of a checksum. Delete it to have the checksum recorded again."
+        ) from None
+
+
+def file_flaw(path: Path, published: PublishedFile, expected: ExpectedChecksum | None) -> str | None:
+    """Returns what is wrong with the file, or None."""
+    if published.num_bytes is not None and (found := path.stat().st_size) != published.num_bytes:
+        return f"has {found:,} bytes; expected {published.num_bytes:,}, as published"
+    if expected is not None and (digest := _digest(path, expected.algorithm, published.name)) != expected.digest:
+        return f"has the {_LABELS[expected.algorithm]} {digest}; expected {expected.digest}, the {expected.phrase}"
+    return None
+
+
+def record(found: Path, published: PublishedFile, path: Path) -> str:
+    """Writes down the checksum of the file that was `found`, for the file that is or will be at `path`. Returns what to
+    say of it. A cache that cannot be written to must not keep anyone from reading.
+    """
+    content = {
+        "name": published.name,
+        "url": published.url,
+        "num_bytes": found.stat().st_size,
+        "sha256": _digest(found, "sha256", published.name),
+        "recorded": datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds"),
+    }
+    unpublished, seen = f"No checksum is published for {published.name}", record_of(path)
+    try:
+        files.write_json(seen, content)
+    except OSError as error:
+        log.warning(
+            "%s, and none can be recorded in %s (%s): it goes unverified.", unpublished, seen, error.strerror or error
+        )
+        return f"unverified, for no checksum is published and none can be recorded in {seen}"
+    log.warning(
+        "%s. Its SHA-256, %s, is recorded in %s; from now on the file is compared with that.",
+        unpublished,
+        content["sha256"],
+        seen,
+    )
+    return "SHA-256 recorded now, for none is published"
+
+
+def record_of(path: Path) -> Path:
+    """Returns where the checksum of the first file at this path is recorded, if none is published."""
+    place = files.absolute(str(path))
+    # Files of the same name in two folders may be different files.
+    name = f"{hashlib.sha256(os.fsencode(place)).hexdigest()[:16]}-{path.name}.json"
+    return Path(files.absolute(str(files.cache_folder()))) / "files" / "seen" / name
+
+
+def _digest(path: Path, algorithm: str, name: str) -> str:
+    digest = hashlib.new(algorithm, usedforsecurity=False)
+    total, done = path.stat().st_size, 0
+    with files.opened(path) as stream:
+        while block := stream.read(_BYTES_PER_BLOCK):
+            digest.update(block)
+            done += len(block)
+            emit(Event(f"verifying {name}", done, total, "bytes"))
+    return digest.hexdigest()

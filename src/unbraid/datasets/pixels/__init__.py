@@ -1,1 +1,0 @@
-"""How the pixels of a data set may lie in memory."""

@@ -1,0 +1,202 @@
+"""Subsets by the values of a factor: chosen values, a threshold, the outer values."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, final
+
+import torch
+from jaxtyping import Bool, Float, Float64, Int64
+from torch import Tensor
+
+from unbraid.datasets.columns import Values, discrete_place_of, measurements, place_of, value_indices
+from unbraid.datasets.dataset import Factor
+from unbraid.datasets.subsets.subset import Part, Subset, whole_share
+from unbraid.errors import DataError, SpecError
+
+
+@final
+@dataclass(frozen=True)
+class ChosenValues(Subset):
+    """The images in which `factor` has one of these `values`, or one of the first `fraction` of its values, rounded
+    down.
+
+    Give one of the two. With `ChosenValues("identity", fraction=0.8)` no identity is in both parts.
+    """
+
+    factor: str
+    """The factor, by name."""
+    values: tuple[int, ...] = ()
+    """The values that the images may have, by number."""
+    fraction: float | None = None
+    """In place of values: the first of them, as a share of all."""
+    part: Part = "train"
+    """The images that it describes, or the others."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if bool(self.values) == (self.fraction is not None):
+            raise SpecError(
+                "ChosenValues: give either values, such as 0,1,2, or a fraction, such as 0.8, of the factor's values."
+            )
+        if self.fraction is not None and not 0 < self.fraction < 1:
+            raise SpecError(f"ChosenValues: fraction is {self.fraction}; expected a number between 0 and 1.")
+        if len(set(self.values)) < len(self.values):
+            raise SpecError(
+                f"ChosenValues: values is {', '.join(map(str, self.values))}: one of them twice. Name each once."
+            )
+
+    def check(self, factors: Sequence[Factor], num_images: int) -> None:
+        factor = factors[discrete_place_of(self.factor, factors, "ChosenValues")]
+        if unknown := [value for value in self.values if not 0 <= value < factor.size]:
+            raise SpecError(
+                f"ChosenValues: {self.factor} has no value {unknown[0]}; its values are 0 to {factor.size - 1}."
+            )
+
+    def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
+        place = discrete_place_of(self.factor, factors, "ChosenValues")
+        wanted = self.values or tuple(range(whole_share(self.fraction or 0.0, factors[place].size)))
+        return torch.isin(
+            value_indices(values, place, factors[place]), torch.tensor(wanted, dtype=torch.int64, device=values.device)
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Threshold(Subset):
+    """The images in which a factor lies "below" a threshold, or "above": at it or beyond.
+
+    The threshold is a `value`, or a `quantile`: the value that this fraction of the images, rounded down, lie below, as
+    far as ties allow. Give one of the two. For continuous factors and for those whose values have an order. An image in
+    which the factor is not known (NaN) lies on neither side, and does not count towards a quantile.
+    """
+
+    factor: str
+    """The factor, by name."""
+    side: Literal["below", "above"] = "below"
+    """The images below the threshold, or those at it or above."""
+    value: float | None = None
+    """The threshold."""
+    quantile: float | None = None
+    """In place of a value: the share of the images that lies below the threshold."""
+    part: Part = "train"
+    """The images that it describes, or the others."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.value is None) == (self.quantile is None):
+            raise SpecError("Threshold: give either a value of the factor, or a quantile between 0 and 1.")
+        if self.value is not None and not math.isfinite(self.value):
+            raise SpecError(f"Threshold: value is {self.value}; expected a finite number.")
+        if self.quantile is not None and not 0 < self.quantile < 1:
+            raise SpecError(f"Threshold: quantile is {self.quantile}; expected a number between 0 and 1.")
+
+    def check(self, factors: Sequence[Factor], num_images: int) -> None:
+        if not factors[place_of(self.factor, factors, "Threshold")].ordered:
+            raise SpecError(
+                f"Threshold: the values of {self.factor} have no order. Choose them one by one, with ChosenValues."
+            )
+
+    def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
+        place = place_of(self.factor, factors, "Threshold")
+        column = measurements(values, place, factors[place])
+        threshold = self._at_quantile(column) if self.value is None else self.value
+        return column < threshold if self.side == "below" else column >= threshold
+
+    def _at_quantile(self, column: Float64[Tensor, " image"]) -> Float64[Tensor, ""]:
+        known = column[~column.isnan()]
+        if len(known) == 0:
+            raise DataError(
+                f"Threshold: {self.factor} is not known in any of the {len(column):,} images. Choose another factor."
+            )
+        return known.sort().values[whole_share(self.quantile or 0.0, len(known))]
+
+
+@final
+@dataclass(frozen=True)
+class OuterValues(Subset):
+    """All images but a `fraction` of those in which `among` has this `value`: the ones in which `factor` is greatest
+    ("high") or least ("low"). `OuterValues("thickness", "digit", 7)` leaves out thick sevens.
+
+    The zero-shot experiment of Esmaeili et al., arXiv:1804.02086v1, section 6.4, with a measured factor instead of a
+    latent that shows it.
+    """
+
+    factor: str
+    """The ordered or continuous factor, by name."""
+    among: str
+    """Name of the discrete factor that selects the images looked at."""
+    value: int
+    """The value of that factor, by number."""
+    fraction: float = 0.2
+    """The share of the images looked at that is left out, rounded down."""
+    side: Literal["high", "low"] = "high"
+    """Whether those are left out in which the factor is greatest, or least."""
+    part: Part = "train"
+    """The images that are kept, or those that are left out."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.fraction < 1:
+            raise SpecError(f"OuterValues: fraction is {self.fraction}; expected a number between 0 and 1.")
+
+    def check(self, factors: Sequence[Factor], num_images: int) -> None:
+        if not factors[place_of(self.factor, factors, "OuterValues")].ordered:
+            raise SpecError(
+                f"OuterValues: the values of {self.factor} have no order, so that none is outer. Name a factor with "
+                "an order."
+            )
+        among = factors[discrete_place_of(self.among, factors, "OuterValues")]
+        if not 0 <= self.value < among.size:
+            raise SpecError(
+                f"OuterValues: {self.among} has no value {self.value}; its values are 0 to {among.size - 1}."
+            )
+
+    def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
+        place = place_of(self.factor, factors, "OuterValues")
+        where = discrete_place_of(self.among, factors, "OuterValues")
+        looked_at = value_indices(values, where, factors[where]) == self.value
+        left_out = outer_rows(measurements(values, place, factors[place]), looked_at, self.fraction, self.side)
+        kept = torch.ones(len(values), dtype=torch.bool, device=values.device)
+        kept[left_out.to(values.device)] = False
+        return kept
+
+
+def outer_rows(
+    feature: Float[Tensor, " image"],
+    among: Bool[Tensor, " image"],
+    fraction: float = 0.2,
+    side: Literal["high", "low"] = "high",
+) -> Int64[Tensor, " row"]:
+    """Returns, in order, the rows of the images `among` which one looks that have the greatest feature, or the least:
+    that fraction of them, rounded down.
+
+    Esmaeili et al., arXiv:1804.02086v1, section 6.4: thick sevens are the images among the sevens that are high in the
+    latent of a first model which shows thickness, narrow zeros those among the zeros that are low in the one which
+    shows width. They are left out (`all_but`), a second model is trained on the rest, and asked to reconstruct them.
+    The paper does not give the number left out. Of images with equal features, the earlier are taken.
+    """
+    if not 0 < fraction < 1:
+        raise SpecError(f"outer_rows: fraction is {fraction}; expected a number between 0 and 1.")
+    rows = among.nonzero()[:, 0]
+    looked_at = feature[rows.to(feature.device)]
+    count = whole_share(fraction, len(rows))
+    if count == 0:
+        raise DataError(
+            f"outer_rows: {fraction:g} of the {len(rows):,} images looked at is not one image. Look at more, or take "
+            "a larger fraction."
+        )
+    if not bool(looked_at.isfinite().all()):
+        raise DataError(
+            f"outer_rows: the feature is NaN or infinite in {int((~looked_at.isfinite()).sum()):,} of the images "
+            "looked at."
+        )
+    order = looked_at.argsort(descending=side == "high", stable=True).to(rows.device)
+    return rows[order[:count]].sort().values
+
+
+def all_but(rows: Int64[Tensor, " row"], num_images: int) -> Int64[Tensor, " kept"]:
+    """Returns the rows of all other images, in order."""
+    kept = torch.ones(num_images, dtype=torch.bool, device=rows.device)
+    kept[rows] = False
+    return kept.nonzero()[:, 0]

@@ -1,0 +1,205 @@
+"""Subsets by row number: listed rows, a range of rows, a random split."""
+
+import hashlib
+import io
+import re
+import tokenize
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int64
+from torch import Tensor
+
+from unbraid._internal import files
+from unbraid._internal.arrays import is_masked
+from unbraid._internal.row_draws import permuted_rows
+from unbraid.datasets.columns import Values
+from unbraid.datasets.dataset import Factor
+from unbraid.datasets.subsets.subset import Part, Subset
+from unbraid.errors import DataError, SpecError
+
+# What NumPy raises for damaged headers; from Python 3.12 on, a SyntaxError too.
+_DAMAGE = (
+    *(OSError, ValueError, TypeError, OverflowError, MemoryError, RecursionError),
+    *(SyntaxError, tokenize.TokenError),
+)
+
+
+@final
+@dataclass(frozen=True)
+class Rows(Subset):
+    """The images whose row numbers are in `path`, an `.npy` of integers, each once. `sha256` is the checksum of the
+    file.
+
+    Both are filled in when the config is made: the path becomes absolute, and a checksum that is not given is taken
+    from the file. A file that has changed since is refused. `Rows.from_array(rows)` keeps an array of rows in the
+    cache.
+    """
+
+    path: str
+    """An .npy of row numbers."""
+    sha256: str = ""
+    """Checksum of what was read when the config was made; filled in."""
+    part: Part = "train"
+    """The images that it describes, or the others."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.path:
+            raise SpecError("Rows: path is empty; name an .npy file of row numbers, or hand them to Rows.from_array.")
+        if self.sha256 and not re.fullmatch("[0-9a-f]{64}", self.sha256):
+            raise SpecError(f"Rows: sha256 is {self.sha256!r}; give 64 lower-case hexadecimal digits, or leave it out.")
+        object.__setattr__(self, "path", files.absolute(self.path))
+        if not self.sha256 and Path(self.path).is_file():
+            object.__setattr__(self, "sha256", files.sha256(Path(self.path)))
+
+    @classmethod
+    def from_array(cls, rows: Any, part: Part = "train") -> "Rows":
+        """Returns the config for an array of rows, numbers or a mask with an entry for each image: kept in the cache
+        under their checksum, so that a run can be resumed.
+        """
+        if is_masked(rows):
+            raise DataError("Rows.from_array: some entries are masked. Drop them, or fill them.")
+        try:
+            given = np.asarray(rows.detach().cpu() if isinstance(rows, Tensor) else rows)
+        except ValueError as error:
+            raise DataError(
+                f"Rows.from_array expected a list of row numbers, or a mask, and can make no array of this ({error})."
+            ) from None
+        numbers = np.flatnonzero(given) if given.dtype == np.bool_ and given.ndim == 1 else given
+        content = io.BytesIO()
+        np.save(content, _checked(numbers, "Rows.from_array"), allow_pickle=False)
+        checksum = hashlib.sha256(content.getvalue()).hexdigest()
+        path = files.cache_folder() / "rows" / f"{checksum}.npy"
+        try:
+            if not path.is_file() or files.sha256(path) != checksum:
+                files.write_bytes(path, content.getvalue())
+        except OSError as error:
+            raise DataError(
+                f"Could not keep the rows in {path} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that "
+                "you may write to and that has the room."
+            ) from error
+        return cls(str(path), checksum, part)
+
+    def check(self, factors: Sequence[Factor], num_images: int) -> None:
+        """Checks nothing yet: a run can be read where the file is not. It is looked at when the images are."""
+
+    def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
+        rows = self._read()
+        if rows[-1] >= len(values):
+            raise DataError(
+                f"{self.path} names row {rows[-1]}, and there are {len(values):,} images, numbered from 0. Give rows "
+                "of these images."
+            )
+        chosen = torch.zeros(len(values), dtype=torch.bool)
+        chosen[torch.from_numpy(rows)] = True
+        return chosen.to(values.device)
+
+    def _read(self) -> Int64[np.ndarray, " row"]:
+        path = Path(self.path)
+        try:
+            found = files.sha256(path)
+            # Mapped, not read: a header that promises more numbers than there are bytes is then refused without making
+            # room for them.
+            numbers = np.lib.format.open_memmap(files.regular(path), mode="r")
+        except _DAMAGE as error:
+            raise DataError(
+                f"{path} cannot be read as an .npy of row numbers ({error}). Write one with numpy.save."
+            ) from None
+        if self.sha256 and found != self.sha256:
+            raise DataError(
+                f"{path} has SHA-256 {found}, but the config expects {self.sha256}: the file was changed or damaged. "
+                "Restore it, or make a new config from the new file."
+            )
+        return _checked(numbers, str(path))
+
+
+def _checked(numbers: np.ndarray, where: str) -> Int64[np.ndarray, " row"]:
+    """Returns the numbers in order, or raises if they are not rows."""
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or numbers.size == 0:
+        raise DataError(
+            f"{where}: {numbers.dtype} of shape {numbers.shape} was given; expected a list of row numbers, integers "
+            "from 0, at least one."
+        )
+    rows = np.sort(numbers.astype(np.int64))
+    if rows[0] < 0:
+        raise DataError(f"{where}: the least row is {rows[0]}; rows are numbered from 0. Count from the front.")
+    if (repeated := rows[1:][rows[1:] == rows[:-1]]).size:
+        raise DataError(
+            f"{where}: row {repeated[0]} is named twice. Name each once; images that count more than others have "
+            "weights."
+        )
+    return rows
+
+
+@final
+@dataclass(frozen=True)
+class RowRange(Subset):
+    """The images from row `start` up to, but not including, row `stop`. Without a `stop`, to the end."""
+
+    start: int = 0
+    """The first row."""
+    stop: int | None = None
+    """The row after the last; without it to the end."""
+    part: Part = "train"
+    """The images that it describes, or the others."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.start < 0 or (self.stop is not None and self.stop <= self.start):
+            raise SpecError(
+                f"RowRange: the rows are {self.start} to {self.stop}; expected a start of 0 or more and a stop beyond "
+                "it."
+            )
+
+    def check(self, factors: Sequence[Factor], num_images: int) -> None:
+        if self.start >= num_images or (self.stop or 0) > num_images:
+            raise SpecError(
+                f"RowRange: the rows are {self.start} to {'the end' if self.stop is None else self.stop}, and there "
+                f"are {num_images:,} images. "
+                f"Give a start below {num_images} and a stop of at most {num_images}."
+            )
+
+    def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
+        chosen = torch.zeros(len(values), dtype=torch.bool, device=values.device)
+        chosen[self.start : self.stop] = True
+        return chosen
+
+
+@final
+@dataclass(frozen=True)
+class RandomSplit(Subset):
+    """A `fraction` of the images, rounded to the nearest number, chosen by `seed`. A larger fraction of the same seed
+    holds the smaller.
+    """
+
+    fraction: float = 0.9
+    """The share of the images that is chosen."""
+    seed: int = 0
+    """Which images are chosen."""
+    part: Part = "train"
+    """The images that it describes, or the others."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.fraction < 1:
+            raise SpecError(f"RandomSplit: fraction is {self.fraction}; expected a number between 0 and 1.")
+
+    def check(self, factors: Sequence[Factor], num_images: int) -> None:
+        if not 0 < self._count(num_images) < num_images:
+            raise SpecError(
+                f"RandomSplit: {self.fraction:g} of {num_images:,} images leaves one part without any. Choose another "
+                "fraction."
+            )
+
+    def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
+        chosen = torch.zeros(len(values), dtype=torch.bool)
+        chosen[permuted_rows(len(values), self.seed, "random split")[: self._count(len(values))]] = True
+        return chosen.to(values.device)
+
+    def _count(self, num_images: int) -> int:
+        return round(self.fraction * num_images)

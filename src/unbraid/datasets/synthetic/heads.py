@@ -1,0 +1,282 @@
+"""Heads of invented people: a small morphable shape. What makes a person is a handful of traits, each drawn between two
+ends.
+
+A head is about 2 units high, from the chin at y = -1 to the crown at y = 1, and faces the viewer along z; x runs to the
+right of the image. It is an egg, on whose front the features of the face are raised or sunk along z, with hair laid on
+it; ears and a neck are separate bodies. Each head is its own mirror image.
+"""
+
+import math
+from dataclasses import dataclass, fields
+from typing import Final, final
+
+import numpy as np
+import torch
+from jaxtyping import Float64
+
+from unbraid._internal import draws
+from unbraid.datasets.synthetic.surface_points import Surface
+
+Values = Float64[np.ndarray, " point"]
+
+# The ends of each trait, in units of length unless they are said to be something else. Chosen by eye: no head is odd,
+# and no two look alike.
+RANGES: Final = {
+    "width": (0.60, 0.80),
+    "depth": (0.80, 0.96),
+    "jaw": (1.75, 3.0),  # the exponent of the outline below the cheeks: pointed to square
+    "chin": (0.0, 0.13),
+    "brow_ridge": (0.0, 0.09),
+    "brow_gap": (0.11, 0.17),
+    "brow_thickness": (0.025, 0.055),
+    "eye_height": (0.06, 0.16),
+    "eye_spacing": (0.24, 0.31),
+    "eye_size": (0.10, 0.145),
+    "nose_length": (0.28, 0.48),
+    "nose_width": (0.07, 0.14),
+    "nose_height": (0.16, 0.29),
+    "cheeks": (-0.05, 0.10),
+    "mouth_gap": (0.18, 0.26),
+    "mouth_width": (0.17, 0.30),
+    "lips": (0.035, 0.08),
+    "hairline": (0.45, 0.75),
+    "hair_thickness": (0.03, 0.18),
+    "hair_length": (0.0, 1.0),  # 0: the ears are free, 1: it reaches the jaw
+    "ears": (0.7, 1.25),  # relative
+    "neck": (0.30, 0.45),
+    "skin": (0.58, 0.95),  # albedo
+    "hair_shade": (0.20, 0.95),  # albedo
+    "beard": (-1.0, 0.8),  # how much it darkens or lightens the skin; below 0 there is none
+}
+
+
+@final
+@dataclass(frozen=True)
+class Head:
+    """Traits of one person, each within its entry of `RANGES`."""
+
+    width: float
+    depth: float
+    jaw: float
+    chin: float
+    brow_ridge: float
+    brow_gap: float
+    brow_thickness: float
+    eye_height: float
+    eye_spacing: float
+    eye_size: float
+    nose_length: float
+    nose_width: float
+    nose_height: float
+    cheeks: float
+    mouth_gap: float
+    mouth_width: float
+    lips: float
+    hairline: float
+    hair_thickness: float
+    hair_length: float
+    ears: float
+    neck: float
+    skin: float
+    hair_shade: float
+    beard: float
+
+    @property
+    def brow_height(self) -> float:
+        return self.eye_height + self.brow_gap
+
+    @property
+    def nose_tip(self) -> float:
+        return self.eye_height - self.nose_length
+
+    @property
+    def mouth_height(self) -> float:
+        return self.nose_tip - self.mouth_gap
+
+
+def numbered(identity: int) -> Head:
+    """Returns the person of this number: the same one always, however many others there are."""
+    uniform = draws.uniform(torch.tensor([identity]), "heads/traits", 0, (len(RANGES),))[0].tolist()
+    names = [field.name for field in fields(Head)]
+    return Head(
+        **{
+            name: RANGES[name][0] + (RANGES[name][1] - RANGES[name][0]) * u
+            for name, u in zip(names, uniform, strict=True)
+        }
+    )
+
+
+def surfaces(head: Head) -> tuple[Surface, ...]:
+    """Returns all that is seen of a person: face and hair, both ears, neck."""
+    return (
+        Surface(
+            lambda polar, longitude: _face(head, polar, longitude),
+            lambda polar, longitude: _paint(head, polar, longitude),
+        ),
+        Surface(
+            lambda polar, longitude: _ear(head, polar, longitude),
+            lambda polar, longitude: _ear_albedo(head, polar, longitude),
+        ),
+        Surface(
+            lambda polar, longitude: _ear(head, polar, longitude, -1),
+            lambda polar, longitude: _ear_albedo(head, polar, longitude),
+        ),
+        Surface(
+            lambda polar, longitude: _neck(head, polar, longitude),
+            lambda polar, _: np.full_like(polar, 0.95 * head.skin),
+        ),
+    )
+
+
+# ---- the shape
+
+
+def _face(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "3 point"]:
+    x, y, z = _skull(head, polar, longitude)
+    z = z + _is_front(longitude) * _features(head, x, y)
+    thickness = head.hair_thickness * _hair(head, y, longitude)
+    distance = np.sqrt(x**2 + y**2 + z**2)
+    return np.stack([x, y, z]) * (1 + thickness / distance)
+
+
+def _skull(head: Head, polar: Values, longitude: Values) -> tuple[Values, Values, Values]:
+    """Returns an egg: above, an ellipse in outline; below, narrower towards the chin, with the nape drawn in and the
+    jaw brought forward.
+    """
+    y = np.cos(polar)
+    exponent = np.where(y < 0, head.jaw, 2.25)
+    radius = np.maximum(1 - np.abs(y) ** exponent, 0) ** (1 / exponent)
+    x = head.width * radius * np.sin(longitude) * (1 - 0.22 * _step(-y, -0.2, 1.0))
+    z = radius * np.cos(longitude)
+    z = np.where(z > 0, 0.8 * z, head.depth * z * (1 - 0.45 * _step(-y, 0.0, 0.8)))
+    jaw = 0.22 * _step(-y, 0.3, 0.95) * np.exp(-((x / 0.35) ** 2))
+    return x, y, z + _is_front(longitude) * jaw
+
+
+def _features(head: Head, x: Values, y: Values) -> Values:
+    """Returns how far the face stands out from the egg."""
+    eyes, brows, tip, mouth, lips = head.eye_height, head.brow_height, head.nose_tip, head.mouth_height, head.lips
+    across_mouth = np.exp(-((x / head.mouth_width) ** 4))
+    return (
+        -0.10 * _bumps(x, y, head.eye_spacing, eyes, 0.15, 0.09)
+        + 0.06 * _bumps(x, y, head.eye_spacing, eyes, 0.10, 0.06)
+        + head.brow_ridge * _bumps(x, y, 0.22, brows, 0.20, 0.07)
+        + head.cheeks * _bumps(x, y, 0.40, -0.15, 0.17, 0.16)
+        + _nose(head, x, y)
+        + 0.07 * _bumps(x, y, head.nose_width, tip + 0.03, 0.05, 0.05)
+        + 0.05 * _bumps(x, y, 0.0, mouth, 0.28, 0.18)
+        + 0.9 * lips * across_mouth * np.exp(-(((y - mouth - 0.7 * lips) / (0.7 * lips)) ** 2))
+        + 1.0 * lips * across_mouth * np.exp(-(((y - mouth + 0.8 * lips) / (0.8 * lips)) ** 2))
+        - 0.05 * _bumps(x, y, 0.0, (mouth - 1) / 2 + 0.08, 0.20, 0.06)
+        + (0.05 + head.chin) * _bumps(x, y, 0.0, -0.86, 0.20, 0.13)
+    )
+
+
+def _nose(head: Head, x: Values, y: Values) -> Values:
+    """Returns a ridge from between the eyes to the tip, rising and widening on the way, cut off below."""
+    root = head.eye_height + 0.08
+    down = np.clip((root - y) / (root - head.nose_tip), 0, 1)
+    width = 0.05 + (head.nose_width - 0.05) * down
+    height = 0.05 * _step(down, 0.0, 0.2) + (head.nose_height - 0.05) * down**1.3
+    return height * _step(y, head.nose_tip - 0.07, head.nose_tip + 0.02) * np.exp(-((x / width) ** 2))
+
+
+def _hair(head: Head, y: Values, longitude: Values) -> Values:
+    """Returns 1 where the hair has its full thickness, 0 where there is none. It ends high in front, lower at the sides
+    and lowest behind.
+    """
+    side = 0.35 - 0.9 * head.hair_length
+    turned = np.abs(longitude)
+    ends = (
+        head.hairline
+        + (side - head.hairline) * _step(turned, 0.6, 1.4)
+        - 0.35 * (1 - head.hair_length) * _step(turned, 1.5, 2.2)
+    )
+    return _step(y - ends, -0.03, 0.12)
+
+
+def _ear(head: Head, polar: Values, longitude: Values, side: int = 1) -> Float64[np.ndarray, "3 point"]:
+    """Returns a flat ellipsoid beside the head, its rear edge standing off: on the right, or with `side` -1 its mirror
+    image.
+    """
+    thickness = 0.05 * np.sin(polar) * np.sin(side * longitude)
+    length = 0.13 * head.ears * np.sin(polar) * np.cos(longitude)
+    cos, sin = math.cos(0.5), math.sin(0.5)
+    x = 1.02 * head.width + cos * thickness - sin * length
+    return np.stack([side * x, 0.2 * head.ears * np.cos(polar), -0.08 + sin * thickness + cos * length])
+
+
+def _neck(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "3 point"]:
+    """Returns a column that leans back, widens below and leaves the image."""
+    down = 1.6 * polar / math.pi
+    flare = _step(down, 0.8, 1.5)
+    x = (head.neck + 0.35 * flare) * np.sin(longitude)
+    z = (head.neck + 0.02 + 0.1 * flare) * np.cos(longitude) - 0.18 - 0.12 * down
+    return np.stack([x, -0.45 - down, z])
+
+
+# ---- the albedo
+
+
+def _paint(head: Head, polar: Values, longitude: Values) -> Values:
+    x, y, _ = _skull(head, polar, longitude)
+    front = _is_front(longitude)
+    eye = np.abs(x) - head.eye_spacing
+    up = y - head.eye_height
+    mouth = y - head.mouth_height
+    brow = y - head.brow_height + 0.6 * eye**2
+    size, lips = head.eye_size, 1.7 * head.lips
+    albedo = np.full_like(x, head.skin)
+    # Later coats cover earlier ones.
+    for coat, shade in (
+        (max(head.beard, 0.0) * _beard(head, y, longitude), 0.8 * head.hair_shade),
+        (front * _inside((x / head.mouth_width) ** 2 + (mouth / lips) ** 2, 0.2), 0.55 * head.skin),
+        (front * _inside((x / head.mouth_width) ** 2 + (mouth / 0.02) ** 2, 0.4), 0.25 * head.skin),
+        (front * _inside((eye / size) ** 2 + (up / (0.5 * size)) ** 2, 0.15), 1.0),
+        (front * _inside((eye**2 + up**2) / (0.55 * size) ** 2, 0.25), 0.05),
+        (
+            0.9 * front * _inside((eye / 0.17) ** 4 + (brow / head.brow_thickness) ** 2, 0.4),
+            0.6 * min(head.hair_shade, 0.6 * head.skin),
+        ),
+        (_hair(head, y, longitude), head.hair_shade),
+    ):
+        albedo = albedo + coat * (shade - albedo)
+    return albedo
+
+
+def _beard(head: Head, y: Values, longitude: Values) -> Values:
+    """Returns 1 below a line from under the nose to the ears."""
+    turned = np.abs(longitude)
+    line = head.nose_tip - 0.07 + (0.05 - head.nose_tip) * _step(turned, 0.45, 1.2)
+    return _step(line - y, 0.0, 0.08) * (1 - _step(turned, 1.3, 1.6))
+
+
+def _ear_albedo(head: Head, polar: Values, longitude: Values) -> Values:
+    """Returns the albedo of an ear, which is darker within the rim."""
+    return head.skin * (0.75 + 0.25 * _step(np.cos(polar) ** 2 + (np.sin(polar) * np.cos(longitude)) ** 2, 0.3, 0.6))
+
+
+# ---- the pieces
+
+
+def _is_front(longitude: Values) -> Values:
+    """Returns 1 in front, 0 at the sides and behind, with a soft edge: what keeps the features off the back of the
+    head.
+    """
+    return _step(np.cos(longitude), 0.0, 0.5)
+
+
+def _step(value: Values, start: float, end: float) -> Values:
+    """Returns a number that rises from 0 at `start` to 1 at `end`, smoothly."""
+    t = np.clip((value - start) / (end - start), 0, 1)
+    return t * t * (3 - 2 * t)
+
+
+def _inside(square: Values, softness: float) -> Values:
+    """Returns 1 where the square of a distance is below 1, 0 where it is above, with a soft edge."""
+    return 1 - _step(square, 1 - softness, 1 + softness)
+
+
+def _bumps(x: Values, y: Values, aside: float, height: float, width: float, length: float) -> Values:
+    """Returns a bump of height 1 on either side of the middle, or on the middle itself."""
+    return np.exp(-(((np.abs(x) - aside) / width) ** 2) - ((y - height) / length) ** 2)
