@@ -98,8 +98,11 @@ def test_a_field_that_does_not_hold_what_its_annotation_says_is_refused(cls, kin
 
 @every_config
 def test_its_file_is_called_what_one_types(cls, kind):
-    if kind in (Objective, Metric, FactorDataset):
-        assert cls.__module__.rpartition(".")[2] == kebab_case(cls, kind).replace("-", "_")
+    file, name = cls.__module__.rpartition(".")[2], kebab_case(cls, kind).replace("-", "_")
+    if kind in (Objective, Metric):
+        assert file == name
+    elif kind is FactorDataset:  # MNIST and Fashion-MNIST share a file, and so do the variants of dSprites
+        assert set(file.split("_")) & set(name.split("_"))
 
 
 @every_config
