@@ -76,7 +76,7 @@ def check_conforms(cls: type, *, docs: str, short_file: bool = False) -> None:
         f"say in a docstring what {cls.__name__} is"
     )
 
-    short, file = name.replace("-", ""), stem.replace("_", "")
+    short, file = name.replace("-", ""), stem.removesuffix("_variants").replace("_", "")
     assert file == short or (short_file and short.endswith(file)), (
         f"{cls.__name__} is looked for in {name.replace('-', '_')}.py, not in {stem}.py"
     )
