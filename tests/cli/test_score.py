@@ -237,7 +237,7 @@ def test_a_bad_target_is_told_before_anything_is_computed(unbraid, tmp_path, mon
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"mean": None}, "no array 'mean'"),
+        ({"mean": None}, "expected an array 'mean'"),
         ({"factors": None}, "mig, mig:quantized: needs factors, and these codes have none"),
         ({"factors": np.zeros((60, 2), dtype=int)}, "None of the 2 factors (factor_0, factor_1) varies"),
         ({"factors": FACTORS + 0.5}, "MIG does not take continuous factors"),

@@ -150,6 +150,6 @@ def test_runs_of_other_images_are_refused(runs, tmp_path):
 
 def test_a_collapsed_model_carries_a_badge(page_file, tmp_path):
     assert content(page_file)["models"][0]["badge"] == ""
-    decoder = nn.Sequential(nn.Linear(2, 64), nn.Sigmoid(), nn.Unflatten(1, (1, 8, 8)))
+    decoder = seeded(lambda: nn.Sequential(nn.Linear(2, 64), nn.Sigmoid(), nn.Unflatten(1, (1, 8, 8))), 0)
     constant = write_explorer(decoder=decoder, codes=np.zeros((4, 2)), path=tmp_path / "constant.html")
     assert content(constant)["models"][0]["badge"].startswith("2 of 2 latents unused")
