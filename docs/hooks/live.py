@@ -6,17 +6,20 @@ import json
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from mkdocs.structure.files import File, Files
 
 from benchmarks.audit import Audit, Row, rows_of
 from benchmarks.audit.markdown import number_table, verdict_table
 from benchmarks.audit.page import render as render_audit
+from unbraid.metrics.metric import Feature
+from unbraid.metrics.selection import registry
 from unbraid.show.explorer.explorer import render_explorer
 
 _KEPT = Path(__file__).parents[2] / "benchmarks" / "results" / "metric_audit.json"
 _AUDIT = "live/audit.html"
+_FEATURES = "<!-- table: what each metric takes -->"
 _WRITTEN = "the page that `python -m benchmarks.audit` writes"
 
 
@@ -36,6 +39,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.src_uri == "which-metric.md":
         page.meta["hide"] = ["navigation", "toc"]
         return with_figures(markdown)
+    if page.file.src_uri == "scorecard.md":
+        return markdown.replace(_FEATURES, feature_table())
     folder, _, name = page.file.src_uri.removesuffix(".md").rpartition("/")
     return with_verdict(markdown, name) if folder == "metrics" else markdown
 
@@ -64,6 +69,16 @@ def with_verdict(markdown: str, name: str) -> str:
     verdicts = verdict_table(rows, needs_factors=rows[0].metric.metric.needs_factors, page=f"../{_AUDIT}")
     told = "Verdicts of [the audit of all metrics](../which-metric.md), by rules from what was measured."
     return f"{markdown}\n\n## What the audit says\n\n{told}\n\n{verdicts}"
+
+
+def feature_table() -> str:
+    """Returns the table of the features of codes that each metric takes, metrics that need factors first."""
+    features = get_args(Feature)
+    rows = [
+        f"| {name} | {' | '.join('yes' if feature in cls().accepts else '–' for feature in features)} |"
+        for name, cls in registry().items()
+    ]
+    return "\n".join([f"| metric | {' | '.join(features)} |", "|---|" + ":---:|" * len(features), *rows])
 
 
 @cache

@@ -60,7 +60,10 @@ def test_no_default_moves_without_the_version_of_its_config():
 
 
 def test_the_table_is_up_to_date():
-    assert json.loads(TABLE.read_text()) == as_they_are(), "run `python -m tests.config.test_config_defaults`"
+    """A config that was never released is not in the table yet: its defaults may still move."""
+    now = as_they_are()
+    table = json.loads(TABLE.read_text())
+    assert table == {path: now.get(path) for path in table}, "run `python -m tests.config.test_config_defaults`"
 
 
 def test_every_part_of_a_spec_is_in_the_table():

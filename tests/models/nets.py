@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from tests.discovery import concrete_subclasses
 from unbraid.models import (
     MLP,
     Architecture,
@@ -19,7 +20,7 @@ from unbraid.models import (
     SplitConv,
 )
 
-SMALL: tuple[Architecture, ...] = (
+_SMALL: tuple[Architecture, ...] = (
     MLP(hidden=(12,), decoder_hidden=(12,)),
     Conv(channels=(6, 4), hidden=8),
     ChenConv(channels=(6, 4), hidden=8),
@@ -33,6 +34,8 @@ SMALL: tuple[Architecture, ...] = (
     SharingConv(channels=(6, 4), hidden=8),
     SpatialBroadcast(channels=(6, 4), hidden=8, decoder_channels=(4,)),
 )
+# A net that is not listed above has its default sizes.
+SMALL = (*_SMALL, *(cls() for cls in concrete_subclasses(Architecture) if cls not in {type(net) for net in _SMALL}))
 
 
 def num_parameters(module: nn.Module) -> int:
