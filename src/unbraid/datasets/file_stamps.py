@@ -1,17 +1,18 @@
-"""Stamps of files: whether a file has changed since it was last read, without reading it."""
+"""Stamps and checksums of files: whether a file has changed since it was last read."""
 
 import contextlib
 import hashlib
 import json
 import os
+import re
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from unbraid._internal import files
-from unbraid.errors import DataError
+from unbraid.errors import DataError, SpecError
 
 # Below this a full checksum costs a few hundredths of a second, and is computed at each opening.
 ALWAYS_VERIFIED_BYTES = 32 * 2**20
@@ -20,33 +21,28 @@ _COARSEST_STEP_NS = 2 * 10**9
 
 
 def stamp(path: Path) -> list[int]:
-    """Returns what changes when the file is written, another takes its place, or one is added to the folder. The file
-    is not read.
-    """
+    """Returns numbers that change when the file is written or replaced, or when a file is added to the folder."""
     return stamp_of(path.stat())
 
 
 def stamp_of(about: os.stat_result) -> list[int]:
-    """Returns the stamp of what the system says this of."""
     return [0 if stat.S_ISDIR(about.st_mode) else about.st_size, about.st_mtime_ns, about.st_ino, about.st_dev]
 
 
 def is_settled(modified_ns: int) -> bool:
-    """Returns whether a file was written long enough ago that its time will differ when it is written again."""
+    """Returns whether another write will change the stamp of a file that was written at this time."""
     return abs(time.time_ns() - modified_ns) > _COARSEST_STEP_NS
 
 
 def check_unchanged(paths: Sequence[Path], before: Sequence[list[int]]) -> None:
-    """Refuses files that were written or exchanged since these stamps were taken."""
+    """Raises an error if a file was written or replaced since these stamps were taken."""
     for path, then in zip(paths, before, strict=True):
         if not path.exists() or stamp(path) != then:
             raise DataError(f"{path} was changed while it was read. Leave it alone, and start again.")
 
 
 def known_sha256(path: Path, *, anew: bool = False) -> str:
-    """Returns the SHA-256 of the file. Where it is large, and as it was when the checksum was last taken, that one is
-    given, unless it must be taken `anew`.
-    """
+    """Returns the SHA-256 of the file: from the cache if the file is large and its stamp is the same, unless `anew`."""
     then, is_large = stamp(path), path.stat().st_size > ALWAYS_VERIFIED_BYTES
     known = recalled("checksum", str(path)) if is_large and not anew else None
     if known is not None and known.get("stamp") == then and isinstance(known.get("of_file"), str):
@@ -57,14 +53,41 @@ def known_sha256(path: Path, *, anew: bool = False) -> str:
     return found
 
 
+def check_sha256(given: str, owner: str) -> None:
+    """Raises an error if the field `sha256` of a config is neither empty nor a checksum."""
+    if given and not re.fullmatch("[0-9a-f]{64}", given):
+        raise SpecError(f"{owner}: sha256 is {given!r}; give 64 lower-case hexadecimal digits, or leave it out.")
+
+
+def check_expected(path: Path, found: str, expected: str) -> None:
+    """Raises an error if the SHA-256 of a file is not that of its config, where the config has one."""
+    if expected and found != expected:
+        raise DataError(
+            f"{path} has SHA-256 {found}, but the config expects {expected}: the file was changed or damaged. Restore "
+            "it, or make a new config from the new file."
+        )
+
+
+@contextlib.contextmanager
+def writing_to_cache(path: Path, what: str) -> Iterator[None]:
+    """Raises a DataError for a failed write in the block."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"Could not keep {what} in {path} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you may "
+            "write to and that has the room."
+        ) from error
+
+
 def remember(content: dict[str, Any], *key: Any) -> None:
-    """Keeps in the cache what was found out about something. A cache that cannot be written to remembers nothing."""
+    """Writes a finding to the cache under this key, if the cache can be written to."""
     with contextlib.suppress(OSError):
         files.write_sealed(_memory(key), content)
 
 
 def recalled(*key: Any) -> dict[str, Any] | None:
-    """Returns what was remembered last under this key, whether or not it still holds."""
+    """Returns the last finding under this key, valid or not."""
     try:
         return files.read_sealed(_memory(key))
     except (OSError, ValueError):

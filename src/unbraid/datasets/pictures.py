@@ -260,8 +260,8 @@ def _wrong_size(name: str, picture: "Image.Image", size: tuple[int, int]) -> str
 def resized(
     images: UInt8[np.ndarray, "image channel height width"], side: int
 ) -> UInt8[np.ndarray, "image channel {side} {side}"]:
-    """Returns squares of this side, gray or color, by Pillow's Lanczos filter, in which every pixel has its part.
-    Those of the right size stay as they are.
+    """Returns squares of this side, gray or color, by Pillow's Lanczos filter, in which every pixel has its part. Those
+    of the right size stay as they are.
     """
     from PIL import Image
 

@@ -165,8 +165,8 @@ class Download:
         return total
 
     def _continue(self, response: http.client.HTTPResponse, begun: "_Remote", start: int) -> int | None:
-        """Checks that the server resumes the same file where the part ends. Returns how many bytes the whole has,
-        if that is known.
+        """Checks that the server resumes the same file where the part ends. Returns how many bytes the whole has, if
+        that is known.
         """
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "").strip())
         total = int(found[2]) if found and found[2] != "*" else begun.num_bytes

@@ -1,6 +1,4 @@
-"""Fetches what the owner of a data set publishes: by one process at a time, verified, and in its place only when
-whole.
-"""
+"""Fetches published files: one process at a time, verified, and in place only when complete."""
 
 import contextlib
 import logging

@@ -1,7 +1,7 @@
 """Asking a web server for a file, and whether asking again would help.
 
-Only http and https are used. There are two errors: `Dropped`, which another try may fix, and `Refused`,
-which it will not.
+Only http and https are used. There are two errors: `Dropped`, which another try may fix, and `Refused`, which it will
+not.
 """
 
 import contextlib

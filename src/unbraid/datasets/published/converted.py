@@ -33,9 +33,9 @@ log = logging.getLogger(__name__)
 class ConvertedDataset(FactorDataset):
     """A published data set, read from its official files and kept as bytes in the cache.
 
-    The files are searched in `root`, or else in the folder that `UNBRAID_DATA` names, or else in the folder of
-    `unbraid datasets fetch`. They are read, never changed and never unpacked on disk. Once converted, the files are no
-    longer needed.
+    The files are searched in `root`, or else in the folder that `UNBRAID_DATA` names, or else in the folder of `unbraid
+    datasets fetch`. They are read, never changed and never unpacked on disk. Once converted, the files are no longer
+    needed.
     """
 
     origin: ClassVar = "read"

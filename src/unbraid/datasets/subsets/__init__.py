@@ -1,11 +1,11 @@
 """Subsets of images: which ones are trained on or scored."""
 
 from unbraid.datasets.subsets.factor_values import ChosenValues as ChosenValues
+from unbraid.datasets.subsets.factor_values import HeldOutCombinations as HeldOutCombinations
 from unbraid.datasets.subsets.factor_values import OuterValues as OuterValues
 from unbraid.datasets.subsets.factor_values import Threshold as Threshold
 from unbraid.datasets.subsets.factor_values import all_but as all_but
 from unbraid.datasets.subsets.factor_values import outer_rows as outer_rows
-from unbraid.datasets.subsets.held_out_combinations import HeldOutCombinations as HeldOutCombinations
 from unbraid.datasets.subsets.rows import RandomSplit as RandomSplit
 from unbraid.datasets.subsets.rows import RowRange as RowRange
 from unbraid.datasets.subsets.rows import Rows as Rows

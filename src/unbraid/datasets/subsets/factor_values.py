@@ -1,4 +1,4 @@
-"""Subsets by the values of a factor: chosen values, a threshold, the outer values."""
+"""Subsets by the values of factors: chosen values, a threshold, the outer values, all but held-out combinations."""
 
 import math
 from collections.abc import Sequence
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 import torch
-from jaxtyping import Bool, Float, Float64, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from unbraid.datasets.columns import Values, discrete_place_of, measurements, place_of, value_indices
+from unbraid.datasets.columns import Values, check_names, discrete_factor, factor_named, measurements, value_indices
 from unbraid.datasets.dataset import Factor
 from unbraid.datasets.subsets.subset import Part, Subset, whole_share
 from unbraid.errors import DataError, SpecError
@@ -18,10 +18,10 @@ from unbraid.errors import DataError, SpecError
 @final
 @dataclass(frozen=True)
 class ChosenValues(Subset):
-    """The images in which `factor` has one of these `values`, or one of the first `fraction` of its values, rounded
-    down.
+    """The images in which `factor` has one of these `values`, or one of the first `fraction` of its values.
 
-    Give one of the two. With `ChosenValues("identity", fraction=0.8)` no identity is in both parts.
+    Give one of the two; the number of values is rounded down. With `ChosenValues("identity", fraction=0.8)` no identity
+    is in both parts.
     """
 
     factor: str
@@ -47,18 +47,17 @@ class ChosenValues(Subset):
             )
 
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
-        factor = factors[discrete_place_of(self.factor, factors, "ChosenValues")]
+        factor = discrete_factor(self.factor, factors, "ChosenValues")
         if unknown := [value for value in self.values if not 0 <= value < factor.size]:
             raise SpecError(
                 f"ChosenValues: {self.factor} has no value {unknown[0]}; its values are 0 to {factor.size - 1}."
             )
 
     def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
-        place = discrete_place_of(self.factor, factors, "ChosenValues")
-        wanted = self.values or tuple(range(whole_share(self.fraction or 0.0, factors[place].size)))
-        return torch.isin(
-            value_indices(values, place, factors[place]), torch.tensor(wanted, dtype=torch.int64, device=values.device)
-        )
+        size = discrete_factor(self.factor, factors, "ChosenValues").size
+        wanted = self.values or tuple(range(whole_share(self.fraction or 0.0, size)))
+        column = value_indices(values, self.factor, factors, "ChosenValues")
+        return torch.isin(column, torch.tensor(wanted, dtype=torch.int64, device=column.device))
 
 
 @final
@@ -92,34 +91,32 @@ class Threshold(Subset):
             raise SpecError(f"Threshold: quantile is {self.quantile}; expected a number between 0 and 1.")
 
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
-        if not factors[place_of(self.factor, factors, "Threshold")].ordered:
+        if not factor_named(self.factor, factors, "Threshold").ordered:
             raise SpecError(
                 f"Threshold: the values of {self.factor} have no order. Choose them one by one, with ChosenValues."
             )
 
     def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
-        place = place_of(self.factor, factors, "Threshold")
-        column = measurements(values, place, factors[place])
-        threshold = self._at_quantile(column) if self.value is None else self.value
+        column = measurements(values, self.factor, factors, "Threshold")
+        threshold = self.value
+        if threshold is None:
+            known = column[~column.isnan()]
+            if len(known) == 0:
+                raise DataError(
+                    f"Threshold: {self.factor} is not known in any of the {len(column):,} images. Choose another "
+                    "factor."
+                )
+            threshold = float(known.sort().values[whole_share(self.quantile or 0.0, len(known))])
         return column < threshold if self.side == "below" else column >= threshold
-
-    def _at_quantile(self, column: Float64[Tensor, " image"]) -> Float64[Tensor, ""]:
-        known = column[~column.isnan()]
-        if len(known) == 0:
-            raise DataError(
-                f"Threshold: {self.factor} is not known in any of the {len(column):,} images. Choose another factor."
-            )
-        return known.sort().values[whole_share(self.quantile or 0.0, len(known))]
 
 
 @final
 @dataclass(frozen=True)
 class OuterValues(Subset):
-    """All images but a `fraction` of those in which `among` has this `value`: the ones in which `factor` is greatest
-    ("high") or least ("low"). `OuterValues("thickness", "digit", 7)` leaves out thick sevens.
+    """All images but a `fraction` of those in which `among` has this `value` and `factor` is greatest or least.
 
-    The zero-shot experiment of Esmaeili et al., arXiv:1804.02086v1, section 6.4, with a measured factor instead of a
-    latent that shows it.
+    `OuterValues("thickness", "digit", 7)` leaves out thick sevens. The zero-shot experiment of Esmaeili et al.,
+    arXiv:1804.02086v1, section 6.4, with a measured factor instead of a latent that shows it.
     """
 
     factor: str
@@ -141,25 +138,82 @@ class OuterValues(Subset):
             raise SpecError(f"OuterValues: fraction is {self.fraction}; expected a number between 0 and 1.")
 
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
-        if not factors[place_of(self.factor, factors, "OuterValues")].ordered:
+        if not factor_named(self.factor, factors, "OuterValues").ordered:
             raise SpecError(
                 f"OuterValues: the values of {self.factor} have no order, so that none is outer. Name a factor with "
                 "an order."
             )
-        among = factors[discrete_place_of(self.among, factors, "OuterValues")]
+        among = discrete_factor(self.among, factors, "OuterValues")
         if not 0 <= self.value < among.size:
             raise SpecError(
                 f"OuterValues: {self.among} has no value {self.value}; its values are 0 to {among.size - 1}."
             )
 
     def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
-        place = place_of(self.factor, factors, "OuterValues")
-        where = discrete_place_of(self.among, factors, "OuterValues")
-        looked_at = value_indices(values, where, factors[where]) == self.value
-        left_out = outer_rows(measurements(values, place, factors[place]), looked_at, self.fraction, self.side)
+        looked_at = value_indices(values, self.among, factors, "OuterValues") == self.value
+        column = measurements(values, self.factor, factors, "OuterValues")
+        left_out = outer_rows(column, looked_at, self.fraction, self.side)
         kept = torch.ones(len(values), dtype=torch.bool, device=values.device)
         kept[left_out.to(values.device)] = False
         return kept
+
+
+@final
+@dataclass(frozen=True)
+class HeldOutCombinations(Subset):
+    """All images but those with certain combinations of values: a hole that the "test" part fills.
+
+    A combination is a value of each of `factors`, in their order. A box is the first and the last value of each, in
+    their order: with `factors=("shape", "position_x")`, the box `(2, 2, 16, 31)` is the shape 2 at positions 16 to 31.
+    """
+
+    factors: tuple[str, ...]
+    """The factors it is about, by name."""
+    combinations: tuple[tuple[int, ...], ...] = ()
+    """Combinations that are held out: a value of each factor, by number."""
+    boxes: tuple[tuple[int, ...], ...] = ()
+    """Boxes that are held out: the first and the last value of each factor, by number."""
+    part: Part = "train"
+    """The images that it describes, or the others."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_names(self.factors, "HeldOutCombinations")
+        if not self.combinations and not self.boxes:
+            raise SpecError(
+                "HeldOutCombinations: neither combinations nor boxes are given. Give what is to be left out."
+            )
+        count = len(self.factors)
+        for what, entries, length in (("combinations", self.combinations, count), ("boxes", self.boxes, 2 * count)):
+            if wrong := [entry for entry in entries if len(entry) != length]:
+                each = "a value" if what == "combinations" else "the first and the last value"
+                raise SpecError(
+                    f"HeldOutCombinations: {what} holds {wrong[0]}; expected {each} for each of "
+                    f"{', '.join(self.factors)}: {length} numbers."
+                )
+
+    def check(self, factors: Sequence[Factor], num_images: int) -> None:
+        sizes = [discrete_factor(name, factors, "HeldOutCombinations").size for name in self.factors]
+        for box in self._all_boxes():
+            for name, size, first, last in zip(self.factors, sizes, box[::2], box[1::2], strict=True):
+                if not 0 <= first <= last < size:
+                    values = f"value {first}" if first == last else f"values {first} to {last}"
+                    raise SpecError(
+                        f"HeldOutCombinations: {name} has no {values}; its values are 0 to {size - 1}, the first of a "
+                        "box before its last."
+                    )
+
+    def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
+        found = [value_indices(values, name, factors, "HeldOutCombinations") for name in self.factors]
+        columns = torch.stack(found, dim=1)
+        held_out = torch.zeros(len(values), dtype=torch.bool, device=values.device)
+        for box in self._all_boxes():
+            first, last = (torch.tensor(edge, device=values.device) for edge in (box[::2], box[1::2]))
+            held_out |= ((columns >= first) & (columns <= last)).all(dim=1)
+        return ~held_out
+
+    def _all_boxes(self) -> tuple[tuple[int, ...], ...]:
+        return (*self.boxes, *(tuple(value for value in entry for _ in range(2)) for entry in self.combinations))
 
 
 def outer_rows(
@@ -168,12 +222,11 @@ def outer_rows(
     fraction: float = 0.2,
     side: Literal["high", "low"] = "high",
 ) -> Int64[Tensor, " row"]:
-    """Returns, in order, the rows of the images `among` which one looks that have the greatest feature, or the least:
-    that fraction of them, rounded down.
+    """Returns the rows of the images `among` that have the greatest feature, or the least, in order.
 
-    Esmaeili et al., arXiv:1804.02086v1, section 6.4: thick sevens are the images among the sevens that are high in the
-    latent of a first model which shows thickness, narrow zeros those among the zeros that are low in the one which
-    shows width. They are left out (`all_but`), a second model is trained on the rest, and asked to reconstruct them.
+    They are this fraction of those images, rounded down. Esmaeili et al., arXiv:1804.02086v1, section 6.4: thick sevens
+    are the sevens that are high in the latent of a first model which shows thickness, narrow zeros the zeros that are
+    low in the one which shows width. A second model is trained on the other images (`all_but`), and reconstructs these.
     The paper does not give the number left out. Of images with equal features, the earlier are taken.
     """
     if not 0 < fraction < 1:

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import re
 import tokenize
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from unbraid._internal.arrays import is_masked
 from unbraid._internal.row_draws import permuted_rows
 from unbraid.datasets.columns import Values
 from unbraid.datasets.dataset import Factor
+from unbraid.datasets.file_stamps import check_expected, check_sha256, writing_to_cache
 from unbraid.datasets.subsets.subset import Part, Subset
 from unbraid.errors import DataError, SpecError
 
@@ -32,12 +32,11 @@ _DAMAGE = (
 @final
 @dataclass(frozen=True)
 class Rows(Subset):
-    """The images whose row numbers are in `path`, an `.npy` of integers, each once. `sha256` is the checksum of the
-    file.
+    """The images whose row numbers are in a file.
 
-    Both are filled in when the config is made: the path becomes absolute, and a checksum that is not given is taken
-    from the file. A file that has changed since is refused. `Rows.from_array(rows)` keeps an array of rows in the
-    cache.
+    `path` is an `.npy` of integers, each once. It becomes absolute when the config is made, and a missing `sha256` is
+    computed from the file. A file that has changed since raises an error. `Rows.from_array(rows)` keeps an array of
+    rows in the cache.
     """
 
     path: str
@@ -51,16 +50,16 @@ class Rows(Subset):
         super().__post_init__()
         if not self.path:
             raise SpecError("Rows: path is empty; name an .npy file of row numbers, or hand them to Rows.from_array.")
-        if self.sha256 and not re.fullmatch("[0-9a-f]{64}", self.sha256):
-            raise SpecError(f"Rows: sha256 is {self.sha256!r}; give 64 lower-case hexadecimal digits, or leave it out.")
+        check_sha256(self.sha256, "Rows")
         object.__setattr__(self, "path", files.absolute(self.path))
         if not self.sha256 and Path(self.path).is_file():
             object.__setattr__(self, "sha256", files.sha256(Path(self.path)))
 
     @classmethod
     def from_array(cls, rows: Any, part: Part = "train") -> "Rows":
-        """Returns the config for an array of rows, numbers or a mask with an entry for each image: kept in the cache
-        under their checksum, so that a run can be resumed.
+        """Returns the config for an array of row numbers, or for a mask with an entry for each image.
+
+        The array is kept in the cache under its checksum, so that a run can be resumed.
         """
         if is_masked(rows):
             raise DataError("Rows.from_array: some entries are masked. Drop them, or fill them.")
@@ -75,21 +74,27 @@ class Rows(Subset):
         np.save(content, _checked(numbers, "Rows.from_array"), allow_pickle=False)
         checksum = hashlib.sha256(content.getvalue()).hexdigest()
         path = files.cache_folder() / "rows" / f"{checksum}.npy"
-        try:
+        with writing_to_cache(path, "the rows"):
             if not path.is_file() or files.sha256(path) != checksum:
                 files.write_bytes(path, content.getvalue())
-        except OSError as error:
-            raise DataError(
-                f"Could not keep the rows in {path} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that "
-                "you may write to and that has the room."
-            ) from error
         return cls(str(path), checksum, part)
 
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
-        """Checks nothing yet: a run can be read where the file is not. It is looked at when the images are."""
+        """Checks nothing: a run can be read where the file is missing."""
 
     def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
-        rows = self._read()
+        path = Path(self.path)
+        try:
+            found = files.sha256(path)
+            # Mapped, not read: a header that promises more numbers than the file has bytes then raises an error before
+            # memory is reserved for them.
+            numbers = np.lib.format.open_memmap(files.regular(path), mode="r")
+        except _DAMAGE as error:
+            raise DataError(
+                f"{path} cannot be read as an .npy of row numbers ({error}). Write one with numpy.save."
+            ) from None
+        check_expected(path, found, self.sha256)
+        rows = _checked(numbers, str(path))
         if rows[-1] >= len(values):
             raise DataError(
                 f"{self.path} names row {rows[-1]}, and there are {len(values):,} images, numbered from 0. Give rows "
@@ -99,27 +104,9 @@ class Rows(Subset):
         chosen[torch.from_numpy(rows)] = True
         return chosen.to(values.device)
 
-    def _read(self) -> Int64[np.ndarray, " row"]:
-        path = Path(self.path)
-        try:
-            found = files.sha256(path)
-            # Mapped, not read: a header that promises more numbers than there are bytes is then refused without making
-            # room for them.
-            numbers = np.lib.format.open_memmap(files.regular(path), mode="r")
-        except _DAMAGE as error:
-            raise DataError(
-                f"{path} cannot be read as an .npy of row numbers ({error}). Write one with numpy.save."
-            ) from None
-        if self.sha256 and found != self.sha256:
-            raise DataError(
-                f"{path} has SHA-256 {found}, but the config expects {self.sha256}: the file was changed or damaged. "
-                "Restore it, or make a new config from the new file."
-            )
-        return _checked(numbers, str(path))
-
 
 def _checked(numbers: np.ndarray, where: str) -> Int64[np.ndarray, " row"]:
-    """Returns the numbers in order, or raises if they are not rows."""
+    """Returns the numbers in order, or raises an error if they are not rows."""
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or numbers.size == 0:
         raise DataError(
             f"{where}: {numbers.dtype} of shape {numbers.shape} was given; expected a list of row numbers, integers "
@@ -160,8 +147,7 @@ class RowRange(Subset):
         if self.start >= num_images or (self.stop or 0) > num_images:
             raise SpecError(
                 f"RowRange: the rows are {self.start} to {'the end' if self.stop is None else self.stop}, and there "
-                f"are {num_images:,} images. "
-                f"Give a start below {num_images} and a stop of at most {num_images}."
+                f"are {num_images:,} images. Give a start below {num_images} and a stop of at most {num_images}."
             )
 
     def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
@@ -173,8 +159,9 @@ class RowRange(Subset):
 @final
 @dataclass(frozen=True)
 class RandomSplit(Subset):
-    """A `fraction` of the images, rounded to the nearest number, chosen by `seed`. A larger fraction of the same seed
-    holds the smaller.
+    """A `fraction` of the images, rounded to the nearest number, chosen by `seed`.
+
+    A larger fraction of the same seed contains the smaller.
     """
 
     fraction: float = 0.9

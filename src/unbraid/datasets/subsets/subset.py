@@ -1,4 +1,4 @@
-"""What a subset of images is."""
+"""Subset: the base class of subsets of images."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class Subset(Config, ABC):
 
     @abstractmethod
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
-        """Raises if the config can be seen to be impossible before the images are there."""
+        """Raises an error for a config that no images with these factors can have."""
 
     def complement(self) -> "Subset":
         """Returns the same config with the other part: all images that this one leaves out."""
@@ -42,7 +42,7 @@ class Subset(Config, ABC):
         return replace(self, **other)
 
     def rows(self, factors: Sequence[Factor], values: Values) -> Int64[Tensor, " row"]:
-        """Returns the rows of the chosen part, in order. Raises if it is empty."""
+        """Returns the rows of the chosen part, in order. Raises an error if it is empty."""
         self.check(factors, len(values))
         described = self.described(factors, values)
         rows = (described if self.part == "train" else ~described).nonzero()[:, 0]
@@ -65,5 +65,5 @@ class Subset(Config, ABC):
 
 
 def whole_share(fraction: float, count: int) -> int:
-    """Returns how many of them this fraction is, rounded down; but 0.29 of 100, which is 28.999999999999996, is 29."""
+    """Returns the fraction of the count, rounded down; 0.29 of 100, in floats 28.999999999999996, is 29."""
     return int(fraction * count + 1e-9)

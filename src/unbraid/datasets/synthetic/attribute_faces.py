@@ -32,8 +32,8 @@ _POSE = {"azimuth": 45.0, "elevation": 20.0, "lighting": 60.0}
 @final
 @dataclass(frozen=True)
 class AttributeFaces(FactorDataset):
-    """20,000 gray images of 2,000 invented people in random poses, with 25 face attributes: a stand-in for CelebA
-    (Liu et al., ICCV 2015), whose files may not be handed on.
+    """20,000 gray images of 2,000 invented people in random poses, with 25 face attributes: a stand-in for CelebA (Liu
+    et al., ICCV 2015), whose files may not be handed on.
 
     An attribute is a trait of the person, such as `nose_length`, `beard` or `hair_shade`: "binary" is whether it lies
     above the middle of its range, which is the median over all people; "continuous" is the trait itself, and then

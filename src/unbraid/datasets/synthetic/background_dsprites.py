@@ -23,8 +23,8 @@ _OCTAVES = (64, 32, 16, 8)
 @final
 @dataclass(frozen=True)
 class BackgroundDSprites(DSpritesVariant):
-    """dSprites, each on a random patch of a picture, tinted with a random color, which the sprite inverts (Locatello
-    et al., arXiv:1811.12359v4).
+    """dSprites, each on a random patch of a picture, tinted with a random color, which the sprite inverts (Locatello et
+    al., arXiv:1811.12359v4).
 
     The original takes Munch's The Scream. `background` names a picture of your own; without it the patches are of a
     smooth random texture that is made here. `background_sha256` is filled in when the config is made, and opening

@@ -1,6 +1,4 @@
-"""dSprites: white squares, ellipses and hearts in every scale, orientation and position, drawn instead of
-downloaded.
-"""
+"""dSprites, drawn: white squares, ellipses and hearts in every scale, orientation and position."""
 
 import difflib
 import itertools

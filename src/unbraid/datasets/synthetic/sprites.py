@@ -37,8 +37,8 @@ def draw(
     centers_y: Float64[np.ndarray, " y"],
     resolution: int,
 ) -> UInt64[np.ndarray, "x y row"]:
-    """Draws a polygon, turned counter-clockwise by `angle` radians, once at each pair of centers; it must lie
-    within the image.
+    """Draws a polygon, turned counter-clockwise by `angle` radians, once at each pair of centers; it must lie within
+    the image.
 
     A pixel is white iff its center is inside the polygon whose vertices are rounded to 1/256 pixel. An edge along a row
     of centers leaves out the row if it is the upper edge and takes it in if it is the lower; in x, left is in and right

@@ -159,15 +159,13 @@ def labeled(place: Place, listed: Listing) -> Labeled:
     if any(name == table.name_column for name, _ in listed.entries):
         raise DataError(
             f"The first line of {place.csv} names the picture {table.name_column!r}; expected the names of the "
-            "columns. Put them into a line before it, "
-            "such as file,size."
+            "columns. Put them into a line before it, such as file,size."
         )
     members, stamps = listed.used(index for index, (name, _) in enumerate(listed.entries) if name in table.labels)
     if not members:
         raise DataError(
             f"No picture in {place.folder} has a row in {place.csv}. It names {next(iter(table.labels), 'none')!r} "
-            "first; the first picture is "
-            f"{listed.entries[0][0]!r}. Name the pictures as they lie below the folder."
+            f"first; the first picture is {listed.entries[0][0]!r}. Name the pictures as they lie below the folder."
         )
     cells = zip(*(table.labels[member.name] for member in members), strict=True)
     try:

@@ -44,10 +44,10 @@ class FromArrays(FactorDataset):
 
     All else may be absent. `factors`: (image, factor). Integers are values of discrete factors, replaced by their rank
     among the values that occur in their column (so 3, 7, 7, -1 becomes 1, 2, 2, 0); floats are measurements of
-    continuous ones. `factor_names`: one a column. `factor_ordered`: False for a column whose values are unordered
-    (then metrics do not rank it). `factor_known`: (image, factor), False where a label is missing. In place of a table,
-    `factor:NAME`, `category:NAME` (unordered values) and `known:NAME` hold a factor each, as in files of
-    codes. `weights`: how likely each image is to be drawn; scaled to sum to one.
+    continuous ones. `factor_names`: one a column. `factor_ordered`: False for a column whose values are unordered (then
+    metrics do not rank it). `factor_known`: (image, factor), False where a label is missing. In place of a table,
+    `factor:NAME`, `category:NAME` (unordered values) and `known:NAME` hold a factor each, as in files of codes.
+    `weights`: how likely each image is to be drawn; scaled to sum to one.
 
     Examples:
         >>> import numpy as np
@@ -85,8 +85,8 @@ class FromArrays(FactorDataset):
         unordered: Sequence[str] = (),
         weights: np.ndarray | Tensor | None = None,
     ) -> "FromArrays":
-        """Returns the config for these arrays: they are checked, and kept in the cache under their checksum, so that
-        a run can be resumed.
+        """Returns the config for these arrays: they are checked, and kept in the cache under their checksum, so that a
+        run can be resumed.
 
         `factors` are what `Codes.from_arrays` takes: a table, whose columns `factor_names` names; or a mapping, a
         DataFrame or a structured array, in which integers (values), floats (measurements) and words may mix.
@@ -312,8 +312,7 @@ def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
     if channels_first and channels_last:
         raise DataError(
             f"images has shape {shape}, where the channels could be the second or the last axis. Leave the channel "
-            "axis out if there is "
-            "one channel; else pad the images until only one of the two axes has length 1 or 3."
+            "axis out if there is one channel; else pad the images until only one of the two axes has length 1 or 3."
         )
     if channels_first:
         return shape[0], shape[1], shape[2], shape[3]
@@ -321,8 +320,7 @@ def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
         return shape[0], shape[3], shape[1], shape[2]
     raise DataError(
         f"images has shape {shape}; expected (image, height, width), (image, height, width, channel) or (image, "
-        "channel, height, width) "
-        "with 1 or 3 channels, or (vector, number). Transpose or reshape it."
+        "channel, height, width) with 1 or 3 channels, or (vector, number). Transpose or reshape it."
     )
 
 

@@ -30,8 +30,7 @@ class FromFolder(FactorDataset):
 
     In the file of factors the column `file`, or else the first, names a picture as it lies below the folder. A column
     of whole numbers is a discrete factor, replaced by their rank among those that occur; one of decimals is a
-    continuous one; one of words is an unordered discrete one. Pictures that it does not name are left
-    out.
+    continuous one; one of words is an unordered discrete one. Pictures that it does not name are left out.
 
     The images have the size of the pictures; where these differ, `resolution` has the central square of each cut out
     and resized. They are in color if any picture is; `channels` says otherwise: 1 is gray, 3 is color. `recursive`

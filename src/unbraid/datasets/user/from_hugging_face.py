@@ -29,8 +29,8 @@ _WHERE = "the data set"
 @final
 @dataclass(frozen=True)
 class FromHuggingFace(FactorDataset):
-    """Images that `from_dataset` took out of a `datasets.Dataset`. `path` is the folder in the cache that keeps
-    them, `sha256` their checksum.
+    """Images that `from_dataset` took out of a `datasets.Dataset`. `path` is the folder in the cache that keeps them,
+    `sha256` their checksum.
 
     The config alone cannot make them again: where the folder is gone, hand the data set to `of` once more, which gives
     an equal config.
@@ -70,9 +70,9 @@ class FromHuggingFace(FactorDataset):
         """Returns the config for a `datasets.Dataset`: its column `image`, and these columns as factors. The images are
         converted and kept in the cache.
 
-        A column of class labels is an unordered discrete factor; whole numbers, decimals and words
-        become factors as in `FromFolder`, and `resolution` and `channels` mean what they mean there. Transforms that a
-        data set applies when it is read (`set_transform`) are not applied.
+        A column of class labels is an unordered discrete factor; whole numbers, decimals and words become factors as in
+        `FromFolder`, and `resolution` and `channels` mean what they mean there. Transforms that a data set applies when
+        it is read (`set_transform`) are not applied.
         """
         own_pictures.check_settings("FromHuggingFace.from_dataset", resolution, channels)
         table = _Table.of(dataset, image, (factors,) if isinstance(factors, str) else factors)
@@ -175,8 +175,7 @@ class _Table:
         if not isinstance(dataset, Dataset):
             raise DataError(
                 f"FromHuggingFace.from_dataset expected a datasets.Dataset, got a {type(dataset).__name__}. Choose a "
-                "split, as in dataset['train'], and load it "
-                "without streaming."
+                "split, as in dataset['train'], and load it without streaming."
             )
         columns = [image, *factors]
         if len(set(columns)) < len(columns) or (unknown := [name for name in columns if name not in dataset.features]):

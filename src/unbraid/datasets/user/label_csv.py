@@ -41,8 +41,7 @@ def read_label_csv(path: Path) -> LabelCsv:
                 if len(row) != len(header):
                     raise DataError(
                         f"Line {reader.line_num} of {path} has {len(row)} fields and the first line names "
-                        f"{len(header)} columns. "
-                        "Give every row a value for each."
+                        f"{len(header)} columns. Give every row a value for each."
                     )
                 cells = [cell.strip() for cell in row]
                 name = PurePosixPath(cells.pop(names_at)).as_posix()
@@ -72,9 +71,8 @@ def _checked(path: Path, header: list[str], names_at: int) -> tuple[str, ...]:
     names = header[:names_at] + header[names_at + 1 :]
     if not names:
         raise DataError(
-            f"{path} names {len(header)} columns in its first line; expected one for the names of the pictures and "
-            "one or more for factors, "
-            "separated by commas."
+            f"{path} names {len(header)} columns in its first line; expected one for the names of the pictures and one "
+            "or more for factors, separated by commas."
         )
     if bad := [name for name in names if not name or not name.isprintable()]:
         raise DataError(

@@ -55,8 +55,7 @@ class PictureShapes:
             )
             raise DataError(
                 f"The pictures in {where} have {len(sizes)} sizes (height x width): {shown}. Make them alike, or give "
-                "a resolution: then each is cut "
-                "to its central square and resized."
+                "a resolution: then each is cut to its central square and resized."
             )
         ((height, width),) = sizes
         return channels, height, width
@@ -97,8 +96,7 @@ def unreadable(where: str, flaws: Mapping[str, DataError], num_pictures: int) ->
     )
     return DataError(
         f"{len(flaws):,} of {num_pictures:,} pictures in {where} cannot be read: {named}. Save them again, or take "
-        "them out. "
-        f"The first: {next(iter(flaws.values()))}"
+        f"them out. The first: {next(iter(flaws.values()))}"
     )
 
 

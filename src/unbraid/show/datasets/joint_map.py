@@ -14,7 +14,7 @@ from markupsafe import Markup
 from PIL import Image
 from torch import Tensor
 
-from unbraid.datasets.columns import discrete_place_of, value_indices
+from unbraid.datasets.columns import discrete_factor, value_indices
 from unbraid.datasets.dataset import Factor, FactorImages
 from unbraid.datasets.weights import Joint
 from unbraid.errors import SpecError
@@ -115,7 +115,7 @@ def places_of_pair(names: Sequence[str], factors: Sequence[Factor]) -> tuple[int
         raise SpecError(
             f"A joint map is of two factors, and {', '.join(names)} was given. Name two, separated by a comma."
         )
-    first, second = (discrete_place_of(name, factors, "A joint map") for name in names)
+    first, second = (factors.index(discrete_factor(name, factors, "A joint map")) for name in names)
     return first, second
 
 
@@ -124,8 +124,8 @@ def map_of_images(images: FactorImages, names: Sequence[str], title: str) -> Joi
     table = images.factor_table
     first, second = places_of_pair(names, table)
     sizes = (table[first].size, table[second].size)
-    cells = value_indices(images.values, first, table[first]) * sizes[1]
-    cells = cells + value_indices(images.values, second, table[second])
+    columns = [value_indices(images.values, name, table, "A joint map") for name in names]
+    cells = columns[0] * sizes[1] + columns[1]
     weights = torch.ones(len(images), dtype=torch.float64) if images.weights is None else images.weights.cpu().double()
     counts = torch.zeros(math.prod(sizes), dtype=torch.float64).index_add_(0, cells.cpu(), weights)
     return JointMap(title, (table[first], table[second]), (counts / counts.sum()).reshape(sizes))

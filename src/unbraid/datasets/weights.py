@@ -1,0 +1,325 @@
+"""Weights of images: how often each is drawn, from a joint table over factors."""
+
+import logging
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, assert_never, final
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from unbraid._internal.arrays import is_masked
+from unbraid.config import Config
+from unbraid.datasets.columns import Values, check_names, discrete_factor, value_indices
+from unbraid.datasets.dataset import Factor
+from unbraid.errors import SpecError
+
+log = logging.getLogger(__name__)
+
+# A table of more cells than any data set has images is an error of the user, and would fill the memory.
+MAX_CELLS = 50_000_000
+
+
+class Joint(Config, ABC):
+    """Probability of each combination of values of some factors. All other factors stay as they are, given these.
+
+    `image_weights` computes from it the weights of the images of a data set.
+    """
+
+    if TYPE_CHECKING:
+        # Only declared: a property that exists would become the default of the dataclass field that takes its place.
+        @property
+        def factors(self) -> tuple[str, ...]:
+            """Returns the names of the factors, one per axis of the table."""
+
+    @abstractmethod
+    def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "..."]:
+        """Returns the probability of each combination of values, for factors of these sizes.
+
+        It has one axis per factor, and sums to one.
+        """
+
+    def check(self, factors: Sequence[Factor]) -> None:
+        """Raises an error if there is no table for these factors."""
+        self.sizes_among(factors)
+
+    def sizes_among(self, factors: Sequence[Factor]) -> tuple[int, ...]:
+        """Returns the sizes of the factors of this joint, among those of a data set, if the table exists for them."""
+        sizes = tuple(discrete_factor(name, factors, type(self).__name__).size for name in self.factors)
+        if math.prod(sizes) > MAX_CELLS:
+            raise SpecError(
+                f"{type(self).__name__}: a table over {', '.join(self.factors)} has {math.prod(sizes):,} cells. "
+                "Choose fewer factors."
+            )
+        self.table(sizes)
+        return sizes
+
+
+@final
+@dataclass(frozen=True)
+class UniformJoint(Joint):
+    """Joint table of equally likely combinations.
+
+    It evens out images in which some combinations are more frequent than others.
+    """
+
+    factors: tuple[str, ...]
+    """The factors it is about, by name."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_names(self.factors, "UniformJoint")
+
+    def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "..."]:
+        return torch.full(sizes, 1 / math.prod(sizes), dtype=torch.float64)
+
+
+@final
+@dataclass(frozen=True)
+class JointTable(Joint):
+    """A given table, row by row: the values of the last factor follow one another. Scaled to sum to one.
+
+    `JointTable.from_array(factors, array)` takes the numbers from an array with an axis for each factor.
+    """
+
+    factors: tuple[str, ...]
+    """The factors it is about, by name."""
+    probabilities: tuple[float, ...]
+    """The table row by row, the values of the last factor following one another."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_names(self.factors, "JointTable")
+        are_valid = all(math.isfinite(p) and p >= 0 for p in self.probabilities)
+        if not (are_valid and any(self.probabilities)):
+            raise SpecError(
+                "JointTable: probabilities must be finite, none of them negative and not all zero. Give one for each "
+                "combination of values."
+            )
+
+    @classmethod
+    def from_array(cls, factors: Sequence[str], table: Any) -> "JointTable":
+        """Returns the table from an array, a tensor or nested lists with one axis per factor."""
+        if is_masked(table):
+            raise SpecError(
+                "JointTable: some probabilities are masked. Give each combination one; 0 where there is none."
+            )
+        try:
+            numbers = np.asarray(table.detach().cpu() if isinstance(table, Tensor) else table, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise SpecError(
+                f"JointTable: no array of numbers can be made of what was given ({error}). Give one axis a factor."
+            ) from None
+        if numbers.ndim != len(factors):
+            raise SpecError(
+                f"JointTable: the array has {numbers.ndim} axes for {len(factors)} factors ({', '.join(factors)}). "
+                "Give one axis a factor."
+            )
+        return cls(tuple(factors), tuple(numbers.ravel().tolist()))
+
+    def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "..."]:
+        if len(self.probabilities) != math.prod(sizes):
+            raise SpecError(
+                f"JointTable: {len(self.probabilities)} probabilities were given for {', '.join(self.factors)}, which "
+                f"take {' x '.join(map(str, sizes))} combinations of values; expected {math.prod(sizes)}, the values "
+                f"of {self.factors[-1]} following one another."
+            )
+        # First divided by the greatest, so that the sum cannot overflow.
+        numbers = torch.tensor(self.probabilities, dtype=torch.float64) / max(self.probabilities)
+        return (numbers / numbers.sum()).reshape(sizes)
+
+
+@final
+@dataclass(frozen=True)
+class Product(Joint):
+    """Product of joint tables, scaled to sum to one.
+
+    Tables over different factors keep their marginals and are independent of each other. Where two of them name the
+    same factor, neither keeps its marginals: so one factor can be correlated with several others.
+    """
+
+    joints: tuple[Joint, ...]
+    """The tables that are multiplied."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.joints:
+            raise SpecError("Product: joints is empty; expected one or more joint tables.")
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for joint in self.joints for name in joint.factors))
+
+    def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "..."]:
+        product = torch.ones(sizes, dtype=torch.float64)
+        for joint in self.joints:
+            axes = [self.factors.index(name) for name in joint.factors]
+            table = joint.table(tuple(sizes[axis] for axis in axes))
+            in_our_order = table.permute(sorted(range(len(axes)), key=axes.__getitem__))
+            shape = [size if axis in axes else 1 for axis, size in enumerate(sizes)]
+            product = product * (in_our_order.reshape(shape) * math.prod(table.shape))
+        if not float(product.sum()) > 0:
+            raise SpecError(
+                f"Product: no combination of {', '.join(self.factors)} is possible under all of the joints. Weaken "
+                "one of them."
+            )
+        return product / product.sum()
+
+
+@final
+@dataclass(frozen=True)
+class Correlated(Joint):
+    """A pair of correlated factors (Träuble et al., arXiv:2006.07886v3).
+
+    p(a, b) is proportional to exp(-(a - b)^2 / (2 strength^2)), with a and b, the value indices, scaled to [0, 1]. The
+    smaller the `strength`, the closer the factors: 0.2 is strong, 0.7 is weak, and the uniform table is approached as
+    it grows. The marginals are not uniform: values at either end are less likely. `opposed` replaces b by 1 - b, so
+    that one factor falls as the other rises.
+    """
+
+    factors: tuple[str, ...]
+    """The two factors, by name."""
+    strength: float
+    """How far from the line: 0.2 is strongly correlated, 0.7 weakly."""
+    opposed: bool = False
+    """Whether one factor falls as the other rises."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_names(self.factors, "Correlated", count=2)
+        if not (math.isfinite(self.strength) and self.strength > 0):
+            raise SpecError(
+                f"Correlated: strength is {self.strength}; expected a positive, finite number such as 0.2, in units "
+                "of a factor's range. UniformJoint has none."
+            )
+
+    def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "first second"]:
+        if min(sizes) < 2:
+            raise SpecError(
+                f"Correlated: {self.factors[sizes.index(min(sizes))]} has a single value, which goes with nothing. "
+                "Choose factors that vary."
+            )
+        first, second = (torch.linspace(0, 1, size, dtype=torch.float64) for size in sizes)
+        distance = first[:, None] - (1 - second if self.opposed else second)
+        # Divided before it is squared: the square of a very small strength is zero.
+        shares = torch.exp(-(distance / self.strength).square() / 2)
+        return shares / shares.sum()
+
+
+@final
+@dataclass(frozen=True)
+class ChenDesign(Joint):
+    """Two factors that are A: uniform; B: not uniform but independent; C: uncorrelated but dependent; D: correlated.
+
+    Chen et al., arXiv:1802.04942v5, section 6.1, where the factors are the pose of a face. In B, C and D the most
+    likely combination is `ratio` times as likely as the least. The paper prints no tables; these are ours. With x and
+    y, the value indices scaled to [-1, 1], p is proportional to
+
+    ====== ================================ ============================================================================
+    B      (1 + t (x+1)/2) (1 + t (y+1)/2)  t = sqrt(ratio) - 1, so that either marginal varies by sqrt(ratio)
+    C      1 + c f(x) g(y)                  f(x) = x^2 - mean(x^2), g alike: marginals uniform, correlation 0; c makes
+                                            the ratio what it is
+    D      1 + c x y                        c = (ratio - 1) / (ratio + 1): marginals uniform
+    ====== ================================ ============================================================================
+
+    In D the correlation of n by m values is c sqrt((n+1)(m+1) / (9 (n-1)(m-1))): 0.2 for many values, at ratio 4. In C
+    a factor of two values has f(x) = x. Two factors of two values cannot be uncorrelated and dependent.
+    """
+
+    design: Literal["A", "B", "C", "D"]
+    """Uniform (A), independent (B), uncorrelated (C) or correlated (D)."""
+    factors: tuple[str, ...] = ("azimuth", "elevation")
+    """The two factors, by name."""
+    ratio: float = 4.0
+    """How many times likelier the likeliest combination is than the least likely."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_names(self.factors, "ChenDesign", count=2)
+        if not (math.isfinite(self.ratio) and self.ratio > 1):
+            raise SpecError(
+                f"ChenDesign: ratio is {self.ratio}; expected a number above 1, how many times as likely as the least "
+                "the most likely is."
+            )
+
+    def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "first second"]:
+        if min(sizes) < 2:
+            raise SpecError(
+                f"ChenDesign: {self.factors[sizes.index(min(sizes))]} has a single value; expected two or more. "
+                "Choose factors that vary."
+            )
+        shares = self._shares(*(torch.linspace(-1, 1, size, dtype=torch.float64) for size in sizes))
+        return shares / shares.sum()
+
+    def _shares(self, x: Float64[Tensor, " first"], y: Float64[Tensor, " second"]) -> Float64[Tensor, "first second"]:
+        """Returns the table up to scale."""
+        match self.design:
+            case "A":
+                return torch.ones(len(x), len(y), dtype=torch.float64)
+            case "B":
+                slope = (math.sqrt(self.ratio) - 1) / 2
+                return torch.outer(1 + slope * (x + 1), 1 + slope * (y + 1))
+            case "C":
+                if max(len(x), len(y)) < 3:
+                    raise SpecError(
+                        f"ChenDesign: {' and '.join(self.factors)} have two values each, and such factors are "
+                        "independent if they are uncorrelated. Design C needs a factor of three values or more."
+                    )
+                product = torch.outer(_even(x), _even(y))
+            case "D":
+                product = torch.outer(x, y)
+            case _:
+                assert_never(self.design)
+        # The factor for which the greatest entry is `ratio` times the least.
+        least, most = product.min(), product.max()
+        return 1 + (self.ratio - 1) / (most - self.ratio * least) * product
+
+
+def _even(x: Float64[Tensor, " value"]) -> Float64[Tensor, " value"]:
+    """Returns an even function of x with mean 0; x itself for two values, where such a function is constant."""
+    if len(x) == 2:
+        return x
+    # The mean over x and -x: rounding must not break the symmetry that makes the correlation zero.
+    square = (x.square() + x.flip(0).square()) / 2
+    return square - square.mean()
+
+
+def image_weights(
+    joint: Joint, factors: Sequence[Factor], values: Values, base: Float[Tensor, " image"] | None = None
+) -> Float64[Tensor, " image"]:
+    """Returns p(n): the probability of the image's combination of values, divided among the images that have it.
+
+    The weights sum to one. The probability is divided equally, or in proportion to `base`, the previous weights of the
+    images: all factors that the joint does not name keep their distribution, given those it names. A combination that
+    no image has cannot be drawn: the others become more likely, all by the same factor, and a warning is logged.
+    """
+    sizes, owner = joint.sizes_among(factors), type(joint).__name__
+    cells = torch.zeros(len(values), dtype=torch.int64, device=values.device)
+    for name, size in zip(joint.factors, sizes, strict=True):
+        cells = cells * size + value_indices(values, name, factors, owner)
+    table = joint.table(sizes).flatten().to(values.device)
+    shares = torch.ones(len(values), dtype=torch.float64, device=values.device) if base is None else base.double()
+    shares = shares / shares.sum()
+    masses = torch.zeros_like(table).index_add_(0, cells, shares)
+    present = torch.where(masses > 0, table, 0.0)
+    over = f"{owner} over {', '.join(joint.factors)}"
+    if not bool((present > 0).any()):
+        raise SpecError(
+            f"{over}: no image shows any of the combinations that it makes likely. Choose another table, or other "
+            "images."
+        )
+    if num_missing := int(((table > 0) & (present == 0)).sum()):
+        log.warning(
+            "%s: %s of %s combinations, with a probability of %.3g, are shown by no image. The others are drawn more "
+            "often, all by the same factor.",
+            over,
+            f"{num_missing:,}",
+            f"{len(table):,}",
+            float(table.sum() - present.sum()),
+        )
+    per_share = present / present.sum() / torch.where(masses > 0, masses, 1.0)
+    return shares * per_share[cells]
