@@ -27,13 +27,13 @@ from unbraid.codes.csv_file import read_csv
 from unbraid.datasets.dataset import Factor
 from unbraid.datasets.fetching.verification import PublishedFile, check_file
 from unbraid.datasets.formats.archives import ArchiveMember, Folder, Tar, Zip
-from unbraid.datasets.formats.idx import read_idx
-from unbraid.datasets.formats.norb import Matrix
 from unbraid.datasets.formats.pth import read_tensor
 from unbraid.datasets.image_store import ImageStore, Plan
-from unbraid.datasets.published.celeba_lists import _lines
+from unbraid.datasets.published.celeba import _lines
 from unbraid.datasets.published.chairs3d import _content
+from unbraid.datasets.published.mnist import read_idx
 from unbraid.datasets.published.shapes3d import _blocks
+from unbraid.datasets.published.small_norb import Matrix
 from unbraid.datasets.subsets.rows import Rows
 from unbraid.datasets.synthetic.background_dsprites import BackgroundDSprites
 from unbraid.datasets.synthetic.dsprites import DSprites

@@ -20,9 +20,9 @@ IMAGES = (torch.arange(NUM_IMAGES)[:, None, None] * 10 + torch.arange(64)[:, Non
 def small_grid(monkeypatch):
     """Files of two people instead of fifty."""
     factors = tuple(
-        Factor(factor.name, size, factor.ordered) for factor, size in zip(basel_faces._FACTORS, SIZES, strict=True)
+        Factor(factor.name, size, factor.ordered) for factor, size in zip(BaselFaces.factors, SIZES, strict=True)
     )
-    monkeypatch.setattr(basel_faces, "_FACTORS", factors)
+    monkeypatch.setattr(BaselFaces, "factors", factors)
 
 
 def put(folder, content, zipped=True):

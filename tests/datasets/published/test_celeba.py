@@ -9,7 +9,7 @@ from PIL import Image
 
 from unbraid.datasets import CelebA, Factor, pictures
 from unbraid.datasets.fetching.verification import check_file
-from unbraid.datasets.published.celeba_lists import ATTRIBUTES
+from unbraid.datasets.published.celeba import ATTRIBUTES
 from unbraid.errors import DataError, SpecError
 
 NUM_FACES = 20

@@ -3,8 +3,8 @@ import logging
 import pytest
 
 from tests.datasets.mutants import assert_damaged_are_read_or_refused
-from unbraid.datasets.published import celeba_lists
-from unbraid.datasets.published.celeba_lists import ATTRIBUTES, read_attributes, read_partition
+from unbraid.datasets.published import celeba
+from unbraid.datasets.published.celeba import ATTRIBUTES, read_attributes, read_partition
 from unbraid.errors import DataError
 
 HEAD = "2\n" + " ".join(ATTRIBUTES) + " \n"
@@ -70,7 +70,7 @@ def test_a_damaged_partition_is_refused_with_its_line(path, content, match):
 
 
 def test_a_list_far_too_long_is_refused_before_it_is_read(path, monkeypatch):
-    monkeypatch.setattr(celeba_lists, "_MAX_BYTES", 100)
+    monkeypatch.setattr(celeba, "_MAX_BYTES", 100)
     path.write_text(HEAD + LINES)
     with pytest.raises(DataError, match="at most 100 are read"):
         read_attributes(path)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unbraid.datasets.published.digit_shape import digit_shape
+from unbraid.datasets.published.mnist import digit_shape
 
 
 def bar(width, height, slant=0.0):

@@ -24,9 +24,9 @@ def write(folder, version="real", *, way="stored"):
 def small_grid(monkeypatch):
     """The official format, on a grid that a test can write."""
     factors = tuple(
-        Factor(factor.name, size, factor.ordered) for factor, size in zip(mpi3d._FACTORS, SIZES, strict=True)
+        Factor(factor.name, size, factor.ordered) for factor, size in zip(MPI3D.factors, SIZES, strict=True)
     )
-    monkeypatch.setattr(mpi3d, "_FACTORS", factors)
+    monkeypatch.setattr(MPI3D, "factors", factors)
 
 
 @pytest.mark.usefixtures("small_grid")

@@ -5,8 +5,8 @@ import torch
 
 from unbraid.datasets import Factor, Shapes3D
 from unbraid.datasets.published import shapes3d
-from unbraid.datasets.published.shapes3d import OFFICIAL_FILE
 
+OFFICIAL_FILE = "3dshapes.h5"
 SIZES = (2, 3, 1, 2, 4, 3)
 NUM_IMAGES = 144
 IMAGES = np.random.default_rng(0).integers(0, 256, (NUM_IMAGES, 64, 64, 3), dtype=np.uint8)
@@ -23,9 +23,9 @@ def write(path, chunks=(40, 4, 4, 1)):
 def small_grid(monkeypatch):
     """The official format, on a grid that a test can write."""
     factors = tuple(
-        Factor(factor.name, size, factor.ordered) for factor, size in zip(shapes3d._FACTORS, SIZES, strict=True)
+        Factor(factor.name, size, factor.ordered) for factor, size in zip(Shapes3D.factors, SIZES, strict=True)
     )
-    monkeypatch.setattr(shapes3d, "_FACTORS", factors)
+    monkeypatch.setattr(Shapes3D, "factors", factors)
     return factors
 
 

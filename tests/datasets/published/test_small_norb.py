@@ -6,7 +6,7 @@ import pytest
 import torch
 from PIL import Image
 
-from tests.datasets.formats.test_norb import norb_bytes
+from tests.datasets.published.test_norb import norb_bytes
 from unbraid.datasets import Factor, SmallNORB
 from unbraid.errors import DataError
 

@@ -20,12 +20,6 @@ from unbraid.errors import DataError
 
 _FILE = "basel_face_renders.pth"
 _SIDE = 64
-_FACTORS = (
-    Factor("identity", 50, ordered=False),
-    Factor("azimuth", 21),
-    Factor("elevation", 11),
-    Factor("lighting", 11),
-)
 _IMAGES_PER_BLOCK = 4096
 _GET_IT = "Get the file that the code of Chen et al. reads."
 
@@ -56,30 +50,29 @@ class BaselFaces(ConvertedDataset):
             "https://faces.dmi.unibas.ch/bfm, and then the renders from the authors of arXiv:1802.04942v5"
         ),
     )
-
-    @property
-    def factors(self) -> tuple[Factor, ...]:
-        return _FACTORS
-
-    @property
-    def image_shape(self) -> tuple[int, int, int]:
-        return (1, _SIDE, _SIDE)
+    factors: ClassVar = (
+        Factor("identity", 50, ordered=False),
+        Factor("azimuth", 21),
+        Factor("elevation", 11),
+        Factor("lighting", 11),
+    )
+    image_shape: ClassVar = (1, _SIDE, _SIDE)
 
     def plan(self, sources: tuple[Path, ...]) -> Plan:
         (path,) = sources
-        images = _as_list(path, read_tensor(path))
+        sizes = tuple(factor.size for factor in self.factors)
+        images = _as_list(path, read_tensor(path), sizes)
 
         def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
             for first in range(start, len(images), _IMAGES_PER_BLOCK):
                 block = _as_bytes(path, first, images[first : first + _IMAGES_PER_BLOCK])
                 yield block.reshape(-1, 1, _SIDE, _SIDE).numpy()
 
-        return Plan(self.image_shape, self.factors, grid_rows(_FACTORS), blocks)
+        return Plan(self.image_shape, self.factors, grid_rows(self.factors), blocks)
 
 
-def _as_list(path: Path, tensor: Tensor) -> Tensor:
+def _as_list(path: Path, tensor: Tensor, sizes: tuple[int, ...]) -> Tensor:
     """Returns the tensor with one axis for the images: the authors' code accepts a list or a grid of them."""
-    sizes = tuple(factor.size for factor in _FACTORS)
     num_images = math.prod(sizes)
     lists = [(num_images, _SIDE, _SIDE), (num_images, 1, _SIDE, _SIDE), (num_images, _SIDE * _SIDE)]
     grids = [(*sizes, _SIDE, _SIDE), (*sizes, 1, _SIDE, _SIDE)]
@@ -92,7 +85,7 @@ def _as_list(path: Path, tensor: Tensor) -> Tensor:
 
 
 def _as_bytes(path: Path, first: int, block: Tensor) -> UInt8[Tensor, "..."]:
-    """Returns the images as bytes. Other types are accepted if their numbers are whole and from 0 to 255."""
+    """Returns the images as bytes. Raises an error for other numbers than whole ones from 0 to 255."""
     if block.dtype == torch.uint8:
         return block
     exact = block.double()

@@ -61,7 +61,7 @@ class Cars3D(ConvertedDataset):
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        """Returns the factors of the converted cars; before the conversion, the published ones."""
+        # Before the conversion, those of the published cars.
         return self.store.factor_table or _factor_table(_NUM_CARS)
 
     @property
@@ -75,13 +75,14 @@ class Cars3D(ConvertedDataset):
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
         if (folder / _ARCHIVE).is_file():
             return (folder / _ARCHIVE,)
-        places = (folder / "data" / "cars", folder / "cars", folder)
-        return next(
-            ((place,) for place in places if any(_CAR.fullmatch(path.name) for path in place.glob("*.mat"))), None
-        )
+        for place in (folder / "data" / "cars", folder / "cars", folder):
+            if any(_CAR.fullmatch(path.name) for path in place.glob("*.mat")):
+                return (place,)
+        return None
 
     def plan(self, sources: tuple[Path, ...]) -> Plan:
-        source = _source(*sources)
+        (path,) = sources
+        source = Folder(path, _MAX_FILE_BYTES) if path.is_dir() else Tar(path, is_gzipped=True)
         cars = _cars(source)
         factor_table = _factor_table(len(cars))
 
@@ -99,10 +100,6 @@ def _factor_table(num_cars: int) -> tuple[Factor, ...]:
         Factor("azimuth", _NUM_AZIMUTHS),
         Factor("identity", num_cars, ordered=False),
     )
-
-
-def _source(path: Path) -> Container:
-    return Folder(path, _MAX_FILE_BYTES) if path.is_dir() else Tar(path, is_gzipped=True)
 
 
 def _cars(source: Container) -> tuple[ArchiveMember, ...]:

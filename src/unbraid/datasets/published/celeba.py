@@ -1,5 +1,6 @@
 """CelebA: faces of celebrities, with forty attributes that are there or not."""
 
+import itertools
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,13 +10,12 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from jaxtyping import UInt8
 
+from unbraid._internal import files
 from unbraid.datasets.dataset import Factor, FactorImages
 from unbraid.datasets.fetching.verification import Publication, published_files
 from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder, Zip
 from unbraid.datasets.image_store import Plan
 from unbraid.datasets.pictures import Framing, decode_many
-from unbraid.datasets.published import celeba_lists
-from unbraid.datasets.published.celeba_lists import ATTRIBUTES
 from unbraid.datasets.published.converted import PartedDataset
 from unbraid.datasets.subsets import ChosenValues, RandomSplit
 from unbraid.errors import DataError, SpecError
@@ -24,6 +24,14 @@ log = logging.getLogger(__name__)
 
 Split = Literal["all", "train", "validation", "test", "train90", "test10"]
 
+_ATTRIBUTE_NAMES = """
+5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips Big_Nose Black_Hair Blond_Hair Blurry
+Brown_Hair Bushy_Eyebrows Chubby Double_Chin Eyeglasses Goatee Gray_Hair Heavy_Makeup High_Cheekbones Male
+Mouth_Slightly_Open Mustache Narrow_Eyes No_Beard Oval_Face Pale_Skin Pointy_Nose Receding_Hairline Rosy_Cheeks
+Sideburns Smiling Straight_Hair Wavy_Hair Wearing_Earrings Wearing_Hat Wearing_Lipstick Wearing_Necklace Wearing_Necktie
+Young
+"""
+ATTRIBUTES = tuple(_ATTRIBUTE_NAMES.split())
 _ARCHIVE, _FOLDER = "img_align_celeba.zip", "img_align_celeba"
 _LABELS, _PARTITION = "list_attr_celeba.txt", "list_eval_partition.txt"
 _HEIGHT, _WIDTH = 218, 178
@@ -46,6 +54,10 @@ _FILES = {
     _LABELS: (26_721_026, "sha256:f0e5da289d5ccf75ffe8811132694922b60f2af59256ed362afa03fefba324d0"),
     _PARTITION: (2_836_386, "sha256:fc955bcb3ef8fbdf7d5640d9a8693a8431b5f2ee291a5c1449a1549e7e073fe7"),
 }
+# Ten times the official list of attributes.
+_MAX_BYTES = 2**28
+_MAX_LINE_BYTES = 2**12
+_VALUES = {b"1": 1, b"-1": 0}
 
 
 @final
@@ -74,6 +86,8 @@ class CelebA(PartedDataset):
         "(Align&Cropped Images; either the zip or the unpacked folder img_align_celeba)",
     )
 
+    factors: ClassVar = tuple(Factor(name, 2) for name in ATTRIBUTES)
+
     split: Split = "all"
     """The official splits, or a random nine tenths of all faces and the rest."""
     crop: int | None = 128
@@ -88,10 +102,6 @@ class CelebA(PartedDataset):
                 f"CelebA: crop is {self.crop} and resolution {self.resolution}; expected {_FEWEST_PIXELS} <= "
                 f"resolution <= crop <= {_WIDTH}, the width of a face, or no crop."
             )
-
-    @property
-    def factors(self) -> tuple[Factor, ...]:
-        return tuple(Factor(name, 2) for name in ATTRIBUTES)
 
     @property
     def published_num_images(self) -> int:
@@ -125,9 +135,9 @@ class CelebA(PartedDataset):
         if self.split in _PARTS and not partition:
             raise DataError(self._no_partition())
         source = Folder(images) if images.is_dir() else Zip(images)
-        attributes = celeba_lists.read_attributes(labels)
+        attributes = read_attributes(labels)
         faces = _faces(source, attributes, labels)
-        parts = celeba_lists.read_partition(partition[0]) if partition else {}
+        parts = read_partition(partition[0]) if partition else {}
         framing = Framing(
             self.image_shape,
             crop=None if self.crop is None else (self.crop, self.crop),
@@ -188,3 +198,79 @@ def _faces(source: Container, attributes: Mapping[str, bytes], labels: Path) -> 
         if number:
             log.warning("CelebA: left out %s %s (faces: %s; attributes: %s).", f"{number:,}", what, source.path, labels)
     return faces
+
+
+def read_attributes(path: Path) -> dict[str, bytes]:
+    """Returns the attributes of each face, by its name: one byte an attribute, 1 for present and 0 for absent.
+
+    The first line is the number of faces, the second the names of the attributes; each other is a name and then 1 or -1
+    for each attribute.
+    """
+    lines = _lines(path)
+    (_, count), (_, names) = next(lines, (1, [])), next(lines, (2, []))
+    if names != [name.encode() for name in ATTRIBUTES]:
+        raise DataError(
+            f"{path}: line 2 has {len(names)} names of attributes; expected the {len(ATTRIBUTES)} official ones, "
+            f"{ATTRIBUTES[0]} to {ATTRIBUTES[-1]}. Fetch the official file."
+        )
+    found: dict[str, bytes] = {}
+    for number, (name, *values) in lines:
+        if len(values) != len(ATTRIBUTES) or not _VALUES.keys() >= set(values):
+            raise DataError(
+                f"{path}: line {number} is not a name and {len(ATTRIBUTES)} values of 1 or -1. It is damaged or cut "
+                "short: fetch it again."
+            )
+        _add(found, name, bytes(map(_VALUES.__getitem__, values)), path, number)
+    if count != [str(len(found)).encode()]:
+        log.warning(
+            "%s states %s in its first line, and holds %s faces.",
+            path,
+            b" ".join(count).decode(errors="replace"),
+            f"{len(found):,}",
+        )
+    return found
+
+
+def read_partition(path: Path) -> dict[str, int]:
+    """Returns the split of each face, by its name: 0 for train, 1 for validation, 2 for test."""
+    found: dict[str, int] = {}
+    for number, fields in _lines(path):
+        if len(fields) != 2 or fields[1] not in (b"0", b"1", b"2"):
+            raise DataError(
+                f"{path}: line {number} is not a name and 0, 1 or 2. It is damaged or cut short: fetch it again."
+            )
+        _add(found, fields[0], int(fields[1]), path, number)
+    return found
+
+
+def _add(found: dict, name: bytes, value: object, path: Path, number: int) -> None:
+    try:
+        key = name.decode("ascii")
+    except UnicodeDecodeError:
+        raise DataError(
+            f"{path}: the name in line {number} is {name!r}; expected one like 000001.jpg. Fetch the official file."
+        ) from None
+    if key in found:
+        raise DataError(f"{path}: line {number} names {key} a second time. Fetch the official file.")
+    found[key] = value
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[bytes]]]:
+    """Yields the number and the fields of each line that is not empty; spaces and line ends vary among mirrors."""
+    try:
+        if (num_bytes := path.stat().st_size) > _MAX_BYTES:
+            raise DataError(
+                f"{path} has {num_bytes:,} bytes; at most {_MAX_BYTES:,} are read. Fetch the official file."
+            )
+        with files.opened(path) as stream:
+            for number in itertools.count(1):
+                if not (line := stream.readline(_MAX_LINE_BYTES)):
+                    return
+                if len(line) == _MAX_LINE_BYTES:
+                    raise DataError(
+                        f"{path}: line {number} has {_MAX_LINE_BYTES} bytes or more. Fetch the official file."
+                    )
+                if fields := line.split():
+                    yield number, fields
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}). Check that it is a file you may read.") from None

@@ -1,5 +1,8 @@
 """MNIST and Fashion-MNIST: ten classes of 28 by 28 gray images, in IDX files."""
 
+import gzip
+import math
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,24 +11,26 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from jaxtyping import Float64, UInt8
 
+from unbraid._internal import files
 from unbraid.datasets.dataset import Factor
 from unbraid.datasets.fetching.verification import Publication, published_files
-from unbraid.datasets.formats.idx import read_idx
 from unbraid.datasets.image_store import Plan
 from unbraid.datasets.published.converted import ConvertedDataset
-from unbraid.datasets.published.digit_shape import MEASURED, digit_shape
 from unbraid.errors import DataError
 
 NUM_CLASSES = 10
 _SIDE = 28
 _NUM_IMAGES = {"train": 60_000, "test": 10_000}
 _PREFIXES = {"train": "train", "test": "t10k"}
-_IMAGES_PER_BLOCK = 10_000
+_IMAGES_PER_BLOCK = 5_000
+_UNSIGNED_BYTE = 8  # the type of the values of an IDX file
 
 
 @dataclass(frozen=True)
 class IdxDataset(ConvertedDataset):
     """60,000 training and 10,000 test images, 28 by 28 gray bytes in ten classes, in four IDX files, gzipped or not."""
+
+    image_shape: ClassVar = (1, _SIDE, _SIDE)
 
     split: Literal["train", "test"] = "train"
     """The 60,000 training images or the 10,000 test images."""
@@ -34,12 +39,8 @@ class IdxDataset(ConvertedDataset):
     def published_num_images(self) -> int:
         return _NUM_IMAGES[self.split]
 
-    @property
-    def image_shape(self) -> tuple[int, int, int]:
-        return (1, _SIDE, _SIDE)
-
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        """Returns both files from one folder: images of one set must not be paired with labels of another."""
+        # Both files from one folder: images of one set must not be paired with labels of another.
         found = []
         for kind in ("images-idx3", "labels-idx1"):
             stem = f"{_PREFIXES[self.split]}-{kind}-ubyte"
@@ -98,8 +99,8 @@ class MNIST(IdxDataset):
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        measured = tuple(Factor(name, 0) for name in MEASURED) if self.shape_factors else ()
-        return (Factor("digit", NUM_CLASSES, ordered=False), *measured)
+        measured = ("thickness", "width", "slant") if self.shape_factors else ()
+        return (Factor("digit", NUM_CLASSES, ordered=False), *(Factor(name, 0) for name in measured))
 
     def measured(self, images: UInt8[np.ndarray, "image height width"]) -> Float64[np.ndarray, "image measured"] | None:
         return digit_shape(images) if self.shape_factors else None
@@ -130,6 +131,70 @@ class FashionMNIST(IdxDataset):
         subfolders=("fashion-mnist", "FashionMNIST/raw"),
     )
 
-    @property
-    def factors(self) -> tuple[Factor, ...]:
-        return (Factor("class", NUM_CLASSES, ordered=False),)
+    factors: ClassVar = (Factor("class", NUM_CLASSES, ordered=False),)
+
+
+def read_idx(path: Path, shape: tuple[int, ...]) -> UInt8[np.ndarray, "..."]:
+    """Returns the bytes in an IDX file, which must have this shape; gzipped if its name ends in .gz.
+
+    A file is two zero bytes, a type, the number of dimensions, their lengths as big-endian 32-bit integers, and the
+    values (yann.lecun.com/exdb/mnist).
+    """
+    header = struct.pack(f">HBB{len(shape)}I", 0, _UNSIGNED_BYTE, len(shape), *shape)
+    with files.opened(path) as file:
+        stream = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
+        content = stream.read(len(header) + math.prod(shape) + 1)
+    if not content.startswith(header) or len(content) != len(header) + math.prod(shape):
+        raise DataError(
+            f"{path} does not hold {shape} bytes in the IDX format. Fetch the official file, or use FromArrays for "
+            "custom images."
+        )
+    return np.frombuffer(content, np.uint8, offset=len(header)).reshape(shape)
+
+
+def digit_shape(images: UInt8[np.ndarray, "image height width"]) -> Float64[np.ndarray, "image 3"]:
+    """Returns the thickness of the stroke and the width of the digit, in pixels, and its slant.
+
+    The slant is the tangent of the angle by which the digit leans to the right. Bright pixels are ink; an image without
+    ink has NaN. A stroke of width w and length l has the area w l and the outline 2 (w + l), so w follows from both:
+    nearly, since corners are rounded and strokes are bent. The slant is the slope of x on height; the width is that of
+    an even bar with the same spread of x without the slant.
+    """
+    blocks = [images[first : first + _IMAGES_PER_BLOCK] for first in range(0, len(images), _IMAGES_PER_BLOCK)]
+    return np.concatenate([_shape_of_ink(block.astype(np.float64) / 255) for block in blocks] or [np.empty((0, 3))])
+
+
+def _shape_of_ink(ink: Float64[np.ndarray, "image height width"]) -> Float64[np.ndarray, "image 3"]:
+    area = ink.sum(axis=(1, 2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slant, width = _slant_and_width(ink, area)
+        half = _outline(ink) / 2
+        # The shorter side of the rectangle with this area and this outline; of a blob that has none, of the square.
+        thickness = (half - np.sqrt(np.maximum(half**2 - 4 * area, 0.0))) / 2
+    return np.where(area[:, None] > 0, np.stack([thickness, width, slant], axis=1), np.nan)
+
+
+def _outline(ink: Float64[np.ndarray, "image height width"]) -> Float64[np.ndarray, " image"]:
+    """Returns the length of the outline: the change of brightness, summed. Along a slope its two directions are one."""
+    framed = np.pad(ink, ((0, 0), (1, 1), (1, 1)))
+    down, right = np.diff(framed, axis=1), np.diff(framed, axis=2)
+    # Both at the corner that four pixels share, so that no direction is favored.
+    down, right = (down[:, :, 1:] + down[:, :, :-1]) / 2, (right[:, 1:] + right[:, :-1]) / 2
+    return np.hypot(down, right).sum(axis=(1, 2))
+
+
+def _slant_and_width(
+    ink: Float64[np.ndarray, "image height width"], area: Float64[np.ndarray, " image"]
+) -> tuple[Float64[np.ndarray, " image"], Float64[np.ndarray, " image"]]:
+    """Returns slant and width by the moments of the ink."""
+    up = -np.arange(ink.shape[1], dtype=np.float64)
+    right = np.arange(ink.shape[2], dtype=np.float64)
+    rows, columns = ink.sum(axis=2), ink.sum(axis=1)
+    mean_up, mean_right = rows @ up / area, columns @ right / area
+    variance_up = rows @ up**2 / area - mean_up**2
+    variance_right = columns @ right**2 / area - mean_right**2
+    covariance = np.einsum("nhw,h,w->n", ink, up, right) / area - mean_up * mean_right
+    slant = np.divide(covariance, variance_up, out=np.zeros_like(variance_up), where=variance_up > 1e-12)
+    straight = np.maximum(variance_right - slant * covariance, 0.0)
+    # w pixels side by side have the variance (w^2 - 1) / 12.
+    return slant, np.sqrt(12 * straight + 1)

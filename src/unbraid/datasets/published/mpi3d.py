@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, final, get_args
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from jaxtyping import UInt8
@@ -14,32 +14,13 @@ from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid.datasets.image_store import Plan
 from unbraid.datasets.published.converted import ConvertedDataset
 
-Version = Literal["toy", "realistic", "real"]
-
-_FACTORS = (
-    Factor("object_color", 6, ordered=False),
-    Factor("object_shape", 6, ordered=False),
-    Factor("object_size", 2),
-    Factor("camera_height", 3),
-    Factor("background_color", 3, ordered=False),
-    Factor("horizontal_axis", 40),
-    Factor("vertical_axis", 40),
-)
-_IMAGE_SIDE = 64
 _IMAGES_PER_BLOCK = 1024
-_MD5S: dict[Version, str] = {
+_MD5S = {
     "toy": "55889cb7c7dfc655d6e0277beee88868",
     "realistic": "59a6225b88b635365f70c91b3e52f70f",
     "real": "0f33f609918fb5c97996692f91129802",
 }
-
-
-def _published(version: Version) -> PublishedFile:
-    name = f"mpi3d_{version}.npz"
-    url = f"https://huggingface.co/datasets/waleedgondal/mpi3d/resolve/main/{name}"
-    return PublishedFile(
-        name, url, checksum=f"md5:{_MD5S[version]}", checksum_source="disent (github.com/nmichlo/disent)"
-    )
+_URL = "https://huggingface.co/datasets/waleedgondal/mpi3d/resolve/main"
 
 
 @final
@@ -56,31 +37,40 @@ class MPI3D(ConvertedDataset):
         homepage="https://github.com/rr-learning/disentanglement_dataset",
         license="CC BY 4.0",
         license_note="Each of the three files takes 12.7 GB, and as much again once it is converted.",
-        files=tuple(map(_published, get_args(Version))),
+        files=tuple(
+            PublishedFile(
+                f"mpi3d_{version}.npz",
+                f"{_URL}/mpi3d_{version}.npz",
+                checksum=f"md5:{md5}",
+                checksum_source="disent (github.com/nmichlo/disent)",
+            )
+            for version, md5 in _MD5S.items()
+        ),
         subfolders=("mpi3d",),
     )
+    factors: ClassVar = (
+        Factor("object_color", 6, ordered=False),
+        Factor("object_shape", 6, ordered=False),
+        Factor("object_size", 2),
+        Factor("camera_height", 3),
+        Factor("background_color", 3, ordered=False),
+        Factor("horizontal_axis", 40),
+        Factor("vertical_axis", 40),
+    )
+    image_shape: ClassVar = (3, 64, 64)
 
-    version: Version = "real"
+    version: Literal["toy", "realistic", "real"] = "real"
     """Simple renders, realistic renders, or photographs."""
 
     @property
     def needed_files(self) -> tuple[PublishedFile, ...]:
-        """Returns the file of the version."""
         return tuple(file for file in self.publication.files if file.name == f"mpi3d_{self.version}.npz")
-
-    @property
-    def factors(self) -> tuple[Factor, ...]:
-        return _FACTORS
-
-    @property
-    def image_shape(self) -> tuple[int, int, int]:
-        return (3, _IMAGE_SIDE, _IMAGE_SIDE)
 
     def plan(self, sources: tuple[Path, ...]) -> Plan:
         (path,) = sources
-        return Plan(self.image_shape, self.factors, grid_rows(self.factors), lambda start: _blocks(path, start))
 
+        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+            for block in Npz(path).blocks("images", _IMAGES_PER_BLOCK, start):
+                yield np.moveaxis(block, 3, 1)
 
-def _blocks(path: Path, start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-    for block in Npz(path).blocks("images", _IMAGES_PER_BLOCK, start):
-        yield np.moveaxis(block, 3, 1)
+        return Plan(self.image_shape, self.factors, grid_rows(self.factors), blocks)

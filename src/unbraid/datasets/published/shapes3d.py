@@ -14,17 +14,6 @@ from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid.datasets.image_store import Plan
 from unbraid.datasets.published.converted import ConvertedDataset
 
-OFFICIAL_FILE = "3dshapes.h5"
-
-_FACTORS = (
-    Factor("floor_hue", 10),
-    Factor("wall_hue", 10),
-    Factor("object_hue", 10),
-    Factor("scale", 8),
-    Factor("shape", 4, ordered=False),
-    Factor("orientation", 15),
-)
-_IMAGE_SIDE = 64
 _IMAGES_AT_ONCE = 2048
 
 
@@ -43,7 +32,7 @@ class Shapes3D(ConvertedDataset):
         license="Apache-2.0",
         files=(
             PublishedFile(
-                OFFICIAL_FILE,
+                "3dshapes.h5",
                 "https://storage.googleapis.com/3d-shapes/3dshapes.h5",
                 267_573_662,
                 "sha256:0a0f6ed98baff276a50f3a081a7434d788da63cb135a98189b2a5b5769be1785",
@@ -52,14 +41,15 @@ class Shapes3D(ConvertedDataset):
         ),
         subfolders=("shapes3d", "3dshapes", "3d-shapes"),
     )
-
-    @property
-    def factors(self) -> tuple[Factor, ...]:
-        return _FACTORS
-
-    @property
-    def image_shape(self) -> tuple[int, int, int]:
-        return (3, _IMAGE_SIDE, _IMAGE_SIDE)
+    factors: ClassVar = (
+        Factor("floor_hue", 10),
+        Factor("wall_hue", 10),
+        Factor("object_hue", 10),
+        Factor("scale", 8),
+        Factor("shape", 4, ordered=False),
+        Factor("orientation", 15),
+    )
+    image_shape: ClassVar = (3, 64, 64)
 
     def plan(self, sources: tuple[Path, ...]) -> Plan:
         (path,) = sources
@@ -67,7 +57,7 @@ class Shapes3D(ConvertedDataset):
 
 
 def _blocks(path: Path, start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-    """Yields the images from number `start` on, read in whole chunks of the file: each has a part of many images."""
+    """Yields the images from number `start` on, by whole chunks of the file: each has a part of many images."""
     import h5py
 
     with h5py.File(files.regular(path), "r", locking=False) as file:

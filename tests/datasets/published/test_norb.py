@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.datasets.mutants import assert_damaged_are_read_or_refused
-from unbraid.datasets.formats.norb import Matrix
+from unbraid.datasets.published.small_norb import Matrix
 from unbraid.errors import DataError
 
 MAGIC = {"uint8": 0x1E3D4C55, "int32": 0x1E3D4C54}

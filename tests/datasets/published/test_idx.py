@@ -4,7 +4,7 @@ import struct
 import numpy as np
 import pytest
 
-from unbraid.datasets.formats.idx import read_idx
+from unbraid.datasets.published.mnist import read_idx
 from unbraid.errors import DataError
 
 VALUES = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
