@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from unbraid._internal import draws
-from unbraid.information import Draws, Estimator, Posteriors, decompose, log_densities, log_weights
+from unbraid.information import Draws, Posteriors, decompose, log_densities, log_weights
+from unbraid.information.aggregate import Estimator
 from unbraid.models.distributions import DiagonalGaussian, StandardNormal
 
 NUM_IMAGES, NUM_LATENTS, NUM_TRUE_DRAWS, NUM_SEEN = 4096, 6, 20_000, 20_480

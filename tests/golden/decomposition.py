@@ -7,7 +7,8 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from tests.golden.values import Arrays, Values
-from unbraid.information import Estimator, decompose, log_aggregate, log_weights
+from unbraid.information import decompose, log_aggregate, log_weights
+from unbraid.information.aggregate import Estimator
 from unbraid.models.distributions import (
     Categorical,
     Concrete,

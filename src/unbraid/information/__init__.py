@@ -1,7 +1,6 @@
 """Estimators of information: tensors in, nats out."""
 
 from unbraid.information.aggregate import Decomposition as Decomposition
-from unbraid.information.aggregate import Estimator as Estimator
 from unbraid.information.aggregate import decompose as decompose
 from unbraid.information.aggregate import log_aggregate as log_aggregate
 from unbraid.information.aggregate import log_weights as log_weights

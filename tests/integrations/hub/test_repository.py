@@ -6,7 +6,7 @@ import pytest
 
 from tests.integrations.hub.stand_in import hub, offline, quiet_client  # noqa: F401 - fixtures
 from unbraid.errors import RunError, SpecError
-from unbraid.integrations.hub import fetch, push
+from unbraid.integrations.hub.repository import fetch, push
 
 pytestmark = quiet_client
 
