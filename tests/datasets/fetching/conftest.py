@@ -1,7 +1,7 @@
 import pytest
 
 from tests.datasets.fetching.downloads import PUBLISHED
-from unbraid.datasets.fetching.download import Download, Patience
+from unbraid.datasets.fetching.download import Download, RetryPolicy
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def waits():
 def download(tmp_path, waits):
     """Makes a download from a server; it waits in no time."""
 
-    def make(server, published=PUBLISHED, **patience):
-        return Download(published, server.url, tmp_path, "Try again.", Patience(sleep=waits.append, **patience))
+    def make(server, published=PUBLISHED, **policy):
+        return Download(published, server.url, tmp_path, "Try again.", RetryPolicy(sleep=waits.append, **policy))
 
     return make

@@ -8,7 +8,7 @@ from tests.datasets.mutants import flips
 from unbraid.datasets import file_stamps
 from unbraid.datasets.dataset import Factor
 from unbraid.datasets.user import folder_survey
-from unbraid.datasets.user.folder_survey import Place
+from unbraid.datasets.user.folder_survey import PictureFolder
 from unbraid.errors import DataError
 
 PIXELS = np.arange(20, dtype=np.uint8).reshape(4, 5)
@@ -24,7 +24,7 @@ def place(tmp_path):
     (tmp_path / "labels.csv").write_text("file,size\nb.png,4\ninside/c.bmp,2\n")
     for path in (*folder.rglob("*.*"), tmp_path / "labels.csv"):
         os.utime(path, (1e9, 1e9))
-    return Place(folder, tmp_path / "labels.csv", recursive=True)
+    return PictureFolder(folder, tmp_path / "labels.csv", recursive=True)
 
 
 def test_pictures_are_listed_by_name_with_their_stamps(place):
@@ -60,7 +60,7 @@ def test_a_survey_is_remembered_as_it_was(place):
     assert (found.num_images, found.factor_table) == (2, (Factor("size", 2),))
     assert found.shapes.counts == (((1, 4, 5), 2, "b.png"),)
     assert folder_survey.remembered(place) == found
-    assert folder_survey.remembered(Place(place.folder, None, recursive=True)) is None
+    assert folder_survey.remembered(PictureFolder(place.folder, None, recursive=True)) is None
 
 
 def test_no_flipped_bit_of_what_is_remembered_is_believed(place, cache):
@@ -95,4 +95,4 @@ def test_pictures_that_were_written_since_they_were_listed_are_refused(place):
 
 def test_labels_whose_name_no_file_can_have_are_refused(place):
     with pytest.raises(DataError, match=r"cannot be read \(embedded null byte\)"):
-        folder_survey.listing(Place(place.folder, place.folder / "a\0b.csv", recursive=True))
+        folder_survey.listing(PictureFolder(place.folder, place.folder / "a\0b.csv", recursive=True))

@@ -28,7 +28,7 @@ MAX_WAIT_SECONDS = 60.0
 
 @final
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """Says what a download puts up with: `num_tries` connections in a row that bring next to nothing, and how slow one
     may be.
 
@@ -50,7 +50,7 @@ class Patience:
         return self.slowest_bytes_per_second * self.window_seconds
 
 
-PATIENCE = Patience()
+RETRY_POLICY = RetryPolicy()
 
 
 @final
@@ -62,7 +62,7 @@ class Download:
     url: str
     folder: Path
     advice: str
-    patience: Patience = PATIENCE
+    policy: RetryPolicy = RETRY_POLICY
 
     @property
     def part(self) -> Path:
@@ -86,10 +86,10 @@ class Download:
                     f"{self.published.name} could not be fetched from {self.url}: {refused}. {self.advice}"
                 ) from refused
             except web.Dropped as dropped:
-                if self.num_bytes - mark >= self.patience.worthwhile_bytes:
+                if self.num_bytes - mark >= self.policy.worthwhile_bytes:
                     failures, mark = 0, self.num_bytes
                 failures += 1
-                if failures >= self.patience.num_tries:
+                if failures >= self.policy.num_tries:
                     raise DataError(
                         f"{self.published.name} could not be fetched from {self.url}: {dropped}, at the last of "
                         f"{failures} tries. "
@@ -103,7 +103,7 @@ class Download:
                     wait,
                     f"{self.num_bytes:,}",
                 )
-                self.patience.sleep(wait)
+                self.policy.sleep(wait)
 
     def discard(self) -> None:
         """Forgets what came, so that the next try starts anew."""
@@ -125,7 +125,7 @@ class Download:
         if begun is not None and begun.num_bytes == start:
             return
         headers = {} if begun is None else begun.headers(start)
-        with web.opened(self.url, headers, self.patience.seconds_per_read) as response:
+        with web.opened(self.url, headers, self.policy.seconds_per_read) as response:
             if response.status == 200:
                 self._append(response, self._begin(response))
             elif begun is not None and response.status == 206:
@@ -191,7 +191,7 @@ class Download:
         done = self.num_bytes
         if total is not None and (free := shutil.disk_usage(self.folder).free) < total - done:
             raise OSError(errno.ENOSPC, f"{total - done:,} bytes are still to come and {free:,} are free")
-        pace = Pace(self.patience, done)
+        pace = Pace(self.policy, done)
         with files.opened(self.part, "ab") as stream:
             while (total is None or done <= total) and (chunk := web.read(response)):
                 stream.write(chunk)
@@ -241,14 +241,14 @@ def _read_remote(path: Path) -> _Remote | None:
 class Pace:
     """Measures how fast a connection is, window by window: a fast beginning does not excuse a trickle after it."""
 
-    def __init__(self, patience: Patience, done: int) -> None:
-        self._patience = patience
-        self._since, self._mark = patience.clock(), done
+    def __init__(self, policy: RetryPolicy, done: int) -> None:
+        self._patience = policy
+        self._since, self._mark = policy.clock(), done
 
     def check(self, done: int) -> None:
-        now, patience = self._patience.clock(), self._patience
-        if (elapsed := now - self._since) < patience.window_seconds:
+        now, policy = self._patience.clock(), self._patience
+        if (elapsed := now - self._since) < policy.window_seconds:
             return
-        if done - self._mark < patience.slowest_bytes_per_second * elapsed:
+        if done - self._mark < policy.slowest_bytes_per_second * elapsed:
             raise web.Dropped(f"only {done - self._mark:,} bytes came in {elapsed:.0f} s")
         self._since, self._mark = now, done

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import final
 
 from unbraid._internal import files
-from unbraid.datasets.fetching.download import PATIENCE, Download, Patience
+from unbraid.datasets.fetching.download import RETRY_POLICY, Download, RetryPolicy
 from unbraid.datasets.fetching.verification import (
     Publication,
     PublishedFile,
@@ -28,7 +28,9 @@ def fetched_folder(publication: Publication) -> Path:
     return Path(files.absolute(str(files.cache_folder() / "files" / publication.subfolders[0])))
 
 
-def fetch(publication: Publication, folder: Path | None = None, *, patience: Patience = PATIENCE) -> tuple[Path, ...]:
+def fetch(
+    publication: Publication, folder: Path | None = None, *, policy: RetryPolicy = RETRY_POLICY
+) -> tuple[Path, ...]:
     """Returns the files of the publication, in `folder`: downloaded where they are not there yet, verified where they
     are.
 
@@ -42,7 +44,7 @@ def fetch(publication: Publication, folder: Path | None = None, *, patience: Pat
                 f"Try again later, or get {published.name} by hand (see {publication.homepage}) and put it into "
                 f"{folder}."
             )
-            _Fetch(published, Download(published, published.url, folder, advice, patience)).run()
+            _Fetch(published, Download(published, published.url, folder, advice, policy)).run()
     by_hand = [published for published in publication.files if published.url is None]
     if missing := [published.name for published in by_hand if not _is_there(folder / published.name)]:
         way = publication.how_to_get or f"There is no direct download; see {publication.homepage}"

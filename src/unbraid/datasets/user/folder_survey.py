@@ -31,7 +31,7 @@ _NOT_READ = ("BUFR", "EPS", "GRIB", "HDF5", "MPEG", "WMF")
 
 @final
 @dataclass(frozen=True)
-class Place:
+class PictureFolder:
     """Names a folder, and the file of labels for its pictures if there is one."""
 
     folder: Path
@@ -95,7 +95,7 @@ class Labeled:
         file_stamps.check_unchanged(paths, self.stamps[first:until])
 
 
-def listing(place: Place) -> Listing:
+def listing(place: PictureFolder) -> Listing:
     """Returns every file that Pillow might read, by its suffix. Hidden ones are passed over, and so is what lies behind
     links to folders.
     """
@@ -125,7 +125,7 @@ def listing(place: Place) -> Listing:
     return Listing(tuple(found), num_others, digest, all(file_stamps.is_settled(stamp[1]) for stamp in stamps))
 
 
-def survey(place: Place) -> Survey:
+def survey(place: PictureFolder) -> Survey:
     """Returns the folder as it is now: remembered, if it has not changed since the last time; else every picture is
     read, and the head of each understood.
     """
@@ -138,7 +138,7 @@ def survey(place: Place) -> Survey:
     return found
 
 
-def remembered(place: Place) -> Survey | None:
+def remembered(place: PictureFolder) -> Survey | None:
     """Returns what the last survey of this folder found, whether or not it still holds."""
     try:
         survey = (file_stamps.recalled(*_key(place)) or {})["survey"]
@@ -149,7 +149,7 @@ def remembered(place: Place) -> Survey | None:
         return None
 
 
-def labeled(place: Place, listed: Listing) -> Labeled:
+def labeled(place: PictureFolder, listed: Listing) -> Labeled:
     """Returns the pictures that are used: all of them, or those that have labels, where there is a file of labels."""
     if place.csv is None:
         return Labeled(
@@ -179,7 +179,7 @@ def labeled(place: Place, listed: Listing) -> Labeled:
     return Labeled(members, stamps, factors, factor_table, words, len(table.labels))
 
 
-def _look_through(place: Place, listed: Listing) -> Survey:
+def _look_through(place: PictureFolder, listed: Listing) -> Survey:
     log.info(
         "%s holds %s pictures; %s files that are none are passed over.",
         place.folder,
@@ -207,7 +207,7 @@ def _look_through(place: Place, listed: Listing) -> Survey:
     return Survey(listed.stamp, listed.is_settled, digest.hexdigest(), PictureShapes.of(shapes), used.factor_table)
 
 
-def _tell_unmatched(place: Place, num_pictures: int, used: Labeled) -> None:
+def _tell_unmatched(place: PictureFolder, num_pictures: int, used: Labeled) -> None:
     num_used = len(used.members)
     if num_used < num_pictures:
         log.warning(
@@ -245,5 +245,5 @@ def _suffixes() -> frozenset[str]:
     return frozenset(suffix for suffix, name in known.items() if name in Image.OPEN and name not in _NOT_READ)
 
 
-def _key(place: Place) -> tuple[object, ...]:
+def _key(place: PictureFolder) -> tuple[object, ...]:
     return "folder", str(place.folder), None if place.csv is None else str(place.csv), place.recursive

@@ -16,7 +16,7 @@ from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
 from unbraid.datasets.formats.archives import ArchiveMember, Folder
 from unbraid.datasets.image_store import ImageStore, Plan
 from unbraid.datasets.user import folder_survey, own_pictures
-from unbraid.datasets.user.folder_survey import Labeled, Place, Survey
+from unbraid.datasets.user.folder_survey import Labeled, PictureFolder, Survey
 from unbraid.errors import DataError, SpecError
 
 _PICTURES_PER_BLOCK = 256
@@ -117,8 +117,8 @@ class FromFolder(FactorDataset):
         return self._store_of(found.sha256).ensure(lambda: self._plan(found), doing, verify=verify)
 
     @property
-    def _place(self) -> Place:
-        return Place(Path(self.path), None if self.csv is None else Path(self.csv), self.recursive)
+    def _place(self) -> PictureFolder:
+        return PictureFolder(Path(self.path), None if self.csv is None else Path(self.csv), self.recursive)
 
     @property
     def _record(self) -> dict[str, Any] | None:

@@ -83,7 +83,7 @@ class EncoderGraph(Graph):
 
 
 @final
-class DecoderGraph(Graph):
+class DecoderMeanGraph(Graph):
     """The decoder, from codes to E[x | z], the mean of the likelihood."""
 
     name, input_name, output_names = "decoder", "code", ("image",)
@@ -101,10 +101,10 @@ class DecoderGraph(Graph):
 
 
 @torch.no_grad()
-def graphs_of(model: AutoencoderModule) -> tuple[EncoderGraph, DecoderGraph]:
+def graphs_of(model: AutoencoderModule) -> tuple[EncoderGraph, DecoderMeanGraph]:
     """Returns encoder and decoder of a copy of the model on the CPU, in float32."""
     plain = copy.deepcopy(model).to("cpu", torch.float32).requires_grad_(requires_grad=False).eval()
-    encoder, decoder = EncoderGraph(plain), DecoderGraph(plain)
+    encoder, decoder = EncoderGraph(plain), DecoderMeanGraph(plain)
     return encoder.eval(), decoder.eval()
 
 

@@ -28,7 +28,7 @@ _NUM_IMAGE_COLUMNS = 12
 
 @final
 @dataclass(frozen=True)
-class TrainingData:
+class DataProvenance:
     """One data set, or one part of it, with some of its images.
 
     `factors` are names with the number of values. Texts describe the images for training and the held-out images.
@@ -44,7 +44,7 @@ class TrainingData:
     groups: tuple[Group, ...]
 
 
-def training_data(groups: Sequence[Group]) -> list[TrainingData]:
+def training_data(groups: Sequence[Group]) -> list[DataProvenance]:
     """Returns each data set with its subset and sampling, in the order in which the groups come."""
     groups = [group for group in groups if not missing_classes(group.spec.dataset)]
     by_data: dict[tuple[str, ...], list[Group]] = {}
@@ -54,7 +54,7 @@ def training_data(groups: Sequence[Group]) -> list[TrainingData]:
     return [_data_of(members) for members in by_data.values()]
 
 
-def _data_of(groups: Sequence[Group]) -> TrainingData:
+def _data_of(groups: Sequence[Group]) -> DataProvenance:
     spec = groups[0].spec
     images = spec.training_data.open()
     rows = some_rows(len(images), 2 * _NUM_IMAGE_COLUMNS)
@@ -62,7 +62,7 @@ def _data_of(groups: Sequence[Group]) -> TrainingData:
     rows = rows[: len(rows) // columns * columns]
     num_all, num_trained = spec.dataset.num_images, len(images)
     _, *settings = text_of(spec.dataset).split(":", 1)
-    return TrainingData(
+    return DataProvenance(
         name=short_name(spec.dataset),
         settings="".join(settings),
         images=sheet(images.batch(rows).unflatten(0, (-1, columns))),
