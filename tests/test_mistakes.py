@@ -270,10 +270,6 @@ def test_a_mistake_gets_a_sentence(mistake, run, tmp_path):
     assert "\n" not in str(told.value)
 
 
-def test_there_are_fifty():
-    assert len(MISTAKES) >= 50
-
-
 @pytest.mark.parametrize(("name", "meant"), [("BetaVea", "BetaVAE"), ("metric", "metrics"), ("Trian", "train")])
 def test_a_misspelt_name_of_the_package_is_an_attribute_error_that_names_the_nearest(name, meant):
     with pytest.raises(AttributeError, match=f"no attribute '{name}'. Did you mean '{meant}'"):
