@@ -72,7 +72,7 @@ def read_run_record(folder: Path) -> tuple[RunRecord, bytes]:
     """Returns the record of the run in this folder and the SHA-256 of its files.
 
     Raises:
-        ValueError, OSError, KeyError or TypeError: The files were changed, or are those of another run.
+        ValueError, OSError, LookupError or TypeError: The files were changed, or are those of another run.
     """
     end = next((name for name in _ENDS if (folder / name).exists()), None)
     if end is None:
@@ -119,7 +119,7 @@ def _finished(ending: Mapping[str, Any], scores: Mapping[str, Any], *, has_weigh
         has_arrays=has_weights and not ending.get("removed_files"),
         num_used=scores.get("num_used"),
         numbers={question_key(s["name"], s.get("scoring", {})): _numbers_of(s) for s in scores.get("scores", [])},
-        refused=scores.get("refused", {}),
+        refused=dict(scores.get("refused", {})),
     )
 
 
