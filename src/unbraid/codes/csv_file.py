@@ -27,8 +27,6 @@ _FILE = "file"  # the picture of a row, which `unbraid encode` writes for people
 _COLUMN = re.compile(
     rf"({'|'.join(KINDS)}|probability_[0-9]{{1,9}})_(0|[1-9][0-9]{{0,8}})|{WEIGHT}|{_FILE}|({FACTOR}|{CATEGORY}).+"
 )
-# The characters of numbers: Python also converts 1_000, blanks and the digits of every script.
-_PLAIN = re.compile(r"[-+.0-9a-zA-Z]*")
 
 
 def write_csv(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
@@ -139,18 +137,18 @@ def _block(
     path: Path, names: list[str], rows: list[list[str]], first_line: int, words: dict[str, defaultdict[str, int]]
 ) -> dict[str, np.ndarray]:
     """Returns the columns of some rows: numbers, and labels as places in the lists of distinct words."""
-    lines, given = [], []
-    for line, row in enumerate(rows, first_line):
-        if len(row) == len(names):
-            lines.append(line)
-            given.append(row)
-        elif "".join(row).strip():
-            raise CodesError(
-                f"Line {line} of {path} has {len(row)} fields and the first line names {len(names)} columns. Give "
-                "every row a value for each."
-            )
+    lines: Sequence[int] = range(first_line, first_line + len(rows))
+    if any(len(row) != len(names) for row in rows):
+        lines = [line for line, row in zip(lines, rows, strict=True) if "".join(row).strip()]
+        rows = [row for row in rows if "".join(row).strip()]
+        for line, row in zip(lines, rows, strict=True):
+            if len(row) != len(names):
+                raise CodesError(
+                    f"Line {line} of {path} has {len(row)} fields and the first line names {len(names)} columns. Give "
+                    "every row a value for each."
+                )
     found = {}
-    for name, column in zip(names, zip(*given, strict=True), strict=False):
+    for name, column in zip(names, zip(*rows, strict=True), strict=False):
         if is_number_column(name):
             found[name] = _numbers(path, name, column, lines)
         elif name != _FILE:
@@ -159,9 +157,11 @@ def _block(
 
 
 def _numbers(path: Path, name: str, texts: Sequence[str], lines: Sequence[int]) -> np.ndarray:
-    if _PLAIN.fullmatch("".join(texts)):
+    # Python also converts 1_000, blanks and the digits of every script.
+    together = "".join(texts)
+    if together.isascii() and "_" not in together and "".join(together.split()) == together:
         try:
-            return np.array(list(map(float, texts)))
+            return np.fromiter(map(float, texts), dtype=np.float64, count=len(texts))
         except ValueError:
             pass
     line, text = next((line, text) for line, text in zip(lines, texts, strict=True) if not NUMBER.fullmatch(text))

@@ -47,7 +47,9 @@ class Labels:
     ordered: bool = True
 
     def __post_init__(self) -> None:
-        name, values, known = self.name, self.values, self.known
+        name: Any = self.name
+        values: Any = self.values
+        known: Any = self.known
         if not isinstance(name, str) or not name.strip():
             raise CodesError(f"A factor is named {name!r}; expected a word. Give each factor a name.")
         if not name.isprintable():
