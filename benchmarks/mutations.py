@@ -191,8 +191,8 @@ LIST = """
 
 # codes: codes
 @ codes/conversions.py:
-- std_of_logs = (logs / 2).exp().to(mean)
-+ std_of_logs = logs.exp().to(mean)
+- return (as_floats("log_var", log_var).double() / 2).exp()
++ return as_floats("log_var", log_var).double().exp()
 @ codes/concat.py: metrics/test_fitted_elsewhere.py
 - return (codes.weights.double() / codes.weights.double().sum() * len(codes)).to(codes.mean)
 + return (codes.weights.double() / codes.weights.double().sum()).to(codes.mean)

@@ -159,14 +159,14 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
         ({"mean": MEAN, "std": torch.ones(3, 3)}, "one std for each mean"),
         (
             {"mean": MEAN, "std": torch.full((3, 2), torch.inf)},
-            r"std is NaN or infinite in 3 rows \(0, 1, 2\), latents \[0, 1\]",
+            r"std.* is NaN or infinite in 3 rows \(0, 1, 2\), latents \[0, 1\]",
         ),
-        ({"mean": MEAN, "log_var": torch.full((3, 2), torch.inf)}, "log_var is NaN or infinite"),
+        ({"mean": MEAN, "log_var": torch.full((3, 2), torch.inf)}, "log_var.* is NaN or infinite"),
         (
             {"mean": MEAN, "log_var": torch.full((3, 2), 2e3)},
-            r"log_var is so large .* overflows in 3 rows \(0, 1, 2\), latents \[0, 1\]",
+            r"log_var.* infinite in 3 rows \(0, 1, 2\), latents \[0, 1\]",
         ),
-        ({"mean": MEAN, "log_var": torch.zeros(3, 3)}, "one log-variance for each mean"),
+        ({"mean": MEAN, "log_var": torch.zeros(3, 3)}, "log_var. has shape .3, 3."),
         (
             {"mean": MEAN, "std": [[1, 1], [1, -2], [1, 1]]},
             r"std is negative \(the least is -2\) in 1 rows \(1\), latents \[1\]",
@@ -213,7 +213,7 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
         ({"mean": MEAN, "factors": np.zeros((3, 2, 2))}, "expected .images, factors."),
         (
             {"mean": MEAN, "factors": np.zeros((3, 2), dtype=int), "factor_names": ["a"]},
-            "1 factor names were given for 2 columns",
+            "for each of the 2 columns",
         ),
         (
             {"mean": MEAN, "factors": np.zeros((3, 2), dtype=int), "factor_names": ["a", "a"]},
@@ -244,9 +244,9 @@ def test_malformed_arrays_are_refused_with_advice(arguments, message):
     [
         ({"mean": MEAN.numpy()}, "mean is ndarray; expected a tensor"),
         ({"mean": MEAN, "std": np.ones((3, 2))}, "std is ndarray; expected a tensor"),
-        ({"mean": torch.zeros(3)}, "mean has shape .3,. .* with 2 axes"),
-        ({"mean": MEAN.long()}, "int64; expected floats"),
-        ({"mean": MEAN.to(torch.float8_e5m2)}, "float8_e5m2; expected floats"),
+        ({"mean": torch.zeros(3)}, "mean has shape .3,. .*expected .images, latents."),
+        ({"mean": MEAN.long()}, "int64; expected .* as floats"),
+        ({"mean": MEAN.to(torch.float8_e5m2)}, "float8_e5m2; expected .* as floats"),
         ({"mean": MEAN, "std": torch.ones(3, 2, device="meta")}, "std is on meta and mean on cpu"),
         ({"mean": MEAN, "probabilities": TABLE}, "a tuple each"),
         ({"mean": MEAN, "factors": (torch.arange(3),)}, "A factor is Tensor; expected Labels"),

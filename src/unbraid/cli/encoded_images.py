@@ -35,10 +35,6 @@ def check_target(out: Path, images: Sequence[Path], *, force: bool) -> None:
 def encode_into(out: Path, run: Path, images: Sequence[Path], *, device: str, packages: Sequence[str]) -> None:
     """Encodes the images by the model of a run, writes the codes, and says where they are."""
     place, opened = resolve_device(device), Run.open(run, packages=packages)
-    if out.suffix == ".csv" and opened.spec.model.latents.num_discrete:
-        raise SpecError(
-            f"--out is {out}, and a .csv has no place for the probabilities of discrete latents. Name an .npz file."
-        )
     model = loaded_model(opened).to(place)
     with stage("Reading the images"):
         paths, read = _read(images, opened)

@@ -1,15 +1,15 @@
 """Codes: the table that every metric reads."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid._internal.arrays import checked_tensor, same_content
+from unbraid._internal.arrays import as_floats, checked_tensor, same_content
 from unbraid._internal.names import suggestion
 from unbraid.codes.checks import (
     as_groups,
@@ -21,17 +21,21 @@ from unbraid.codes.checks import (
     check_prior,
     check_probabilities,
     check_samples,
-    check_several_images,
     check_std,
     check_weights,
     rescale_if_extreme,
 )
+from unbraid.codes.conversions import CodesOptions, as_draws, as_factors, as_mean, as_std, as_tables
 from unbraid.codes.labels import Labels, Marks
 from unbraid.codes.latent_prior import LatentPrior
 from unbraid.errors import CodesError
 
-if TYPE_CHECKING:
-    from unbraid.codes.conversions import CodesOptions
+_AXES = {
+    "std": "images, latents",
+    "covariance": "images, latents, latents",
+    "samples": "draws, images, latents",
+    "weights": "images",
+}
 
 
 @final
@@ -68,13 +72,13 @@ class Codes:
             raise CodesError(
                 f"mean has shape {tuple(self.mean.shape)}; expected (images, latents) with at least one of each."
             )
+        if self.samples is not None:
+            check_samples(self.samples, self.mean)
         check_finite("mean", ~self.mean.isfinite())
         if self.std is not None:
             check_std(self.std, self.mean)
         if self.covariance is not None:
             check_covariance(self.covariance, self.std, self.mean)
-        if self.samples is not None:
-            check_samples(self.samples, self.mean)
         for number, table in enumerate(self.probabilities):
             check_probabilities(f"probabilities[{number}]", table, len(self.mean))
         check_groups(self.groups, self.num_latents)
@@ -88,10 +92,10 @@ class Codes:
 
     def _check_tensors(self) -> None:
         """Checks type, rank and device of all tensors, and detaches them from gradients."""
-        object.__setattr__(self, "mean", checked_tensor("mean", self.mean, 2))
-        for name, num_axes in (("std", 2), ("covariance", 3), ("samples", 3), ("weights", 1)):
+        object.__setattr__(self, "mean", checked_tensor("mean", self.mean, "images, latents"))
+        for name, axes in _AXES.items():
             if (values := getattr(self, name)) is not None:
-                object.__setattr__(self, name, checked_tensor(name, values, num_axes, like=self.mean))
+                object.__setattr__(self, name, checked_tensor(name, values, axes, like=self.mean))
         if not all(isinstance(getattr(self, name), (tuple, list)) for name in ("probabilities", "factors")):
             raise CodesError(
                 "probabilities and factors are a tuple each, of tensors and of Labels. Codes.from_arrays takes other "
@@ -99,8 +103,8 @@ class Codes:
             )
         object.__setattr__(self, "groups", as_groups(self.groups))
         tables = (
-            checked_tensor(f"probabilities[{i}]", table, 2, like=self.mean)
-            for i, table in enumerate(self.probabilities)
+            checked_tensor(f"probabilities[{number}]", table, "images, categories", like=self.mean)
+            for number, table in enumerate(self.probabilities)
         )
         object.__setattr__(self, "probabilities", tuple(tables))
 
@@ -115,7 +119,7 @@ class Codes:
         probabilities: Any = (),
         factors: Any = None,
         weights: Any = None,
-        options: "CodesOptions | None" = None,
+        options: CodesOptions | None = None,
     ) -> "Codes":
         """Returns codes from numpy arrays, tensors or nested lists.
 
@@ -134,19 +138,34 @@ class Codes:
             weights: p(n) of each image, up to scale.
             options: How `factors` are read; covariances, groups and the prior.
         """
-        from unbraid.codes.conversions import codes_from_arrays
-
-        codes = codes_from_arrays(
-            mean,
-            std,
-            log_var=log_var,
-            samples=samples,
-            probabilities=probabilities,
-            factors=factors,
-            weights=weights,
-            options=options,
+        options = options or CodesOptions()
+        covariance, prior, draws, tables = (
+            options.covariance,
+            options.prior,
+            as_draws(samples),
+            as_tables(probabilities),
         )
-        check_several_images(codes.mean)
+        spread = as_std(std, log_var)
+        center = as_mean(mean, draws, tables, has_spread=not (spread is covariance is None))
+        codes = cls(
+            mean=center,
+            std=None if spread is None else spread.to(center),
+            covariance=None if covariance is None else as_floats("covariance", covariance).to(center),
+            samples=None if draws is None else draws.to(center),
+            probabilities=tuple(table.to(center.device) for table in tables),
+            groups=as_groups(options.groups),
+            factors=as_factors(
+                factors,
+                options.factor_names,
+                missing=options.missing,
+                unordered=options.unordered,
+                device=center.device,
+            ),
+            weights=None if weights is None else as_floats("weights", weights).to(center.device),
+            prior=LatentPrior.from_mapping(prior) if isinstance(prior, Mapping) else prior,
+        )
+        if len(codes) == 1:
+            raise CodesError("The codes are of one image, and scores compare images. Give at least two.")
         return codes
 
     @classmethod
@@ -176,16 +195,16 @@ class Codes:
         The columns are means, standard deviations, probabilities of discrete latents, weights, and factors under their
         names, categorical ones as categories. Needs pandas.
         """
-        from unbraid.codes.frame import frame_of
+        from unbraid.codes.columns import to_pandas
 
-        return frame_of(self)
+        return to_pandas(self)
 
     @classmethod
     def from_pandas(cls, frame: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> "Codes":
         """Returns the codes in a DataFrame with columns named as in `to_pandas`. Every other column is a factor."""
-        from unbraid.codes.frame import codes_of
+        from unbraid.codes.columns import from_pandas
 
-        return codes_of(frame, missing=missing, unordered=unordered)
+        return from_pandas(frame, missing=missing, unordered=unordered)
 
     def to_hugging_face(self) -> Any:
         """Returns the codes as a `datasets.Dataset` with a row for each image.
@@ -193,9 +212,9 @@ class Codes:
         `mean` and the like are columns of vectors, and categorical factors are class labels. Needs the package
         datasets.
         """
-        from unbraid.codes.hugging_face import dataset_of
+        from unbraid.codes.columns import to_hugging_face
 
-        return dataset_of(self)
+        return to_hugging_face(self)
 
     @classmethod
     def from_hugging_face(cls, dataset: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> "Codes":
@@ -203,9 +222,9 @@ class Codes:
 
         Every other column is a factor.
         """
-        from unbraid.codes.hugging_face import codes_of
+        from unbraid.codes.columns import from_hugging_face
 
-        return codes_of(dataset, missing=missing, unordered=unordered)
+        return from_hugging_face(dataset, missing=missing, unordered=unordered)
 
     def with_binned_factors(self, num_bins: int = 10) -> "Codes":
         """Returns the codes with continuous factors as value indices, in bins of equal width.

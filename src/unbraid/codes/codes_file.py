@@ -16,7 +16,6 @@ from unbraid._internal.npz import Npz
 from unbraid._internal.tensor_file import write_tensors
 from unbraid._internal.version import __version__
 from unbraid.codes import named_arrays
-from unbraid.codes.checks import check_several_images
 from unbraid.codes.codes import Codes
 from unbraid.codes.csv_file import read_csv, write_csv
 from unbraid.codes.named_arrays import FACTOR_NAMES, FILES
@@ -46,7 +45,6 @@ def load_codes(path: Path) -> Codes:
         if path.stat().st_size == 0:
             raise CodesError(f"{path} is empty. Write the codes again.")
         codes = _READERS[path.suffix.lower()](path)
-        check_several_images(codes.mean)
     except UnbraidError as error:
         if str(path) in str(error):
             raise

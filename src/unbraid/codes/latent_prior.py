@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from unbraid._internal.arrays import as_floats
+from unbraid._internal.arrays import as_floats, numbered
 from unbraid.errors import CodesError
 
 Family = Literal["normal", "laplace", "uniform"]
@@ -155,12 +155,8 @@ class LatentPrior:
             raise CodesError(
                 f"The prior has {', '.join(unknown)[:80]}; expected {', '.join(ARRAYS)} or {PROBABILITIES}0."
             )
-        num_tables = sum(name.startswith(PROBABILITIES) for name in arrays)
-        if missing := [name for k in range(num_tables) if (name := f"{PROBABILITIES}{k}") not in arrays]:
-            raise CodesError(f"The prior has {num_tables} vectors of probabilities, and no {missing[0]}. Number them.")
         return cls.from_arrays(
-            **{name: arrays[name] for name in ARRAYS if name in arrays},
-            probabilities=[arrays[f"{PROBABILITIES}{number}"] for number in range(num_tables)],
+            **{name: arrays[name] for name in ARRAYS if name in arrays}, probabilities=numbered(arrays, PROBABILITIES)
         )
 
     def marginal(self, continuous: Sequence[int], discrete: Sequence[int]) -> "LatentPrior":

@@ -28,8 +28,7 @@ _CELLS_PER_BLOCK = 32
 
 
 def exact_joint_entropy(posteriors: Posteriors) -> Float64[Tensor, ""]:
-    """Returns H(z_1, z_2) = -int q log q of exactly two Gaussian latents, in nats, where q is the mixture of all
-    images' posteriors.
+    """Returns H(z_1, z_2) = -int q log q of two Gaussian latents, in nats; q is the mixture of all images' posteriors.
 
     The posteriors may be correlated. Error below 1e-8 nats on ordinary codes.
     """

@@ -1,5 +1,4 @@
-"""The aggregate posterior of Gaussians without a table of every code, image and latent: the densities are summed as
-they are computed.
+"""The aggregate posterior of Gaussians without a table of all codes, images and latents: densities are summed at once.
 
 The sums are custom ops, so that a trace holds one call for all members of a fleet, and `vmap` makes it. They work in
 bits, because the exponential of a GPU is that of 2.
@@ -27,10 +26,10 @@ def gaussian_log_aggregate(
     log_var: Float[Tensor, "batch latent"],
     log_weights: Float[Tensor, "sample batch"],
 ) -> tuple[Float[Tensor, " sample"], Float[Tensor, "sample latent"]]:
-    """Returns log sum_j W_ij N(z_i; loc_j, exp log_var_j), of all latents together and of each alone, in nats.
+    """Returns log sum_j W_ij N(z_i; loc_j, exp log_var_j), of all latents together and of each latent, in nats.
 
-    This is what `log_aggregate` makes of `DiagonalGaussian.pairwise_log_prob`, with no table larger than that of the
-    weights. It can be differentiated once, with respect to `z`, `loc` and `log_var`; the weights are constants.
+    It equals `log_aggregate` of `DiagonalGaussian.pairwise_log_prob`, with no table larger than that of the weights. It
+    can be differentiated once, with respect to `z`, `loc` and `log_var`; the weights are constants.
     """
     in_bits = log_weights.detach() / _LOG_2
     joint, latents = _Log2Aggregate.apply(z, loc, log_var, in_bits, in_bits.mT.contiguous())
@@ -38,9 +37,7 @@ def gaussian_log_aggregate(
 
 
 class _Log2Aggregate(torch.autograd.Function):
-    """Computes `gaussian_log_aggregate` in bits, so that its gradients find the logarithms as they were summed, not
-    scaled and rounded.
-    """
+    """`gaussian_log_aggregate` in bits: its gradients read the logarithms before they are scaled and rounded."""
 
     generate_vmap_rule = True
 
@@ -69,9 +66,7 @@ class _Log2Aggregate(torch.autograd.Function):
 
 
 class _Log2AggregateGradients(torch.autograd.Function):
-    """Computes the backward pass of `_Log2Aggregate`. It is a function too, because an op by itself cannot be called on
-    what `grad` follows.
-    """
+    """The backward pass of `_Log2Aggregate`: a function too, because `grad` cannot trace an op without one."""
 
     generate_vmap_rule = True
 
@@ -113,17 +108,16 @@ class _Log2AggregateGradients(torch.autograd.Function):
 def _posteriors(
     loc: Float[Tensor, "batch latent"], log_var: Float[Tensor, "batch latent"]
 ) -> Float[Tensor, "3 latent batch"]:
-    """Returns loc, inverse_scale and log_peak, with which log2 N(z; loc, exp log_var) = log_peak - ((z - loc)
-    inverse_scale)^2.
-    """
+    """Returns loc, inverse_scale, log_peak: log2 N(z; loc, exp log_var) = log_peak - ((z - loc) inverse_scale)^2."""
     inverse_scale = (-0.5 * log_var).exp() * math.sqrt(0.5 / _LOG_2)
     log_peak = (-0.5 / _LOG_2) * (log_var + math.log(2 * math.pi))
     return torch.stack([loc.mT, inverse_scale.mT, log_peak.mT])
 
 
 def _slice_length(size: int) -> int:
-    """Returns how many entries of an axis are summed in one go: a power of 2, small enough for a GPU to have many goes
-    at once; the same in every fleet.
+    """Returns the number of entries of an axis in one sum: a power of 2, the same in every fleet.
+
+    It is small, so that a GPU computes many sums at once.
     """
     return min(256, max(16, 2 ** math.ceil(math.log2(size)) // 4))
 
@@ -139,7 +133,7 @@ def log_sums(
     log_weights_by_image: Float[Tensor, "#member batch sample"],
     length: int,
 ) -> tuple[Float[Tensor, "member slice sample"], Float[Tensor, "member slice latent sample"]]:
-    """Returns log2 of the sums over each slice of `length` images, of all latents together and of each alone."""
+    """Returns log2 of the sums over each slice of `length` images, of all latents together and of each latent."""
     return _sums_for(codes).log_sums(codes, posteriors, log_weights_by_image, length)
 
 
@@ -159,8 +153,7 @@ def gradients(
     length: int,
     length_of_samples: int,
 ) -> tuple[Float[Tensor, "member slice latent sample"], Float[Tensor, "member slice_of_samples 2 latent batch"]]:
-    """Returns the gradients with respect to z, from each slice of images, and to loc and log_var, from each slice of
-    codes.
+    """Returns the gradients with respect to z, by slice of images, and to loc and log_var, by slice of codes.
 
     `codes` holds z, the logarithms of the sums of each latent, and the gradients with respect to these; `joint` the
     logarithms of the sums of all latents together, and the gradients with respect to them. The weights come twice
@@ -182,7 +175,7 @@ def _sums_for(codes: Tensor) -> Any:
 
 @cache
 def _has_kernels() -> bool:
-    """Returns whether Triton is there, and has tuples: from 3.3 on, which torch 2.7 brought."""
+    """Returns whether Triton is installed and has tuples (from 3.3 on, the version of torch 2.7)."""
     if importlib.util.find_spec("triton") is None:
         return False
     return hasattr(importlib.import_module("triton.language"), "tuple")
@@ -211,7 +204,7 @@ def _empty_gradients(
 
 
 def _over_members(op: Callable[..., tuple[Tensor, ...]], num_tables: int) -> Callable[..., Any]:
-    """Returns the rule by which `vmap` calls an op once, with all that it maps over as members.
+    """Returns the rule by which `vmap` calls an op once, with the mapped axis as members.
 
     The tensors after the first `num_tables` are weights, which all members may share.
     """

@@ -1,6 +1,4 @@
-"""The sums of `gaussian_mixture` in plain torch, over some codes at a time: what a CPU runs, and what the kernels of a
-GPU are tested against.
-"""
+"""The sums of `gaussian_mixture` in plain torch, for a CPU; the kernels of a GPU are tested against them."""
 
 import math
 from collections.abc import Iterator
@@ -61,14 +59,14 @@ def gradients(
 
 
 def empty_log_sums(codes: Tensor, posteriors: Tensor, length: int) -> tuple[Tensor, Tensor]:
-    """Returns room for what `log_sums` returns."""
+    """Returns empty tensors for the results of `log_sums`."""
     members, _, latents, samples = codes.shape
     slices = math.ceil(posteriors.shape[3] / length)
     return codes.new_empty(members, slices, samples), codes.new_empty(members, slices, latents, samples)
 
 
 def empty_gradients(codes: Tensor, posteriors: Tensor, length: int, length_of_samples: int) -> tuple[Tensor, Tensor]:
-    """Returns room for what `gradients` returns."""
+    """Returns empty tensors for the results of `gradients`."""
     members, _, latents, samples = codes.shape
     images = posteriors.shape[3]
     of_codes = codes.new_empty(members, math.ceil(images / length), latents, samples)
@@ -76,7 +74,7 @@ def empty_gradients(codes: Tensor, posteriors: Tensor, length: int, length_of_sa
 
 
 def log2_sum(logarithms: Float[Tensor, " term *any"]) -> Float[Tensor, "*any"]:
-    """Returns log2 of the sum of 2 to these powers. One that dwarfs the others is the result to the last bit."""
+    """Returns log2 of the sum of 2 to these powers. If one dominates, it is the result to the last bit."""
     if len(logarithms) == 1:
         return logarithms[0]
     top = finite(logarithms.amax(dim=0))
@@ -89,9 +87,7 @@ def finite(logarithm: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
 
 
 def _tiles(num_samples: int, posteriors: Float[Tensor, "member 3 latent batch"], length: int) -> Iterator[slice]:
-    """Returns slices of the codes, so short that the table of their terms is small. No tile lies in two slices of
-    `length`, a power of 2.
-    """
+    """Returns slices of the codes with small tables of terms, none across slices of `length`, a power of 2."""
     size = min(length, 2 ** int(math.log2(max(1, _MOST_TERMS // posteriors[:, 0].numel()))))
     return (slice(start, min(start + size, num_samples)) for start in range(0, num_samples, size))
 
@@ -99,9 +95,7 @@ def _tiles(num_samples: int, posteriors: Float[Tensor, "member 3 latent batch"],
 def _log_densities(
     z: Float[Tensor, "member latent sample"], posteriors: Float[Tensor, "member 3 latent batch"]
 ) -> tuple[Float[Tensor, "member latent batch sample"], Float[Tensor, "member latent batch sample"]]:
-    """Returns the distance u of each code from each mean, in units in which log2 of the density falls by u^2, and that
-    logarithm.
-    """
+    """Returns the scaled distance u of each code from each mean, and log2 of the density, log_peak - u^2."""
     loc, inverse_scale, log_peak = posteriors[..., None].unbind(dim=1)
     u = (z[:, :, None] - loc) * inverse_scale
     return u, log_peak - u.square()

@@ -1,4 +1,4 @@
-"""q(z | x) of every image, in the form that densities and draws need."""
+"""Posteriors q(z | x) of all images, their entropies, and draws from them."""
 
 import math
 from collections.abc import Sequence
@@ -21,9 +21,7 @@ _MIN_RELATIVE_STD = 1e-10
 @final
 @dataclass(frozen=True)
 class Draws:
-    """Holds points of latent space, each drawn from the posterior of one image: `z[s]` and `categories[s]` from q(z |
-    x_n) with n = `image[s]`.
-    """
+    """Draws from posteriors: `z[s]` and `categories[s]` from q(z | x_n) with n = `image[s]`."""
 
     z: Float[Tensor, "draw latent"]
     image: Int64[Tensor, " draw"]
@@ -31,7 +29,7 @@ class Draws:
 
     @classmethod
     def of(cls, z: Float[Tensor, "draw latent"], image: Int64[Tensor, " draw"]) -> "Draws":
-        """Returns draws of continuous latents alone."""
+        """Returns draws of continuous latents."""
         return cls(z, image, image.new_zeros(len(image), 0))
 
     def __len__(self) -> int:
@@ -41,7 +39,7 @@ class Draws:
         return Draws(self.z[rows], self.image[rows], self.categories[rows])
 
     def of_latents(self, latents: Sequence[int]) -> "Draws":
-        """Returns the same draws of some of the latents alone; the continuous ones come first."""
+        """Returns the same draws of some of the latents; the continuous ones come first."""
         num_continuous = self.z.shape[1]
         continuous = [latent for latent in latents if latent < num_continuous]
         discrete = [latent - num_continuous for latent in latents if latent >= num_continuous]
@@ -51,8 +49,9 @@ class Draws:
 @final
 @dataclass(frozen=True)
 class EntropyGivenImage:
-    """Holds sum_n p(n) H(. | x_n) of each latent, of all together, and of all but each, in nats; discrete latents count
-    by their discrete entropy.
+    """sum_n p(n) H(. | x_n) of each latent, of all together, and of all but each, in nats.
+
+    Discrete latents have their discrete entropy.
     """
 
     each: Float64[Tensor, " latent"]
@@ -63,11 +62,10 @@ class EntropyGivenImage:
 @final
 @dataclass(frozen=True)
 class Posteriors:
-    """Holds Gaussian latents with `std` or full `covariance`, then discrete ones, each a table of probabilities.
-    `weights` is p(n) and sums to one.
+    """Gaussian latents with `std` or full `covariance`, then discrete ones, each a table of probabilities.
 
-    Latents are numbered through: the continuous ones first. Given the image, discrete latents are independent of all
-    others.
+    `weights` is p(n) and sums to one. Latents are numbered together, the continuous ones first. Given the image,
+    discrete latents are independent of all others.
     """
 
     mean: Float[Tensor, "image latent"]
@@ -123,9 +121,7 @@ class Posteriors:
         noise: Float[Tensor, "draw latent"],
         uniform: Float[Tensor, "draw discrete_latent"],
     ) -> Draws:
-        """Returns z = mean + std * noise (or Cholesky factor times noise) of the given images, and categories by their
-        cumulative probabilities.
-        """
+        """Returns draws: mean + std * noise (or Cholesky factor times noise), and categories by inverse transform."""
         mean, noise = self.mean[image].double(), noise.double()
         if self.covariance is None:
             z = mean + self.std[image].double() * noise
@@ -150,7 +146,7 @@ class Posteriors:
         return 2 * factor.diagonal(dim1=1, dim2=2).log().sum(dim=1), torch.cholesky_inverse(factor)
 
     def _cholesky_factors(self, rows: Int64[Tensor, " row"] | slice) -> Float64[Tensor, "row latent latent"]:
-        """Returns the factors of some images, each computed once however often it is asked for."""
+        """Returns the Cholesky factors of some images, each computed once."""
         assert self.covariance is not None
         if isinstance(rows, slice):
             return _cholesky(self.covariance[rows])
@@ -159,7 +155,9 @@ class Posteriors:
 
 
 def check_std(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"]) -> None:
-    """Refuses posteriors that have no density, or one too narrow for the numbers to resolve."""
+    """Raises for posteriors without a density, or with one too narrow to resolve in float64."""
+    if mean.shape != std.shape:
+        raise CodesError(f"std has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean.")
     if std.numel() == 0:
         return
     extent = (mean.abs().amax(dim=0) + std.amax(dim=0)).double()

@@ -1,4 +1,4 @@
-"""Which value each factor takes in each image: the labels, as an estimator of information needs them."""
+"""ValueTable: the labels of all factors in the form of the estimators of information."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,15 +22,14 @@ _NUM_PLACES = {"cpu": 1, "cuda": 4_096}
 @final
 @dataclass(frozen=True)
 class ValueTable:
-    """Holds p(n) and p(v_k | n): how likely each image is, and which value each factor takes in it.
+    """p(n) and p(v_k | n): the probability of each image, and the value of each factor in it.
 
     An entry of `assignments` holds one factor: value indices (-1 where the value is not known), or a probability for
     each value (a row of zeros where not known). `sizes` is the number of values of each factor, whether or not they all
     occur. `weights` is p(n) and sums to one.
 
-    Estimators see one wide table with a row an image: p(n) in the first column, then p(n) p(v_k | n), a column for each
-    value of each factor in turn. It is never held as a whole: `columns` gives some rows of it, `grouped_columns` sums
-    of rows.
+    Estimators read one wide table with a row an image: p(n) in the first column, then p(n) p(v_k | n), a column for
+    each value of each factor in turn. `columns` computes some of its rows, `grouped_columns` sums of rows.
     """
 
     assignments: tuple[Int[Tensor, " image"] | Float[Tensor, "image _value"], ...]
@@ -67,13 +66,11 @@ class ValueTable:
 
     @cached_property
     def value_masses(self) -> Float64[Tensor, " column"]:
-        """Returns the sums of the columns: 1, then p(v_k) of each value, times the share of images in which factor k is
-        known.
-        """
+        """Returns the sums of the columns: 1, then p(v_k) of each value times the share of images with a label."""
         return self.grouped_columns(torch.zeros_like(self.weights, dtype=torch.int64), 1)[0, 0]
 
     def prepare(self) -> None:
-        """Computes now what is computed once, so that threads that share these values do not all begin with it."""
+        """Computes the cached properties, so that threads that share this table do not all compute them."""
         _ = self.value_masses, self._positions
 
     def columns(self, rows: Int[Tensor, " row"]) -> Float64[Tensor, "row column"]:
@@ -94,8 +91,10 @@ class ValueTable:
         num_groups: int,
         scales: Callable[[slice], Sequence[Float64[Tensor, " row"]]] | None = None,
     ) -> Float64[Tensor, "scale group column"]:
-        """Returns sums of rows: the images of a group, each times its scale. `scales` gives them for some rows; there
-        is a table for each entry, or one table without `scales`.
+        """Returns sums of the rows of each group of images, each row times its scale.
+
+        `scales` returns a list of scales for some rows, and the result has a table for each. By default there is one
+        scale, 1.
         """
         scales = scales or (lambda rows: (torch.ones_like(self.weights[rows]),))
         # Without factors, as if there were one that is known nowhere.

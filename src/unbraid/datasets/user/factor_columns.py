@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 from unbraid.codes import Labels
-from unbraid.codes.label_text import is_missing, labels_of_text
+from unbraid.codes.labels import is_missing
 from unbraid.datasets.dataset import Factor, tabulated
 from unbraid.errors import CodesError, DataError
 
@@ -17,7 +17,7 @@ def of_texts(name: str, cells: Sequence[str]) -> tuple[Labels, tuple[str, ...]]:
     numbers: dict[str, int] = {}
     places = np.array([numbers.setdefault(cell, len(numbers)) for cell in cells], dtype=np.int64)
     try:
-        labels = labels_of_text(name, list(numbers), places)
+        labels = Labels.from_text(name, list(numbers), places)
     except CodesError as error:
         raise DataError(str(error)) from None
     words = () if labels.ordered else tuple(sorted(cell for cell in numbers if not is_missing(cell)))

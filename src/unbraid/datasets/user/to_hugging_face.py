@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from unbraid.codes.hugging_face import column_of, datasets_library, feature_of
+from unbraid.codes.columns import column_of, datasets_library, feature_of
 from unbraid.datasets.dataset import FactorDataset, FactorImages
 from unbraid.errors import DataError
 

@@ -6,8 +6,13 @@ from typing import final
 import torch
 
 from unbraid.information.latent_information import LatentInformation
-from unbraid.information.means_histogram import histogram_bins, means_histogram_information
-from unbraid.information.quantized import QuantizedStatistics, Quantizer, statistics_of_masses
+from unbraid.information.quantized import (
+    QuantizedStatistics,
+    Quantizer,
+    histogram_bins,
+    means_histogram_information,
+    statistics_of_masses,
+)
 from unbraid.metrics.estimators.estimator import OF_POSTERIORS, Deviations, Estimator, with_discrete
 from unbraid.metrics.estimators.image_influences import image_influences
 from unbraid.metrics.metric import Feature

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from unbraid.information.delta_method import Averages, standard_error
-from unbraid.information.floored import floored_log_densities
 from unbraid.information.posteriors import Draws
-from unbraid.information.sampled import LogDensities
+from unbraid.information.sampled import LogDensities, log_densities
 from unbraid.metrics.estimators import Sampled
 from unbraid.metrics.estimators.sampled import Groups
 from unbraid.metrics.reductions.statistics import Statistics
@@ -114,8 +113,7 @@ def sampled_entropies(
     """Returns the entropies of these codes. "analytic" takes H(. | x) in closed form, over all images; "mc" averages it
     over the same draws. `groups` are those of the codes, unless others are given.
 
-    Do & Tran, arXiv:1908.09961v4, appendix A.10. `density_floor` is for the numbers of their code: see
-    `information.floored`.
+    Do & Tran, arXiv:1908.09961v4, appendix A.10. `density_floor` is for the numbers of their code: see `log_densities`.
     """
     grouped = statistics.codes.groups if groups is None else groups
 
@@ -124,7 +122,7 @@ def sampled_entropies(
         if density_floor is None:
             logs = estimator.log_densities(statistics, grouped)
         else:
-            logs = floored_log_densities(statistics.posteriors, draws, density_floor, grouped)
+            logs = log_densities(statistics.posteriors, draws, grouped, floor=density_floor)
         found = SampledEntropies({}, {}, {}, ({}, {}), len(draws), statistics.num_effective_images)
         for name in _SETS:
             found = found.with_mean_of(name, -getattr(logs, name))
