@@ -110,7 +110,7 @@ LIST = """
 @ metrics/separation_metric.py: metrics/test_sepin.py metrics/test_indin.py metrics/test_separability.py
 - positive = self.each.clamp(min=0)
 + positive = self.each.abs()
-@ metrics/predicting/roc_auc.py: metrics/test_roc_auc.py metrics/test_explicitness.py
+@ metrics/explicitness.py: metrics/test_roc_auc.py metrics/test_explicitness.py
 - return (below + not_above).double() / (2 * len(others))
 + return below.double() / len(others)
 @ metrics/intervals.py: metrics/test_intervals.py metrics/test_factor_vae_score.py

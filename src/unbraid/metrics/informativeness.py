@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import torch
 from torch import Tensor
@@ -19,8 +19,6 @@ from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sampled_metric import ANY_LABELS, labels_aside, sampled_score
 from unbraid.metrics.separation_metric import Terms, check_floor
 
-# The settings that only the draws have.
-_OF_DRAWS = ("conditional", "density_floor")
 _ONE_AT_A_TIME = "The exact estimator sees one latent at a time: the value is the mean of I(x, z_i), not I(x, z)."
 
 
@@ -58,6 +56,11 @@ class Informativeness(Metric):
         check_floor("Informativeness", self.density_floor, self.conditional)
 
     @property
+    def settings(self) -> dict[str, Any]:
+        of_draws = () if isinstance(self.estimator, Sampled) else ("conditional", "density_floor")
+        return {name: setting for name, setting in super().settings.items() if name not in of_draws}
+
+    @property
     def accepts(self) -> frozenset[Feature]:
         accepted = self.estimator.accepts | ANY_LABELS
         return accepted if self.density_floor is None else accepted - {"correlated posteriors", "discrete latents"}
@@ -69,8 +72,7 @@ class Informativeness(Metric):
 
     def _jointly(self, statistics: Statistics, estimator: Sampled) -> Score:
         entropies = sampled_entropies(statistics, estimator, self.conditional, self.density_floor)
-        settings = self.settings | estimator.used(statistics)
-        return sampled_score("Informativeness", entropies, self._sampled_numbers, self.bounds, settings)
+        return sampled_score(self, estimator, statistics, entropies, self._sampled_numbers)
 
     def _sampled_numbers(self, averages: Averages) -> dict[str, Tensor]:
         terms = Terms.of(averages, clip=self.density_floor is not None)
@@ -100,8 +102,7 @@ class Informativeness(Metric):
                 "latent_entropy_given_image": information.entropy_given_image,
             } | ({"share_of_entropy": _share(each, information.entropy)} if has_bins else {})
 
-        settings = {name: setting for name, setting in self.settings.items() if name not in _OF_DRAWS}
-        score = information_score("Informativeness", self.estimator, statistics, numbers, bounds, settings)
+        score = information_score(self, self.estimator, statistics, numbers, bounds)
         if has_bins:
             return score
         joint = self._joint(statistics, Value(score.value, score.interval))

@@ -15,8 +15,7 @@ from unbraid.codes import Labels
 from unbraid.errors import CodesError
 from unbraid.metrics.intervals import resampled_weights, spread
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
-from unbraid.metrics.predicting.label_numbers import label_numbers
-from unbraid.metrics.reductions.pearson import Unordered, has_order, standardized
+from unbraid.metrics.reductions.pearson import Unordered, has_order, label_numbers, standardized
 from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS, Statistics, unseen_note
 
 Correlation = Literal["pearson", "spearman"]

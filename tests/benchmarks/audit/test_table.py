@@ -45,7 +45,7 @@ def test_a_metric_that_reads_no_factors_is_told_so():
     [row] = rows_of(made({}, SEPIN()))
     assert row.use == ["codes without labels: WSEPIN"]
     assert row.avoid == ["whether a code holds the factors (it reads none)"]
-    [row] = rows_of(made({}, SEPIN(), refused=["dropped"]))  # as ranked pairs do, where one latent is left
+    [row] = rows_of(made({}, SEPIN(), refused=["dropped"]))  # as metrics of pairs do, where one latent is left
     assert (row.cells["dropped"].text, row.cells["dropped"].mark) == ("–", "none")
 
 

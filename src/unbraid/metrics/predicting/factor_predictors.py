@@ -12,7 +12,7 @@ from torch import Tensor
 from unbraid.errors import CodesError
 from unbraid.metrics.intervals import by_image, resampled_weights, spread
 from unbraid.metrics.metric import Value
-from unbraid.metrics.predicting.convergence import quietly
+from unbraid.metrics.predicting.fits import quietly
 from unbraid.metrics.predicting.lasso import lasso
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask
 from unbraid.metrics.settings import sklearn_seed

@@ -1,6 +1,7 @@
 """Small nets that predict factors from latents, trained all at once."""
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -12,12 +13,14 @@ from torch import Tensor
 from unbraid._internal import row_draws
 from unbraid._internal.progress import Event, emit
 from unbraid.metrics.predicting.factor_predictors import Losses
-from unbraid.metrics.predicting.prediction_tasks import PredictionTask
+from unbraid.metrics.predicting.prediction_tasks import PredictionTask, standardized_like
 
 # Test rows are predicted in blocks of about this many hidden numbers: 128 MB.
 _BLOCK_NUMBERS = 16_000_000
-# What a class is given that a factor has not: its probability is 0.
+# The logit of padding classes: their probability is 0.
 _NEVER = -1e30
+PROBE_RANGES: dict[str, tuple[float, float]] = {"num_steps": (1, 10**7), "learning_rate": (1e-12, sys.float_info.max)}
+"""The ranges of the settings of a metric that trains probes."""
 
 
 @final
@@ -49,7 +52,7 @@ class Probe:
         labels = self.task.train_labels
         if self.classifies:
             return labels.unique(return_inverse=True)[1].double()
-        return _standardized(labels.double(), labels.double())
+        return standardized_like(labels.double(), labels.double())
 
     def losses(self, outputs: Float64[Tensor, "test output"]) -> Losses:
         """Returns what these outputs miss: squared residuals, or 1 where the value is wrong."""
@@ -57,7 +60,7 @@ class Probe:
         if self.classifies:
             named = task.train_labels.unique()[outputs[:, : self.num_outputs].argmax(dim=1)]
             return Losses((named != task.test_labels).double(), None)
-        values = _standardized(task.test_labels.double(), task.train_labels.double())
+        values = standardized_like(task.test_labels.double(), task.train_labels.double())
         return Losses((outputs[:, 0] - values).square(), values)
 
 
@@ -163,7 +166,7 @@ class _Fleet:
 
         return cls(
             probes=tuple(probes),
-            codes=padded([_standardized(task.train_codes, task.train_codes) for task in tasks.values()]),
+            codes=padded([standardized_like(task.train_codes, task.train_codes) for task in tasks.values()]),
             targets=padded([probe.targets() for probe in probes]),
             num_rows=torch.tensor([len(probe.task.train_labels) for probe in probes], device=device),
             task=torch.tensor([list(tasks).index(id(probe.task)) for probe in probes], device=device),
@@ -211,15 +214,7 @@ class _Fleet:
         found = []
         for number, probe in enumerate(self.probes):
             masks, own = self.masks.of(number), [weight[number, None] for weight in weights]
-            codes = _standardized(probe.task.test_codes, probe.task.train_codes).to(self.codes.device)
+            codes = standardized_like(probe.task.test_codes, probe.task.train_codes).to(self.codes.device)
             blocks = codes.split(max(1, _BLOCK_NUMBERS // masks.units.shape[2]))
             found.append(probe.losses(torch.cat([masks.predicted(own, block[None])[0] for block in blocks]).cpu()))
         return found
-
-
-def _standardized(
-    values: Float64[Tensor, " row *columns"], like: Float64[Tensor, " other *columns"]
-) -> Float64[Tensor, " row *columns"]:
-    """Returns the columns less the mean of others, over their std."""
-    scale = like.std(dim=0, correction=0)
-    return (values - like.mean(dim=0)) / torch.where(scale > 0, scale, 1.0)

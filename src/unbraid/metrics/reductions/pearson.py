@@ -12,7 +12,6 @@ from torch import Tensor
 from unbraid._internal import row_draws
 from unbraid.codes import Codes, Labels
 from unbraid.metrics.intervals import NUM_RESAMPLES
-from unbraid.metrics.predicting.label_numbers import label_numbers
 from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS
 
 # The mean of equal numbers differs from them by a few units of the last digit; a deviation below this share of the
@@ -129,6 +128,19 @@ def has_order(labels: Labels) -> bool:
     if labels.is_soft:
         return False
     return labels.ordered or int(labels.assignment().max()) < 2
+
+
+def label_numbers(labels: Labels) -> Int64[Tensor, " image"] | Float64[Tensor, " image"]:
+    """Returns measurements unchanged, and whole numbers minus the smallest known one, so that large ones keep their
+    digits as floats. Whole numbers with differences beyond 64 bits are unchanged.
+    """
+    if labels.is_continuous:
+        return labels.values.double()
+    values = labels.values.long()
+    known = values if labels.known is None else values[labels.known]
+    if len(known) == 0 or int(known.max()) - int(known.min()) > torch.iinfo(torch.int64).max:
+        return values
+    return values - known.min()
 
 
 def _some_rows(num_rows: int) -> Int64[Tensor, " row"]:
