@@ -1,15 +1,16 @@
-"""Stamps and checksums of files: whether a file has changed since it was last read."""
+"""Stamps and checksums of files: whether a file has changed since it was last read, and files named by checksums."""
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import re
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast, final
 
 from unbraid._internal import files
 from unbraid.errors import DataError, SpecError
@@ -68,15 +69,65 @@ def check_expected(path: Path, found: str, expected: str) -> None:
         )
 
 
+def sha256_or_empty(given: str, path: Path, owner: str) -> str:
+    """Returns the field `sha256` of a config, or else the checksum of its file; "" while no file can be read."""
+    check_sha256(given, owner)
+    try:
+        return given or (known_sha256(path) if path.is_file() else "")
+    except OSError:
+        return ""
+
+
+def keep(write: Callable[[IO[bytes]], None], folder: str, suffix: str) -> tuple[str, str]:
+    """Returns the path and SHA-256 of a file in the cache, named by its checksum: equal content is kept once.
+
+    `write` is called twice: first to compute the checksum, then to write the file.
+    """
+    hashed = _HashedStream(None)
+    write(cast(IO[bytes], hashed))
+    path = files.cache_folder() / folder / f"{hashed.sha256}{suffix}"
+    with writing_to_cache(path):
+        if not path.is_file() or files.sha256(path) != hashed.sha256:
+            with files.atomic_writer(path) as stream:
+                write(cast(IO[bytes], _HashedStream(stream)))
+    return str(path), hashed.sha256
+
+
+@final
+class _HashedStream(io.RawIOBase):
+    """Passes what is written on to `stream`, if there is one, and computes its SHA-256.
+
+    It cannot seek, on purpose: a writer that went back to patch an earlier byte would make the checksum wrong.
+    """
+
+    def __init__(self, stream: IO[bytes] | None) -> None:
+        super().__init__()
+        self._stream = stream
+        self._digest = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: bytes | bytearray | memoryview) -> int:  # type: ignore[override]
+        self._digest.update(content)
+        if self._stream is not None:
+            self._stream.write(content)
+        return len(content)
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+
 @contextlib.contextmanager
-def writing_to_cache(path: Path, what: str) -> Iterator[None]:
+def writing_to_cache(path: Path) -> Iterator[None]:
     """Raises a DataError for a failed write in the block."""
     try:
         yield
     except OSError as error:
         raise DataError(
-            f"Could not keep {what} in {path} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you may "
-            "write to and that has the room."
+            f"{path} cannot be written ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you may write "
+            "to and that has the room."
         ) from error
 
 

@@ -128,7 +128,7 @@ def test_pickled_objects_and_archives_are_refused(tmp_path):
 
 def test_a_cache_that_cannot_be_written_is_named(cache):
     cache.write_text("a file where the folder should be")
-    with pytest.raises(DataError, match="Could not keep the rows in .* Set UNBRAID_CACHE"):
+    with pytest.raises(DataError, match="cannot be written .* Set UNBRAID_CACHE"):
         Rows.from_array([1])
 
 

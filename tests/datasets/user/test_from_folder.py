@@ -97,7 +97,7 @@ def test_what_is_hidden_or_no_picture_is_passed_over_and_counted(pictures, caplo
     put(pictures / ".thumbnails", GRAY)
     with caplog.at_level(logging.INFO):
         assert FromFolder(str(pictures)).num_images == 6
-    assert "6 pictures; 3 files that are none are passed over" in caplog.text
+    assert "6 pictures; 3 other files" in caplog.text
 
 
 def test_links_to_pictures_are_followed_and_links_to_folders_are_not(tmp_path, pictures):

@@ -140,7 +140,7 @@ class CelebA(PartedDataset):
         parts = read_partition(partition[0]) if partition else {}
         framing = Framing(
             self.image_shape,
-            crop=None if self.crop is None else (self.crop, self.crop),
+            crop=self.crop,
             picture_size=(_HEIGHT, _WIDTH),
             formats=("JPEG",),
             follow_exif=False,

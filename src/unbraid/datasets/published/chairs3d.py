@@ -121,7 +121,7 @@ class Chairs3D(PartedDataset):
         chosen = [renders[model][view] for model in models for view in _VIEWS]
         framing = Framing(
             self.image_shape,
-            None if self.crop is None else (self.crop, self.crop),
+            self.crop,
             _square_size(source, chosen[0]),
             formats=("PNG",),
             follow_exif=False,

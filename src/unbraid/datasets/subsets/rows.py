@@ -1,7 +1,5 @@
 """Subsets by row number: listed rows, a range of rows, a random split."""
 
-import hashlib
-import io
 import tokenize
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +14,9 @@ from torch import Tensor
 from unbraid._internal import files
 from unbraid._internal.arrays import is_masked
 from unbraid._internal.row_draws import permuted_rows
+from unbraid.datasets import file_stamps
 from unbraid.datasets.columns import Values
 from unbraid.datasets.dataset import Factor
-from unbraid.datasets.file_stamps import check_expected, check_sha256, writing_to_cache
 from unbraid.datasets.subsets.subset import Part, Subset
 from unbraid.errors import DataError, SpecError
 
@@ -50,10 +48,8 @@ class Rows(Subset):
         super().__post_init__()
         if not self.path:
             raise SpecError("Rows: path is empty; name an .npy file of row numbers, or hand them to Rows.from_array.")
-        check_sha256(self.sha256, "Rows")
         object.__setattr__(self, "path", files.absolute(self.path))
-        if not self.sha256 and Path(self.path).is_file():
-            object.__setattr__(self, "sha256", files.sha256(Path(self.path)))
+        object.__setattr__(self, "sha256", file_stamps.sha256_or_empty(self.sha256, Path(self.path), "Rows"))
 
     @classmethod
     def from_array(cls, rows: Any, part: Part = "train") -> "Rows":
@@ -70,14 +66,8 @@ class Rows(Subset):
                 f"Rows.from_array expected a list of row numbers, or a mask, and can make no array of this ({error})."
             ) from None
         numbers = np.flatnonzero(given) if given.dtype == np.bool_ and given.ndim == 1 else given
-        content = io.BytesIO()
-        np.save(content, _checked(numbers, "Rows.from_array"), allow_pickle=False)
-        checksum = hashlib.sha256(content.getvalue()).hexdigest()
-        path = files.cache_folder() / "rows" / f"{checksum}.npy"
-        with writing_to_cache(path, "the rows"):
-            if not path.is_file() or files.sha256(path) != checksum:
-                files.write_bytes(path, content.getvalue())
-        return cls(str(path), checksum, part)
+        rows = _checked(numbers, "Rows.from_array")
+        return cls(*file_stamps.keep(lambda stream: np.save(stream, rows, allow_pickle=False), "rows", ".npy"), part)
 
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
         """Checks nothing: a run can be read where the file is missing."""
@@ -93,7 +83,7 @@ class Rows(Subset):
             raise DataError(
                 f"{path} cannot be read as an .npy of row numbers ({error}). Write one with numpy.save."
             ) from None
-        check_expected(path, found, self.sha256)
+        file_stamps.check_expected(path, found, self.sha256)
         rows = _checked(numbers, str(path))
         if rows[-1] >= len(values):
             raise DataError(

@@ -3,16 +3,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbraid.datasets.dataset import Factor
-from unbraid.datasets.user import factor_columns
+from unbraid.datasets.dataset import Factor, tabulated
+from unbraid.datasets.user.labels import factor_table, from_text
 from unbraid.errors import DataError
 
 
 def table(**columns):
-    found = {name: factor_columns.of_texts(name, cells) for name, cells in columns.items()}
+    found = {name: from_text(name, cells) for name, cells in columns.items()}
     words = {name: words for name, (_, words) in found.items() if words}
-    values, factors = factor_columns.table([labels for labels, _ in found.values()], words, 3)
-    return values, factors, words
+    labels = [labels for labels, _ in found.values()]
+    return tabulated(labels, 3).numpy(), factor_table(labels, words), words
 
 
 def test_whole_numbers_become_their_ranks():
@@ -33,7 +33,7 @@ def test_words_are_numbered_in_alphabetical_order_and_not_ranked():
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1))
 def test_ranks_keep_the_order_of_64_bit_numbers(numbers):
-    labels, _ = factor_columns.of_texts("label", list(map(str, numbers)))
+    labels, _ = from_text("label", list(map(str, numbers)))
     assert labels.values.tolist() == [sorted(set(numbers)).index(number) for number in numbers]
 
 
@@ -44,8 +44,8 @@ def test_beside_a_continuous_factor_value_indices_are_floats_too():
 
 
 def test_there_may_be_more_words_than_occur():
-    labels, _ = factor_columns.of_texts("a", ["0", "1", "0"])
-    assert factor_columns.table([labels], {"a": ("x", "y", "z")}, 3)[1] == (Factor("a", 3),)
+    labels, _ = from_text("a", ["0", "1", "0"])
+    assert factor_table([labels], {"a": ("x", "y", "z")}) == (Factor("a", 3),)
 
 
 def test_no_columns_make_a_table_of_no_columns():
