@@ -27,7 +27,6 @@ from unbraid.models.distributions import (
     LearnedGaussianPrior,
     UniformPrior,
 )
-from unbraid.models.distributions.priors.uniform_prior import Uniform
 from unbraid.models.layers.seeded import seeded
 from unbraid.objectives import AAE, InfoGAN
 from unbraid.training import Critic
@@ -37,7 +36,7 @@ OBJECTIVE = InfoGAN(weight=0.3, discrete_weight=2.0, instance_noise=0.2)
 
 
 def a_step(objective=OBJECTIVE, **settings):
-    return replace(step_for(objective, **settings), prior=Uniform(-1.0, 1.0))
+    return replace(step_for(objective, **settings), prior=UniformPrior(-1.0, 1.0))
 
 
 def test_its_parts_are_those_of_the_paper_worked_out_one_by_one():

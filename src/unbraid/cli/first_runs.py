@@ -12,7 +12,7 @@ from unbraid.datasets.synthetic.dsprites import DSprites
 from unbraid.metrics.mig import MIG
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.conv import Conv
-from unbraid.models.distributions.posteriors.latents import GaussianLatents
+from unbraid.models.distributions.posteriors.gaussian import GaussianLatents
 from unbraid.objectives.beta_tcvae import BetaTCVAE
 from unbraid.objectives.objective import Objective
 from unbraid.objectives.vae import VAE

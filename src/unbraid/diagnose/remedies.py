@@ -6,8 +6,8 @@ from typing import Literal, final, get_args
 
 import torch
 
+from unbraid.models.distributions.distribution import Posterior
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.distributions.posteriors.posterior import Posterior
 from unbraid.objectives.levers import PENALIZE_TC, Levers, RatePrice
 from unbraid.objectives.objective import Objective
 

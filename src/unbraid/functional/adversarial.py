@@ -7,8 +7,8 @@ from torch import Tensor
 from unbraid.functional._tensors import Array, as_float
 from unbraid.functional.losses import Weight, elbo, log_likelihood
 from unbraid.models.distributions.likelihoods.likelihood import Likelihood
-from unbraid.models.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
-from unbraid.models.distributions.priors.prior import StandardNormal
+from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
+from unbraid.models.distributions.priors.prior import StandardNormalPrior
 from unbraid.objectives.factor_vae import critic_loss, log_ratio
 from unbraid.objectives.terms import adversary
 from unbraid.objectives.terms.permuted_codes import permuted_codes
@@ -124,5 +124,7 @@ def info_gan_loss(
         0.6931
     """
     code = as_float(code)
-    information = DiagonalGaussian(as_float(mean), as_float(logvar)).log_prob(code) - StandardNormal().log_prob(code)
+    information = DiagonalGaussian(as_float(mean), as_float(logvar)).log_prob(code) - StandardNormalPrior().log_prob(
+        code
+    )
     return adversary.generator_loss(as_float(critic_logits)) - weight * information.sum(dim=1).mean()

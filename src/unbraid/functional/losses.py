@@ -17,8 +17,8 @@ from unbraid.errors import SpecError
 from unbraid.functional._tensors import Array, as_float
 from unbraid.information.aggregate import Estimator
 from unbraid.models.distributions.likelihoods.likelihood import BernoulliLikelihood, Likelihood
-from unbraid.models.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
-from unbraid.models.distributions.priors.prior import StandardNormal
+from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
+from unbraid.models.distributions.priors.prior import StandardNormalPrior
 from unbraid.objectives import (
     DIPVAE,
     HFVAE,
@@ -302,7 +302,7 @@ def _loss(
         posterior=DiagonalGaussian(mean, logvar),
         z=z,
         log_likelihood=log_likelihood(x, logits, likelihood),
-        prior=StandardNormal(),
+        prior=StandardNormalPrior(),
         dataset_size=len(x) if dataset_size is None else dataset_size,
         progress=torch.ones((), dtype=x.dtype, device=x.device),
         draws=draws or {},

@@ -10,7 +10,7 @@ from torch.nn.functional import log_softmax
 from unbraid.errors import SpecError
 from unbraid.functional._tensors import Array, as_float
 from unbraid.functional.losses import Weight
-from unbraid.models.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
+from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
 from unbraid.objectives.dip_vae import DIAGONAL_SHARE
 from unbraid.objectives.terms.covariance import (
     covariance_of_means,

@@ -22,14 +22,13 @@ from unbraid.datasets.user.from_arrays import unlabeled
 from unbraid.errors import CodesError, DataError, SpecError
 from unbraid.figures.traversal import Traversal
 from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.distributions.distribution import Posterior, Prior
 from unbraid.models.distributions.likelihoods.likelihood import BernoulliLikelihood, Likelihood
-from unbraid.models.distributions.posteriors.categories import with_categories
-from unbraid.models.distributions.posteriors.latents import GaussianLatents, Latents
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.models.distributions.priors.prior import Prior
+from unbraid.models.distributions.posteriors.categories import likeliest_code, with_categories
+from unbraid.models.distributions.posteriors.gaussian import GaussianLatents
+from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.layers.seeded import seeded
 from unbraid.models.mlp import MLP
-from unbraid.models.trained.decode import likeliest_code
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, Words, traverse
 
 _SAMPLES_AT_ONCE = 1024

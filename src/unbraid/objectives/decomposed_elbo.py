@@ -26,7 +26,7 @@ from unbraid.information.aggregate import (
 )
 from unbraid.information.gaussian_mixture import gaussian_log_aggregate
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.models.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
+from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
 from unbraid.objectives.levers import Levers, RatePrice, moved, smaller
 from unbraid.objectives.objective import Loss, Objective, Step, check_finite, check_rate
 from unbraid.objectives.terms.nested_groups import Cut, cuts, shared

@@ -11,8 +11,8 @@ from torch import Tensor
 from unbraid.config.schedule import Weight, extremes, scaled
 from unbraid.errors import SpecError
 from unbraid.models.autoencoder import Autoencoder
+from unbraid.models.distributions.distribution import Posterior
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.distributions.posteriors.posterior import Posterior
 from unbraid.objectives.decomposed_elbo import decomposition
 from unbraid.objectives.levers import Levers, RatePrice, moved
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate

@@ -18,10 +18,9 @@ from unbraid.config.schedule import Weight, extremes, value_at
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
+from unbraid.models.distributions.distribution import Posterior, Prior
 from unbraid.models.distributions.likelihoods.likelihood import Likelihood
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.models.distributions.priors.prior import Prior
 from unbraid.models.layers.critic_nets import CHANNELS, HIDDEN, critic_of_codes, critic_of_images
 from unbraid.models.layers.seeded import seeded
 from unbraid.objectives.levers import Levers, RatePrice

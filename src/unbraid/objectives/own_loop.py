@@ -11,12 +11,11 @@ from torch.func import functional_call
 
 from unbraid.errors import SpecError
 from unbraid.models.autoencoder import Autoencoder, AutoencoderModule, with_noise_inputs
+from unbraid.models.distributions.distribution import Posterior, Prior
 from unbraid.models.distributions.likelihoods.likelihood import BernoulliLikelihood, Likelihood
 from unbraid.models.distributions.posteriors.categories import with_categories
-from unbraid.models.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
-from unbraid.models.distributions.posteriors.latents import GaussianLatents
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.models.distributions.priors.prior import Prior, StandardNormal
+from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian, GaussianLatents
+from unbraid.models.distributions.priors.prior import StandardNormalPrior
 from unbraid.objectives.objective import EncodedBatch, Objective, Step
 
 Noise = Tensor | Mapping[str, Tensor]
@@ -107,7 +106,7 @@ def _parts(model: Any, x: Tensor, shape: tuple[int, ...], progress: Tensor, like
             )
         return logits.reshape(len(z), *x.shape[1:])
 
-    return Parts(encode, decode, likelihood or BernoulliLikelihood(), StandardNormal())
+    return Parts(encode, decode, likelihood or BernoulliLikelihood(), StandardNormalPrior())
 
 
 def _parts_of_autoencoder(model: AutoencoderModule, progress: Tensor) -> Parts:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from unbraid._internal import draws
 from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.distributions.posteriors.posterior import Posterior
+from unbraid.models.distributions.distribution import Posterior
 
 _BATCHES = (1, 5)  # sizes of compared batches, other than the traced one
 _TRACED = 2

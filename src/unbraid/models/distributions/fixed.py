@@ -1,4 +1,4 @@
-"""A prior or a likelihood in which nothing is learned."""
+"""A prior or a likelihood without parameters."""
 
 from typing import Any, final
 
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 @final
 class Fixed(nn.Module):
-    """A module without weights that puts out what it was given, at any moment of training."""
+    """A module without weights whose output is always the given value."""
 
     def __init__(self, value: Any) -> None:
         super().__init__()

@@ -62,8 +62,8 @@ def layer_sizes(latents: Latents) -> list[int]:
     if isinstance(latents, GroupedLatents):
         return list(chain.from_iterable(layer_sizes(part) for part in latents.parts))
     if isinstance(latents, ConditionalLatents):
-        kinds, logits = heads(latents.independent)
-        return [kinds.num_latents * logits.numbers_each] * kinds.numbers_each + [logits.num_parameters]
+        num_categories = latents.category.categories
+        return [latents.style.size * num_categories] * 2 + [num_categories]
     size = latents.num_parameters // latents.num_latents if latents.num_discrete else latents.num_latents
     num_layers, rest = divmod(latents.num_parameters, size)
     return [size] * num_layers + [rest] * bool(rest)
@@ -80,9 +80,9 @@ class Branched(nn.Module):
     def __init__(self, num_features: int, width: int, latents: Latents) -> None:
         super().__init__()
         if isinstance(latents, ConditionalLatents):
-            kinds, logits = heads(latents.independent)
-            style = [PerCategory(num_features, width, kinds.num_latents, logits.numbers_each) for _ in range(2)]
-            self.branches = nn.ModuleList([*style, *_branches(num_features, width, logits)])
+            num_categories = latents.category.categories
+            style = [PerCategory(num_features, width, latents.style.size, num_categories) for _ in range(2)]
+            self.branches = nn.ModuleList([*style, nn.Linear(num_features, num_categories)])
         else:
             self.branches = nn.ModuleList(
                 chain.from_iterable(_branches(num_features, width, head) for head in heads(latents))

@@ -10,8 +10,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from unbraid._internal import draws
 from unbraid.datasets.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.models.distributions.distribution import Posterior
 from unbraid.models.distributions.posteriors.categories import with_categories
-from unbraid.models.distributions.posteriors.posterior import Posterior
 
 
 def has_batch_norm(model: AutoencoderModule) -> bool:

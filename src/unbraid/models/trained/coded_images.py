@@ -9,9 +9,8 @@ from torch import Tensor
 from unbraid._internal import draws
 from unbraid.datasets.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule, with_noise_inputs
-from unbraid.models.distributions.posteriors.categories import with_categories
-from unbraid.models.distributions.priors.prior import Prior
-from unbraid.models.trained.decode import likeliest_code
+from unbraid.models.distributions.distribution import Prior
+from unbraid.models.distributions.posteriors.categories import likeliest_code, with_categories
 
 
 @final

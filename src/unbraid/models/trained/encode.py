@@ -14,7 +14,7 @@ from unbraid.codes import Codes, Labels, LatentPrior
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import CodesError
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.distributions.posteriors.posterior import Posterior
+from unbraid.models.distributions.distribution import Posterior
 
 _NUM_DRAWS = 16
 _IMAGES_ON_A_CPU = 1024

@@ -13,7 +13,7 @@ from unbraid._internal.arrays import as_floats
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
 from unbraid.figures.traversal import Strip, Traversal
-from unbraid.models.trained.decode import likeliest
+from unbraid.models.distributions.posteriors.categories import likeliest
 from unbraid.models.trained.latent_moves import Decoder, Place, decoding, places
 
 RANGE = (-2.0, 2.0)

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.models.distributions.posteriors.posterior import Posterior
+from unbraid.models.distributions.distribution import Posterior
 
 
 @final

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.models.distributions.likelihoods.likelihood import Likelihood
+from unbraid.models.distributions.likelihoods.likelihood import Images, Likelihood
 
 # Where |logit| / 2 is below this, series are used: the next term of each is below 1e-15 there.
 _SMALL = 0.1
@@ -28,16 +28,12 @@ class ContinuousBernoulliLikelihood(Likelihood):
     def of_intensities(self) -> bool:
         return True
 
-    def log_prob(
-        self, x: Float[Tensor, "batch channel height width"], output: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, " batch"]:
+    def log_prob(self, x: Images, output: Images) -> Float[Tensor, " batch"]:
         # With h = l / 2, (exp(l) - 1) / l = exp(h) sinh(h) / h.
         half = 0.5 * output
         return ((2 * x - 1) * half - _log_sinhc(half)).sum(dim=(1, 2, 3))
 
-    def mean(
-        self, output: Float[Tensor, "*batch channel height width"]
-    ) -> Float[Tensor, "*batch channel height width"]:
+    def mean(self, output: Images) -> Images:
         """Returns 1/2 + (coth(h) - 1 / h) / 2 with h = l / 2: the derivative of the log-normalizer. It is not the
         sigmoid of l.
         """

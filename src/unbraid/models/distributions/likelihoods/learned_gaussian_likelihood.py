@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from unbraid.errors import SpecError
-from unbraid.models.distributions.likelihoods.likelihood import Likelihood
+from unbraid.models.distributions.likelihoods.likelihood import Images, Likelihood
 
 
 @final
@@ -45,16 +45,12 @@ class LearnedGaussianLikelihood(Likelihood):
         object.__setattr__(bound, "_log_std", log_std)
         return bound
 
-    def log_prob(
-        self, x: Float[Tensor, "batch channel height width"], output: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, " batch"]:
+    def log_prob(self, x: Images, output: Images) -> Float[Tensor, " batch"]:
         log_std = x.new_full((), math.log(self.initial_std)) if self._log_std is None else self._log_std
         log_density = -0.5 * ((x - output) * (-log_std).exp()).square() - log_std - 0.5 * math.log(2 * math.pi)
         return log_density.sum(dim=(1, 2, 3))
 
-    def mean(
-        self, output: Float[Tensor, "*batch channel height width"]
-    ) -> Float[Tensor, "*batch channel height width"]:
+    def mean(self, output: Images) -> Images:
         return output
 
 
