@@ -74,7 +74,7 @@ def check_class(cls: Any) -> None:
     parameters = set(list(inspect.signature(cls.__init__).parameters)[1:])
     if parameters != names:
         raise SpecError(
-            f"{cls.__name__} takes {', '.join(sorted(parameters)) or 'nothing'}, and its fields are "
+            f"{cls.__name__} takes {', '.join(sorted(parameters)) or 'none'}, and its fields are "
             f"{', '.join(sorted(names)) or 'none'}: other settings are not kept. Leave out its __init__ (and InitVar, "
             "and field(init=False)), and check or convert fields in __post_init__."
         )

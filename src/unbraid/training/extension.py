@@ -1,14 +1,13 @@
 """Runs that continue where shorter ones ended."""
 
-import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 
 from unbraid._internal import files
 from unbraid._internal.progress import Listener, progress_bar
+from unbraid.config.paths import fields_of
 from unbraid.config.schedule import Schedule
 from unbraid.errors import RunError, SpecError
 from unbraid.training.checkpoint import save_checkpoint
@@ -19,7 +18,7 @@ from unbraid.training.runs.checkpoint_file import UNREADABLE, OtherRunError, rea
 from unbraid.training.runs.history import History
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_folder import STATE
-from unbraid.training.runs.run_source import source_changed_text
+from unbraid.training.runs.run_source import changes_text
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.state import MemberState, from_named, layout
 from unbraid.training.train import train_runs
@@ -55,18 +54,6 @@ def extend(
         return train_runs(longer, options, device=device, resume=True)
 
 
-def schedules_in(config: Any, path: str = "") -> Iterator[str]:
-    """Yields the path of every field of a config that holds a schedule, such as "objective.beta"."""
-    if isinstance(config, Schedule):
-        yield path
-    elif isinstance(config, tuple):
-        for item in config:
-            yield from schedules_in(item, path)
-    elif dataclasses.is_dataclass(config):
-        for field in dataclasses.fields(config):
-            yield from schedules_in(getattr(config, field.name), f"{path}.{field.name}".removeprefix("."))
-
-
 def _check(run: Run, num_steps: int) -> None:
     """Refuses runs that cannot be extended to exactly what the longer run would have been."""
     if run.status != "finished":
@@ -77,9 +64,11 @@ def _check(run: Run, num_steps: int) -> None:
             "steps of the longer run in all, which is more."
         )
     if changes := run.source_changes:
-        changed = source_changed_text(f"{run.name} was", changes)
-        raise RunError(f"{changed} It cannot be extended: the longer run would be another.")
-    if schedules := list(schedules_in(run.spec)):
+        raise RunError(
+            f"{run.name} was trained with another state of {changes_text(changes)}, so a longer run would be another. "
+            "Restore that state, or train the longer run from its beginning."
+        )
+    if schedules := [path for path, value in fields_of(run.spec).items() if isinstance(value, Schedule)]:
         raise SpecError(
             f"{run.name} cannot be extended: {', '.join(schedules)} follows a schedule, which runs over all of "
             f"training, so the first {run.spec.num_steps:,} steps of a longer run are others. Train the longer run "

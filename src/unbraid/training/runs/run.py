@@ -33,13 +33,7 @@ from unbraid.training.runs.kept_exports import read_exports, record_exports
 from unbraid.training.runs.kept_scores import KeptScores
 from unbraid.training.runs.pictures import PICTURES, ModelPictures, Pictures, StoredPictures
 from unbraid.training.runs.run_folder import RunFolder, read_spec
-from unbraid.training.runs.run_source import (
-    differences,
-    missing_source,
-    read_spec_of,
-    source_changed_text,
-    source_changes,
-)
+from unbraid.training.runs.run_source import read_spec_of, source_changes, source_warning
 from unbraid.training.runs.scored_images import score_run, scored_codes, settled
 from unbraid.training.runs.spec import RunSpec, whole_seed
 from unbraid.training.runs.trained_model import trained_model
@@ -98,10 +92,9 @@ class Run(RunFolder):
             raise RunError(f"{path} is nested too deeply to be a spec. Restore it.") from None
         if run.status != "unfinished":
             run.check(path)
-        if missing:
-            warn(shortened(missing_source(run.folder, missing)))
-        elif changes := source_changes(content, run.spec, path):
-            warn(shortened(f"{source_changed_text(f'{folder} was', changes)} {differences(run.folder, changes)}"))
+        changes = [] if missing else source_changes(content, run.spec, path)
+        if missing or changes:
+            warn(shortened(source_warning(run.folder, changes, missing)))
         return run
 
     @classmethod
