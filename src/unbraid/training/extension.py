@@ -14,12 +14,12 @@ from unbraid.training.checkpoint import save_checkpoint
 from unbraid.training.environment import FILE as ENVIRONMENT
 from unbraid.training.options import TrainingOptions
 from unbraid.training.reporter import is_row
-from unbraid.training.runs.checkpoint_file import UNREADABLE, OtherRunError, read_checkpoint
 from unbraid.training.runs.history import History
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_folder import STATE
 from unbraid.training.runs.run_source import changes_text
 from unbraid.training.runs.run_writer import RunWriter
+from unbraid.training.runs.trained_model import UNREADABLE, OtherRunError, read_checkpoint
 from unbraid.training.state import MemberState, from_named, layout
 from unbraid.training.train import train_runs
 
@@ -45,7 +45,7 @@ def extend(
     longer = [Run.place(run.folder.parent, replace(run.spec, num_steps=num_steps), run.seed) for run in runs]
     for run, target in zip(runs, longer, strict=True):
         _check(run, target.spec.num_steps)
-        options.extras.check(target.spec.num_steps)
+        options.check(target.spec.num_steps)
     names = {run.name: target.name for run, target in zip(runs, longer, strict=True)}
     for run, target in zip(runs, longer, strict=True):
         if target.status in ("new", "unfinished") and not target.checkpoints:

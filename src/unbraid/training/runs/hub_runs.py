@@ -35,7 +35,6 @@ _ON_THE_HUB = {
     "history.csv": "history.csv",
     "scores.json": "scores.json",
     "environment.json": "environment.json",
-    "exports.json": "exports.json",
     _WEIGHTS: "model.safetensors",
     _CODES: _CODES,
     PICTURES: PICTURES,

@@ -29,7 +29,6 @@ from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.new_images import encoder_of
 from unbraid.models.trained.traverse import OrderBy, traverse
 from unbraid.training.options import TrainingOptions
-from unbraid.training.runs.kept_exports import read_exports, record_exports
 from unbraid.training.runs.kept_scores import KeptScores
 from unbraid.training.runs.pictures import PICTURES, ModelPictures, Pictures, StoredPictures
 from unbraid.training.runs.run_folder import RunFolder, read_spec
@@ -189,21 +188,16 @@ class Run(RunFolder):
     def export_onnx(self, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
         """Writes `encoder.onnx` (images to mean and std) and `decoder.onnx` (a code to its image).
 
-        Each is compared with torch first, as in `export_onnx`. The run keeps their checksums.
+        Each is compared with torch first, as in `unbraid.integrations.export.export_onnx`.
         """
         self.check_finished("weights.safetensors")
         facts = {"digest": self.digest, "seed": str(self.seed)}
-        return record_exports(self.folder, export_onnx(self.model(), folder, force=force, facts=facts))
+        return export_onnx(self.model(), folder, force=force, facts=facts)
 
     def export_torch(self, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
         """Writes `encoder.pt2` and `decoder.pt2` for `torch.export.load`, which unpickles: unbraid reads none."""
         self.check_finished("weights.safetensors")
-        return record_exports(self.folder, export_torch(self.model(), folder, force=force))
-
-    @property
-    def exports(self) -> dict[str, dict[str, Any]]:
-        """Returns the SHA-256 and the versions of the last exported file of each name."""
-        return read_exports(self.folder)
+        return export_torch(self.model(), folder, force=force)
 
     def push_to_hub(self, repo_id: str, **options: Unpack[PushOptions]) -> str:
         """Pushes the run to the Hugging Face Hub, with a model card, in one commit, and returns its address."""

@@ -16,7 +16,6 @@ scores.json          the scores so far, with the tables behind them
 snapshots/           the weights after the steps that training was asked to keep them of
 state.json           with state.safetensors: the state of the last step, where it was to be kept
 extras.json          which of these two were asked for
-exports.json         the checksums of the ONNX and torch.export files that were written from it
 log.txt              what happened, line by line
 ==================== ===============================================================================================
 """
