@@ -29,11 +29,10 @@ from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.new_images import encoder_of
 from unbraid.models.trained.traverse import OrderBy, traverse
 from unbraid.training.options import TrainingOptions
-from unbraid.training.runs.kept_scores import KeptScores
 from unbraid.training.runs.pictures import PICTURES, ModelPictures, Pictures, StoredPictures
 from unbraid.training.runs.run_folder import RunFolder, read_spec
+from unbraid.training.runs.run_scores import read_scores, score_run, scored_codes, settled
 from unbraid.training.runs.run_source import read_spec_of, source_changes, source_warning
-from unbraid.training.runs.scored_images import score_run, scored_codes, settled
 from unbraid.training.runs.spec import RunSpec, whole_seed
 from unbraid.training.runs.trained_model import trained_model
 
@@ -260,7 +259,7 @@ class Run(RunFolder):
         select(metrics, seed)  # refuses a misspelled name before the codes are read
         self.scores()  # refuses a damaged file before the work
         with progress_bar(watch, show=progress):
-            return score_run(self, self._kept_scores, scoring, metrics, seed, resolve_device(device))
+            return score_run(self, scoring, metrics, seed, resolve_device(device))
 
     def scores(self, scoring: Scoring | None = None) -> list[Score]:
         """Returns the kept scores: all, or those of one scoring. A run that is not finished has none."""
@@ -272,8 +271,4 @@ class Run(RunFolder):
 
     def _read_scores(self, scoring: Scoring | None) -> list[tuple[str, Score]]:
         changes = None if scoring is None else settled(self.spec, scoring).changes()
-        return self._kept_scores.read(changes) if self.status == "finished" else []
-
-    @property
-    def _kept_scores(self) -> KeptScores:
-        return KeptScores(self.folder, self.checksums.get("codes.safetensors"))
+        return read_scores(self, changes) if self.status == "finished" else []
