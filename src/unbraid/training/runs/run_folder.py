@@ -134,9 +134,7 @@ class RunFolder:
     @property
     def image_shape(self) -> tuple[int, int, int] | None:
         """Returns the shape of the images that a finished run was trained on; None before it is finished."""
-        if self.status != "finished":
-            return None
-        shape = read_record(self.folder / "finished.json").get("image_shape")
+        shape = read_record(self.folder / "finished.json").get("image_shape") if self.status == "finished" else None
         if shape is None:
             return None
         if not isinstance(shape, list) or len(shape) != 3 or not all(type(size) is int and size > 0 for size in shape):
