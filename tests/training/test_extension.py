@@ -14,7 +14,6 @@ from unbraid.errors import RunError, SpecError, TrainingInterrupted
 from unbraid.objectives import DIPVAE, BetaVAE, FactorVAE
 from unbraid.training import TrainingOptions, extend, train
 from unbraid.training.critic import Critic
-from unbraid.training.extension import schedules_in
 from unbraid.training.optimizers import Adam
 from unbraid.training.runs import Run
 
@@ -124,10 +123,6 @@ def test_a_run_with_a_schedule_is_refused(tmp_path, changes, where):
     with pytest.raises(SpecError, match=f"cannot be extended: {where} follows a schedule, which runs over all"):
         run.extend(10)
     assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_schedules_are_found_wherever_they_are():
-    assert list(schedules_in(SPEC)) == []
 
 
 @pytest.mark.parametrize("num_steps", [6, 3])

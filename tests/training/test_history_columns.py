@@ -21,7 +21,7 @@ from unbraid.objectives import AAE
 from unbraid.training import TrainingOptions, reporter, train
 from unbraid.training.batches import Batches
 from unbraid.training.history_columns import batch_information
-from unbraid.training.runs.scored_images import scored_images
+from unbraid.training.runs.run_scores import scored_images
 
 SPLIT = replace(SPEC, subset=RandomSplit(0.75))
 BOTH = TrainingOptions(held_out_every=4, latent_information_every=4)

@@ -17,7 +17,7 @@ from unbraid.datasets.dataset import FactorDataset, FactorImages
 from unbraid.datasets.training_data import TrainingData
 from unbraid.datasets.weights import Joint
 from unbraid.errors import RunError, SpecError
-from unbraid.training.runs.spec_text import in_words, value_in_words
+from unbraid.training.runs.spec_text import name_text, value_text
 
 
 def draw_dataset(name: str, given: Given, out: Path | None, joint: str | None, seed: int, *, force: bool) -> None:
@@ -82,9 +82,9 @@ def _write(
     what, *_ = (inspect.getdoc(type(shown.dataset)) or "").splitlines()
     notes, maps = [what, ", ".join([images_in_words(len(images), images.image_shape), *_settings(shown.dataset)])], []
     if shown.subset is not None:
-        notes.append(f"Subset: {value_in_words(shown.subset)}")
+        notes.append(f"Subset: {value_text(shown.subset)}")
     for sampling in designs:
-        maps += maps_of_joint(sampling, images.factor_table, f"Asked for: {value_in_words(sampling)}")
+        maps += maps_of_joint(sampling, images.factor_table, f"Asked for: {value_text(sampling)}")
     if pair is not None:
         maps.append(map_of_images(images, pair, "Among the images, as they are drawn"))
     write_dataset_page(path, images, kebab_case(type(shown.dataset), FactorDataset), notes, maps, seed)
@@ -94,7 +94,7 @@ def _settings(config: Any) -> list[str]:
     """Returns the fields that are not at their defaults, as text. Checksums are left out."""
     values = [(field, getattr(config, field.name)) for field in fields(config)]
     return [
-        f"{in_words(field.name)} {value_in_words(value)}"
+        f"{name_text(field.name)} {value_text(value)}"
         for field, value in values
         if value != (field.default if field.default_factory is MISSING else field.default_factory())
         and not re.fullmatch("[0-9a-f]{64}", str(value))

@@ -17,7 +17,7 @@ from unbraid.training.presets import preset as spec_of_preset
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_source import read_spec_of
 from unbraid.training.runs.spec import RunSpec
-from unbraid.training.runs.spec_text import value_in_words
+from unbraid.training.runs.spec_text import value_text
 from unbraid.training.train import train_runs
 
 
@@ -89,8 +89,8 @@ def _describe(spec: RunSpec) -> str:
     kind = f"{'gray' if channels == 1 else 'color'} images of {height} x {width} pixels"
     kind = f"vectors of {width} numbers" if spec.dataset.holds_vectors else kind
     words = f"{kebab_case(type(spec.dataset))}: {spec.dataset.num_images:,} {kind}"
-    subset = "" if spec.subset is None else f", of which the {spec.subset.part} part of {value_in_words(spec.subset)}"
-    return words + subset + ("" if spec.sampling is None else f", drawn by {value_in_words(spec.sampling)}")
+    subset = "" if spec.subset is None else f", of which the {spec.subset.part} part of {value_text(spec.subset)}"
+    return words + subset + ("" if spec.sampling is None else f", drawn by {value_text(spec.sampling)}")
 
 
 def refuse_failed(runs: Sequence[Run]) -> None:

@@ -36,12 +36,19 @@ def written(config: Any, write: Write) -> dict[str, Any]:
         raise SpecError(f"{config!r} is a {type(config).__name__}; expected a config: an instance of a dataclass.")
     check_class(type(config))
     config = config.pinned() if isinstance(config, Config) else config
-    # Checked, and so converted: 4 and 4.0 in a float field are the same config and must have the same digest.
-    return {"type": public_path(type(config))} | {
-        name: in_json(check_value(getattr(config, name), hint, place), place, write)
-        for name, hint in hints_of(type(config)).items()
-        for place in [f"{type(config).__name__}: {name}"]
-    }
+    content = {"type": public_path(type(config))}
+    for name, annotation in hints_of(type(config)).items():
+        where = f"{type(config).__name__}: {name}"
+        # Checked, and so converted: 4 and 4.0 in a float field are the same config and must have the same digest.
+        content[name] = in_json(check_value(getattr(config, name), annotation, where), write)
+    return content
+
+
+def in_json(value: Any, write: Write) -> Any:
+    """Returns the value of a field as JSON, with configs as `write` writes them."""
+    if isinstance(value, tuple):
+        return [in_json(item, write) for item in value]
+    return write(value) if dataclasses.is_dataclass(value) else value
 
 
 def from_json(
@@ -73,14 +80,18 @@ class _Reader:
     def read(self, content: Any, expected: Any, where: str) -> Any:
         entries = entries_of(expected) if isinstance(content, (list, tuple)) else None
         if entries is not None and (kinds_of(entries) or any(isinstance(item, (dict, list)) for item in content)):
-            indexed = (
-                (item, f"{where}[{index}]" if isinstance(item, dict) else where) for index, item in enumerate(content)
+            return tuple(
+                self.read(item, entries, f"{where}[{index}]" if isinstance(item, dict) else where)
+                for index, item in enumerate(content)
             )
-            return tuple(self.read(item, entries, place) for item, place in indexed)
         if not isinstance(content, dict):
             return check_value(content, expected, where)
         try:
-            return self._config(_resolve(content.get("type"), expected, self._packages, where), content, where)
+            cls = _resolve(content.get("type"), expected, self._packages, where)
+            key = cls, json.dumps(content, default=repr)
+            if key not in self._made:
+                self._made[key] = self._make(cls, content, where)
+            return self._made[key]
         except SpecError as error:
             path, kinds = str(content.get("type")), kinds_of(expected)
             if self._missing is None or not kinds or not _is_path(path) or path.startswith("unbraid."):
@@ -94,15 +105,6 @@ class _Reader:
         if isinstance(content, list):
             return tuple(self._value(item, where) for item in content)
         return self.read(content, Config, where) if isinstance(content, dict) else content
-
-    def _config(self, cls: type, content: dict[str, Any], where: str) -> Any:
-        try:
-            key = cls, json.dumps(content)
-        except (TypeError, ValueError):  # a dictionary with a path or an array in it
-            return self._make(cls, content, where)
-        if key not in self._made:
-            self._made[key] = self._make(cls, content, where)
-        return self._made[key]
 
     def _make(self, cls: type, content: dict[str, Any], where: str) -> Any:
         hints, given = hints_of(cls), {name: value for name, value in content.items() if name != "type"}
@@ -129,17 +131,6 @@ def required_fields(cls: type) -> list[str]:
     ]
 
 
-def in_json(value: Any, where: str, write: Write) -> Any:
-    """Returns the value of a field as JSON, with configs as `write` writes them."""
-    if isinstance(value, tuple):
-        return [in_json(item, where, write) for item in value]
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if dataclasses.is_dataclass(value):
-        return write(value)
-    raise SpecError(f"{where} is {value!r}; a config holds numbers, texts, tuples of them and other configs.")
-
-
 def _is_path(path: Any) -> bool:
     is_text = isinstance(path, str) and len(path) <= _MAX_PATH
     return is_text and re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", path) is not None
@@ -160,12 +151,12 @@ def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) ->
         )
     try:
         module = sys.modules.get(parent) or importlib.import_module(parent)
-    except ImportError as error:
-        raise SpecError(f"{where}: {path!r} cannot be imported ({error}). It may be from another version.") from None
     except Exception as error:
-        if package == "unbraid":
+        if package == "unbraid" and not isinstance(error, ImportError):
             raise
-        raise SpecError(f"{where}: {path!r} cannot be imported ({type(error).__name__}: {error}).") from error
+        raise SpecError(
+            f"{where}: {path!r} cannot be imported ({type(error).__name__}: {error}). It may be from another version."
+        ) from error
     found: Any = vars(module).get(name)
     if found is None and parent == MAIN:
         raise UntrustedError(

@@ -17,9 +17,8 @@ import dataclasses
 import re
 import types
 import typing
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any, Literal, final
+from collections.abc import Collection
+from typing import Any, Literal
 
 from unbraid._internal.names import suggestion
 from unbraid.config.annotations import (
@@ -30,7 +29,7 @@ from unbraid.config.annotations import (
     hints_of,
     is_kind,
     kinds_of,
-    words_of,
+    literals_of,
 )
 from unbraid.config.json_form import required_fields
 from unbraid.config.registry import choices, short_name
@@ -50,7 +49,7 @@ def parse(text: str, annotation: Any, where: str) -> Any:
             return _parse_as(text, kind, where)
         except ValueError:
             continue
-    words = [str(word) for word in words_of(annotation)]
+    words = [str(word) for word in literals_of(annotation)]
     advice = suggestion(text, words) if words else f"expected {expected(annotation)}."
     raise SpecError(f"{where} is {text!r}{'. ' if words else '; '}{advice}")
 
@@ -96,14 +95,17 @@ def expected(annotation: Any) -> str:
 
 
 def _parse_as(text: str, kind: Any, where: str) -> Any:
-    if typing.get_origin(kind) is Literal:
-        return _only(word for word in typing.get_args(kind) if str(word) in (text, _with_underscores(text)))
+    """Returns the value in one alternative of an annotation. Raises a ValueError if the text is not of this kind."""
     if is_kind(kind):
         return _parse_config(_unwrapped(text), kind, where)
     if typing.get_origin(kind) is tuple:
         return _parse_list(_unwrapped(text), typing.get_args(kind)[0], where)
-    if kind is bool:
-        return _only(value for word, value in _TRUTH.items() if word == text.lower())
+    if typing.get_origin(kind) is Literal:
+        for word in typing.get_args(kind):
+            if str(word) in (text, _with_underscores(text)):
+                return word
+    if kind is bool and text.lower() in _TRUTH:
+        return _TRUTH[text.lower()]
     if kind in (int, float, str) and text:
         return kind(text)
     raise ValueError
@@ -124,102 +126,67 @@ def _parse_list(text: str, entries: Any, where: str) -> tuple[Any, ...]:
 def _parse_config(text: str, kind: type, where: str) -> Any:
     """Returns the config with the name before the first colon and the settings after it."""
     name, *settings = split(text, ":")
-    cls = _named(name, kind)
+    cls = choices(kind).get(_with_dashes(name))
     if cls is None:
         if not settings:
             raise ValueError
         raise SpecError(f"{where} is {text!r}. {suggestion(_with_dashes(name), choices(kind))}")
-    # The innermost is last: each is a value of the one before it.
-    nested = [_Unfinished(cls, f"{where} is {text!r}")]
-    for setting in settings:
-        place, of_field, value = _belongs_to(nested, setting)
-        _close(nested, down_to=place)
-        hint = nested[-1].hints[of_field]
-        inner = _config_class(value, hint)
+    return _built(cls, settings, f"{where} {text!r}", is_outermost=True)
+
+
+def _built(cls: type, settings: list[str], whole: str, *, is_outermost: bool = False) -> Any:
+    """Returns the config of the settings that belong to it, which are removed from the front of the list.
+
+    The rest belongs to the config around it. `whole` is the place and the text of the outermost config, for errors.
+    """
+    hints, given = hints_of(cls), dict[str, Any]()
+    while settings and (name := _field_of(cls, settings[0], given)):
+        _, value = _name_and_value(settings.pop(0))
+        inner = next(
+            (found for kind in kinds_of(hints[name]) if (found := choices(kind).get(_with_dashes(value)))), None
+        )
         if inner is None:
-            nested[-1].given[of_field] = parse(_unwrapped(value), hint, f"{of_field} in {where} {text!r}")
+            given[name] = parse(_unwrapped(value), hints[name], f"{name} in {whole}")
         else:
-            nested.append(_Unfinished(inner, nested[-1].whole, of_field))
-    _close(nested, down_to=0)
-    return nested[0].finished()
+            given[name] = _built(inner, settings, whole)
+    if settings and is_outermost:
+        raise SpecError(f"{whole}: {_no_place(cls, settings[0], given, whole)}")
+    if missing := [name for name in required_fields(cls) if name not in given]:
+        raise SpecError(f"{whole}: {cls.__name__} lacks {', '.join(missing)}. Its fields are {', '.join(hints)}.")
+    return cls(**given)
 
 
-def _close(nested: "list[_Unfinished]", down_to: int) -> None:
-    """Builds the inner configs, which have all their settings, as values of the ones around them."""
-    while len(nested) > down_to + 1:
-        inner = nested.pop()
-        nested[-1].given[inner.of_field] = inner.finished()
-
-
-@final
-@dataclass
-class _Unfinished:
-    """A config with settings still to come, and its field in the config around it."""
-
-    cls: type
-    whole: str
-    of_field: str = ""
-    given: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def hints(self) -> dict[str, Any]:
-        return hints_of(self.cls)
-
-    def finished(self) -> Any:
-        if missing := [name for name in required_fields(self.cls) if name not in self.given]:
-            raise SpecError(
-                f"{self.whole}: {self.cls.__name__} lacks {', '.join(missing)}. Its fields are {', '.join(self.hints)}."
-            )
-        return self.cls(**self.given)
-
-    def field_of(self, setting: str) -> str | None:
-        """Returns the field of a setting, from `field=` or from one of its choices."""
-        name, _ = _name_and_value(setting)
-        if name:
-            return name if name in self.hints and name not in self.given else None
-        named = _fields_by_choice(self.cls).get(_with_underscores(setting))
-        return named if named not in self.given else None
-
-    def next_field(self) -> str | None:
-        by_place = (field.name for field in dataclasses.fields(self.cls) if not field.kw_only)
-        return next((name for name in by_place if name not in self.given), None)
-
-
-def _belongs_to(nested: list[_Unfinished], setting: str) -> tuple[int, str, str]:
-    """Returns the index of the nested config that a setting belongs to, its field, and the value."""
+def _field_of(cls: type, setting: str, given: Collection[str]) -> str | None:
+    """Returns the field of a setting: named in it, the only one with this choice, or the next one without a value."""
+    hints = hints_of(cls)
     name, value = _name_and_value(setting)
-    for place in reversed(range(len(nested))):
-        if found := nested[place].field_of(setting):
-            return place, found, value
-    for place in reversed(range(len(nested))):
-        if not name and (found := nested[place].next_field()) and _suits(value, nested[place].hints[found]):
-            return place, found, value
-    innermost = nested[-1]
-    if name in innermost.given:
-        raise SpecError(f"{innermost.whole}, which sets {name} twice. Give it once.")
+    name = name or _fields_by_choice(cls).get(_with_underscores(setting), "")
     if name:
-        raise SpecError(
-            f"{innermost.whole}: {innermost.cls.__name__} has no setting {name!r}. {suggestion(name, innermost.hints)}"
-        )
-    unset = {name: hint for name, hint in innermost.hints.items() if name not in innermost.given}
-    if named := [f"{name}={setting}" for name, hint in unset.items() if _parses(setting, hint)]:
-        raise SpecError(
-            f"{innermost.whole}: {innermost.cls.__name__} has no place for {setting!r} without the name of its field. "
-            f"Write {' or '.join(named)}."
-        )
-    words = _fields_by_choice(innermost.cls)
-    raise SpecError(
-        f"{innermost.whole}: {innermost.cls.__name__} has no place for {setting!r}. "
-        + (f"{suggestion(_with_underscores(setting), words)} " if words else "")
-        + f"Its fields ({', '.join(innermost.hints) or 'none'}) are set by field=value."
+        return name if name in hints and name not in given else None
+    following = _next_field(cls, given)
+    return following if following and _parses(value, hints[following]) else None
+
+
+def _next_field(cls: type, given: Collection[str]) -> str | None:
+    by_place = (field.name for field in dataclasses.fields(cls) if not field.kw_only)
+    return next((name for name in by_place if name not in given), None)
+
+
+def _no_place(cls: type, setting: str, given: Collection[str], whole: str) -> str:
+    """Returns the reason why a setting belongs to no field. Raises the error of its value if it has a field."""
+    hints = hints_of(cls)
+    name, value = _name_and_value(setting)
+    if name in given:
+        return f"{name} is set twice. Give it once."
+    if name:
+        return f"{cls.__name__} has no setting {name!r}. {suggestion(name, hints)}"
+    words = _fields_by_choice(cls)
+    if (following := _next_field(cls, given)) and not words:
+        parse(value, hints[following], f"{following} in {whole}")
+    advice = f"{suggestion(_with_underscores(setting), words)} " if words else ""
+    return (
+        f"{cls.__name__} has no place for {setting!r}. {advice}Set a field by its name: {', '.join(hints) or 'none'}."
     )
-
-
-def _suits(value: str, annotation: Any) -> bool:
-    """Returns whether the value is valid, or may be a misspelled choice of a field with choices."""
-    if (not words_of(annotation) and not kinds_of(annotation)) or _config_class(value, annotation):
-        return True
-    return _parses(value, annotation)
 
 
 def _parses(value: str, annotation: Any) -> bool:
@@ -235,7 +202,7 @@ def _fields_by_choice(cls: type) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     for name, hint in hints_of(cls).items():
         configs = [_with_underscores(each) for kind in kinds_of(hint) for each in choices(kind)]
-        for word in {*map(str, words_of(hint)), *configs}:
+        for word in {*map(str, literals_of(hint)), *configs}:
             found.setdefault(word, []).append(name)
     return {word: names[0] for word, names in found.items() if len(names) == 1}
 
@@ -261,22 +228,6 @@ def _text_of_config(config: Any) -> str:
         is_number_in_place = by_itself is None and name in required and isinstance(values[name], (int, float))
         parts.append(text if by_itself == name or is_number_in_place else f"{name}={text}")
     return ":".join(parts)
-
-
-def _named(name: str, kind: type) -> type | None:
-    return choices(kind).get(_with_dashes(name))
-
-
-def _config_class(name: str, annotation: Any) -> type | None:
-    """Returns the config class of this name that the annotation allows."""
-    return next((cls for kind in kinds_of(annotation) if (cls := _named(name, kind))), None)
-
-
-def _only(found: Iterable[Any]) -> Any:
-    values = list(found)
-    if len(values) != 1:
-        raise ValueError
-    return values[0]
 
 
 def _name_and_value(setting: str) -> tuple[str, str]:

@@ -11,10 +11,16 @@ from unbraid.errors import SpecError
 if TYPE_CHECKING:
     from unbraid.integrations.codes_metric import CodesMetric as CodesMetric
     from unbraid.integrations.codes_scorer import CodesScorer as CodesScorer
+    from unbraid.integrations.tensorboard_run import TensorBoardListener as TensorBoardListener
     from unbraid.integrations.tensorboard_run import write_tensorboard as write_tensorboard
 
-_FILES = {"CodesMetric": "codes_metric", "CodesScorer": "codes_scorer", "write_tensorboard": "tensorboard_run"}
-__all__ = ["CodesMetric", "CodesScorer", "write_tensorboard"]
+_FILES = {
+    "CodesMetric": "codes_metric",
+    "CodesScorer": "codes_scorer",
+    "TensorBoardListener": "tensorboard_run",
+    "write_tensorboard": "tensorboard_run",
+}
+__all__ = ["CodesMetric", "CodesScorer", "TensorBoardListener", "write_tensorboard"]
 
 
 def __getattr__(name: str) -> Any:

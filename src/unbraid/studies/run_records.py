@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, final
 from unbraid._internal import files
 from unbraid.metrics.score_json import number_from_json
 from unbraid.studies.study_scores import RunState
-from unbraid.training.runs.kept_scores import question_key
+from unbraid.training.runs.run_scores import question_key
 
 _ENDS: dict[str, RunState] = {"finished.json": "finished", "failed.json": "failed"}
 _SCORES, _SPEC = "scores.json", "spec.json"

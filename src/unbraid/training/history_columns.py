@@ -18,7 +18,7 @@ from unbraid.training.batches import Batches
 from unbraid.training.fleet import Fleet
 from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.history import latent_column
-from unbraid.training.runs.scored_images import scored_images
+from unbraid.training.runs.run_scores import scored_images
 from unbraid.training.runs.spec import RunSpec
 
 _MAX_HELD_OUT_IMAGES = 10_000

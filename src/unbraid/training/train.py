@@ -21,8 +21,7 @@ from unbraid.training.batches import load_or_stream
 from unbraid.training.busy_cores import noticing_busy_cores
 from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.checks import check_existing, check_requests, check_unlocked, requested_runs
-from unbraid.training.finish import conclude
-from unbraid.training.fleet_training import FleetTraining
+from unbraid.training.fleet_training import FleetTraining, conclude
 from unbraid.training.interrupt import HOW_TO_RESUME, naming_runs, stoppable
 from unbraid.training.options import TrainingOptions
 from unbraid.training.program import Inductor, Programs
@@ -174,7 +173,7 @@ def _train_part(runs: Sequence[Run], num_later: int, device: torch.device, optio
         # Another process may have finished some runs while the images were loaded.
         pending = _pending(runs)
         for run in pending:
-            RunWriter(run).begin(options.extras)
+            RunWriter(run).begin(options)
         capacity = len(runs) if memory is None else memory.capacity
         fleets = [part for start in starts(pending) for part in _fitting(start, capacity)]
         _train_fleets(fleets, images, memory, num_later, options)

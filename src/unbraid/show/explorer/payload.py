@@ -18,7 +18,7 @@ from unbraid.models.trained.traverse import typical_image
 from unbraid.show.explorer.decoder_graph import UnknownLayerError, decoder_graph
 from unbraid.show.explorer.explored import ExploredModel
 from unbraid.show.explorer.packing import INT8_FROM, Packer, Precision, as_bytes
-from unbraid.training.runs.spec_text import in_words
+from unbraid.training.runs.spec_text import name_text
 
 NUM_STARTS = 36  # images to start from
 _NUM_PROOFS = 16  # codes that Python decodes for the page to compare its own results with
@@ -49,7 +49,7 @@ def payload(
     names = [] if first.mig is None else list(first.mig.per_factor)
     return {
         "shape": shape,
-        "factors": [in_words(name) for name in names],
+        "factors": [name_text(name) for name in names],
         "starts": starts,
         "models": [_model(model, first, rows, precision) for model in models],
         "packed": packer.packed(),
@@ -70,7 +70,7 @@ def _model(model: ExploredModel, first: ExploredModel, rows: Int64[Tensor, " row
     for place, reading in enumerate(readings):
         latents[reading.latent] |= {
             "nats": None if math.isnan(reading.nats) else round(reading.nats, 4),
-            "follows": [in_words(name) for name, _ in reading.follows],
+            "follows": [name_text(name) for name, _ in reading.follows],
             "unused": reading.is_unused,
             "place": place,
         }
@@ -214,4 +214,4 @@ def _described(factors: Sequence[Labels], row: int) -> str:
         for labels in factors
         if not labels.is_soft and bool(labels.is_known[row]) and bool((labels.values != labels.values[0]).any())
     ]
-    return ", ".join(f"{in_words(labels.name)} {labels.values[row].item():.4g}" for labels in shown)
+    return ", ".join(f"{name_text(labels.name)} {labels.values[row].item():.4g}" for labels in shown)

@@ -12,7 +12,7 @@ from unbraid.figures.point_labels import spread
 from unbraid.show.pages.svg import Axis, Frame, element, polyline, text, tick_text
 from unbraid.show.report.groups import Group
 from unbraid.training.runs.history import History, is_latent_column
-from unbraid.training.runs.spec_text import in_words
+from unbraid.training.runs.spec_text import name_text
 
 Curve = Float[np.ndarray, "2 _point"]
 """Steps, and values."""
@@ -106,7 +106,7 @@ def _of_part(name: str, groups: Sequence[Group], curves: Mapping[int, Sequence[C
     thick = [(groups[index], curve, "thick") for index, curve in medians.items()]
     ends = {index: float(curve[1, -1]) for index, curve in medians.items()}
     described = ", ".join(f"{groups[index].label} {_short(end)}" for index, end in list(ends.items())[:_MOST_DESCRIBED])
-    title, meaning = _MEANINGS.get(name, (in_words(name), ""))
+    title, meaning = _MEANINGS.get(name, (name_text(name), ""))
     labels = (
         _end_labels({groups[index]: end for index, end in ends.items()}, axis) if len(groups) <= _MOST_LABELS else []
     )

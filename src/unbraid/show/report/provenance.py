@@ -21,7 +21,7 @@ from unbraid.show.report.members import ReportedRun
 from unbraid.training.environment import kept_stretches
 from unbraid.training.runs.pictures import some_rows
 from unbraid.training.runs.spec import RunSpec
-from unbraid.training.runs.spec_text import worth_a_word
+from unbraid.training.runs.spec_text import labeled_fields
 
 _NUM_IMAGE_COLUMNS = 12
 
@@ -100,7 +100,7 @@ def spec_table(specs: Sequence[RunSpec]) -> tuple[dict[str, str], dict[str, list
     described = [_described(spec) for spec in specs]
     names = list(dict.fromkeys(name for fields in described for name in fields))
     values = {name: [fields[name] for fields in described if name in fields] for name in names}
-    worth = {f"--objective.{name}" for spec in specs for name in map(_dashed, worth_a_word(spec.objective))}
+    worth = {f"--objective.{name}" for spec in specs for name in map(_dashed, labeled_fields(spec.objective))}
     differing = [
         name
         for name, given in values.items()

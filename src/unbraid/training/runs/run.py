@@ -29,18 +29,10 @@ from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.new_images import encoder_of
 from unbraid.models.trained.traverse import OrderBy, traverse
 from unbraid.training.options import TrainingOptions
-from unbraid.training.runs.kept_exports import read_exports, record_exports
-from unbraid.training.runs.kept_scores import KeptScores
 from unbraid.training.runs.pictures import PICTURES, ModelPictures, Pictures, StoredPictures
 from unbraid.training.runs.run_folder import RunFolder, read_spec
-from unbraid.training.runs.run_source import (
-    differences,
-    missing_source,
-    read_spec_of,
-    source_changed_text,
-    source_changes,
-)
-from unbraid.training.runs.scored_images import score_run, scored_codes, settled
+from unbraid.training.runs.run_scores import read_scores, score_run, scored_codes, settled
+from unbraid.training.runs.run_source import read_spec_of, source_changes, source_warning
 from unbraid.training.runs.spec import RunSpec, whole_seed
 from unbraid.training.runs.trained_model import trained_model
 
@@ -98,10 +90,9 @@ class Run(RunFolder):
             raise RunError(f"{path} is nested too deeply to be a spec. Restore it.") from None
         if run.status != "unfinished":
             run.check(path)
-        if missing:
-            warn(shortened(missing_source(run.folder, missing)))
-        elif changes := source_changes(content, run.spec, path):
-            warn(shortened(f"{source_changed_text(f'{folder} was', changes)} {differences(run.folder, changes)}"))
+        changes = [] if missing else source_changes(content, run.spec, path)
+        if missing or changes:
+            warn(shortened(source_warning(run.folder, changes, missing)))
         return run
 
     @classmethod
@@ -196,21 +187,16 @@ class Run(RunFolder):
     def export_onnx(self, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
         """Writes `encoder.onnx` (images to mean and std) and `decoder.onnx` (a code to its image).
 
-        Each is compared with torch first, as in `export_onnx`. The run keeps their checksums.
+        Each is compared with torch first, as in `unbraid.integrations.export.export_onnx`.
         """
         self.check_finished("weights.safetensors")
         facts = {"digest": self.digest, "seed": str(self.seed)}
-        return record_exports(self.folder, export_onnx(self.model(), folder, force=force, facts=facts))
+        return export_onnx(self.model(), folder, force=force, facts=facts)
 
     def export_torch(self, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
         """Writes `encoder.pt2` and `decoder.pt2` for `torch.export.load`, which unpickles: unbraid reads none."""
         self.check_finished("weights.safetensors")
-        return record_exports(self.folder, export_torch(self.model(), folder, force=force))
-
-    @property
-    def exports(self) -> dict[str, dict[str, Any]]:
-        """Returns the SHA-256 and the versions of the last exported file of each name."""
-        return read_exports(self.folder)
+        return export_torch(self.model(), folder, force=force)
 
     def push_to_hub(self, repo_id: str, **options: Unpack[PushOptions]) -> str:
         """Pushes the run to the Hugging Face Hub, with a model card, in one commit, and returns its address."""
@@ -273,7 +259,7 @@ class Run(RunFolder):
         select(metrics, seed)  # refuses a misspelled name before the codes are read
         self.scores()  # refuses a damaged file before the work
         with progress_bar(watch, show=progress):
-            return score_run(self, self._kept_scores, scoring, metrics, seed, resolve_device(device))
+            return score_run(self, scoring, metrics, seed, resolve_device(device))
 
     def scores(self, scoring: Scoring | None = None) -> list[Score]:
         """Returns the kept scores: all, or those of one scoring. A run that is not finished has none."""
@@ -285,8 +271,4 @@ class Run(RunFolder):
 
     def _read_scores(self, scoring: Scoring | None) -> list[tuple[str, Score]]:
         changes = None if scoring is None else settled(self.spec, scoring).changes()
-        return self._kept_scores.read(changes) if self.status == "finished" else []
-
-    @property
-    def _kept_scores(self) -> KeptScores:
-        return KeptScores(self.folder, self.checksums.get("codes.safetensors"))
+        return read_scores(self, changes) if self.status == "finished" else []

@@ -16,7 +16,6 @@ scores.json          the scores so far, with the tables behind them
 snapshots/           the weights after the steps that training was asked to keep them of
 state.json           with state.safetensors: the state of the last step, where it was to be kept
 extras.json          which of these two were asked for
-exports.json         the checksums of the ONNX and torch.export files that were written from it
 log.txt              what happened, line by line
 ==================== ===============================================================================================
 """
@@ -135,9 +134,7 @@ class RunFolder:
     @property
     def image_shape(self) -> tuple[int, int, int] | None:
         """Returns the shape of the images that a finished run was trained on; None before it is finished."""
-        if self.status != "finished":
-            return None
-        shape = read_record(self.folder / "finished.json").get("image_shape")
+        shape = read_record(self.folder / "finished.json").get("image_shape") if self.status == "finished" else None
         if shape is None:
             return None
         if not isinstance(shape, list) or len(shape) != 3 or not all(type(size) is int and size > 0 for size in shape):

@@ -18,7 +18,7 @@ from unbraid.codes.codes_file import write_safetensors
 from unbraid.config.digest import own_source
 from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.training.options import Extras
+from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.history import History
 from unbraid.training.runs.pictures import PICTURES, ModelPictures
 from unbraid.training.runs.run import Run
@@ -76,12 +76,12 @@ class RunWriter:
                 + ". Restore it, or train this run again with --force."
             )
 
-    def begin(self, extras: Extras | None = None) -> None:
-        """Makes the folder, and writes the spec and the extras, unless they are there.
+    def begin(self, options: TrainingOptions | None = None) -> None:
+        """Makes the folder, and writes the spec and what the options request to keep, unless they are there.
 
         Removes files that are written in part, and the record of an end that was not concluded.
         """
-        (extras or Extras()).record(self.run.folder)
+        (options or TrainingOptions()).record(self.run.folder)
         if self.run.status == "new":
             spec = self.run.spec
             content = {"format": FORMAT, "unbraid": __version__, "torch": torch.__version__, "digest": spec.digest}

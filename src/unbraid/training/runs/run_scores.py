@@ -1,27 +1,56 @@
-"""The images of a run that are scored: of training, held out or all; with their weights, codes and scores."""
+"""Scores of a run: which images are scored, with which codes, and the scores that are kept in scores.json."""
 
+import errno
+import json
+import logging
+import re
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
+from unbraid._internal import files
 from unbraid.codes import Codes
 from unbraid.codes.codes_file import read_safetensors
 from unbraid.datasets.subsets import Subset
 from unbraid.datasets.training_data import TrainingData
 from unbraid.errors import CodesError, RunError
 from unbraid.metrics.evaluate import evaluate_as
+from unbraid.metrics.metric import Score
 from unbraid.metrics.model.measure import Trained
+from unbraid.metrics.score_json import score_from_json, score_key, score_to_json
 from unbraid.metrics.scorecard import Scorecard
 from unbraid.metrics.scoring import Sampling, ScoredPart, Scoring
 from unbraid.metrics.selection import LEFT_OUT, Metrics, select
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.encode import encode
-from unbraid.training.runs.kept_scores import KeptScores
+from unbraid.training.runs.run_folder import FORMAT, RunFolder
 from unbraid.training.runs.spec import RunSpec
 
 if TYPE_CHECKING:
     from unbraid.training.runs.run import Run
+
+log = logging.getLogger(__name__)
+
+_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def read_scores(run: RunFolder, changes: Mapping[str, Any] | None = None) -> list[tuple[str, Score]]:
+    """Returns the kept scores of a finished run, the oldest first, each with the name of its metric as typed.
+
+    `changes` selects those of one scoring, by the fields that it changes.
+    """
+    try:
+        kept = [(_metric_name(content), score_from_json(content)) for content in _record(run)["scores"]]
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        raise _unreadable(run) from None
+    return [(name, score) for name, score in kept if changes is None or score.scoring == changes]
+
+
+def question_key(name: str, changes: Mapping[str, Any]) -> str:
+    """Returns one text for a metric by its name and for the fields that a scoring changes."""
+    return f"{name} {json.dumps(dict(changes), sort_keys=True)}" if changes else name
 
 
 def settled(spec: RunSpec, scoring: Scoring) -> Scoring:
@@ -80,9 +109,7 @@ def scored_codes(run: "Run", scoring: Scoring, device: torch.device) -> Codes:
     return encode(model, _images(run, scoring).open().streamed_to(device), precision=run.spec.precision)
 
 
-def score_run(
-    run: "Run", kept: KeptScores, scoring: Scoring, metrics: Metrics, seed: int | None, device: torch.device
-) -> Scorecard:
+def score_run(run: "Run", scoring: Scoring, metrics: Metrics, seed: int | None, device: torch.device) -> Scorecard:
     """Returns the scores of a run, computed on the device, and keeps them.
 
     Reasons of refusals are kept too, even if all metrics are refused.
@@ -102,12 +129,11 @@ def score_run(
         card = evaluate_as(scoring, codes, metrics, seed, trained, fitted_on)
     except CodesError as error:  # not one of them is defined
         selection = select(metrics, seed)
-        refused = dict.fromkeys((*selection.metrics, *selection.model_scores), str(error))
-        kept.add({}, refused, scoring)
+        _keep(run, {}, dict.fromkeys((*selection.metrics, *selection.model_scores), str(error)), scoring)
         raise
     left_out = {name: reason for name, reason in card.left_out.items() if name not in LEFT_OUT}
     scores = dict(zip(card.names, card.scores, strict=True))
-    kept.add(scores, {**card.refused, **left_out}, card.scoring, card.num_used)
+    _keep(run, scores, {**card.refused, **left_out}, card.scoring, card.num_used)
     return card
 
 
@@ -120,3 +146,73 @@ def _model(run: "Run", scoring: Scoring, device: torch.device) -> AutoencoderMod
     if scoring.step is None:
         run.check_finished("weights.safetensors")
     return run.model(scoring.step).to(device)
+
+
+def _keep(
+    run: RunFolder,
+    scores: Mapping[str, Score],
+    refused: Mapping[str, str],
+    scoring: Scoring,
+    num_used: int | None = None,
+) -> None:
+    """Adds scores and reasons of refusals, by the name of their metric, and the number of used latents if known.
+
+    A score replaces an earlier one of the same metric, settings and scoring. If the folder may not be written, a
+    warning is logged.
+    """
+    new = [{"name": name, **score_to_json(score)} for name, score in scores.items()]
+    reasons = {question_key(name, scoring.changes()): reason for name, reason in refused.items()}
+    try:
+        # Another process that scores the same run at the same time adds its scores too.
+        with files.locked(run.folder / ".scores.lock", wait=True, purpose=f"keeping scores of {run.name}"):
+            old = _record(run)
+            contents = {score_key(content): content for content in [*old["scores"], *new]}
+            record = {
+                "format": FORMAT,
+                "codes": run.checksums.get("codes.safetensors"),
+                "num_used": old.get("num_used") if num_used is None else num_used,
+                "refused": {**old.get("refused", {}), **reasons},
+                "scores": list(contents.values()),
+            }
+            files.write_sealed(run.folder / "scores.json", record)
+    except OSError as error:
+        if error.errno not in _READ_ONLY:
+            raise
+        log.warning(
+            "The scores of %s could not be kept (%s: %s). To keep them, work on a copy in a folder that you may write "
+            "to.",
+            run.name,
+            error.filename,
+            error.strerror,
+        )
+
+
+def _record(run: RunFolder) -> dict[str, Any]:
+    """Returns the content of scores.json; no scores if there is no file."""
+    path = run.folder / "scores.json"
+    if not path.exists():
+        return {"scores": []}
+    try:
+        record = files.read_sealed(path)
+        scores, codes_checksum = record["scores"], record["codes"]
+    except (OSError, ValueError, KeyError):
+        raise _unreadable(run) from None
+    if not isinstance(scores, list):
+        raise _unreadable(run)
+    if codes_checksum != run.checksums.get("codes.safetensors"):
+        raise RunError(
+            f"{path} holds the scores of other codes than those of this run. Remove it: they can be computed again."
+        )
+    return record
+
+
+def _unreadable(run: RunFolder) -> RunError:
+    return RunError(
+        f"{run.folder / 'scores.json'} does not hold scores as unbraid writes them. Remove it: they can be computed "
+        "again."
+    )
+
+
+def _metric_name(content: dict[str, Any]) -> str:
+    """Returns the name that is kept with a score, by default that of the class of its metric."""
+    return str(content.get("name") or re.sub(r"(?<=[a-z])(?=[A-Z])", "-", content["metric"]).lower())
