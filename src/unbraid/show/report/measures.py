@@ -37,6 +37,10 @@ class Measure:
         """Returns the number of the member; NaN where it has none."""
         return member.values.get(self.name, math.nan)
 
+    def known(self, members: Sequence[ReportedRun]) -> list[float]:
+        """Returns the values of the members that have one."""
+        return [value for value in map(self.value, members) if not math.isnan(value)]
+
     def order(self, members: Sequence[ReportedRun]) -> list[ReportedRun]:
         """Returns the members, best first; those without a value last, in the order given."""
         sign = 1 if self.higher_is_better is False else -1
