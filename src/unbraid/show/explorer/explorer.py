@@ -82,7 +82,7 @@ def page_content(
     if runs is not None:
         models, pixels = _of_runs(runs)
     else:
-        models, pixels = [ExploredModel.of_decoder(decoder, codes)], None if images is None else unlabeled(images)
+        models, pixels = [ExploredModel.from_decoder(decoder, codes)], None if images is None else unlabeled(images)
         if pixels is not None and len(pixels) != len(models[0].codes):
             raise DataError(f"There are {len(pixels)} images and {len(models[0].codes)} codes; give one for each.")
     rows = starting_rows(models[0], len(models[0].codes))
@@ -135,7 +135,7 @@ def _of_runs(runs: Sequence[Run]) -> tuple[list[ExploredModel], Any]:
         f"{label}, seed {run.seed}" if told_apart else f"seed {run.seed}"
         for run, label in zip(finished, labels, strict=True)
     ]
-    models = [ExploredModel.of_run(run, name) for run, name in zip(finished, names, strict=True)]
+    models = [ExploredModel.from_run(run, name) for run, name in zip(finished, names, strict=True)]
     return sorted(models, key=_best_first), finished[0].spec.training_data.open()
 
 
