@@ -73,6 +73,11 @@ class ExploredModel:
         return cls(name, model, net, model.noise_inputs, where, codes, mig)
 
     @property
+    def score(self) -> float | None:
+        """MIG, or None where it is not known."""
+        return None if self.mig is None or math.isnan(self.mig.value) else self.mig.value
+
+    @property
     def num_columns(self) -> int:
         return self.where[-1].first + self.where[-1].width
 
