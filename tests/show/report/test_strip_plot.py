@@ -58,11 +58,6 @@ def test_a_member_without_a_value_has_no_dot(member):
     assert [[number for number, *_ in dots(plot, place)] for place in (0, 1)] == [[2], []]
 
 
-def test_an_axis_that_ends_before_the_best_possible_names_it(member):
-    assert "the best possible is 1" in plot_of(member(0.1)).axis
-    assert "the best possible" not in plot_of(member(1.0)).axis
-
-
 def test_many_dots_at_one_place_do_not_make_the_strip_a_tower(member):
     strip = plot_of(*(member(0.5, seed=seed) for seed in range(40))).strips[0][1]
     assert float(ElementTree.fromstring(strip).get("height")) < 160

@@ -28,7 +28,6 @@ class Detail:
 
 # All traversals together, as characters of the page: frames that would take more are made smaller.
 MOST_CHARACTERS = 2_500_000
-_LEAST_PIXELS = 8
 # By the largest number of models.
 _DETAILS: Mapping[float, Detail] = {
     12: Detail(16, 9, 64, has_images=True, has_table=True, lossy=False),
@@ -75,11 +74,9 @@ def _card(number: int, member: ReportedRun, group: Group, detail: Detail, most: 
     readings = read_latents(member.run.codes(), member.mig)
     used = [reading for reading in readings if not reading.is_unused]
     drawn = (used or readings)[: detail.num_latents]
-    pixels = detail.max_pixels
-    frames = traversal_sheet(pictures, drawn, detail.num_frames, pixels, lossy=detail.lossy)
-    while len(frames.address) > most and pixels > _LEAST_PIXELS:
-        pixels //= 2
-        frames = traversal_sheet(pictures, drawn, detail.num_frames, pixels, lossy=True)
+    frames = traversal_sheet(pictures, drawn, detail.num_frames, detail.max_pixels, lossy=detail.lossy)
+    if len(frames.address) > most:
+        frames = traversal_sheet(pictures, drawn, detail.num_frames, detail.max_pixels // 2, lossy=True)
     return Card(
         number,
         member,

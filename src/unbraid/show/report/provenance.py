@@ -1,8 +1,6 @@
 """How the models of a report were trained: data, settings, versions, time, and the commands that repeat it."""
 
 import dataclasses
-import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -15,7 +13,6 @@ from unbraid.config.paths import fields_of
 from unbraid.config.registry import short_name
 from unbraid.config.schedule import Schedule
 from unbraid.config.text import text_of
-from unbraid.show.pages.page import fixed
 from unbraid.show.pages.pictures import FrameSheet, sheet
 from unbraid.show.report.groups import Group
 from unbraid.show.report.members import ReportedRun
@@ -68,23 +65,12 @@ def _data_of(groups: Sequence[Group]) -> DataProvenance:
         images=sheet(images.batch(rows).unflatten(0, (-1, columns))),
         factors=tuple((factor.name, str(factor.size or "continuous")) for factor in spec.dataset.factors),
         trained_on=f"{num_trained:,} of {num_all:,} images" if num_trained < num_all else f"all {num_all:,} images",
-        held_out=_held_out(groups, num_all - num_trained),
+        held_out=f"{num_all - num_trained:,} images, by --subset {text_of(spec.subset)}"
+        if num_trained < num_all
+        else "",
         sampling="" if spec.sampling is None else text_of(spec.sampling),
         groups=tuple(groups),
     )
-
-
-def _held_out(groups: Sequence[Group], count: int) -> str:
-    """Returns how many images were held out, by what, and their median ELBO, where that was logged."""
-    subset = groups[0].spec.subset
-    if subset is None or count == 0:
-        return ""
-    held_out = f"{count:,} images, by --subset {text_of(subset)}"
-    ends = [member.history.at_the_end("held_out_elbo") for group in groups for member in group.members]
-    known = [end for end in ends if not math.isnan(end)]
-    if not known:
-        return held_out
-    return f"{held_out}; their ELBO at the end is {fixed(statistics.median_high(known), 1)} nats per image"
 
 
 def spec_table(specs: Sequence[RunSpec]) -> tuple[dict[str, str], dict[str, list[str]]]:
@@ -145,7 +131,7 @@ def _training_time(members: Sequence[ReportedRun]) -> str:
         try:
             record = files.read_json(member.run.folder / "finished.json")
             fleets[f"{member.run.folder.parent} {record['fleet']}"] = float(record["seconds"])
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError):  # an older run has no such record
             continue
     if not fleets:
         return ""

@@ -82,14 +82,12 @@ class StripPlot:
 def score_strips(groups: Sequence[Group], measure: Measure, dots: ModelDots) -> StripPlot:
     """Draws the models of these groups by a measure. The axis begins at 0 where the measure does."""
     axis = value_axis(measure, [measure.value(member) for group in groups for member in group.members])
-    note = measure.beyond(axis.ticks[0], axis.ticks[-1])
-    name = f"{measure.label}, {measure.direction}" + (f"; {note}" if note else "")
     return StripPlot(
         tuple((group, _strip(group, measure, axis, dots)) for group in groups),
         element(
             "svg",
             *(text(tick_text(tick), f"{_across(axis, tick):.2f}%", 14, text_anchor="middle") for tick in axis.ticks),
-            text(name, "50%", 32, text_anchor="middle"),
+            text(f"{measure.label}, {measure.direction}", "50%", 32, text_anchor="middle"),
             height=36,
             aria_hidden="true",
         ),
