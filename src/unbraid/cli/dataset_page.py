@@ -60,10 +60,10 @@ def _one_and_designs(built: list[TrainingData]) -> tuple[TrainingData, list[Join
 
 
 def _pair(joint: str, dataset: FactorDataset) -> list[str]:
-    from unbraid.show.datasets.joint_map import places_of_pair
+    from unbraid.show.datasets.joint_map import check_pair
 
     names = [part.strip() for part in joint.split(",")]
-    places_of_pair(names, dataset.factors)
+    check_pair(names, dataset.factors)
     return names
 
 

@@ -10,7 +10,7 @@ from unbraid._internal.table import Table
 from unbraid.codes import Codes, Labels
 from unbraid.errors import UnbraidError
 from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, name_rows, new_figure
-from unbraid.figures.heat_map import latent_names
+from unbraid.figures.observations import latent_names, numbers_of
 from unbraid.figures.style import INK, PLAIN, SEQUENTIAL
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def code_map(codes: Codes, latents: tuple[int, int], *, num_images: int = 2000) 
     figure = new_figure(0.5 + 1.7 * len(factors), 1.9)
     panels = figure.subplots(1, len(factors), squeeze=False, sharey=True)[0]
     for axes, labels in zip(panels, factors, strict=True):
-        values = _numbers(labels)[::step]
+        values = numbers_of(labels)[::step]
         axes_or_new(axes)
         axes.scatter(
             means[:, 0], means[:, 1], c=values, cmap=SEQUENTIAL, s=2, linewidths=0, rasterized=len(means) > _MOST_SHAPES
@@ -96,18 +96,12 @@ def mean_histograms(
 
 
 def _varying(codes: Codes) -> list[Labels]:
-    found = [labels for labels in codes.factors if not labels.is_soft and np.ptp(_numbers(labels)[_known(labels)]) > 0]
+    found = [
+        each for each in codes.factors if not each.is_soft and np.nanmin(numbers_of(each)) < np.nanmax(numbers_of(each))
+    ]
     if not found:
         raise UnbraidError("The codes have no factor that varies. Give codes with factors.")
     return found
-
-
-def _known(labels: Labels) -> Any:
-    return labels.is_known.cpu().numpy()
-
-
-def _numbers(labels: Labels) -> Any:
-    return np.where(_known(labels), labels.values.double().cpu().numpy(), np.nan)
 
 
 def means_by_value(
@@ -117,7 +111,8 @@ def means_by_value(
 
     Where there are more than `most_values`, neighbors are binned and their mean stands for them.
     """
-    numbers, known = _numbers(labels), _known(labels)
+    numbers = numbers_of(labels)
+    known = ~np.isnan(numbers)
     distinct, ranks = np.unique(numbers[known], return_inverse=True)
     count = min(most_values, len(distinct))
     bin_of_value = np.arange(len(distinct)) * count // max(1, len(distinct))

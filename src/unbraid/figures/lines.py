@@ -8,8 +8,7 @@ import numpy as np
 from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
 from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
-from unbraid.figures.heat_map import latent_names
-from unbraid.figures.observations import chosen_rows, groups, is_number
+from unbraid.figures.observations import chosen_rows, groups, is_number, latent_names
 from unbraid.figures.point_labels import spread
 from unbraid.figures.style import FAINT, SMALL_TEXT, family_look, numbered_look
 

@@ -52,13 +52,6 @@ def test_a_measure_knows_its_direction_and_its_ends(member):
     assert (mine.higher_is_better, mine.bounds) == (True, (-math.inf, math.inf))
 
 
-def test_an_axis_that_ends_early_says_what_the_best_possible_is():
-    assert MIG.beyond(0.0, 0.15) == "the best possible is 1"
-    assert MIG.beyond(0.0, 1.0) == ""
-    assert Measure("training-elbo").beyond(0.0, 1.0) == ""
-    assert Measure("error", False, (0.0, math.inf)).beyond(0.2, 1.0) == "the best possible is 0"
-
-
 def test_values_have_as_many_decimals_as_one_compares():
     assert [MIG.text(v) for v in (0.12345, -0.5, 1e-17, 1234.56, math.nan)] == [
         "0.123",

@@ -44,19 +44,19 @@ class ExploredModel:
     mig: Score | None
 
     @classmethod
-    def of_run(cls, run: Run, name: str) -> "ExploredModel":
-        kept = [score for score in run.scores(Scoring()) if score.metric == "MIG"]
+    def from_run(cls, run: Run, name: str) -> "ExploredModel":
         codes = run.codes()
+        kept = [score for score in run.scores(Scoring()) if score.metric == "MIG"]
         mig = kept[0] if kept else _mig(lambda metric: run.score([metric], progress=False).scores[0], codes)
-        return cls._of_model(name, run.model(), codes, mig)
+        return cls._from_model(name, run.model(), codes, mig)
 
     @classmethod
-    def of_decoder(cls, decoder: Any, given: Any) -> "ExploredModel":
+    def from_decoder(cls, decoder: Any, given: Any) -> "ExploredModel":
         """Returns the model of any decoder: a module of torch, or a function, or a model of unbraid."""
         codes = given if isinstance(given, Codes) else Codes.from_arrays(as_floats("codes", given))
         mig = _mig(lambda metric: evaluate(codes, [metric], progress=False).scores[0], codes)
         if isinstance(decoder, AutoencoderModule):
-            return cls._of_model("decoder", decoder, codes, mig)
+            return cls._from_model("decoder", decoder, codes, mig)
         if not callable(decoder):
             raise CodesError(
                 f"decoder is {type(decoder).__name__}; expected a module of torch, or a function from codes to images."
@@ -65,7 +65,7 @@ class ExploredModel:
         return cls("decoder", decoder, net, 0, places(decoder, codes, 0), codes, mig)
 
     @classmethod
-    def _of_model(cls, name: str, model: AutoencoderModule, codes: Codes, mig: Score | None) -> "ExploredModel":
+    def _from_model(cls, name: str, model: AutoencoderModule, codes: Codes, mig: Score | None) -> "ExploredModel":
         net = nn.Sequential(model.decoder, _AsShown(model.likelihood))
         where = places(model, codes, 0)
         if len(where) != codes.num_latents:
@@ -73,15 +73,20 @@ class ExploredModel:
         return cls(name, model, net, model.noise_inputs, where, codes, mig)
 
     @property
+    def score(self) -> float | None:
+        """MIG, or None where it is not known."""
+        return None if self.mig is None or math.isnan(self.mig.value) else self.mig.value
+
+    @property
     def num_columns(self) -> int:
         return self.where[-1].first + self.where[-1].width
 
     def columns(self, rows: Int64[Tensor, " row"]) -> Float[Tensor, "row column"]:
-        """Returns the codes of these images, as the decoder takes them."""
+        """Returns the codes of these images as decoder input."""
         return likeliest(self.codes, rows, [place.width for place in self.where])
 
     def decode(self, columns: Float[Tensor, "code column"]) -> Float[Tensor, "code ..."]:
-        """Returns what torch makes of the codes, as it is shown: between 0 and 1."""
+        """Returns the images that torch decodes, clipped to [0, 1]."""
         with decoding(self.decoder, self.num_columns) as decode:
             return decode(columns).float().clamp(0, 1)
 
@@ -98,7 +103,7 @@ class ExploredModel:
             return [Reading(latent, math.nan, is_unused=bool(unused[latent])) for latent in order]
 
     def shares(self) -> list[list[float]] | None:
-        """Returns for each latent what share of each factor it knows, from 0 to 1; NaN where a factor never varies."""
+        """Returns the share of each factor that each latent explains, from 0 to 1; NaN where a factor never varies."""
         return None if self.mig is None else factor_shares(self.mig).tolist()
 
 

@@ -69,7 +69,7 @@ def _model(model: ExploredModel, first: ExploredModel, rows: Int64[Tensor, " row
     latents = _latents(model)
     for place, reading in enumerate(readings):
         latents[reading.latent] |= {
-            "nats": None if math.isnan(reading.nats) else round(reading.nats, 4),
+            "nats": _rounded(reading.nats, 4),
             "follows": [name_text(name) for name, _ in reading.follows],
             "unused": reading.is_unused,
             "place": place,
@@ -83,7 +83,7 @@ def _model(model: ExploredModel, first: ExploredModel, rows: Int64[Tensor, " row
         # The standard deviation of the posterior of each image and continuous latent, where it is known.
         "widths": None if std is None else packer.add("widths", std[rows], "float32"),
         "partners": None if model is first else partners(first.codes, model.codes),
-        "score": None if model.mig is None or math.isnan(model.mig.value) else round(model.mig.value, 3),
+        "score": None if model.score is None else round(model.score, 3),
         "badge": badge(sum(reading.is_unused for reading in readings), len(readings)),
         "graph": None,
         "frames": None,
@@ -118,7 +118,7 @@ def _latents(model: ExploredModel) -> list[dict[str, Any]]:
             "first": place.first,
             "width": place.width,
             "categories": place.num_categories,
-            "shares": [] if shares is None else [None if math.isnan(s) else round(s, 4) for s in shares[number]],
+            "shares": [] if shares is None else [_rounded(share, 4) for share in shares[number]],
         }
         if place.num_categories:
             table = model.codes.probabilities[number - means.shape[1]]
@@ -137,8 +137,12 @@ def _latents(model: ExploredModel) -> list[dict[str, Any]]:
     return latents
 
 
+def _rounded(value: float, decimals: int) -> float | None:
+    return None if math.isnan(value) else round(value, decimals)
+
+
 def _proof(model: ExploredModel, columns: Float[Tensor, "row column"], packer: Packer) -> dict[str, Any]:
-    """Adds codes and what torch makes of them: those of images, and as many drawn from where codes lie."""
+    """Adds codes and their images, decoded by torch: codes of images, and as many drawn from where codes lie."""
     known = columns[: _NUM_PROOFS // 2]
     noise = draws.normal(torch.arange(_NUM_PROOFS - len(known)), "explorer proof", 0, (columns.shape[1],)).to(columns)
     drawn = known[torch.arange(len(noise)) % len(known)].clone()

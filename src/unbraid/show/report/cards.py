@@ -11,7 +11,6 @@ from unbraid.show.report.heat_map import HeatMap, mig_heat_map
 from unbraid.show.report.latent_pictures import traversal_sheet
 from unbraid.show.report.measures import Role
 from unbraid.show.report.members import ReportedRun
-from unbraid.training.runs.pictures import Pictures
 
 
 @final
@@ -29,8 +28,7 @@ class Detail:
 
 # All traversals together, as characters of the page: frames that would take more are made smaller.
 MOST_CHARACTERS = 2_500_000
-_LEAST_PIXELS = 8
-# By how many models there may be at most.
+# By the largest number of models.
 _DETAILS: Mapping[float, Detail] = {
     12: Detail(16, 9, 64, has_images=True, has_table=True, lossy=False),
     80: Detail(6, 7, 48, has_images=True, has_table=False, lossy=False),
@@ -72,27 +70,20 @@ def cards(ordered: Sequence[tuple[ReportedRun, Group]], shown: Mapping[Role, Rep
 
 
 def _card(number: int, member: ReportedRun, group: Group, detail: Detail, most: int) -> Card:
-    pictures, codes = member.run.pictures, member.run.codes()
-    readings = read_latents(codes, member.mig)
+    pictures = member.run.pictures
+    readings = read_latents(member.run.codes(), member.mig)
     used = [reading for reading in readings if not reading.is_unused]
     drawn = (used or readings)[: detail.num_latents]
+    frames = traversal_sheet(pictures, drawn, detail.num_frames, detail.max_pixels, lossy=detail.lossy)
+    if len(frames.address) > most:
+        frames = traversal_sheet(pictures, drawn, detail.num_frames, detail.max_pixels // 2, lossy=True)
     return Card(
         number,
         member,
         group,
         readings=tuple(drawn),
         num_hidden=len(used) - len(drawn) if used else 0,
-        frames=_frames(pictures, drawn, detail, most),
+        frames=frames,
         images=sheet(pictures.reconstructions(), detail.max_pixels) if detail.has_images else None,
         heat_map=mig_heat_map(member.mig, [r.latent for r in readings]) if detail.has_table and member.mig else None,
     )
-
-
-def _frames(pictures: Pictures, drawn: Sequence[Reading], detail: Detail, most: int) -> FrameSheet:
-    """Returns the traversals, made smaller until they take no more than so many characters."""
-    pixels = detail.max_pixels
-    made = traversal_sheet(pictures, drawn, detail.num_frames, pixels, lossy=detail.lossy)
-    while len(made.address) > most and pixels > _LEAST_PIXELS:
-        pixels //= 2
-        made = traversal_sheet(pictures, drawn, detail.num_frames, pixels, lossy=True)
-    return made

@@ -42,7 +42,7 @@ class Traversals:
 
 
 def traversals(pictures: Pictures, readings: Sequence[Reading]) -> Traversals:
-    """Returns the strips of the latents that say most, those that are unused among them."""
+    """Returns the strips of the most informative latents, including unused ones."""
     drawn = readings[:MAX_LATENTS]
     made = pictures.traversal([reading.latent for reading in drawn])
     reading_of = {reading.latent: reading for reading in drawn}
@@ -67,15 +67,12 @@ def reconstructions(shown: Mapping[Role, ReportedRun]) -> list[tuple[FrameSheet,
 
     Images are decoded from the means (or likeliest categories) of their codes.
     """
-    by_images: dict[Any, dict[Role, ReportedRun]] = {}
+    found: dict[Any, tuple[FrameSheet, dict[Role, FrameSheet]]] = {}
     for role, member in shown.items():
-        by_images.setdefault((member.run.spec.dataset, member.run.spec.subset), {})[role] = member
-    found = []
-    for members in by_images.values():
-        made = {role: member.run.pictures.reconstructions() for role, member in members.items()}
-        originals, _ = next(iter(made.values()))
-        found.append((sheet(originals[None]), {role: sheet(decoded[None]) for role, (_, decoded) in made.items()}))
-    return found
+        originals, decoded = member.run.pictures.reconstructions()
+        images = (member.run.spec.dataset, member.run.spec.subset)
+        found.setdefault(images, (sheet(originals[None]), {}))[1][role] = sheet(decoded[None])
+    return list(found.values())
 
 
 def prior_samples(shown: Mapping[Role, ReportedRun]) -> dict[Role, FrameSheet]:

@@ -37,6 +37,10 @@ class Measure:
         """Returns the number of the member; NaN where it has none."""
         return member.values.get(self.name, math.nan)
 
+    def known(self, members: Sequence[ReportedRun]) -> list[float]:
+        """Returns the values of the members that have one."""
+        return [value for value in map(self.value, members) if not math.isnan(value)]
+
     def order(self, members: Sequence[ReportedRun]) -> list[ReportedRun]:
         """Returns the members, best first; those without a value last, in the order given."""
         sign = 1 if self.higher_is_better is False else -1
@@ -66,11 +70,6 @@ class Measure:
     def direction(self) -> str:
         """Which direction is better, as text."""
         return {True: "higher is better", False: "lower is better", None: "neither is better"}[self.higher_is_better]
-
-    def beyond(self, low: float, high: float) -> str:
-        """Returns a note on the best possible value if an axis with these ends does not show it."""
-        best = self.bounds[0] if self.higher_is_better is False else self.bounds[1]
-        return f"the best possible is {best:g}" if math.isfinite(best) and not low <= best <= high else ""
 
     def shares(self, values: Sequence[float]) -> list[float]:
         """Returns how strongly each value is colored: the best 1, the worst 0, and 0 where there is none.

@@ -31,8 +31,6 @@ from unbraid.training.runs.spec_text import train_command
 _MAX_DOTS, _DOTS_A_STRIP = 12_000, 10
 # Of more settings outside of sweeps, the best have a strip.
 MAX_STRIPS = 40
-# With more settings of one model each, the table by setting would repeat the table by model.
-_MAX_ALIKE = 40
 
 
 @final
@@ -122,11 +120,6 @@ class Page:
         best = {id(self.group_of(member)): None for member, group in self.ordered if group in self.others}
         chosen = list(best)[:MAX_STRIPS]
         return [group for group in self.others if id(group) in chosen]
-
-    @property
-    def has_settings(self) -> bool:
-        """Whether a table by setting shows more than the table by model."""
-        return len(self.groups) < len(self.members) or len(self.groups) <= _MAX_ALIKE
 
     def group_of(self, member: ReportedRun) -> Group:
         return self._groups_by_member[id(member)]

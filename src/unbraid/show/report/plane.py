@@ -1,7 +1,7 @@
 """The plane of rate and distortion: the cost of the code against the error of the reconstruction."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -54,19 +54,25 @@ def rate_distortion_plot(
     def place(rate: float, distortion: float) -> Point:
         return FRAME.x(x_axis.share(rate)), FRAME.y(y_axis.share(distortion))
 
-    values = [measure.value(member) for _, member in found]
+    # Along a level the ELBO is the same; it is cut at the edges of the plane.
+    (left, right), (low, high) = (x_axis.ticks[0], x_axis.ticks[-1]), (y_axis.ticks[0], y_axis.ticks[-1])
+    levels = []
+    for total in np.linspace(left + low, right + high, _NUM_LEVELS + 2)[1:-1].tolist():
+        first, last = max(left, total - high), min(right, total - low)
+        levels.append(line(*place(first, total - first), *place(last, total - last), class_="iso"))
     lines: list[Markup] = []
     medians: list[tuple[Point, str, str]] = []
     for series in (series for sweep in sweeps for series in sweep.series):
         points = [(at, group, (group.median(_RATE), group.median(_DISTORTION))) for at, group in series.points]
-        known = [(at, group, m) for at, group, m in points if all(map(math.isfinite, m))]
-        lines += [polyline([place(*m) for *_, m in known], class_=f"thick {series.color}")] if known else []
-        medians += [(place(*m), tick_text(at), group.color) for at, group, m in known]
+        known = [(place(*m), tick_text(at), group.color) for at, group, m in points if all(map(math.isfinite, m))]
+        lines += [polyline([point for point, *_ in known], class_=f"thick {series.color}")] if known else []
+        medians += known
+    values = [measure.value(member) for _, member in found]
     svg = FRAME.svg(
         FRAME.y_axis(y_axis),
         FRAME.x_axis([(FRAME.x(x_axis.share(tick)), tick_text(tick)) for tick in x_axis.ticks]),
         FRAME.titles("rate, nats per image", "distortion, nats per image"),
-        *_levels(x_axis, y_axis, place),
+        *levels,
         *lines,
         *(
             dots.draw(member, *place(member.rate, member.distortion), 4, family=group.color, share=share)
@@ -76,16 +82,6 @@ def rate_distortion_plot(
         label=f"Distortion against rate of every model, colored by {measure.label}",
     )
     return RateDistortionPlot(svg, bool(lines), measure.color_ends(values))
-
-
-def _levels(x_axis: Axis, y_axis: Axis, place: Callable[[float, float], Point]) -> list[Markup]:
-    """Draws lines along which the ELBO is the same, cut at the edges of the plane."""
-    (left, right), (low, high) = (x_axis.ticks[0], x_axis.ticks[-1]), (y_axis.ticks[0], y_axis.ticks[-1])
-    drawn = []
-    for total in np.linspace(left + low, right + high, _NUM_LEVELS + 2)[1:-1].tolist():
-        first, last = max(left, total - high), min(right, total - low)
-        drawn.append(line(*place(first, total - first), *place(last, total - last), class_="iso"))
-    return drawn
 
 
 def _labels(medians: Sequence[tuple[Point, str, str]]) -> list[Markup]:

@@ -31,9 +31,8 @@ _LOG_RATIO = 8.0
 @final
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Groups that differ in the number alone, in its order, each behind its value."""
+    """Groups that differ only in the number, in its order, each behind its value."""
 
-    label: str
     points: tuple[tuple[float, Group], ...]
 
     @property
@@ -105,16 +104,7 @@ def _series(members: Sequence[Group], path: str) -> list[Series]:
             # Without the configs that hold the number.
             rest = repr({name: each for name, each in fields.items() if not path.startswith(f"{name}.")})
             by_rest.setdefault(rest, {})[float(value)] = group
-    lines = [dict(sorted(each.items())) for each in by_rest.values() if len(each) > 1]
-    return [Series(_label(each, len(lines), path), tuple(each.items())) for each in lines]
-
-
-def _label(points: dict[float, Group], num_lines: int, path: str) -> str:
-    group = next(iter(points.values()))
-    if num_lines == 1:
-        return group.family
-    swept = path.rpartition(".")[2].replace("_", " ")
-    return ", ".join(word for word in group.label.split(", ") if not word.startswith(f"{swept} "))
+    return [Series(tuple(sorted(each.items()))) for each in by_rest.values() if len(each) > 1]
 
 
 def is_plain_number(value: Any) -> bool:
@@ -125,18 +115,17 @@ def is_plain_number(value: Any) -> bool:
 @final
 @dataclass(frozen=True, eq=False)
 class SweepPlot:
-    """A drawn sweep, and what its caption needs: whether medians of other settings are lines across."""
+    """A drawn sweep, and whether medians of other settings are lines across."""
 
     field: str
     svg: Markup
     has_levels: bool
-    note: str
 
 
 def sweep_plot(sweep: Sweep, measure: Measure, dots: ModelDots) -> SweepPlot:
     """Draws a sweep in a measure, over the members that have a value."""
-    groups = [group for series in sweep.series for _, group in series.points]
-    axis = value_axis(measure, [measure.value(m) for group in (*groups, *sweep.others) for m in group.members])
+    groups = [*(group for series in sweep.series for _, group in series.points), *sweep.others]
+    axis = value_axis(measure, [measure.value(member) for group in groups for member in group.members])
 
     def up(value: float) -> float:
         return FRAME.y(axis.share(value))
@@ -160,7 +149,7 @@ def sweep_plot(sweep: Sweep, measure: Measure, dots: ModelDots) -> SweepPlot:
     levels = _levels(sweep.others, measure, up)
     frame = FRAME.y_axis(axis) + FRAME.x_axis(_numbers(sweep, across)) + FRAME.titles(sweep.field, measure.title)
     svg = FRAME.svg(frame, *levels, *lines, *drawn, label=f"{measure.label} against {sweep.field}")
-    return SweepPlot(sweep.field, svg, bool(levels), measure.beyond(axis.ticks[0], axis.ticks[-1]))
+    return SweepPlot(sweep.field, svg, bool(levels))
 
 
 def _levels(others: Sequence[Group], measure: Measure, up: Callable[[float], float]) -> list[Markup]:
