@@ -37,8 +37,8 @@ from unbraid.datasets.published.small_norb import Matrix
 from unbraid.datasets.subsets.rows import Rows
 from unbraid.datasets.synthetic.background_dsprites import BackgroundDSprites
 from unbraid.datasets.synthetic.dsprites import DSprites
-from unbraid.datasets.user.from_arrays import FromArrays
 from unbraid.datasets.user.folder_survey import read_label_csv
+from unbraid.datasets.user.from_arrays import FromArrays
 from unbraid.errors import UnbraidError
 from unbraid.integrations.export.onnx_encoder import OnnxEncoder
 from unbraid.metrics.scorecard import Scorecard
