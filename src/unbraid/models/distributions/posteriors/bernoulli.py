@@ -21,7 +21,7 @@ from unbraid.models.distributions.posteriors.concrete import (
     check_temperature,
     temperature_at,
 )
-from unbraid.models.distributions.posteriors.latents import Latents, check_combinations
+from unbraid.models.distributions.posteriors.latents import MAX_LATENTS, Latents, check_combinations
 from unbraid.models.distributions.posteriors.posterior import Posterior
 from unbraid.models.distributions.priors.categorical_priors import Logits
 from unbraid.models.distributions.priors.prior import Prior
@@ -123,8 +123,8 @@ class BernoulliLatents(Latents):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.size < 1:
-            raise SpecError(f"BernoulliLatents: size is {self.size}; expected 1 or more.")
+        if not 1 <= self.size <= MAX_LATENTS:
+            raise SpecError(f"BernoulliLatents: size is {self.size}; expected 1 to {MAX_LATENTS:,}.")
         check_temperature("BernoulliLatents", self.temperature)
         if not 0 < self.prior_probability < 1:
             raise SpecError(

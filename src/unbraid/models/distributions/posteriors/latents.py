@@ -17,6 +17,8 @@ from unbraid.models.distributions.priors.prior_configs import PriorConfig, Stand
 
 # A table of a large batch by so many combinations is as large as that of the pairs of its codes.
 _MAX_COMBINATIONS = 1024
+MAX_LATENTS = 1_000_000
+"""More would take seconds and gigabytes before the first weight is compared or made."""
 
 
 class Latents(Config, ABC):
@@ -103,7 +105,7 @@ def check_combinations(latents: Latents) -> None:
     if latents.num_combinations > _MAX_COMBINATIONS:
         raise SpecError(
             f'{type(latents).__name__}: with the measure "summed" an estimate sums over all combinations of '
-            f"categories, and there are {latents.num_combinations:,}; expected at most {_MAX_COMBINATIONS:,}. Use "
+            f"categories; expected at most {_MAX_COMBINATIONS:,}. Use "
             'fewer discrete latents or categories, or measure="pmf".'
         )
 
@@ -120,8 +122,8 @@ class ContinuousLatents(Latents):
     def __post_init__(self) -> None:
         super().__post_init__()
         name = type(self).__name__
-        if self.size < 1:
-            raise SpecError(f"{name}: size is {self.size}; a code needs at least 1 latent (the papers use 10).")
+        if not 1 <= self.size <= MAX_LATENTS:
+            raise SpecError(f"{name}: size is {self.size}; expected 1 to {MAX_LATENTS:,} latents (the papers use 10).")
         self.prior.check(name, self.size)
 
     @property
