@@ -1,5 +1,6 @@
 """What is typed becomes what a field wants."""
 
+import time
 from typing import Literal
 
 import pytest
@@ -225,3 +226,10 @@ def test_a_value_is_shown_as_it_is_typed():
 
 def test_none_is_expected_as_a_word():
     assert expected(float | None) == "a number or none"
+
+
+def test_a_text_of_a_megabyte_is_refused_in_no_time():
+    begun = time.process_time()
+    with pytest.raises(SpecError):
+        parse("x" * 1_000_000, Objective, "objective")
+    assert time.process_time() - begun < 5
