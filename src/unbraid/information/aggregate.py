@@ -26,7 +26,9 @@ Estimator = Literal["naive", "mws", "mss", "stratified_pairs"]
 @final
 @dataclass(frozen=True)
 class Decomposition:
-    """Holds log q(z|n) - log p(z), sample by sample, as a sum of four parts. With groups d of latents e, and r = q / p:
+    """Holds log q(z|n) - log p(z), sample by sample, as a sum of four parts.
+
+    With groups d of latents e, and r = q / p:
 
     [log q(z|n) - log q(z)] + [log r(z) - sum_d log r(z_d)] + [sum_d log r(z_d) - sum_de log r(z_de)] + [sum_de log
     r(z_de)].
@@ -67,7 +69,9 @@ def log_weights(
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
 ) -> Float[Tensor, "sample batch"]:
-    """Returns log W, where the estimate is q^(z_i) = sum_j W_ij q(z_i | n_j), for B codes and N images. With M = B - 1:
+    """Returns log W, where the estimate is q^(z_i) = sum_j W_ij q(z_i | n_j), for B codes and N images.
+
+    With M = B - 1:
 
     ================ ============ ================================= ======= ============================================
     estimator        diagonal     off the diagonal                  row sum source
@@ -83,7 +87,7 @@ def log_weights(
     stratified_pairs p(n_i) on the diagonal and (1 - p(n_i)) / M off it. naive stays as it is, and mss is not defined.
     Only Python values are checked, so `weights` may be a tensor under `vmap`.
     """
-    _check_config(estimator, batch_size, dataset_size, weights is not None)
+    _check_config(estimator, batch_size, dataset_size, is_weighted=weights is not None)
     if weights is None:
         dtype = dtype or torch.get_default_dtype()
         # float64 until the end: a float32 rounds 1 / N before its logarithm is taken.
@@ -263,7 +267,7 @@ def _log_own_and_others(
             assert_never(estimator)
 
 
-def _check_config(estimator: Estimator, batch_size: int, dataset_size: int, is_weighted: bool) -> None:
+def _check_config(estimator: Estimator, batch_size: int, dataset_size: int, *, is_weighted: bool) -> None:
     check_value(estimator, Estimator, "estimator")
     if batch_size < 2:
         raise SpecError(

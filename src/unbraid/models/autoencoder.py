@@ -222,7 +222,7 @@ class AutoencoderModule(nn.Module):
         images: Any,
         *,
         latents: int | Iterable[int] | None = None,
-        range: Range | Mapping[int, Range] = RANGE,
+        range: Range | Mapping[int, Range] = RANGE,  # noqa: A002 (as in numpy.histogram)
         num_frames: int = NUM_FRAMES,
         order_by: OrderBy | None = None,
         labels: Words | None = None,
