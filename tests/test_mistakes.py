@@ -156,7 +156,7 @@ MISTAKES = {
         lambda run, at: Autoencoder(MLP(), latents=10),
         r"expected a Latents. Give an instance.*GaussianLatents",
     ),
-    "no latents": (lambda run, at: GaussianLatents(0), r"size is 0; a code needs at least 1 latent"),
+    "no latents": (lambda run, at: GaussianLatents(0), r"size is 0; expected 1 to"),
     "one layer as a number": (lambda run, at: MLP(hidden=64), r"hidden is 64; expected a list"),
     "channels as words": (lambda run, at: Conv(channels=("a",)), r"channels is 'a'; expected a whole number"),
     "one shape as text": (lambda run, at: DSprites(shapes="heart"), r"shapes is 'heart'; expected a list"),

@@ -1,5 +1,6 @@
 """What is typed becomes what a field wants."""
 
+import time
 from typing import Literal
 
 import pytest
@@ -108,7 +109,7 @@ def test_a_text_is_read_as_its_field_says(text, annotation, value):
         (
             "gaussian:0",
             tuple[Latents, ...],
-            "GaussianLatents: size is 0; a code needs at least 1 latent (the papers use 10).",
+            "GaussianLatents: size is 0; expected 1 to 1,000,000 latents (the papers use 10).",
         ),
         (
             "gauss",
@@ -230,3 +231,10 @@ def test_a_value_is_shown_as_it_is_typed():
 
 def test_none_is_expected_as_a_word():
     assert expected(float | None) == "a number or none"
+
+
+def test_a_text_of_a_megabyte_is_refused_in_no_time():
+    begun = time.process_time()
+    with pytest.raises(SpecError):
+        parse("x" * 1_000_000, Objective, "objective")
+    assert time.process_time() - begun < 5

@@ -99,7 +99,7 @@ def _with_dashes(token: str) -> str:
     return token.replace("_", "-")
 
 
-def _show_version(wanted: bool) -> bool:
+def _show_version(wanted: bool) -> bool:  # noqa: FBT001 (called by typer)
     if wanted:
         say(f"unbraid {__version__}")
         raise typer.Exit
@@ -107,6 +107,7 @@ def _show_version(wanted: bool) -> bool:
 
 
 def _unbraid(
+    *,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave.")
     ] = False,

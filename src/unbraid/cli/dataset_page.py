@@ -24,7 +24,7 @@ def draw_dataset(name: str, given: Given, out: Path | None, joint: str | None, s
     """Writes a page about the data set of this name, with the fields that were given."""
     dataset_name = kebab_case(named(name), FactorDataset)
     path = Path(f"{dataset_name}.html") if out is None else out
-    _check_place(path, force)
+    _check_place(path, force=force)
     shown, designs = _one_and_designs(build(TrainingData, {"dataset": [dataset_name], **given}, known_flags("train")))
     for sampling in designs or (None,):
         replace(shown, sampling=sampling).check()
@@ -35,7 +35,7 @@ def draw_dataset(name: str, given: Given, out: Path | None, joint: str | None, s
     say(f"The page is in {path.resolve().as_uri()}")
 
 
-def _check_place(path: Path, force: bool) -> None:
+def _check_place(path: Path, *, force: bool) -> None:
     if path.suffix != ".html":
         raise SpecError(f"--out is {path}; the page is HTML, so name an .html file.")
     files.check_writable(path)

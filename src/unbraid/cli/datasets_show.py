@@ -52,6 +52,7 @@ def datasets_show(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="Which samples are drawn.")] = 0,
+    *,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Write a page about a data set.

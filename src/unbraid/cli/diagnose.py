@@ -24,6 +24,7 @@ def diagnose(
         Path | None,
         typer.Option(metavar="FILE", help="Write the findings to a .json file as well.", show_default=False),
     ] = None,
+    *,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --save if it exists.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,
     device: Device = "auto",

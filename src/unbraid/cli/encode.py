@@ -22,6 +22,7 @@ def encode(
         Path, typer.Option(metavar="FILE", help="Where the codes go: an .npz, .safetensors or .csv file.")
     ] = Path("codes.npz"),
     device: Device = "auto",
+    *,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     packages: Packages = None,
 ) -> None:

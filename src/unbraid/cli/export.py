@@ -18,6 +18,7 @@ def export(
     to: Annotated[
         Literal["onnx", "torch"], typer.Option(help="ONNX, or the files of torch.export, which its reader unpickles.")
     ] = "onnx",
+    *,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     packages: Packages = None,
 ) -> None:

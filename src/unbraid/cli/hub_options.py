@@ -23,7 +23,12 @@ FetchedRevision = Annotated[
 Codes = Annotated[bool, typer.Option("--codes/--no-codes", help="Push the codes of the images as well.")]
 License = Annotated[
     str | None,
-    typer.Option(metavar="ID", help="The license of the weights, as the Hub names it: apache-2.0.", show_default=False),
+    typer.Option(
+        "--license",
+        metavar="ID",
+        help="The license of the weights, as the Hub names it: apache-2.0.",
+        show_default=False,
+    ),
 ]
 DataLicense = Annotated[
     str | None,

@@ -34,13 +34,13 @@ def write_zoo(
     repository: str,
     *,
     codes: bool,
-    license: str | None,
+    weights_license: str | None,
     data_license: str | None,
 ) -> None:
     """Writes a zoo into a new folder, as it would be pushed."""
     if target.exists():
         raise RunError(f"{target} exists. Name a new folder with --to.")
-    options = PushOptions(codes=codes, license=license, data_license=data_license)
+    options = PushOptions(codes=codes, license=weights_license, data_license=data_license)
     contents = zoo_contents(study, out, repository, options)
     for path, content in contents.items():
         files.write_bytes(target / path, content if isinstance(content, bytes) else files.read_bytes(content))

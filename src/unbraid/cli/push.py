@@ -13,10 +13,11 @@ from unbraid.cli.options import Packages, parse_packages
 def push(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)],
     repository: Repository,
+    *,
     private: Private = False,
     revision: PushedRevision = None,
     codes: Codes = True,
-    license: License = None,
+    weights_license: License = None,
     data_license: DataLicense = None,
     packages: Packages = None,
 ) -> None:
@@ -38,7 +39,7 @@ def push(
             private=private,
             revision=revision,
             codes=codes,
-            license=license,
+            license=weights_license,
             data_license=data_license,
         )
     say(f"It is at {address}")

@@ -16,6 +16,7 @@ def sample(
         Path, typer.Option(metavar="FILE", help="Where the images go: a .png that shows them, or an .npz of bytes.")
     ] = Path("samples.png"),
     device: Device = "auto",
+    *,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     packages: Packages = None,
 ) -> None:

@@ -136,6 +136,7 @@ def score(
         Path | None,
         typer.Option(metavar="FILE", help="Keep the scores in a .json, .csv or .md file as well.", show_default=False),
     ] = None,
+    *,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --save if it exists.")] = False,
     seed: Annotated[
         int | None,

@@ -31,6 +31,7 @@ def study_figure(
         Path | None,
         typer.Option(metavar="FILE", help="Draw scores that were kept as evidence, not runs.", show_default=False),
     ] = None,
+    *,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     packages: Packages = None,
 ) -> None:

@@ -13,6 +13,7 @@ def study_plan(
     file: StudyFile,
     out: OutFolder = Path("runs"),
     device: Device = "auto",
+    *,
     measure: Annotated[
         bool, typer.Option("--measure/--no-measure", help="Take some steps of each kind of fleet, to tell the time.")
     ] = True,

@@ -21,6 +21,7 @@ def study_run(
             show_default=False,
         ),
     ] = None,
+    *,
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast/--keep-going", help="End at the first failure, or go on with the other runs.")
     ] = False,

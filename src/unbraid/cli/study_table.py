@@ -28,6 +28,7 @@ def study_table(
             show_default=False,
         ),
     ] = None,
+    *,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     packages: Packages = None,
 ) -> None:

@@ -55,6 +55,7 @@ def train(
     out: OutFolder = Path("runs"),
     device: Device = "auto",
     checkpoint_every: CheckpointEvery = None,
+    *,
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Go on with unfinished runs. Without other flags: with all of them in --out."),

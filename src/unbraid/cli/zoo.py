@@ -21,10 +21,11 @@ def zoo(
             metavar="FOLDER", help="Write the zoo into a new folder instead, to look at it.", show_default=False
         ),
     ] = None,
+    *,
     private: Private = False,
     revision: PushedRevision = None,
     codes: Codes = True,
-    license: License = None,
+    weights_license: License = None,
     data_license: DataLicense = None,
     packages: Packages = None,
 ) -> None:
@@ -44,7 +45,9 @@ def zoo(
     study = read_study(file, parse_packages(packages), out)
     if to is not None:
         with stage(f"Writing the zoo of {study.name}"):
-            write_zoo(to, study, out, repository, codes=codes, license=license, data_license=data_license)
+            write_zoo(
+                to, study, out, repository, codes=codes, weights_license=weights_license, data_license=data_license
+            )
         say(f"The zoo is in {to}. Without --to it is pushed to {repository}.")
         return
     with stage(f"Pushing the zoo of {study.name} to {repository}"):
@@ -54,7 +57,7 @@ def zoo(
             private=private,
             revision=revision,
             codes=codes,
-            license=license,
+            license=weights_license,
             data_license=data_license,
         )
     say(f"It is at {address}")

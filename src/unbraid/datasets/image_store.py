@@ -110,7 +110,7 @@ class ImageStore:
             return "its record.json is damaged" if (self.folder / "record.json").exists() else "it was never finished"
         try:
             for name, about in record["files"].items():
-                if flaw := _file_flaw(self.folder / name, about, verify):
+                if flaw := _file_flaw(self.folder / name, about, verify=verify):
                     return flaw
             images = self._mapped("images.npy")
             if [images.dtype.str, *images.shape] != record["array"]:
@@ -268,7 +268,7 @@ def _npy(array: np.ndarray) -> bytes:
     return stream.getvalue()
 
 
-def _file_flaw(path: Path, about: Mapping[str, Any], verify: bool) -> str | None:
+def _file_flaw(path: Path, about: Mapping[str, Any], *, verify: bool) -> str | None:
     if not path.is_file():
         return f"{path.name} is missing"
     if (found := path.stat().st_size) != about["bytes"]:

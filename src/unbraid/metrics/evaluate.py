@@ -110,7 +110,9 @@ def evaluate_as(
     scoring = scoring.settled(codes.factor_names, has_discrete=has_discrete, has_groups=has_groups)
     codes = _scored(codes, replace(scoring, fraction=1.0) if is_drawn else scoring)
     fitted = None if fitted_on is None else _scored(Statistics(fitted_on).codes, scoring)
-    of_groups = _group_notes(asks_for_groups, codes if fitted is None else fitted, has_model=trained is not None)
+    of_groups = _group_notes(
+        codes if fitted is None else fitted, asks_for_groups=asks_for_groups, has_model=trained is not None
+    )
     if scoring.groups is not None:
         # Predictors see the same directions in the images that they are tested on.
         like = codes if fitted is None else fitted
@@ -202,7 +204,7 @@ class _Work:
                 self.failed |= dict.fromkeys(scores, error)
 
 
-def _group_notes(asks_for_groups: bool, codes: Codes, *, has_model: bool) -> tuple[str, ...]:
+def _group_notes(codes: Codes, *, asks_for_groups: bool, has_model: bool) -> tuple[str, ...]:
     """Returns what to say of groups of latents. The groups of a model are those that its user gave it."""
     if not asks_for_groups:
         return (_ALONE,) if codes.groups and not has_model else ()

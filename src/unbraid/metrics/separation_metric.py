@@ -29,7 +29,7 @@ class Terms:
     separability: Tensor
 
     @classmethod
-    def of(cls, averages: Averages, clip: bool = False) -> "Terms":
+    def of(cls, averages: Averages, *, clip: bool = False) -> "Terms":
         """Returns the terms from entropies. With `clip` none counts as less than 0, as in Do & Tran's code; a noisy
         estimate may be less.
         """

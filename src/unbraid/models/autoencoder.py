@@ -71,10 +71,10 @@ class Autoencoder(Config):
         """Returns a model for images of this shape, with the initial weights of this seed, on the CPU."""
         return seeded(lambda: self._assemble(image_shape), seed)
 
-    def weight_shapes(self, image_shape: ImageShape) -> dict[str, tuple[int, ...]]:
-        """Returns the shape of each tensor of the state dict, without memory for any."""
+    def without_memory(self, image_shape: ImageShape) -> "AutoencoderModule":
+        """Returns the model on the device "meta": its tensors have shapes, and no memory."""
         with torch.device("meta"):
-            return {name: tuple(each.shape) for name, each in self._assemble(image_shape).state_dict().items()}
+            return self._assemble(image_shape)
 
     def check(self, image_shape: ImageShape) -> None:
         """Refuses images that the nets cannot take, and nets that do not fit the latents or a fleet.
@@ -82,8 +82,7 @@ class Autoencoder(Config):
         No weights are made.
         """
         encoder, decoder = type(self.encoder).__name__, type(self.decoder or self.encoder).__name__
-        with torch.device("meta"):
-            model = self._assemble(image_shape)
+        model = self.without_memory(image_shape)
         if is_own(type(self.encoder)) or is_own(type(self.decoder or self.encoder)):
             self._try(model, encoder, decoder)
         for name, net in ((f"encoder {encoder}", model.encoder), (f"decoder {decoder}", model.decoder)):
@@ -222,7 +221,7 @@ class AutoencoderModule(nn.Module):
         images: Any,
         *,
         latents: int | Iterable[int] | None = None,
-        range: Range | Mapping[int, Range] = RANGE,
+        range: Range | Mapping[int, Range] = RANGE,  # noqa: A002 (as in numpy.histogram)
         num_frames: int = NUM_FRAMES,
         order_by: OrderBy | None = None,
         labels: Words | None = None,

@@ -36,6 +36,7 @@ Groups = tuple[tuple[int, ...], ...] | Literal["each", "model"]
 """Latents that belong together: by number, where groups may lie within groups; or "each", every latent by itself; or
 "model", as the model's latents say.
 """
+_MAX_NAMED = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +240,12 @@ def check_groups(objective: Objective, groups: Groups, model: Autoencoder) -> No
 
 
 def check_deeper(objective: Objective, deeper: tuple[float, ...], groups: Groups) -> None:
-    """Refuses weights of levels that the groups do not have."""
+    """Refuses weights of levels that the groups do not have, and groups that take minutes to compare."""
+    if not isinstance(groups, str) and (named := sum(map(len, groups))) > _MAX_NAMED:
+        raise SpecError(
+            f"{type(objective).__name__}: groups name {named:,} latents; expected at most {_MAX_NAMED:,}. For each "
+            'latent by itself, write groups="each".'
+        )
     num_levels = 0 if isinstance(groups, str) else len(cuts(groups)) - 1
     if len(deeper) > num_levels or not all(map(math.isfinite, deeper)):
         raise SpecError(

@@ -15,12 +15,14 @@ import torch
 
 from unbraid._internal import files
 from unbraid._internal.version import __version__
-from unbraid.errors import UnbraidError
+from unbraid.config.annotations import check_value
+from unbraid.errors import SpecError, UnbraidError
 from unbraid.metrics.score_json import number_from_json, number_to_json
-from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
+from unbraid.studies.study_scores import Number, RunState, ScoredRun, StudyScores
 
 _FORMAT = 1
 _DIGITS = 7  # of every number: more than its interval has
+_RUN_FIELDS = {"seed": int, "run": str, "state": RunState, "num_used": int | None}
 
 
 @final
@@ -61,7 +63,7 @@ class Evidence:
                 raise ValueError(f"it has format {content['format']!r}; this version reads {_FORMAT}")
             _check_fields(content)
             return cls(content["study"], _scores_from_json(content), content["made_by"])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, SpecError) as error:
             raise UnbraidError(
                 f"{path} is not evidence as unbraid writes it ({error}). Restore it, or collect it again."
             ) from None
@@ -99,8 +101,14 @@ def _check_fields(content: Mapping[str, Any]) -> None:
             )
     if not isinstance(content["made_by"], dict):
         raise ValueError(f"the field 'made_by' is {str(content['made_by'])[:100]!r}; expected names and values")
+    for label, family in content["settings"]:
+        check_value(family, str, f"the field 'settings' of {label!r}")
+    for name, direction in content["metrics"]:
+        check_value(direction, bool | None, f"the field 'metrics' of {name!r}")
     labels, metrics = {label for label, _ in content["settings"]}, {name for name, _ in content["metrics"]}
     for place, run in enumerate(content["runs"]):
+        for name in _RUN_FIELDS.keys() & run.keys():
+            check_value(run[name], _RUN_FIELDS[name], f"the field {name!r} of run {place}")
         if run.get("setting") not in labels:
             raise ValueError(
                 f"the field 'setting' of run {place} is {str(run.get('setting'))[:100]!r}, no setting of the file"

@@ -105,7 +105,7 @@ def listing(place: PictureFolder) -> Listing:
     suffixes = _suffixes()
     found, num_others = [], 0
     try:
-        for name, about in _walk(place.folder, place.recursive):
+        for name, about in _walk(place.folder, recursive=place.recursive):
             if name[name.rfind(".") :].lower() in suffixes:
                 found.append((name, file_stamps.stamp_of(about)))
             else:
@@ -239,7 +239,7 @@ def _look_through(place: PictureFolder, listed: Listing) -> Survey:
     return Survey(listed.stamp, listed.is_settled, digest.hexdigest(), shapes, used.factor_table)
 
 
-def _walk(folder: Path, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:
+def _walk(folder: Path, *, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:
     """Yields the files that are not hidden, by their names below the folder."""
     waiting = [""]
     while waiting:

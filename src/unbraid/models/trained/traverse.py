@@ -43,7 +43,7 @@ def traverse(
     code: Any,
     *,
     latents: int | Iterable[int] | None = None,
-    range: Range | Mapping[int, Range] = RANGE,
+    range: Range | Mapping[int, Range] = RANGE,  # noqa: A002 (as in numpy.histogram)
     num_frames: int = NUM_FRAMES,
     images: int | Iterable[int] | None = None,
     order_by: OrderBy | None = None,

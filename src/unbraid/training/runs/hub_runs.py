@@ -217,7 +217,12 @@ def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) ->
         "```\n\n"
         f"It was pushed by unbraid {__version__}."
     )
-    rows = [row for name, score in scores.items() for row in rows_of(name, score, None) if row.quantity == "value"]
+    rows = [
+        row
+        for name, score in scores.items()
+        for row in rows_of(name, score, higher_is_better=None)
+        if row.quantity == "value"
+    ]
     table = (
         markdown_table(rows) + "\n\nIntervals are over images, for this one model." if rows else "None were computed."
     )
