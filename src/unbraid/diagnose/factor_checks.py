@@ -11,8 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from unbraid._internal import row_draws
 from unbraid._internal.amounts import listed, percent
 from unbraid.codes import Codes, Labels
-from unbraid.diagnose.diagnosis import Finding
-from unbraid.diagnose.remedies import OF_CODES, Remedy, depend_less
+from unbraid.diagnose.diagnosis import OF_CODES, Finding, Remedy, depend_less
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG
 from unbraid.metrics.chance_shares import (

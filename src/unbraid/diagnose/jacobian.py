@@ -10,8 +10,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from unbraid._internal import row_draws
-from unbraid.diagnose.diagnosis import Finding, latents_named
-from unbraid.diagnose.remedies import OF_CODES, Remedy
+from unbraid.diagnose.diagnosis import OF_CODES, Finding, Remedy, latents_named
 from unbraid.errors import CodesError
 from unbraid.objectives.levers import Levers
 
@@ -84,8 +83,6 @@ def check_jacobian(
     levers: Levers = OF_CODES,
 ) -> Finding:
     """Returns whether the used latents change the image in different ways."""
-    if len(columns) < 2:
-        return Finding(NAME, "unknown", "Fewer than two continuous latents are in use.")
     angles = jacobian_angles(decode, codes, columns, spread)
     if not bool(angles.lengths.isfinite().all()):
         return Finding(NAME, "unknown", "The decoder's changes along its latents are not finite numbers.")

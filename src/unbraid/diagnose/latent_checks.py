@@ -8,8 +8,7 @@ from torch import Tensor
 
 from unbraid._internal.amounts import listed, percent
 from unbraid.codes import Codes
-from unbraid.diagnose.diagnosis import Finding, latents_named
-from unbraid.diagnose.remedies import OF_CODES, Remedy, depend_less
+from unbraid.diagnose.diagnosis import OF_CODES, Finding, Remedy, depend_less, latents_named
 from unbraid.errors import CodesError
 from unbraid.metrics.unused_latents import UNUSED, informativeness, is_collapsed, unused_latents
 from unbraid.objectives.levers import Levers
