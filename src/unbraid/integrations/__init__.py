@@ -11,10 +11,36 @@ from unbraid.errors import SpecError
 if TYPE_CHECKING:
     from unbraid.integrations.codes_metric import CodesMetric as CodesMetric
     from unbraid.integrations.codes_scorer import CodesScorer as CodesScorer
+    from unbraid.integrations.export import ExportedFile as ExportedFile
+    from unbraid.integrations.export import export_onnx as export_onnx
+    from unbraid.integrations.export import export_torch as export_torch
+    from unbraid.integrations.hub import PushOptions as PushOptions
+    from unbraid.integrations.hub import push as push
+    from unbraid.integrations.onnx_encoder import OnnxEncoder as OnnxEncoder
     from unbraid.integrations.tensorboard_run import write_tensorboard as write_tensorboard
 
-_FILES = {"CodesMetric": "codes_metric", "CodesScorer": "codes_scorer", "write_tensorboard": "tensorboard_run"}
-__all__ = ["CodesMetric", "CodesScorer", "write_tensorboard"]
+_FILES = {
+    "CodesMetric": "codes_metric",
+    "CodesScorer": "codes_scorer",
+    "ExportedFile": "export",
+    "OnnxEncoder": "onnx_encoder",
+    "PushOptions": "hub",
+    "export_onnx": "export",
+    "export_torch": "export",
+    "push": "hub",
+    "write_tensorboard": "tensorboard_run",
+}
+__all__ = [
+    "CodesMetric",
+    "CodesScorer",
+    "ExportedFile",
+    "OnnxEncoder",
+    "PushOptions",
+    "export_onnx",
+    "export_torch",
+    "push",
+    "write_tensorboard",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ import torch
 from unbraid._internal import files
 from unbraid._internal.version import __version__
 from unbraid.errors import RunError
-from unbraid.integrations.export.model_files import ExportedFile
+from unbraid.integrations.export import ExportedFile
 from unbraid.training.runs.kept_scores import unless_read_only
 
 

@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 
 from unbraid._internal import files
+from unbraid._internal.arrays import numbered
 from unbraid._internal.progress import Event, emit
-from unbraid.codes import Codes
+from unbraid.codes import Codes, CodesOptions
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import CodesError, DataError, SpecError
-from unbraid.integrations.export.model_files import session
+from unbraid.integrations.export import session
 
 log = logging.getLogger(__name__)
 
@@ -117,11 +118,9 @@ class OnnxEncoder:
                 options.terminate = True  # the pool waits for its thread
 
     def _codes(self, arrays: dict[str, Any], images: FactorImages) -> Codes:
-        tables = [arrays.pop(name) for name in sorted(arrays, key=_place) if name.startswith(_PROBABILITIES)]
-        if "covariance" in arrays:
-            arrays.pop("std", None)
+        covariance, std = arrays.get("covariance"), arrays.get("std") if "covariance" not in arrays else None
         if self.runtime.get_modelmeta().custom_metadata_map.get("unbraid.gaussian") == "False":
-            arrays.pop("std", None)
+            std = None
             log.warning(
                 "The latents of %s are not Gaussian, so mean and std do not determine them: only their means are used. "
                 "Score the run itself for exact scores.",
@@ -129,7 +128,16 @@ class OnnxEncoder:
             )
         factors = tuple(labels.to("cpu") for labels in images.factors)
         weights = None if images.weights is None else images.weights.cpu()
-        return Codes.from_arrays(**arrays, probabilities=tables, factors=factors or None, weights=weights)
+        return Codes.from_arrays(
+            arrays.get("mean"),
+            std,
+            log_var=arrays.get("log_var"),
+            samples=arrays.get("samples"),
+            probabilities=numbered(arrays, _PROBABILITIES),
+            factors=factors or None,
+            weights=weights,
+            options=CodesOptions(covariance=covariance),
+        )
 
     def _layout(self, image_shape: tuple[int, int, int]) -> "_Layout":
         """Returns the layout of images of this shape in the model's input."""
@@ -207,8 +215,3 @@ def _meanings(path: str, names: list[str], given: Mapping[str, str] | None) -> d
             f"outputs={{'mean': '{names[0]}'}} (--outputs mean={names[0]})."
         )
     return found
-
-
-def _place(name: str) -> int:
-    number = name.removeprefix(_PROBABILITIES)
-    return int(number) if number.isdigit() else 0
