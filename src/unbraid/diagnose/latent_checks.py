@@ -41,8 +41,7 @@ def check_collapse(codes: Codes, used: list[int], num_factors: int, levers: Leve
         text = f"Give the model at least {num_factors} latents: there are more factors than latents."
         sentence = f"{sentence}, and the data have {num_factors} factors."
         return Finding(COLLAPSE, "look", sentence, numbers, (Remedy("more latents", text),))
-    constant = "its mean is almost constant" if total == 1 else "their means are almost constant"
-    why = f"less than {UNUSED} nats about the image" if each else constant
+    why = f"less than {UNUSED} nats about the image" if each else "means that are almost constant"
     sentence = f"{len(unused)} of {total} latents are unused ({why}): {listed(unused)}."
     if total == 1:
         sentence = f"The only latent is unused ({why})."
@@ -53,15 +52,10 @@ def check_collapse(codes: Codes, used: list[int], num_factors: int, levers: Leve
         return Finding(COLLAPSE, "look", sentence, numbers, (Remedy("use latents", text),))
     if num_factors > len(used):
         text = f"To have the other latents used: {levers.less_rate}."
-        sentence = f"{sentence} {_counted(used)} left for {num_factors} factors."
+        sentence = f"{sentence} Used latents: {len(used)}, for {num_factors} factors."
         return Finding(COLLAPSE, "look", sentence, numbers, (Remedy("use latents", text),))
-    of_factors = f", and there {'is' if num_factors == 1 else 'are'} {num_factors} factor" if num_factors else ""
-    plural = "s" * (num_factors > 1)
-    return Finding(COLLAPSE, "fine", f"{sentence} {_counted(used)} in use{of_factors}{plural}.", numbers)
-
-
-def _counted(latents: list[int]) -> str:
-    return f"{len(latents)} {'is' if len(latents) == 1 else 'are'}"
+    factors = f", factors: {num_factors}" if num_factors else ""
+    return Finding(COLLAPSE, "fine", f"{sentence} Used latents: {len(used)}{factors}.", numbers)
 
 
 def check_redundancy(codes: Codes, used: list[int], levers: Levers = OF_CODES) -> Finding:
