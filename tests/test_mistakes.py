@@ -262,6 +262,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.usefixtures("_as_users_run_it")
 def test_a_mistake_gets_a_sentence(mistake, run, tmp_path):
     make, said = MISTAKES[mistake]
     with pytest.raises(UnbraidError) as told:

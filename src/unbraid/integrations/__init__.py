@@ -11,43 +11,20 @@ from unbraid.errors import SpecError
 if TYPE_CHECKING:
     from unbraid.integrations.codes_metric import CodesMetric as CodesMetric
     from unbraid.integrations.codes_scorer import CodesScorer as CodesScorer
-    from unbraid.integrations.export import ExportedFile as ExportedFile
     from unbraid.integrations.export import export_onnx as export_onnx
     from unbraid.integrations.export import export_torch as export_torch
-    from unbraid.integrations.hub import PushOptions as PushOptions
-    from unbraid.integrations.hub import push as push
     from unbraid.integrations.onnx_encoder import OnnxEncoder as OnnxEncoder
     from unbraid.integrations.tensorboard_run import write_tensorboard as write_tensorboard
 
-_FILES = {
-    "CodesMetric": "codes_metric",
-    "CodesScorer": "codes_scorer",
-    "ExportedFile": "export",
-    "OnnxEncoder": "onnx_encoder",
-    "PushOptions": "hub",
-    "export_onnx": "export",
-    "export_torch": "export",
-    "push": "hub",
-    "write_tensorboard": "tensorboard_run",
-}
-__all__ = [
-    "CodesMetric",
-    "CodesScorer",
-    "ExportedFile",
-    "OnnxEncoder",
-    "PushOptions",
-    "export_onnx",
-    "export_torch",
-    "push",
-    "write_tensorboard",
-]
+__all__ = ["CodesMetric", "CodesScorer", "OnnxEncoder", "export_onnx", "export_torch", "write_tensorboard"]
+_FILES = ("codes_metric", "codes_scorer", "onnx_encoder", "export", "export", "tensorboard_run")
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _FILES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(importlib.import_module(f"{__name__}.{_FILES[name]}"), name)
+        return getattr(importlib.import_module(f"{__name__}.{_FILES[__all__.index(name)]}"), name)
     except ImportError as error:
         raise SpecError(
             f"{name} needs torchmetrics ({error}). Install it: pip install 'unbraid[torchmetrics]'."

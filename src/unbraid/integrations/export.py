@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import hashlib
+import importlib
 import io
 import logging
 import warnings
@@ -210,9 +211,8 @@ def session(model: bytes | str, name: str) -> Any:
 
 def _check_installed() -> None:
     try:
-        import onnx  # noqa: F401
-        import onnxruntime  # noqa: F401
-        import onnxscript  # noqa: F401
+        for name in ("onnx", "onnxruntime", "onnxscript"):
+            importlib.import_module(name)
     except ImportError as error:
         raise SpecError(
             f"ONNX needs packages that are not installed ({error}). Install them: pip install 'unbraid[onnx]'."

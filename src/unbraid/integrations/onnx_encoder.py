@@ -89,11 +89,21 @@ class OnnxEncoder:
         return self._codes({name: np.concatenate(arrays) for name, arrays in found.items()}, images)
 
     def _run(self, inputs: np.ndarray) -> dict[str, np.ndarray]:
-        try:
-            arrays = self._within_the_time(inputs)
-        # onnxruntime raises its own classes, below RuntimeError or Exception depending on its version.
-        except Exception as error:  # noqa: BLE001
-            raise CodesError(f"{self.path} cannot encode {len(inputs)} images: {error}") from None
+        """Returns the outputs, computed in a separate thread, which is stopped after `_MAX_SECONDS` or by Ctrl-C."""
+        import onnxruntime
+
+        options, name = onnxruntime.RunOptions(), self.runtime.get_inputs()[0].name
+        with ThreadPoolExecutor(1) as thread:
+            computed = thread.submit(self.runtime.run, list(self.outputs.values()), {name: inputs}, options)
+            try:
+                arrays = computed.result(_MAX_SECONDS)
+            # onnxruntime raises its own classes, below RuntimeError or Exception depending on its version.
+            except Exception as error:  # noqa: BLE001
+                is_slow = isinstance(error, TimeoutError)
+                why = f"it did not end within {_MAX_SECONDS:,.0f} seconds" if is_slow else error
+                raise CodesError(f"{self.path} cannot encode {len(inputs)} images: {why}") from None
+            finally:
+                options.terminate = True  # the pool waits for its thread
         named = dict(zip(self.outputs, map(np.asarray, arrays), strict=True))
         for name, array in named.items():
             if array.ndim == 0 or len(array) != len(inputs):
@@ -102,20 +112,6 @@ class OnnxEncoder:
                     "expected a row for each."
                 )
         return {name: array if name == "covariance" else array.reshape(len(array), -1) for name, array in named.items()}
-
-    def _within_the_time(self, inputs: np.ndarray) -> Any:
-        """Returns the outputs, computed in a separate thread, which is stopped after `_MAX_SECONDS` or by Ctrl-C."""
-        import onnxruntime
-
-        options, name = onnxruntime.RunOptions(), self.runtime.get_inputs()[0].name
-        with ThreadPoolExecutor(1) as thread:
-            computed = thread.submit(self.runtime.run, list(self.outputs.values()), {name: inputs}, options)
-            try:
-                return computed.result(_MAX_SECONDS)
-            except TimeoutError:
-                raise TimeoutError(f"it did not end within {_MAX_SECONDS:,.0f} seconds") from None
-            finally:
-                options.terminate = True  # the pool waits for its thread
 
     def _codes(self, arrays: dict[str, Any], images: FactorImages) -> Codes:
         covariance, std = arrays.get("covariance"), arrays.get("std") if "covariance" not in arrays else None
@@ -196,17 +192,15 @@ def _fits(expected: list[Any], shape: tuple[int, ...]) -> bool:
 
 def _meanings(path: str, names: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
     """Returns the names of the file's outputs by their meaning."""
-    if given is not None:
-        for meaning, name in given.items():
-            if meaning not in _NAMES and not meaning.startswith(_PROBABILITIES):
-                raise SpecError(f"outputs names {meaning!r}; expected {', '.join(_NAMES)} or {_PROBABILITIES}0.")
-            if name not in names:
-                raise SpecError(f"{path} has no output {name!r}. It outputs {', '.join(names)}.")
-        found = dict(given)
-    else:
-        found = {
-            meaning: name for meaning, same in _NAMES.items() for name in reversed(names) if name.lower() in same
-        } | {name.lower(): name for name in names if name.lower().startswith(_PROBABILITIES)}
+    found = dict(given or {})
+    for meaning, name in found.items():
+        if meaning not in _NAMES and not meaning.removeprefix(_PROBABILITIES).isdecimal():
+            raise SpecError(f"outputs names {meaning!r}; expected {', '.join(_NAMES)} or {_PROBABILITIES}0.")
+        if name not in names:
+            raise SpecError(f"{path} has no output {name!r}. It outputs {', '.join(names)}.")
+    if given is None:
+        found = {meaning: name for meaning, same in _NAMES.items() for name in reversed(names) if name.lower() in same}
+        found |= {name.lower(): name for name in names if name.lower().startswith(_PROBABILITIES)}
     if not found and len(names) == 1:
         found = {"mean": names[0]}
     if not any(meaning in ("mean", "samples") or meaning.startswith(_PROBABILITIES) for meaning in found):
