@@ -248,7 +248,7 @@ MISTAKES = {
     "no such predictor": (lambda run, at: DCI("tree"), r"predictor is 'tree'; expected one of"),
     "codes in a row": (
         lambda run, at: Codes.from_arrays(MEAN[:, 0]),
-        r"mean has shape \(6,\); expected \(images, latents\)",
+        r"mean has shape \(6,\).*expected \(images, latents\)",
     ),
     "negative std": (lambda run, at: Codes.from_arrays(MEAN, -np.ones((6, 2))), r"std"),
     "labels of fewer images": (lambda run, at: Codes.from_arrays(MEAN, factors=LABELS[:4]), r"4"),
