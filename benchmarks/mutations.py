@@ -50,7 +50,7 @@ LIST = """
 + (std.double().log() + 0.5 * math.log(2 * math.pi))
 - (shift * coefficients[-1] + excess * coefficients[-2]) / order)
 + (shift * coefficients[-1] + excess * coefficients[-2]) / (order - 1))
-@ information/gaussian_mixture_sums.py:
+@ information/gaussian_mixture.py:
 - (slope * (u.square() - _HALF))
 + (slope * (u.square() + _HALF))
 @ information/mixture_entropy.py:

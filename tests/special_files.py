@@ -40,7 +40,7 @@ from unbraid.datasets.synthetic.dsprites import DSprites
 from unbraid.datasets.user.folder_survey import read_label_csv
 from unbraid.datasets.user.from_arrays import FromArrays
 from unbraid.errors import UnbraidError
-from unbraid.integrations.export.onnx_encoder import OnnxEncoder
+from unbraid.integrations.onnx_encoder import OnnxEncoder
 from unbraid.metrics.scorecard import Scorecard
 from unbraid.training.checkpoint import save_checkpoint, usable_checkpoints
 from unbraid.training.runs import History, Run

@@ -248,7 +248,7 @@ MISTAKES = {
     "no such predictor": (lambda run, at: DCI("tree"), r"predictor is 'tree'; expected one of"),
     "codes in a row": (
         lambda run, at: Codes.from_arrays(MEAN[:, 0]),
-        r"mean has shape \(6,\); expected \(images, latents\)",
+        r"mean has shape \(6,\).*expected \(images, latents\)",
     ),
     "negative std": (lambda run, at: Codes.from_arrays(MEAN, -np.ones((6, 2))), r"std"),
     "labels of fewer images": (lambda run, at: Codes.from_arrays(MEAN, factors=LABELS[:4]), r"4"),
@@ -262,6 +262,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.usefixtures("_as_users_run_it")
 def test_a_mistake_gets_a_sentence(mistake, run, tmp_path):
     make, said = MISTAKES[mistake]
     with pytest.raises(UnbraidError) as told:

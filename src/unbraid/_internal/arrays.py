@@ -104,11 +104,8 @@ def as_floats(name: str, values: Any) -> Tensor:
     return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
 
 
-def checked_tensor(name: str, values: Any, axes: str, *, like: Tensor | None = None) -> Tensor:
-    """Returns a tensor of floats without its gradients.
-
-    Raises an error unless it has these axes, such as "images, latents", and is on the device of `like`.
-    """
+def checked_tensor(name: str, values: Any, axes: str) -> Tensor:
+    """Returns a tensor of floats without its gradients. Raises unless it has these axes, such as "images, latents"."""
     if not isinstance(values, Tensor):
         raise CodesError(
             f"{name} is {type(values).__name__}; expected a tensor. Codes.from_arrays takes numpy arrays and lists."
@@ -118,8 +115,6 @@ def checked_tensor(name: str, values: Any, axes: str, *, like: Tensor | None = N
             f"{name} has shape {tuple(values.shape)} and type {values.dtype}; expected ({axes}) as floats of 16 bits "
             "or more. Convert it."
         )
-    if like is not None and values.device != like.device:
-        raise CodesError(f"{name} is on {values.device} and mean on {like.device}. Move all of them to one device.")
     return values.detach() if values.requires_grad else values
 
 

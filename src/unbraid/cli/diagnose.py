@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,17 +44,17 @@ def diagnose(
     """
     from unbraid._internal.device import resolve_device
     from unbraid.cli.run_folders import open_runs
-    from unbraid.diagnose.diagnosis import findings_json
 
     if save is not None:
         _check_save(save, force=force)
     place = str(resolve_device(device))
     runs = _chosen(open_runs(what, parse_packages(packages)))
     found = _diagnosed(runs, images, place)
+    text = dumps({name: diagnosis.content() for name, diagnosis in found.items()}, indent=2, allow_nan=False) + "\n"
     if save is not None and found:
-        files.write_text(save, findings_json(found))
+        files.write_text(save, text)
     if json:
-        output().file.write(findings_json(found))
+        output().file.write(text)
     else:
         _show(found)
         if save is not None and found:

@@ -11,7 +11,7 @@ from unbraid.cli.flags import Given, known_flags
 from unbraid.codes import Codes
 from unbraid.datasets.dataset import FactorDataset
 from unbraid.errors import SpecError
-from unbraid.integrations.export import OnnxEncoder
+from unbraid.integrations.onnx_encoder import OnnxEncoder
 from unbraid.metrics.scoring import Scoring
 
 

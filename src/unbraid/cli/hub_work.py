@@ -5,7 +5,7 @@ from pathlib import Path
 
 from unbraid._internal import files
 from unbraid.errors import RunError
-from unbraid.integrations.hub.repository import PushOptions, fetch
+from unbraid.integrations.hub import PushOptions, fetch
 from unbraid.studies.study import Study
 from unbraid.studies.zoo import STUDY, zoo_contents
 from unbraid.training.runs.run import Run

@@ -83,33 +83,18 @@ def check_probabilities(name: str, table: Tensor, num_images: int) -> None:
         )
 
 
-def check_groups(groups: Sequence[Sequence[int]], num_latents: int) -> None:
-    named = [latent for group in groups for latent in group]
-    if any(len(group) == 0 for group in groups) or not all(0 <= latent < num_latents for latent in named):
-        raise CodesError(
-            f"groups is {groups}; expected latent numbers from 0 to {num_latents - 1} in each, and none of them empty."
-        )
-    if len(set(named)) < len(named):
-        raise CodesError(f"groups is {groups}: some latent is named twice. Put each into one group.")
-
-
-def check_factors(factors: Sequence[Labels], mean: Float[Tensor, "image latent"]) -> None:
-    num_images = len(mean)
+def check_factors(factors: Sequence[Any], mean: Float[Tensor, "image latent"]) -> None:
     for labels in factors:
         if not isinstance(labels, Labels):
             raise CodesError(
                 f"A factor is {type(labels).__name__}; expected Labels. Codes.from_arrays takes numpy arrays and lists."
             )
-        if labels.values.device != mean.device or (labels.known is not None and labels.known.device != mean.device):
-            raise CodesError(
-                f"Factor {labels.name!r} is on {labels.values.device} and mean on {mean.device}. Move all of them to "
-                "one device."
-            )
-        if len(labels.values) != num_images:
+        if len(labels.values) != len(mean):
+            transposed = len(labels.values) == mean.shape[1]
             raise CodesError(
                 f"Factor {labels.name!r} has {len(labels.values)} labels, and mean has shape {tuple(mean.shape)}: "
-                f"{num_images} images by {mean.shape[1]} latents. Give one label for each image"
-                + (", or transpose mean." if len(labels.values) == mean.shape[1] else ".")
+                f"{len(mean)} images by {mean.shape[1]} latents. Give one label for each image"
+                f"{', or transpose mean' if transposed else ''}."
             )
     names = [labels.name for labels in factors]
     if len(set(names)) < len(names):
@@ -158,6 +143,15 @@ def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
         raise CodesError(
             f"groups is {str(groups)[:80]}; expected the numbers of the latents of each, such as [(0, 1), (2,)]."
         ) from None
+
+
+def check_groups(groups: Sequence[Sequence[int]], num_latents: int) -> None:
+    named = [latent for group in groups for latent in group]
+    if not (all(groups) and all(0 <= latent < num_latents for latent in named) and len(set(named)) == len(named)):
+        raise CodesError(
+            f"groups is {str(groups)[:80]}; expected latent numbers from 0 to {num_latents - 1}, at least one in each "
+            "group, and none of them twice."
+        )
 
 
 def as_rows(rows: Any, num_images: int) -> Int64[Tensor, " row"]:

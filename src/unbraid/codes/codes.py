@@ -81,8 +81,10 @@ class Codes:
             check_covariance(self.covariance, self.std, self.mean)
         for number, table in enumerate(self.probabilities):
             check_probabilities(f"probabilities[{number}]", table, len(self.mean))
+        object.__setattr__(self, "groups", as_groups(self.groups))
         check_groups(self.groups, self.num_latents)
         check_factors(self.factors, self.mean)
+        object.__setattr__(self, "factors", tuple(labels.to(self.mean.device) for labels in self.factors))
         if self.weights is not None:
             check_weights(self.weights, len(self.mean))
             object.__setattr__(self, "weights", rescale_if_extreme(self.weights))
@@ -91,19 +93,18 @@ class Codes:
             object.__setattr__(self, "prior", self.prior.to(self.mean.device))
 
     def _check_tensors(self) -> None:
-        """Checks type, rank and device of all tensors, and detaches them from gradients."""
+        """Checks type and rank of all tensors, detaches them from gradients, and moves them to the device of `mean`."""
         object.__setattr__(self, "mean", checked_tensor("mean", self.mean, "images, latents"))
         for name, axes in _AXES.items():
             if (values := getattr(self, name)) is not None:
-                object.__setattr__(self, name, checked_tensor(name, values, axes, like=self.mean))
+                object.__setattr__(self, name, checked_tensor(name, values, axes).to(self.mean.device))
         if not all(isinstance(getattr(self, name), (tuple, list)) for name in ("probabilities", "factors")):
             raise CodesError(
                 "probabilities and factors are a tuple each, of tensors and of Labels. Codes.from_arrays takes other "
                 "forms."
             )
-        object.__setattr__(self, "groups", as_groups(self.groups))
         tables = (
-            checked_tensor(f"probabilities[{number}]", table, "images, categories", like=self.mean)
+            checked_tensor(f"probabilities[{number}]", table, "images, categories").to(self.mean.device)
             for number, table in enumerate(self.probabilities)
         )
         object.__setattr__(self, "probabilities", tuple(tables))

@@ -50,7 +50,7 @@ def exact_information(
     def integrate(latent: tuple[Tensor, Tensor]) -> Integrals:
         return entropy_integrals(mixtures(*latent, values, quadrature), values.num_columns, values.factor_sums)
 
-    values.prepare()
+    _ = values.value_masses  # computed before threads share it
     # Latents are integrated side by side, because collecting images in cells takes one thread.
     cores = torch.get_num_threads() if mean.device.type == "cpu" else 1
     size = min(cores, mean.shape[1])

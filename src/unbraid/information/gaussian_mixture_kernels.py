@@ -20,7 +20,7 @@ import triton.language as tl
 from torch import Tensor
 from torch.nn.functional import pad
 
-from unbraid.information.gaussian_mixture_sums import empty_gradients, empty_log_sums
+from unbraid.information.gaussian_mixture import empty_gradients, empty_log_sums
 
 _MOST_LATENTS = 16
 _MOST_LATENTS_SHARED = 10

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import NamedTuple, final
 
 import torch
 from jaxtyping import Float, Float64, Int64
@@ -47,16 +47,12 @@ class Draws:
 
 
 @final
-@dataclass(frozen=True)
-class EntropyGivenImage:
-    """sum_n p(n) H(. | x_n) of each latent, of all together, and of all but each, in nats.
+class PosteriorEntropies(NamedTuple):
+    """H(. | x) of each latent, of all together, and of all but each, in nats."""
 
-    Discrete latents have their discrete entropy.
-    """
-
-    each: Float64[Tensor, " latent"]
-    joint: Float64[Tensor, ""]
-    without: Float64[Tensor, " latent"]
+    each: Float64[Tensor, "*row latent"]
+    joint: Float64[Tensor, "*row"]
+    without: Float64[Tensor, "*row latent"]
 
 
 @final
@@ -81,33 +77,31 @@ class Posteriors:
     def num_latents(self) -> int:
         return self.mean.shape[1] + len(self.probabilities)
 
-    def entropy(self) -> EntropyGivenImage:
-        """Returns H(z | x) in closed form."""
-        each = self.entropy_of_images()
-        return EntropyGivenImage(*(self.weights @ part for part in each))
+    def entropy(self) -> PosteriorEntropies:
+        """Returns H(. | x) = sum_n p(n) H(. | x_n) in closed form."""
+        return PosteriorEntropies(*(self.weights @ part for part in self.entropy_of_images()))
 
-    def entropy_of_images(
-        self, rows: Int64[Tensor, " row"] | slice = slice(None)
-    ) -> tuple[Float64[Tensor, "row latent"], Float64[Tensor, " row"], Float64[Tensor, "row latent"]]:
-        """Returns H(z_i | x_n), H(z | x_n) and H(z_not_i | x_n) of some images."""
+    def entropy_of_images(self, rows: Int64[Tensor, " row"] | slice = slice(None)) -> PosteriorEntropies:
+        """Returns H(. | x_n) of some images."""
         gaussian = self.std[rows].double().log() + _HALF_LOG_TWO_PI_E
         each = torch.cat([gaussian, *(_entropy(p[rows].double())[:, None] for p in self.probabilities)], dim=1)
         joint = each.sum(dim=1)
         if self.covariance is None:
-            return each, joint, joint[:, None] - each
+            return PosteriorEntropies(each, joint, joint[:, None] - each)
         # Correlated: less than the sum, by the log-determinant of the correlations; a conditional has the variance 1 /
         # precision.
         shared = joint - gaussian.sum(dim=1)
         log_det, precision = self._log_det_and_precision(rows)
         joint = shared + 0.5 * log_det + gaussian.shape[1] * _HALF_LOG_TWO_PI_E
         given_others = _HALF_LOG_TWO_PI_E - 0.5 * precision.diagonal(dim1=1, dim2=2).log()
-        return each, joint, joint[:, None] - torch.cat([given_others, each[:, gaussian.shape[1] :]], dim=1)
+        given_others = torch.cat([given_others, each[:, gaussian.shape[1] :]], dim=1)
+        return PosteriorEntropies(each, joint, joint[:, None] - given_others)
 
     def entropy_of_group(
         self, group: Sequence[int], rows: Int64[Tensor, " row"] | slice = slice(None)
     ) -> Float64[Tensor, " row"]:
         """Returns H(z_group | x_n) of some images."""
-        each = self.entropy_of_images(rows)[0]
+        each = self.entropy_of_images(rows).each
         if self.covariance is None:
             return each[:, list(group)].sum(dim=1)
         gaussian = [i for i in group if i < self.mean.shape[1]]

@@ -113,19 +113,20 @@ def quantize(
     With a std of 0 all mass is in the bin of the mean.
     """
     given, mean, std = mean, mean.to(dtype), std.to(dtype)
-    edges = bins.edges(mean.device)
+    exact_edges = bins.edges(mean.device)
+    edges = exact_edges.to(dtype)
     match bins.masses:
         case "erf_edge":
-            masses, lost = (
-                _with_tails(_gaussian_masses(mean, std, edges.to(dtype)), mean, std, edges.to(dtype)),
-                std == 0,
-            )
+            masses, lost = _gaussian_masses(mean, std, edges), std == 0
+            masses[:, :, 0] += _upper_tail((mean - edges[0]) / std)
+            masses[:, :, -1] += _upper_tail((edges[-1] - mean) / std)
         case "erf_renorm":
-            masses = _gaussian_masses(mean, std, edges.to(dtype))
+            masses = _gaussian_masses(mean, std, edges)
             lost = (std == 0) | (masses.sum(dim=2) == 0)
             masses = masses / masses.sum(dim=2, keepdim=True)
         case "rectangle":
-            masses = _densities_at_centers(mean, std, edges.to(dtype))
+            masses = ((edges[:-1] + edges[1:]) / 2 - mean[:, :, None]).div_(std[:, :, None])
+            masses = masses.square_().mul_(-0.5).exp_().div_((std * math.sqrt(2 * math.pi))[:, :, None])
             lost = (std == 0) | (masses.amax(dim=2) < _RECTANGLE_FLOOR)
             masses = masses / masses.sum(dim=2, keepdim=True)
         case _:
@@ -133,7 +134,7 @@ def quantize(
     if bool(lost.any()):
         # By the mean as it was given: rounded, one on an edge would change its bin.
         masses[lost] = 0
-        masses[lost] = masses[lost].scatter_(1, own_bin(given[lost], edges)[:, None], 1.0)
+        masses[lost] = masses[lost].scatter_(1, own_bin(given[lost], exact_edges)[:, None], 1.0)
     return masses
 
 
@@ -153,7 +154,11 @@ def quantized_statistics(
     mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], values: ValueTable, bins: Bins
 ) -> QuantizedStatistics:
     """Returns the sums for Gaussian posteriors."""
-    _check(mean, std)
+    if mean.shape != std.shape or bool((std < 0).any()):
+        raise CodesError(
+            f"std has shape {tuple(std.shape)}, mean {tuple(mean.shape)}, and the least std is {float(std.min()):g}. "
+            "Give a std of 0 or more for each mean; of log-variances, exp(log_var / 2)."
+        )
     # Scaling to one makes much of the rounding in a tail, so that needs float64 whatever the size.
     is_small = mean.numel() * bins.num_bins <= MAX_FLOAT64_MASSES or bins.masses == "erf_renorm"
     dtype = torch.float64 if is_small else torch.float32
@@ -256,38 +261,9 @@ def _gaussian_masses(
     return torch.where(holds_mean, 1 - left - right, (right - left).abs())
 
 
-def _with_tails(
-    masses: Float[Tensor, "image latent bin"],
-    mean: Float[Tensor, "image latent"],
-    std: Float[Tensor, "image latent"],
-    edges: Float[Tensor, " edge"],
-) -> Float[Tensor, "image latent bin"]:
-    """Adds the mass below the first edge to the first bin, and that above the last edge to the last bin, in place."""
-    masses[:, :, 0] += _upper_tail((mean - edges[0]) / std)
-    masses[:, :, -1] += _upper_tail((edges[-1] - mean) / std)
-    return masses
-
-
-def _densities_at_centers(
-    mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], edges: Float[Tensor, " edge"]
-) -> Float[Tensor, "image latent bin"]:
-    deviations = ((edges[:-1] + edges[1:]) / 2 - mean[:, :, None]).div_(std[:, :, None])
-    return deviations.square_().mul_(-0.5).exp_().div_((std * math.sqrt(2 * math.pi))[:, :, None])
-
-
 def _upper_tail(deviation: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
     """Returns P(Z > deviation) for a standard normal Z."""
     return 0.5 * torch.erfc(deviation / math.sqrt(2))
-
-
-def _check(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"]) -> None:
-    if mean.shape != std.shape:
-        raise CodesError(f"std has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean.")
-    if bool((std < 0).any()):
-        raise CodesError(
-            f"std has negative entries (the least is {float(std.min()):g}). If it holds log-variances, pass "
-            "exp(log_var / 2)."
-        )
 
 
 def influences(

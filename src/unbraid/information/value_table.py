@@ -69,21 +69,20 @@ class ValueTable:
         """Returns the sums of the columns: 1, then p(v_k) of each value times the share of images with a label."""
         return self.grouped_columns(torch.zeros_like(self.weights, dtype=torch.int64), 1)[0, 0]
 
-    def prepare(self) -> None:
-        """Computes the cached properties, so that threads that share this table do not all compute them."""
-        _ = self.value_masses, self._positions
-
     def columns(self, rows: Int[Tensor, " row"]) -> Float64[Tensor, "row column"]:
         """Returns these rows of the table."""
-        p = self.weights[rows]
+        p, start = self.weights[rows], 1
         # One column too many: it takes the rows whose value is not known.
         table = torch.zeros(len(rows), self.num_columns + 1, dtype=torch.float64, device=p.device)
         table[:, 0] = p
-        for assignment, start, size in zip(self.assignments, self._starts, self.sizes, strict=True):
-            if assignment.ndim == 2:
-                table[:, start : start + size] = assignment[rows] * p[:, None]
-        positions = self._positions[rows]
-        return table.scatter_(1, positions, p[:, None].expand_as(positions))[:, :-1]
+        for assignment, size in zip(self.assignments, self.sizes, strict=True):
+            values = assignment[rows]
+            if values.ndim == 2:
+                table[:, start : start + size] = values * p[:, None]
+            else:
+                table.scatter_(1, torch.where(values < 0, self.num_columns, values + start).long()[:, None], p[:, None])
+            start += size
+        return table[:, :-1]
 
     def grouped_columns(
         self,
@@ -127,10 +126,6 @@ class ValueTable:
             return table[..., :0]
         return torch.stack([part.sum(dim=-1) for part in self.split(table)], dim=-1)
 
-    @property
-    def _starts(self) -> list[int]:
-        return [1 + sum(self.sizes[:k]) for k in range(len(self.sizes))]
-
     @cached_property
     def _with_unknown(self) -> tuple[Int64[Tensor, " image"] | Float64[Tensor, "image _value"], ...]:
         """Returns the assignments with one value more, for the images in which the factor is not known."""
@@ -139,20 +134,6 @@ class ValueTable:
             if a.ndim == 2
             else torch.where(a < 0, size, a).long()
             for a, size in zip(self.assignments, self.sizes, strict=True)
-        )
-
-    @cached_property
-    def _positions(self) -> Int[Tensor, "image factor"]:
-        """Returns the column that each image's value falls into, for the factors given by indices."""
-        hard = [
-            torch.where(assignment < 0, self.num_columns, assignment + start)
-            for assignment, start in zip(self.assignments, self._starts, strict=True)
-            if assignment.ndim == 1
-        ]
-        return (
-            torch.stack(hard, dim=1).long()
-            if hard
-            else torch.zeros(len(self.weights), 0, dtype=torch.int64, device=self.weights.device)
         )
 
 

@@ -37,16 +37,20 @@ def write_tensorboard(run: Run, folder: Path | str, *, num_images: int = 1000, l
     place = Path(folder) / run.name
     if (place / "projector_config.pbtxt").exists():
         raise RunError(f"{place} holds the codes of a run already. Remove it, or name another folder.")
+    if num_images < 1:
+        raise SpecError(f"num_images is {num_images}; expected the number of codes in the projector, at least 1.")
     codes, traversal = run.codes(), run.traverse()
     with new_writer(str(place)) as writer:
-        _add_codes(writer, run, codes, _spread(len(codes), num_images))
+        _add_codes(writer, run, codes, torch.linspace(0, len(codes) - 1, min(len(codes), num_images)).long())
         writer.add_image("traversal", _pixels(traversal.png()), run.spec.num_steps, dataformats="HWC")
         for name, png in _maps(codes).items():
             writer.add_image(name, _pixels(png), run.spec.num_steps, dataformats="HWC")
         for name, score in run.named_scores().items():
             writer.add_scalar(f"scores/{name}", score.value, run.spec.num_steps)
-        if losses:
-            _add_losses(writer, run)
+        for name in run.history.columns[1:] if losses else ():
+            for step, value in zip(run.history["step"], run.history[name], strict=True):
+                if math.isfinite(value):
+                    writer.add_scalar(name, value, int(step))
     return place
 
 
@@ -86,13 +90,6 @@ def _summary_writer() -> Any:
             f"tensorboard is needed and cannot be imported ({error}). Install it: pip install 'unbraid[tensorboard]'."
         ) from None
     return SummaryWriter
-
-
-def _spread(count: int, most: int) -> Int64[Tensor, " row"]:
-    """Returns evenly spaced rows."""
-    if most < 1:
-        raise SpecError(f"num_images is {most}; give how many codes the projector shows, at least 1.")
-    return torch.linspace(0, count - 1, min(count, most)).long()
 
 
 def _add_codes(writer: Any, run: Run, codes: Codes, rows: Int64[Tensor, " row"]) -> None:
@@ -145,11 +142,3 @@ def _pixels(png: bytes) -> UInt8[np.ndarray, "height width channel"]:
 
     with Image.open(BytesIO(png)) as picture:
         return np.asarray(picture.convert("RGB"))
-
-
-def _add_losses(writer: Any, run: Run) -> None:
-    history = run.history
-    for name in history.columns[1:]:
-        for step, value in zip(history["step"], history[name], strict=True):
-            if math.isfinite(value):
-                writer.add_scalar(name, value, int(step))

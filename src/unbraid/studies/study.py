@@ -15,7 +15,7 @@ from unbraid._internal.memory import no_garbage_collection
 from unbraid._internal.names import kebab_case
 from unbraid.config import Config, from_json, to_json
 from unbraid.errors import SpecError
-from unbraid.integrations.hub.repository import PushOptions
+from unbraid.integrations.hub import PushOptions
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.model import ModelScore
 from unbraid.metrics.scoring import Scoring

@@ -10,7 +10,7 @@ from unbraid._internal import files
 from unbraid._internal.names import kebab_case
 from unbraid.config import text_of, to_json
 from unbraid.errors import RunError, UnbraidError
-from unbraid.integrations.hub.repository import ModelCard, PushOptions, Result, fetch, push
+from unbraid.integrations.hub import PushOptions, Result, fetch, model_card, push
 from unbraid.metrics.score_rows import in_markdown
 from unbraid.studies.collect import collect
 from unbraid.studies.select import best_runs
@@ -66,8 +66,8 @@ def zoo_contents(study: Study, folder: Path | str, repo_id: str, options: PushOp
     contents |= {f"traversals/{name}.png": picture for name, picture in pictures.values()}
     shown = {label: name for label, (name, _) in pictures.items()}
     text = _text(study, scores, finished, repo_id, shown, options.get("data_license"))
-    card = ModelCard(study.name, _tags(study), _results(study, scores), text, options.get("license"))
-    contents["README.md"] = card.content()
+    tags, results = _tags(study), _results(study, scores)
+    contents["README.md"] = model_card(study.name, tags, results, text, options.get("license"))
     return contents
 
 

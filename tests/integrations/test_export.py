@@ -9,13 +9,11 @@ import pytest
 import torch
 from torch import nn
 
-from tests.integrations.export.quick import quick_exports
+from tests.integrations.quick_exports import quick_exports
 from tests.models.nets import SMALL
 from tests.slow import slow_but
 from unbraid.errors import RunError, SpecError
-from unbraid.integrations.export import export_onnx
-from unbraid.integrations.export.graphs import EncoderGraph, graphs_of
-from unbraid.integrations.export.model_files import TOLERANCE
+from unbraid.integrations.export import TOLERANCE, EncoderGraph, export_onnx, graphs_of
 from unbraid.models import MLP, Autoencoder, InfoGANConv, SpatialBroadcast, SplitConv
 from unbraid.models.distributions import (
     BernoulliLatents,

@@ -8,9 +8,9 @@ import zipfile
 import pytest
 import torch
 
-from tests.integrations.export.quick import quick_exports
+from tests.integrations.quick_exports import quick_exports
 from unbraid.errors import RunError, SpecError
-from unbraid.integrations.export import OnnxEncoder, export_torch
+from unbraid.integrations import OnnxEncoder, export_torch
 from unbraid.models import MLP, Autoencoder
 from unbraid.models.distributions import GaussianLatents
 

@@ -12,7 +12,7 @@ from tests.told import warned
 from tests.training.squares import Squares
 from unbraid.datasets import FromArrays
 from unbraid.errors import CodesError, DataError, RunError, SpecError
-from unbraid.integrations.export import OnnxEncoder
+from unbraid.integrations.onnx_encoder import OnnxEncoder
 
 WEIGHT = np.random.default_rng(0).standard_normal((256, 2)).astype(np.float32)
 FLOAT = TensorProto.FLOAT
@@ -141,7 +141,7 @@ def test_a_batch_that_no_memory_holds_is_refused_before_it_is_made(images, tmp_p
 
 
 def test_a_model_that_does_not_end_is_stopped(images, tmp_path, monkeypatch):
-    monkeypatch.setattr("unbraid.integrations.export.onnx_encoder._MAX_SECONDS", 0.3)
+    monkeypatch.setattr("unbraid.integrations.onnx_encoder._MAX_SECONDS", 0.3)
     body = helper.make_graph(
         [
             helper.make_node("Identity", ["goes_on"], ["goes_on_out"]),

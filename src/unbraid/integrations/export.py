@@ -1,29 +1,126 @@
 """Encoder and decoder of a model as files: of ONNX, compared with torch before they are written, or of torch.export."""
 
 import contextlib
+import copy
 import hashlib
+import importlib
 import io
 import logging
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
 import torch
+from torch import Tensor, nn
 
-from unbraid._internal import files
+from unbraid._internal import draws, files
 from unbraid._internal.version import __version__
 from unbraid.config import text_of
 from unbraid.errors import RunError, SpecError
-from unbraid.integrations.export.graphs import Graph, graphs_of
 from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.models.distributions.distribution import Posterior
 
 TOLERANCE = 1e-5
 """The largest difference between ONNX and torch, relative to the largest output."""
 _OPSET = 18
-_MAX_BYTES = 2**31 - 1  # of one file
+_TRACED = 2  # the size of the traced batch
+_COMPARED = (1, 5)  # the sizes of compared batches
 _RANDOM = ("Random", "Multinomial", "Bernoulli")  # prefixes of random operators
+
+
+class Graph(nn.Module, ABC):
+    """A part of a model with one named input, a row for each image, and named outputs. It draws no random numbers."""
+
+    name: str
+    """The name of its file, without the suffix."""
+    input_name: str
+    output_names: tuple[str, ...]
+
+    def __init__(self, model: AutoencoderModule) -> None:
+        super().__init__()
+        self.model = model
+
+    @abstractmethod
+    def inputs(self, batch_size: int) -> Tensor:
+        """Returns fixed inputs for comparisons: images of noise, or codes from a normal distribution."""
+
+    @torch.no_grad()
+    def outputs(self, inputs: Tensor) -> list[Tensor]:
+        """Returns the outputs of torch for these inputs, in the order of the names."""
+        found = self(inputs)
+        return list(found) if isinstance(found, tuple) else [found]
+
+    @torch.no_grad()
+    def traced(self) -> torch.export.ExportedProgram:
+        """Returns the graph as torch.export traces it, for batches of any size."""
+        sizes = {self.input_name: {0: torch.export.Dim("batch", min=1)}}
+        try:
+            return torch.export.export(self, (self.inputs(_TRACED),), dynamic_shapes=sizes)
+        except (RuntimeError, ValueError, TypeError, NotImplementedError, AssertionError) as error:
+            raise RunError(
+                f"The {self.name} cannot be exported: {str(error).strip()}\nIn a custom net, remove Python "
+                "code that depends on the values of tensors, and write x.shape[0] for the size of a batch, not len(x)."
+            ) from error
+
+
+@final
+class EncoderGraph(Graph):
+    """The encoder, from images to the parameters of the posterior, by the names that `OnnxEncoder` reads.
+
+    Outputs are the mean and the std of continuous latents, their covariance if they are correlated, and the
+    probabilities of discrete latents.
+    """
+
+    name, input_name = "encoder", "images"
+
+    def __init__(self, model: AutoencoderModule) -> None:
+        super().__init__(model)
+        posterior = self._posterior(self.inputs(_TRACED))
+        self.output_names = tuple(self._named(posterior))
+        self.is_gaussian = posterior.gaussian_std is not None
+
+    def inputs(self, batch_size: int) -> Tensor:
+        return draws.uniform(torch.arange(batch_size), "exported images", 0, self.model.image_shape).float()
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        return tuple(self._named(self._posterior(images)).values())
+
+    def _posterior(self, images: Tensor) -> Posterior:
+        return self.model.latents.posterior(self.model.encoder(images), torch.ones(()))
+
+    def _named(self, posterior: Posterior) -> dict[str, Tensor]:
+        found: dict[str, Tensor | None] = {
+            "mean": posterior.mean,
+            "std": posterior.std,
+            "covariance": posterior.covariance,
+            **{f"probabilities_{number}": table for number, table in enumerate(posterior.probabilities)},
+        }
+        # Without continuous latents there is neither mean nor std.
+        return {name: tensor for name, tensor in found.items() if tensor is not None and tensor.shape[1] > 0}
+
+
+@final
+class DecoderMeanGraph(Graph):
+    """The decoder, from codes to E[x | z], the mean of the likelihood."""
+
+    name, input_name, output_names = "decoder", "code", ("image",)
+
+    def inputs(self, batch_size: int) -> Tensor:
+        shape = (self.model.latents.num_columns,)
+        return draws.normal(torch.arange(batch_size), "exported codes", 0, shape).float()
+
+    def forward(self, code: Tensor) -> Tensor:
+        return self.model.likelihood.mean(self.model.decoder(self.model.decoder_input(code)))
+
+
+@torch.no_grad()
+def graphs_of(model: AutoencoderModule) -> tuple[EncoderGraph, DecoderMeanGraph]:
+    """Returns encoder and decoder of a copy of the model on the CPU, in float32."""
+    plain = copy.deepcopy(model).to("cpu", torch.float32).requires_grad_(requires_grad=False).eval()
+    return EncoderGraph(plain).eval(), DecoderMeanGraph(plain).eval()
 
 
 @final
@@ -114,9 +211,8 @@ def session(model: bytes | str, name: str) -> Any:
 
 def _check_installed() -> None:
     try:
-        import onnx  # noqa: F401
-        import onnxruntime  # noqa: F401
-        import onnxscript  # noqa: F401
+        for name in ("onnx", "onnxruntime", "onnxscript"):
+            importlib.import_module(name)
     except ImportError as error:
         raise SpecError(
             f"ONNX needs packages that are not installed ({error}). Install them: pip install 'unbraid[onnx]'."
@@ -146,7 +242,12 @@ def _content(model: Any, name: str, facts: Mapping[str, str]) -> bytes:
     for part in (*model.graph.node, *model.graph.value_info, *model.graph.input, *model.graph.output, model.graph):
         part.ClearField("doc_string")
         part.ClearField("metadata_props")
-    _name_batch(model.graph)
+    # Torch numbers unknown sizes.
+    batch = model.graph.input[0].type.tensor_type.shape.dim[0].dim_param
+    for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
+        for size in value.type.tensor_type.shape.dim:
+            if batch and batch in size.dim_param:
+                size.dim_param = size.dim_param.replace(batch, "batch")
     drawing = sorted({node.op_type for node in model.graph.node if node.op_type.startswith(_RANDOM)})
     if drawing:
         raise RunError(
@@ -157,25 +258,15 @@ def _content(model: Any, name: str, facts: Mapping[str, str]) -> bytes:
     del model.metadata_props[:]
     for key, value in facts.items():
         model.metadata_props.add(key=f"unbraid.{key}", value=value)
-    if (size := model.ByteSize()) > _MAX_BYTES:
-        raise RunError(f"The {name} takes {size:,} bytes, and one ONNX file holds {_MAX_BYTES:,} at most.")
     content: bytes = model.SerializeToString(deterministic=True)
     return content
-
-
-def _name_batch(graph: Any) -> None:
-    """Renames the size of a batch to "batch"; torch numbers unknown sizes."""
-    batch = graph.input[0].type.tensor_type.shape.dim[0].dim_param
-    for value in (*graph.input, *graph.output, *graph.value_info):
-        for size in value.type.tensor_type.shape.dim:
-            if batch and batch in size.dim_param:
-                size.dim_param = size.dim_param.replace(batch, "batch")
 
 
 def _largest_difference(content: bytes, graph: Graph) -> float:
     """Returns the largest relative difference of onnxruntime's outputs from torch's. Raises beyond the tolerance."""
     runtime, largest = session(content, f"The {graph.name}"), 0.0
-    for inputs, expected in graph.comparisons():
+    for inputs in map(graph.inputs, _COMPARED):
+        expected = graph.outputs(inputs)
         found = runtime.run(list(graph.output_names), {graph.input_name: inputs.numpy()})
         for name, ours, theirs in zip(graph.output_names, expected, found, strict=True):
             scale = float(ours.abs().max()) or 1.0

@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 
 from unbraid._internal import files
+from unbraid._internal.arrays import numbered
 from unbraid._internal.progress import Event, emit
-from unbraid.codes import Codes
+from unbraid.codes import Codes, CodesOptions
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import CodesError, DataError, SpecError
-from unbraid.integrations.export.model_files import session
+from unbraid.integrations.export import session
 
 log = logging.getLogger(__name__)
 
@@ -88,11 +89,21 @@ class OnnxEncoder:
         return self._codes({name: np.concatenate(arrays) for name, arrays in found.items()}, images)
 
     def _run(self, inputs: np.ndarray) -> dict[str, np.ndarray]:
-        try:
-            arrays = self._within_the_time(inputs)
-        # onnxruntime raises its own classes, below RuntimeError or Exception depending on its version.
-        except Exception as error:  # noqa: BLE001
-            raise CodesError(f"{self.path} cannot encode {len(inputs)} images: {error}") from None
+        """Returns the outputs, computed in a separate thread, which is stopped after `_MAX_SECONDS` or by Ctrl-C."""
+        import onnxruntime
+
+        options, name = onnxruntime.RunOptions(), self.runtime.get_inputs()[0].name
+        with ThreadPoolExecutor(1) as thread:
+            computed = thread.submit(self.runtime.run, list(self.outputs.values()), {name: inputs}, options)
+            try:
+                arrays = computed.result(_MAX_SECONDS)
+            # onnxruntime raises its own classes, below RuntimeError or Exception depending on its version.
+            except Exception as error:  # noqa: BLE001
+                is_slow = isinstance(error, TimeoutError)
+                why = f"it did not end within {_MAX_SECONDS:,.0f} seconds" if is_slow else error
+                raise CodesError(f"{self.path} cannot encode {len(inputs)} images: {why}") from None
+            finally:
+                options.terminate = True  # the pool waits for its thread
         named = dict(zip(self.outputs, map(np.asarray, arrays), strict=True))
         for name, array in named.items():
             if array.ndim == 0 or len(array) != len(inputs):
@@ -102,26 +113,10 @@ class OnnxEncoder:
                 )
         return {name: array if name == "covariance" else array.reshape(len(array), -1) for name, array in named.items()}
 
-    def _within_the_time(self, inputs: np.ndarray) -> Any:
-        """Returns the outputs, computed in a separate thread, which is stopped after `_MAX_SECONDS` or by Ctrl-C."""
-        import onnxruntime
-
-        options, name = onnxruntime.RunOptions(), self.runtime.get_inputs()[0].name
-        with ThreadPoolExecutor(1) as thread:
-            computed = thread.submit(self.runtime.run, list(self.outputs.values()), {name: inputs}, options)
-            try:
-                return computed.result(_MAX_SECONDS)
-            except TimeoutError:
-                raise TimeoutError(f"it did not end within {_MAX_SECONDS:,.0f} seconds") from None
-            finally:
-                options.terminate = True  # the pool waits for its thread
-
     def _codes(self, arrays: dict[str, Any], images: FactorImages) -> Codes:
-        tables = [arrays.pop(name) for name in sorted(arrays, key=_place) if name.startswith(_PROBABILITIES)]
-        if "covariance" in arrays:
-            arrays.pop("std", None)
+        covariance, std = arrays.get("covariance"), arrays.get("std") if "covariance" not in arrays else None
         if self.runtime.get_modelmeta().custom_metadata_map.get("unbraid.gaussian") == "False":
-            arrays.pop("std", None)
+            std = None
             log.warning(
                 "The latents of %s are not Gaussian, so mean and std do not determine them: only their means are used. "
                 "Score the run itself for exact scores.",
@@ -129,7 +124,16 @@ class OnnxEncoder:
             )
         factors = tuple(labels.to("cpu") for labels in images.factors)
         weights = None if images.weights is None else images.weights.cpu()
-        return Codes.from_arrays(**arrays, probabilities=tables, factors=factors or None, weights=weights)
+        return Codes.from_arrays(
+            arrays.get("mean"),
+            std,
+            log_var=arrays.get("log_var"),
+            samples=arrays.get("samples"),
+            probabilities=numbered(arrays, _PROBABILITIES),
+            factors=factors or None,
+            weights=weights,
+            options=CodesOptions(covariance=covariance),
+        )
 
     def _layout(self, image_shape: tuple[int, int, int]) -> "_Layout":
         """Returns the layout of images of this shape in the model's input."""
@@ -188,17 +192,15 @@ def _fits(expected: list[Any], shape: tuple[int, ...]) -> bool:
 
 def _meanings(path: str, names: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
     """Returns the names of the file's outputs by their meaning."""
-    if given is not None:
-        for meaning, name in given.items():
-            if meaning not in _NAMES and not meaning.startswith(_PROBABILITIES):
-                raise SpecError(f"outputs names {meaning!r}; expected {', '.join(_NAMES)} or {_PROBABILITIES}0.")
-            if name not in names:
-                raise SpecError(f"{path} has no output {name!r}. It outputs {', '.join(names)}.")
-        found = dict(given)
-    else:
-        found = {
-            meaning: name for meaning, same in _NAMES.items() for name in reversed(names) if name.lower() in same
-        } | {name.lower(): name for name in names if name.lower().startswith(_PROBABILITIES)}
+    found = dict(given or {})
+    for meaning, name in found.items():
+        if meaning not in _NAMES and not meaning.removeprefix(_PROBABILITIES).isdecimal():
+            raise SpecError(f"outputs names {meaning!r}; expected {', '.join(_NAMES)} or {_PROBABILITIES}0.")
+        if name not in names:
+            raise SpecError(f"{path} has no output {name!r}. It outputs {', '.join(names)}.")
+    if given is None:
+        found = {meaning: name for meaning, same in _NAMES.items() for name in reversed(names) if name.lower() in same}
+        found |= {name.lower(): name for name in names if name.lower().startswith(_PROBABILITIES)}
     if not found and len(names) == 1:
         found = {"mean": names[0]}
     if not any(meaning in ("mean", "samples") or meaning.startswith(_PROBABILITIES) for meaning in found):
@@ -207,8 +209,3 @@ def _meanings(path: str, names: list[str], given: Mapping[str, str] | None) -> d
             f"outputs={{'mean': '{names[0]}'}} (--outputs mean={names[0]})."
         )
     return found
-
-
-def _place(name: str) -> int:
-    number = name.removeprefix(_PROBABILITIES)
-    return int(number) if number.isdigit() else 0

@@ -28,8 +28,6 @@ class PushOptions(TypedDict, total=False):
     """The license of the data, as the card states it. Default: the published one."""
 
 
-_TAGS = ("unbraid", "disentanglement", "representation-learning")
-_TASK = "feature-extraction"
 _NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -74,9 +72,8 @@ def fetch(repo_id: str, revision: str | None = None, patterns: Sequence[str] | N
     check_name(repo_id)
     hub = installed()
     with _readable_errors(repo_id, "fetch"):
-        api = _client(hub)
         chosen = None if patterns is None else list(patterns)
-        return Path(api.snapshot_download(repo_id, revision=revision, allow_patterns=chosen))
+        return Path(_client(hub).snapshot_download(repo_id, revision=revision, allow_patterns=chosen))
 
 
 def check_name(repo_id: Any) -> None:
@@ -134,39 +131,33 @@ class Result:
     setting: str = ""
 
 
-@final
-@dataclass(frozen=True)
-class ModelCard:
-    """The content of the README.md of a repository: metadata for the Hub, and a text in Markdown."""
+def model_card(
+    name: str, tags: Sequence[str], results: Sequence[Result], text: str, license_id: str | None = None
+) -> bytes:
+    """Returns the README.md of a repository: metadata for the Hub, and a text in Markdown.
 
-    name: str
-    tags: Sequence[str]
-    results: Sequence[Result]
-    text: str
-    license: str | None = None
-
-    def content(self) -> bytes:
-        """Returns the file. Results that are not finite are left out of the metadata."""
-        hub = installed()
-        results = [
-            hub.EvalResult(
-                task_type=_TASK,
-                task_name="Disentanglement",
-                dataset_type=result.dataset,
-                dataset_config=result.setting or None,  # distinguishes results on one data set
-                dataset_name=f"{result.dataset}, {result.setting}" if result.setting else result.dataset,
-                metric_type=result.metric,
-                metric_value=result.value,
-            )
-            for result in self.results
-            if math.isfinite(result.value)
-        ]
-        data = hub.ModelCardData(
-            library_name="unbraid",
-            license=self.license,
-            tags=[*_TAGS, *self.tags],
-            model_name=self.name,
-            eval_results=results or None,
-            ignore_metadata_errors=False,
+    Results that are not finite are left out of the metadata.
+    """
+    hub = installed()
+    finite = [
+        hub.EvalResult(
+            task_type="feature-extraction",
+            task_name="Disentanglement",
+            dataset_type=result.dataset,
+            dataset_config=result.setting or None,  # distinguishes results on one data set
+            dataset_name=f"{result.dataset}, {result.setting}" if result.setting else result.dataset,
+            metric_type=result.metric,
+            metric_value=result.value,
         )
-        return f"---\n{data.to_yaml()}\n---\n\n{self.text.strip()}\n".encode()
+        for result in results
+        if math.isfinite(result.value)
+    ]
+    data = hub.ModelCardData(
+        library_name="unbraid",
+        license=license_id,
+        tags=["unbraid", "disentanglement", "representation-learning", *tags],
+        model_name=name,
+        eval_results=finite or None,
+        ignore_metadata_errors=False,
+    )
+    return f"---\n{data.to_yaml()}\n---\n\n{text.strip()}\n".encode()

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from tests.integrations.hub.stand_in import hub, offline, quiet_client  # noqa: F401 - fixtures
+from tests.integrations.hub_stand_in import hub, offline, quiet_client  # noqa: F401 - fixtures
 from unbraid.errors import RunError, SpecError
-from unbraid.integrations.hub.repository import fetch, push
+from unbraid.integrations.hub import fetch, push
 
 pytestmark = quiet_client
 
