@@ -28,12 +28,9 @@ class ClusterAccuracy(Metric):
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"discrete latents"}
     quantity: ClassVar[str] = "cluster accuracy"
     by_name_only: ClassVar[bool] = True
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS | {"discrete latents"}
 
     def measure(self, statistics: Statistics) -> Score:
         codes = statistics.codes

@@ -37,6 +37,7 @@ class Correlations(Metric):
     """Factors whose values are mere names: left out, or correlated with by the numbers of their values."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors", "soft labels"}
     quantity: ClassVar[str] = "mean correlation of latents"
     higher_is_better: ClassVar[bool | None] = False
     needs_factors: ClassVar[bool] = False
@@ -45,10 +46,6 @@ class Correlations(Metric):
         super().__post_init__()
         if not 0 <= self.min_std < math.inf:
             raise SpecError(f"Correlations: min_std is {self.min_std}; expected 0 or more (0.05 is usual).")
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS | {"continuous factors", "soft labels"}
 
     def measure(self, statistics: Statistics) -> Score:
         if self.min_std == 0:

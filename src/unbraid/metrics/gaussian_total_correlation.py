@@ -1,4 +1,4 @@
-"""Total correlation, as if the codes were Gaussian."""
+"""The total correlation of a Gaussian with the covariance of the codes."""
 
 import math
 from dataclasses import dataclass
@@ -14,8 +14,7 @@ from unbraid.metrics.sampled_metric import ANY_LABELS
 
 CovarianceOf = Literal["means", "aggregate"]
 
-# Centered float64 means of equal value are within this share of their size of 0; an eigenvalue of correlations below it
-# is rounding, too.
+# The rounding error of centered float64 means relative to their size, and of eigenvalues of correlations.
 _ROUNDING = 1e-13
 
 
@@ -26,8 +25,8 @@ class GaussianTotalCorrelation(Metric):
     codes. Lower is better, at least 0.
 
     Locatello et al., arXiv:1811.12359v4. `covariance`: "means" is that of the posteriors' means, as in their library;
-    "aggregate" that of the aggregate posterior, E[Sigma(x)] + Cov(mu(x)). Only correlation is seen; latents that depend
-    on each other without it count as independent.
+    "aggregate" that of the aggregate posterior, E[Sigma(x)] + Cov(mu(x)). Dependence without correlation does not
+    count.
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
@@ -57,14 +56,7 @@ class GaussianTotalCorrelation(Metric):
         notes = [f"Latents {dead} never vary and are left out."] if dead else []
         notes += ["Some latents are linear functions of others, so it is infinite."] if math.isinf(value) else []
         tables = {"covariance": covariance, "correlation": _correlation(covariance, alive)}
-        return Score(
-            "GaussianTotalCorrelation",
-            score.value,
-            score.interval,
-            tables=tables,
-            notes=tuple(notes),
-            settings=self.settings,
-        )
+        return self.score(score, tables=tables, notes=tuple(notes))
 
 
 @final

@@ -43,6 +43,7 @@ class IRS(Metric):
     """Whether values count by their frequency or alike."""
 
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS
     groups_by_value: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -52,10 +53,6 @@ class IRS(Metric):
                 f"IRS: quantile is {self.quantile}; expected a share above 0 and at most 1 (0.99 is usual, 1 is the "
                 "paper's maximum)."
             )
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS
 
     def measure(self, statistics: Statistics) -> Score:
         codes = statistics.codes

@@ -49,11 +49,8 @@ class MCC(Metric):
     """How many images are looked at, at most, drawn at random and always the same; without it all."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors"}
     quantity: ClassVar[str] = "mean correlation coefficient"
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS | {"continuous factors"}
 
     def measure(self, statistics: Statistics) -> Score:
         unseen = unseen_note(statistics, statistics.drawn(self.num_samples))

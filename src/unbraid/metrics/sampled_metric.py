@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import final
+from typing import ClassVar, final
 
 import torch
 from torch import Tensor
@@ -33,6 +33,8 @@ class SampledMetric(Metric):
     with equal settings share one pass over draws and images.
     """
 
+    accepts: ClassVar[frozenset[Feature]] = ANY_LABELS | {"weights", "correlated posteriors", "discrete latents"}
+
     estimator: Sampled = Sampled()  # noqa: RUF009 (frozen)
     """How many draws, and their seed."""
     conditional: Conditional = "analytic"
@@ -52,10 +54,6 @@ class SampledMetric(Metric):
         """Returns notes on these codes, by default none."""
         del codes
         return ()
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return ANY_LABELS | {"weights", "correlated posteriors", "discrete latents"}
 
     @final
     def measure(self, statistics: Statistics) -> Score:

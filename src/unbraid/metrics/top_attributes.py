@@ -41,16 +41,13 @@ class TopAttributes(Metric):
     """Attributes whose values are mere names: left out, or correlated with by the numbers of their values."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors"}
     quantity: ClassVar[str] = "correlation of attributes with their best latent"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.min_std < math.inf:
             raise SpecError(f"TopAttributes: min_std is {self.min_std}; expected 0 or more (0.05 is usual).")
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS | {"continuous factors"}
 
     def measure(self, statistics: Statistics) -> Score:
         codes, weights = statistics.codes, statistics.weights
