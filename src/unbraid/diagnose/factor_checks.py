@@ -15,14 +15,14 @@ from unbraid.diagnose.diagnosis import Finding
 from unbraid.diagnose.remedies import OF_CODES, Remedy, depend_less
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG
-from unbraid.metrics.chance_shares import (
+from unbraid.metrics.latent_readings import (
+    LEAST_SHARE,
     above_chance,
     estimator_for,
     factor_shares,
     shares_by_chance,
     varying,
 )
-from unbraid.metrics.latent_readings import LEAST_SHARE
 from unbraid.objectives.levers import Levers
 
 Shares = Mapping[str, list[float]]

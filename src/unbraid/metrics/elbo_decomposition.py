@@ -11,9 +11,8 @@ from torch import Tensor
 from unbraid.codes import Codes, LatentPrior
 from unbraid.information.delta_method import Averages
 from unbraid.information.posteriors import Draws
-from unbraid.metrics.reductions.sampled_entropies import SampledEntropies, sampled_entropies
 from unbraid.metrics.reductions.statistics import Statistics
-from unbraid.metrics.sampled_metric import SampledMetric
+from unbraid.metrics.sampled_metric import SampledEntropies, SampledMetric, sampled_entropies
 
 _ASSUMED = "These codes have no prior: the KL is to a standard normal one{}."
 

@@ -12,8 +12,7 @@ from unbraid.codes import Codes
 from unbraid.codes.latents import column_places, lost_variance
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.metric import UNDEFINED, Metric, Score, factor_features
-from unbraid.metrics.model import ModelScore
-from unbraid.metrics.model.measure import Trained, measure
+from unbraid.metrics.model import ModelScore, Trained, measure
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.scorecard import Scorecard, by_reason
 from unbraid.metrics.scoring import Discrete, Scoring

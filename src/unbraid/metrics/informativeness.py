@@ -14,9 +14,8 @@ from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Sampled
 from unbraid.metrics.information_metric import check_entropies, information_score
 from unbraid.metrics.metric import Feature, Interval, Metric, Score, Value
-from unbraid.metrics.reductions.sampled_entropies import Conditional, sampled_entropies
 from unbraid.metrics.reductions.statistics import Statistics
-from unbraid.metrics.sampled_metric import ANY_LABELS, labels_aside, sampled_score
+from unbraid.metrics.sampled_metric import ANY_LABELS, Conditional, labels_aside, sampled_entropies, sampled_score
 from unbraid.metrics.separation_metric import Terms, check_floor
 
 _ONE_AT_A_TIME = "The exact estimator is of single latents: the value is the mean of I(x, z_i), not I(x, z)."

@@ -9,9 +9,8 @@ from torch import Tensor
 
 from unbraid.errors import SpecError
 from unbraid.information.delta_method import Averages
-from unbraid.metrics.reductions.sampled_entropies import SampledEntropies, sampled_entropies
 from unbraid.metrics.reductions.statistics import Statistics
-from unbraid.metrics.sampled_metric import SampledMetric
+from unbraid.metrics.sampled_metric import SampledEntropies, SampledMetric, sampled_entropies
 from unbraid.metrics.settings import check_seed
 
 _LEFT = "left side: "

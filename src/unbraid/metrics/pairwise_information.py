@@ -11,8 +11,8 @@ from torch import Tensor
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
 from unbraid.information.delta_method import Averages
-from unbraid.metrics.reductions.sampled_entropies import SampledEntropies
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.sampled_metric import SampledEntropies
 from unbraid.metrics.separation_metric import SeparationMetric
 
 # The most densities of pairs at draws: they take about 2 GB.

@@ -7,8 +7,8 @@ from typing import ClassVar, final
 from torch import Tensor
 
 from unbraid.information.delta_method import Averages
-from unbraid.metrics.reductions.sampled_entropies import SampledEntropies
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.sampled_metric import SampledEntropies
 from unbraid.metrics.separation_metric import SeparationMetric
 
 

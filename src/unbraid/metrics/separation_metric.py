@@ -13,9 +13,8 @@ from unbraid.information.delta_method import Averages
 from unbraid.metrics.estimators import Quantized
 from unbraid.metrics.estimators.sampled import Groups
 from unbraid.metrics.metric import Feature
-from unbraid.metrics.reductions.sampled_entropies import SampledEntropies, sampled_entropies
 from unbraid.metrics.reductions.statistics import Statistics
-from unbraid.metrics.sampled_metric import SampledMetric, labels_aside
+from unbraid.metrics.sampled_metric import SampledEntropies, SampledMetric, labels_aside, sampled_entropies
 
 
 @final

@@ -11,7 +11,7 @@ from unbraid.datasets.subsets import Subset
 from unbraid.datasets.training_data import TrainingData
 from unbraid.errors import CodesError, RunError
 from unbraid.metrics.evaluate import evaluate_as
-from unbraid.metrics.model.measure import Trained
+from unbraid.metrics.model import Trained
 from unbraid.metrics.scorecard import Scorecard
 from unbraid.metrics.scoring import Sampling, ScoredPart, Scoring
 from unbraid.metrics.selection import LEFT_OUT, Metrics, select
