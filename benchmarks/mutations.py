@@ -122,7 +122,7 @@ LIST = """
 @ metrics/estimators/neighbors.py: metrics/estimators/test_neighbors.py
 - total.digamma() + joint.digamma() - first.digamma() - second.digamma(),
 + total.digamma() + joint.digamma() - (first + 1).digamma() - (second + 1).digamma(),
-@ metrics/chance_shares.py: metrics/test_latent_readings.py
+@ metrics/latent_readings.py: metrics/test_latent_readings.py
 - ((shares - chance) / (1 - chance)
 + ((shares - chance) / (1 + chance)
 @ metrics/unused_latents.py: metrics/test_unused_latents.py metrics/test_evaluate.py

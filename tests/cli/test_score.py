@@ -129,7 +129,7 @@ def test_one_metric_is_shown_factor_by_factor(unbraid, arrays, tmp_path):
 
 def test_disdiff_is_told_that_there_are_no_groups(unbraid, arrays, trained, tmp_path):
     np.savez(tmp_path / "codes.npz", **arrays)
-    told = "groups is 'pca', and these latents have no groups, so each latent is scored by itself."
+    told = "these latents have no groups"
     assert told in unbraid("score", tmp_path / "codes.npz", "--metrics", "mig", "--groups", "pca").err
     assert told in unbraid("score", min(trained.iterdir()), "--metrics", "mig", "--groups", "pca").err
 

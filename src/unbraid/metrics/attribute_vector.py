@@ -37,20 +37,11 @@ class AttributeVector(Metric):
     """The seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    treats_floats_as_continuous: ClassVar[bool] = True
+    is_scale_sensitive: ClassVar[bool] = True
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors"}
     quantity: ClassVar[str] = "accuracy of attribute vectors"
     fits_predictor: ClassVar[bool] = True
-
-    @property
-    def is_scale_sensitive(self) -> bool:
-        return True
-
-    @property
-    def treats_floats_as_continuous(self) -> bool:
-        return True
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS | {"continuous factors"}
 
     def measure(self, statistics: Statistics) -> Score:
         factors, names = statistics.codes.factors, statistics.codes.factor_names

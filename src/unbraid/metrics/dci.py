@@ -113,7 +113,8 @@ class DCI(Metric):
     @property
     def accepts(self) -> frozenset[Feature]:
         # Weights are the probabilities to draw a row: with all rows there is no draw.
-        return (OF_MEANS | {"continuous factors"}) - ({"weights"} if self.rows == "all" else set())
+        taken: frozenset[Feature] = OF_MEANS | {"continuous factors"}
+        return taken - {"weights"} if self.rows == "all" else taken
 
     @property
     def predictor_settings(self) -> PredictorSettings:

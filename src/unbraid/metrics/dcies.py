@@ -56,6 +56,7 @@ class DCIES(Metric):
     """The seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors"}
     quantity: ClassVar[str] = "DCI-ES explicitness"
     fits_predictor: ClassVar[bool] = True
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"informativeness": True})
@@ -70,10 +71,6 @@ class DCIES(Metric):
                 f"DCIES: hidden is {self.hidden}; expected two or more rising numbers of units from 0 (linear) to "
                 "100,000, such as (0, 8, 32, 128)."
             )
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS | {"continuous factors"}
 
     def measure(self, statistics: Statistics) -> Score:
         tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)

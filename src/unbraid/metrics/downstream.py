@@ -52,6 +52,7 @@ class Downstream(Metric):
     """The seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS
     quantity: ClassVar[str] = "downstream accuracy"
     fits_predictor: ClassVar[bool] = True
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"sample_efficiency": True})
@@ -67,10 +68,6 @@ class Downstream(Metric):
     @property
     def is_scale_sensitive(self) -> bool:
         return self.classifier == "boosted_trees"
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS
 
     def measure(self, statistics: Statistics) -> Score:
         tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)

@@ -47,12 +47,9 @@ class Explicitness(Metric):
     """Where all that is random in it starts."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS
     quantity: ClassVar[str] = "explicitness"
     fits_predictor: ClassVar[bool] = True
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS
 
     def measure(self, statistics: Statistics) -> Score:
         codes = statistics.codes

@@ -50,6 +50,7 @@ class FactorVAEScore(Metric):
     """The seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS
     quantity: ClassVar[str] = "FactorVAE score"
     ranges: ClassVar[Mapping[str, Interval]] = MappingProxyType({"min_std": NOT_NEGATIVE})
     groups_by_value: ClassVar[bool] = True
@@ -58,10 +59,6 @@ class FactorVAEScore(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_num_drawn("FactorVAEScore", self.num_train + self.num_test, "batch_size", self.batch_size)
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS
 
     def measure(self, statistics: Statistics) -> Score:
         codes, varying = statistics.codes, varying_factors(statistics)

@@ -29,14 +29,11 @@ class JEMMIG(InformationMetric):
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
+    needs_entropies: ClassVar[bool] = True
     higher_is_better: ClassVar[bool | None] = False
 
     estimator: Estimator = Quantized()  # noqa: RUF009 (frozen)
     """How information is estimated."""
-
-    @property
-    def needs_entropies(self) -> bool:
-        return True
 
     @property
     def limits(self) -> Interval:

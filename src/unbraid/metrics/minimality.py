@@ -32,6 +32,9 @@ class Minimality(InformationMetric):
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
+    # If a factor is known in some images only, the information there may exceed that of all images.
+    limits: ClassVar[Interval] = (0.0, math.inf)
+    needs_entropies: ClassVar[bool] = True
     quantity: ClassVar[str] = "minimality"
     quantity_of_factors: ClassVar[str] = "sufficiency"
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"sufficiency": True})
@@ -42,15 +45,6 @@ class Minimality(InformationMetric):
     """Whether latents without information about the image are left out or count zero."""
     threshold: float = 0.01
     """The most information about the image of such a latent, in nats."""
-
-    @property
-    def needs_entropies(self) -> bool:
-        return True
-
-    @property
-    def limits(self) -> Interval:
-        # If a factor is known in some images only, the information there may exceed that of all images.
-        return (0.0, math.inf)
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined, whole = varies(information.factor_entropy), information.informativeness

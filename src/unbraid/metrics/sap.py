@@ -50,6 +50,7 @@ class SAP(Metric):
     """The seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors"}
     fits_predictor: ClassVar[bool] = True
 
     @property
@@ -59,10 +60,6 @@ class SAP(Metric):
     @property
     def treats_floats_as_continuous(self) -> bool:
         return self.factors_as == "labels"
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS | {"continuous factors"}
 
     def measure(self, statistics: Statistics) -> Score:
         tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)

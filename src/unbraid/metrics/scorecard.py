@@ -17,7 +17,6 @@ from unbraid.metrics.metric import Score
 from unbraid.metrics.score_json import score_from_json, score_to_json
 from unbraid.metrics.score_rows import (
     Row,
-    csv_text,
     html_table,
     in_markdown,
     markdown_table,
@@ -41,13 +40,12 @@ class NoScoreError(CodesError, KeyError):
 @dataclass(frozen=True, eq=False, repr=False)
 class Scorecard(Mapping[str, Score]):
     """A mapping from names to scores: `card["mig"]` is a `Score`, `print(card)` shows a table, and
-    `card.save("scores.json")` keeps it all.
+    `card.save("scores.json")` saves it.
 
-    `refused` says of a metric that could not be computed why not; `left_out`, of one that was not tried. `failed` holds
-    the traceback of each metric that ended in an error that was not foreseen. `notes` hold for all scores. `num_unused`
-    is how many latents say nothing of the image, None if it is not known: where fewer than two are left, the card
-    carries a `badge`. `seed` is the one that was given to every metric, None if each kept its own; each score tells in
-    its settings which it used. `scoring` says which codes were scored and how.
+    `refused` holds the reasons of metrics that do not take these codes, `left_out` those of metrics that were not
+    tried, and `failed` the tracebacks of unexpected errors. `notes` are on all scores. `num_unused` is the number of
+    latents without information about the image, None if unknown: with fewer than two used latents, the card has a
+    `badge`. `seed` is the seed of every metric, None if each kept its own.
 
     Examples:
         >>> import numpy as np
@@ -80,17 +78,15 @@ class Scorecard(Mapping[str, Score]):
     def __post_init__(self) -> None:
         if len(self.names) != len(self.scores) or len(set(self.names)) < len(self.names):
             raise SpecError(
-                f"A scorecard has {len(self.scores)} scores and the names {', '.join(self.names)}; give each score "
-                "its own."
+                f"A scorecard has {len(self.scores)} scores and the names {', '.join(self.names)}; give each score its "
+                "own."
             )
 
-    # ---- a look
-
     def __getitem__(self, name: str) -> Score:
-        """Returns the score of this name, as the table shows it, or of this metric: `card["mig"]` and `card["MIG"]`.
+        """Returns the score of this name or of this metric: `card["mig"]` and `card["MIG"]`.
 
         Raises:
-            NoScoreError: A KeyError that gives the reason.
+            NoScoreError: There is no such score; the message has the reason.
         """
         same = self._same(name)
         if len(same) > 1:
@@ -107,7 +103,7 @@ class Scorecard(Mapping[str, Score]):
         raise NoScoreError(f"There is no score {name!r} here. There are {', '.join(self.names)}.")
 
     def _same(self, name: str) -> list[str]:
-        """Returns the name as this card has it, in other letters if need be, or the names of all scores of a metric."""
+        """Returns the name as spelled in this card, or else the names of all scores of a metric."""
         known = [*self.names, *self.refused, *self.left_out, *self.failed]
         spelled = [spelling for spelling in (name, str(name).lower().replace("_", "-")) if spelling in known]
         return spelled[:1] or [key for key, score in zip(self.names, self.scores, strict=True) if score.metric == name]
@@ -137,7 +133,7 @@ class Scorecard(Mapping[str, Score]):
 
     @property
     def headline(self) -> str:
-        """Returns what was scored."""
+        """Returns one line on the scored codes."""
         number = len(self.factor_names)
         names = f" ({', '.join(self.factor_names)})" if number else ""
         factors = f"{number or 'no'} factor{'s' * (number != 1)}{names}"
@@ -149,29 +145,23 @@ class Scorecard(Mapping[str, Score]):
 
     @property
     def scored_factors(self) -> tuple[str, ...]:
-        """Returns the factors that are in the averages: those of which some score has a number. Those that never vary
-        are not among them.
-        """
+        """Returns the factors in the averages: those with a number in some score, not those that never vary."""
         scored = {name for score in self.scores for name, value in score.per_factor.items() if not math.isnan(value)}
         return tuple(name for name in self.factor_names if name in scored)
 
     @property
     def badge(self) -> str:
-        """Returns what to know before anything else: that hardly any latent is used. It is empty where there is nothing
-        to say.
-        """
+        """Returns a warning that fewer than two latents are used, or an empty text."""
         return badge(self.num_unused or 0, self.num_latents)
 
     @property
     def num_used(self) -> int | None:
-        """Returns how many latents say anything of the image; None if it is not known."""
+        """Returns the number of latents with information about the image; None if unknown."""
         return None if self.num_unused is None else self.num_latents - self.num_unused
 
     @property
     def remarks(self) -> dict[str, list[str]]:
-        """Returns what to know beside the numbers: sentences under "failed", "not defined", "left out" and "notes",
-        those of several metrics said once.
-        """
+        """Returns sentences under "failed", "not defined", "left out" and "notes", each once for several metrics."""
         by_note: dict[str, list[str]] = defaultdict(list)
         for name, score in zip(self.names, self.scores, strict=True):
             for note in score.notes:
@@ -205,15 +195,13 @@ class Scorecard(Mapping[str, Score]):
     def _badges(self, form: str) -> list[str]:
         return [form.format(self.badge)] if self.badge else []
 
-    # ---- to keep it
-
     def to_json(self) -> str:
-        """Returns everything, the matrices too. NaN is null; infinity is "inf"."""
+        """Returns everything, with tables. NaN is null; infinity is "inf"."""
         return json.dumps(self._content(), indent=2, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str, *, packages: Sequence[str] = ()) -> "Scorecard":
-        """Returns the card that `to_json` wrote. `packages` are those, beside unbraid, whose classes it may name."""
+        """Returns the card that `to_json` wrote. `packages` may define its classes, beside unbraid."""
         try:
             content = json.loads(text)
             if content["format"] != _FORMAT:
@@ -242,11 +230,14 @@ class Scorecard(Mapping[str, Score]):
             raise CodesError("This is not a scorecard as unbraid writes it. Score the codes again.") from None
 
     def to_csv(self) -> str:
-        """Returns one row per number: values, parts, per factor and per latent. The matrices are in the JSON."""
-        return csv_text(self.rows)
+        """Returns one row per number: values, parts, per factor and per latent; undefined ones are empty."""
+        records = [asdict(row) for row in self.rows]
+        for record in records:
+            record |= {name: None for name, value in record.items() if isinstance(value, float) and math.isnan(value)}
+        return Table.from_records(records).to_csv()
 
     def to_markdown(self) -> str:
-        """Returns a table of values and parts, and what to know beside them."""
+        """Returns a table of values and parts, with all notes."""
         remarks = [
             f"**{title}**\n\n" + "\n".join(f"- {in_markdown(sentence)}" for sentence in sentences)
             for title, sentences in self.remarks.items()
@@ -255,11 +246,11 @@ class Scorecard(Mapping[str, Score]):
         return "\n\n".join([headline, *self._badges("**{}.**"), markdown_table(self.rows), *remarks]) + "\n"
 
     def to_pandas(self) -> Any:
-        """Returns the rows of `to_csv` as a pandas DataFrame. pandas must be installed; unbraid does not bring it."""
+        """Returns the rows of `to_csv` as a pandas DataFrame. Needs pandas."""
         return Table.from_records(map(asdict, self.rows)).to_pandas()
 
     def save(self, path: Path | str, *, overwrite: bool = False) -> Path:
-        """Writes the card as its suffix says: .json, .csv or .md. An existing file is kept unless `overwrite`."""
+        """Writes the card as .json, .csv or .md, by the suffix. An existing file is kept unless `overwrite`."""
         path = check_target(path, overwrite=overwrite)
         files.write_text(path, {".json": self.to_json, ".csv": self.to_csv, ".md": self.to_markdown}[path.suffix]())
         return path
@@ -309,7 +300,7 @@ def by_reason(reasons: Mapping[str, str]) -> list[str]:
 
 
 def check_target(path: Path | str, *, overwrite: bool = False) -> Path:
-    """Returns the path, or raises if no scorecard can be saved there. Ask before hours of work."""
+    """Returns the path, or raises if no scorecard can be saved there. Call it before hours of work."""
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise SpecError(
@@ -319,5 +310,5 @@ def check_target(path: Path | str, *, overwrite: bool = False) -> Path:
     if not path.parent.is_dir():
         raise SpecError(f"{files.no_folder(path.parent)} Make it first, to save {path.name} in.")
     if path.exists() and not overwrite:
-        raise SpecError(f"{path} exists and is kept. Choose another name, or say that it may be overwritten.")
+        raise SpecError(f"{path} exists and is kept. Choose another name, or overwrite it.")
     return path

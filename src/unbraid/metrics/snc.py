@@ -53,15 +53,12 @@ class SNC(Metric):
     """The seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS
     quantity: ClassVar[str] = "single-neuron accuracy"
     fits_predictor: ClassVar[bool] = True
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"knock_out": True})
     by_name_only: ClassVar[bool] = True
     ranges: ClassVar[Mapping[str, Interval]] = MappingProxyType(PROBE_RANGES | {"hidden": (1, 100_000)})
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS
 
     def measure(self, statistics: Statistics) -> Score:
         names = statistics.codes.factor_names

@@ -51,6 +51,7 @@ class ZDiff(Metric):
     """The seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    is_scale_sensitive: ClassVar[bool] = True
     quantity: ClassVar[str] = "Z-diff accuracy"
     groups_by_value: ClassVar[bool] = True
     fits_predictor: ClassVar[bool] = True
@@ -58,10 +59,6 @@ class ZDiff(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_num_drawn("ZDiff", self.num_train + self.num_test, "pairs_per_point", self.pairs_per_point)
-
-    @property
-    def is_scale_sensitive(self) -> bool:
-        return True
 
     @property
     def accepts(self) -> frozenset[Feature]:

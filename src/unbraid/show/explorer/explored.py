@@ -11,10 +11,9 @@ from torch import Tensor, nn
 from unbraid._internal.arrays import as_floats
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
-from unbraid.metrics.chance_shares import factor_shares
 from unbraid.metrics.estimators import Quantized
 from unbraid.metrics.evaluate import evaluate
-from unbraid.metrics.latent_readings import Reading, read_latents
+from unbraid.metrics.latent_readings import Reading, factor_shares, read_latents
 from unbraid.metrics.metric import Score
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.scoring import Scoring
