@@ -69,6 +69,14 @@ class Plan:
         return np.broadcast_to(np.zeros((), "<u8"), (num_images, height))
 
 
+def sliced(
+    images: UInt8[np.ndarray, "image channel height width"], start: int, images_per_block: int
+) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+    """Yields the images from number `start` on, in blocks."""
+    for first in range(start, len(images), images_per_block):
+        yield images[first : first + images_per_block]
+
+
 @final
 @dataclass(frozen=True)
 class ImageStore:

@@ -1,7 +1,7 @@
 """Download of one file, over as many connections as it takes.
 
-Until it is complete it is `<name>.part`, and `<name>.part.json` keeps the headers of the server, so that a later try, or
-a later process, resumes where this one stopped. Nothing else reads a part.
+Until it is complete it is `<name>.part`, and `<name>.part.json` keeps the headers of the server, so that a later try or
+process resumes where this one stopped. Nothing else reads a part.
 """
 
 import contextlib
