@@ -21,7 +21,7 @@ from unbraid.codes import Labels
 from unbraid.config import Config
 from unbraid.datasets import pixels as layouts
 from unbraid.datasets.pixels import Pixels, Raw, inputs
-from unbraid.errors import DataError
+from unbraid.errors import DataError, SpecError
 
 
 @final
@@ -274,3 +274,16 @@ def grid_rows(factors: tuple[Factor, ...]) -> Int64[np.ndarray, "image factor"]:
     """Returns every combination of value indices, the last factor changing fastest."""
     sizes = [factor.size for factor in factors]
     return np.indices(sizes, dtype=np.int64).reshape(len(sizes), -1).T.copy()
+
+
+def check_drawable(config: FactorDataset, max_images: int, **ranges: tuple[int, int]) -> None:
+    """Raises an error for a field outside of its range, or for more images than are drawn."""
+    name = type(config).__name__
+    for field, (least, most) in ranges.items():
+        if not least <= (value := getattr(config, field)) <= most:
+            raise SpecError(f"{name}: {field} is {value!r}; give a whole number from {least} to {most:,}.")
+    if config.num_images > max_images:
+        raise SpecError(
+            f"{name}: these are {config.num_images:,} images; at most {max_images:,} are drawn. Take fewer values of a "
+            "factor."
+        )

@@ -28,7 +28,7 @@ from jaxtyping import Float, Int, UInt8, UInt64
 from unbraid._internal import files
 from unbraid._internal.progress import Event, emit
 from unbraid.datasets.dataset import Factor, FactorImages
-from unbraid.datasets.file_stamps import ALWAYS_VERIFIED_BYTES
+from unbraid.datasets.file_stamps import ALWAYS_VERIFIED_BYTES, writing_to_cache
 from unbraid.datasets.pixels import Bitmaps
 from unbraid.errors import DataError
 
@@ -195,17 +195,14 @@ class ImageStore:
         """
         flaw = flaw or (lambda: self.flaw(verify=verify))
         if flaw() is not None:
-            try:
-                with files.locked(self.folder / ".lock", wait=True, purpose=doing):
-                    # Another process that held the lock may have made it.
-                    if (found := flaw()) is not None:
-                        log.info("%s, into %s (%s).", doing[0].upper() + doing[1:], self.folder, found)
-                        self.make(planned(), doing)
-            except OSError as error:
-                raise DataError(
-                    f"Could not keep the images in {self.folder} ({error.strerror or error}). Set UNBRAID_CACHE to a "
-                    "folder that you may write to and that has the room."
-                ) from error
+            with (
+                writing_to_cache(self.folder),
+                files.locked(self.folder / ".lock", wait=True, purpose=doing),
+            ):
+                # Another process that held the lock may have made it.
+                if (found := flaw()) is not None:
+                    log.info("%s, into %s (%s).", doing[0].upper() + doing[1:], self.folder, found)
+                    self.make(planned(), doing)
         return self.images()
 
     def _safe_images(self, begun: Mapping[str, Any], array: np.ndarray) -> int:
