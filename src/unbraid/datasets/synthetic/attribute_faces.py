@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
@@ -15,7 +14,6 @@ from unbraid._internal import draws, files
 from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, check_drawable
 from unbraid.datasets.image_store import ImageStore, Plan
 from unbraid.datasets.synthetic import heads, shading
-from unbraid.datasets.synthetic.shading import drawn_ahead
 
 # Part of the name of the cache. Raise it when a change here, in heads.py or in shading.py changes a pixel.
 _DRAWING_VERSION = 1
@@ -102,12 +100,7 @@ class AttributeFaces(FactorDataset):
     def _blocks(self, start: int) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
         """Yields the images from number `start` on, in order; a block is one person."""
         first, skipped = divmod(start, self.poses_per_person)
-        return drawn_ahead(lambda threads: self._drawings(first, threads), skipped)
-
-    def _drawings(self, first: int, threads: ThreadPoolExecutor) -> Iterator[Future[Tensor]]:
-        """Yields a drawing under way for each person, from number `first` on."""
-        for person in range(first, self.num_people):
-            yield threads.submit(self._person, person)
+        return shading.drawn_ahead(self._person, range(first, self.num_people), skipped)
 
     def _person(self, person: int) -> UInt8[Tensor, "pose 1 height width"]:
         surfaces = heads.surfaces(heads.numbered(person))

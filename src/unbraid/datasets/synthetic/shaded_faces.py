@@ -1,8 +1,9 @@
 """Shaded faces: heads of invented people, with the factors of the licensed 3D faces of Chen et al."""
 
+import functools
 import math
+import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import ClassVar, final
 
@@ -14,7 +15,6 @@ from unbraid._internal import files
 from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, check_drawable, grid_rows
 from unbraid.datasets.image_store import ImageStore, Plan
 from unbraid.datasets.synthetic import heads, shading
-from unbraid.datasets.synthetic.shading import drawn_ahead
 
 # Part of the name of the cache. Raise it when a change here, in heads.py or in shading.py changes a pixel.
 _DRAWING_VERSION = 1
@@ -100,23 +100,24 @@ class ShadedFaces(FactorDataset):
     def _blocks(self, start: int) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
         """Yields the images from number `start` on, in order; a block is one person at one azimuth."""
         first, skipped = divmod(start, self.num_elevations * self.num_lightings)
-        return drawn_ahead(lambda threads: self._drawings(first, threads), skipped)
-
-    def _drawings(self, first: int, threads: ThreadPoolExecutor) -> Iterator[Future[Tensor]]:
-        """Yields a drawing under way for each person and azimuth, from number `first` on."""
+        azimuths = _angles(self.num_azimuths, _MAX_AZIMUTH)
         elevations = _angles(self.num_elevations, shading.MAX_ELEVATION)
         lamps = shading.lamps_at(_angles(self.num_lightings, _MAX_LIGHTING))
+        lock = threading.Lock()  # the points of a person are computed once, by one thread
 
-        def drawing(points: Future[shading.SurfacePoints], azimuth: float) -> UInt8[Tensor, "block 1 height width"]:
-            # Begun before this, by the same threads: a thread that waits here waits for one that works.
-            images = shading.draw(points.result(), azimuth, elevations, lamps, self.resolution)
+        @functools.lru_cache(maxsize=2)
+        def points(identity: int) -> shading.SurfacePoints:
+            surfaces = heads.surfaces(heads.numbered(identity))
+            return shading.points_of(surfaces, shading.spacing_for(self.resolution))
+
+        def draw(number: int) -> UInt8[Tensor, "block 1 height width"]:
+            identity, place = divmod(number, self.num_azimuths)
+            with lock:
+                of_person = points(identity)
+            images = shading.draw(of_person, azimuths[place], elevations, lamps, self.resolution)
             return images.flatten(0, 1)[:, None]
 
-        for identity in range(first // self.num_azimuths, self.num_identities):
-            surfaces = heads.surfaces(heads.numbered(identity))
-            points = threads.submit(shading.points_of, surfaces, shading.spacing_for(self.resolution))
-            for azimuth in _angles(self.num_azimuths, _MAX_AZIMUTH)[max(0, first - identity * self.num_azimuths) :]:
-                yield threads.submit(drawing, points, azimuth)
+        return shading.drawn_ahead(draw, range(first, self.num_identities * self.num_azimuths), skipped)
 
 
 def _angles(number: int, end: float) -> list[float]:

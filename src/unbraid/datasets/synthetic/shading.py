@@ -8,7 +8,7 @@ on the machine nor on the number of threads.
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import final
@@ -268,19 +268,19 @@ def _whole(value: float) -> int:
 # More threads would wait for the interpreter lock.
 _NUM_THREADS = 2
 
-Drawings = Callable[[ThreadPoolExecutor], Iterator[Future[Tensor]]]
 
-
-def drawn_ahead(drawings: Drawings, skipped: int) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
-    """Yields the drawings in order, without the first `skipped` images of the first."""
+def drawn_ahead(
+    draw: Callable[[int], Tensor], numbers: Iterable[int], skipped: int
+) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
+    """Yields the drawing of each number, in order, without the first `skipped` images of the first."""
     with ThreadPoolExecutor(_NUM_THREADS) as threads:
-        drawn: deque[Future[Tensor]] = deque()
-        for drawing in drawings(threads):
-            drawn.append(drawing)
+        ahead: deque[Future[Tensor]] = deque()
+        for number in numbers:
+            ahead.append(threads.submit(draw, number))
             # A few are drawn ahead, so that no thread waits for the writer; not more, to limit memory.
-            if len(drawn) > 2 * _NUM_THREADS:
-                yield drawn.popleft().result().numpy()[skipped:]
+            if len(ahead) > 2 * _NUM_THREADS:
+                yield ahead.popleft().result().numpy()[skipped:]
                 skipped = 0
-        for drawing in drawn:
+        for drawing in ahead:
             yield drawing.result().numpy()[skipped:]
             skipped = 0
