@@ -84,7 +84,7 @@ def test_bits_are_kept_as_words_and_opened_as_pixels(store, breaks, monkeypatch)
 
 def test_a_cache_that_cannot_be_written_says_how_to_choose_another(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(DataError, match=r"Could not keep the images in .* Set UNBRAID_CACHE"):
+    with pytest.raises(DataError, match=r"store cannot be written .* Set UNBRAID_CACHE"):
         ImageStore(tmp_path / "file" / "store").ensure(Source().plan, "making")
 
 

@@ -15,9 +15,9 @@ from typing import IO, Any, cast, final
 from unbraid._internal import files
 from unbraid.errors import DataError, SpecError
 
-# Below this a full checksum costs a few hundredths of a second, and is computed at each opening.
+# Below this size a checksum takes a few hundredths of a second, and is computed at each opening.
 ALWAYS_VERIFIED_BYTES = 32 * 2**20
-# Some file systems note the time of a write in steps of two seconds.
+# Some file systems store the time of a write in steps of two seconds.
 _COARSEST_STEP_NS = 2 * 10**9
 
 
@@ -45,8 +45,8 @@ def check_unchanged(paths: Sequence[Path], before: Sequence[list[int]]) -> None:
 def known_sha256(path: Path, *, anew: bool = False) -> str:
     """Returns the SHA-256 of the file: from the cache if the file is large and its stamp is the same, unless `anew`."""
     then, is_large = stamp(path), path.stat().st_size > ALWAYS_VERIFIED_BYTES
-    known = recalled("checksum", str(path)) if is_large and not anew else None
-    if known is not None and known.get("stamp") == then and isinstance(known.get("of_file"), str):
+    known = (recalled("checksum", str(path)) or {}) if is_large and not anew else {}
+    if known.get("stamp") == then:
         return str(known["of_file"])
     found = files.sha256(path)
     if is_large and is_settled(then[1]) and stamp(path) == then:
@@ -132,15 +132,20 @@ def writing_to_cache(path: Path) -> Iterator[None]:
 
 
 def remember(content: dict[str, Any], *key: Any) -> None:
-    """Writes a finding to the cache under this key, if the cache can be written to."""
+    """Writes a result to the cache under this key, if the cache can be written to."""
     with contextlib.suppress(OSError):
         files.write_sealed(_memory(key), content)
 
 
 def recalled(*key: Any) -> dict[str, Any] | None:
-    """Returns the last finding under this key, valid or not."""
+    """Returns the last result under this key, valid or not."""
+    return read_sealed(_memory(key))
+
+
+def read_sealed(path: Path) -> dict[str, Any] | None:
+    """Returns a record with its checksum; None if there is none, or it was changed."""
     try:
-        return files.read_sealed(_memory(key))
+        return files.read_sealed(path)
     except (OSError, ValueError):
         return None
 

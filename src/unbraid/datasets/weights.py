@@ -12,10 +12,8 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from unbraid._internal.arrays import is_masked
 from unbraid.config import Config
-from unbraid.datasets.columns import Values, check_names, discrete_factor, value_indices
-from unbraid.datasets.dataset import Factor
+from unbraid.datasets.dataset import Factor, Values, check_names, discrete_factor, plain_array, value_indices
 from unbraid.errors import SpecError
 
 log = logging.getLogger(__name__)
@@ -25,7 +23,7 @@ MAX_CELLS = 50_000_000
 
 
 class Joint(Config, ABC):
-    """Probability of each combination of values of some factors. All other factors stay as they are, given these.
+    """Probability of each combination of values of some factors. The other factors keep their conditional distribution.
 
     `image_weights` computes from it the weights of the images of a data set.
     """
@@ -104,22 +102,13 @@ class JointTable(Joint):
     @classmethod
     def from_array(cls, factors: Sequence[str], table: Any) -> "JointTable":
         """Returns the table from an array, a tensor or nested lists with one axis per factor."""
-        if is_masked(table):
+        numbers = plain_array("JointTable: the table", table)
+        if numbers.ndim != len(factors) or numbers.dtype.kind not in "biuf":
             raise SpecError(
-                "JointTable: some probabilities are masked. Give each combination one; 0 where there is none."
+                f"JointTable: the array holds {numbers.dtype} and has {numbers.ndim} axes for {len(factors)} factors "
+                f"({', '.join(factors)}). Give numbers, with one axis per factor."
             )
-        try:
-            numbers = np.asarray(table.detach().cpu() if isinstance(table, Tensor) else table, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise SpecError(
-                f"JointTable: no array of numbers can be made of what was given ({error}). Give one axis a factor."
-            ) from None
-        if numbers.ndim != len(factors):
-            raise SpecError(
-                f"JointTable: the array has {numbers.ndim} axes for {len(factors)} factors ({', '.join(factors)}). "
-                "Give one axis a factor."
-            )
-        return cls(tuple(factors), tuple(numbers.ravel().tolist()))
+        return cls(tuple(factors), tuple(numbers.astype(np.float64).ravel().tolist()))
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "..."]:
         if len(self.probabilities) != math.prod(sizes):
@@ -198,11 +187,7 @@ class Correlated(Joint):
             )
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "first second"]:
-        if min(sizes) < 2:
-            raise SpecError(
-                f"Correlated: {self.factors[sizes.index(min(sizes))]} has a single value, which goes with nothing. "
-                "Choose factors that vary."
-            )
+        _check_sizes(self, sizes)
         first, second = (torch.linspace(0, 1, size, dtype=torch.float64) for size in sizes)
         distance = first[:, None] - (1 - second if self.opposed else second)
         # Divided before it is squared: the square of a very small strength is zero.
@@ -216,8 +201,8 @@ class ChenDesign(Joint):
     """Two factors that are A: uniform; B: not uniform but independent; C: uncorrelated but dependent; D: correlated.
 
     Chen et al., arXiv:1802.04942v5, section 6.1, where the factors are the pose of a face. In B, C and D the most
-    likely combination is `ratio` times as likely as the least. The paper prints no tables; these are ours. With x and
-    y, the value indices scaled to [-1, 1], p is proportional to
+    likely combination is `ratio` times as likely as the least. The paper prints no tables; these are our choice. With x
+    and y, the value indices scaled to [-1, 1], p is proportional to
 
     ====== ================================ ============================================================================
     B      (1 + t (x+1)/2) (1 + t (y+1)/2)  t = sqrt(ratio) - 1, so that either marginal varies by sqrt(ratio)
@@ -247,11 +232,7 @@ class ChenDesign(Joint):
             )
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "first second"]:
-        if min(sizes) < 2:
-            raise SpecError(
-                f"ChenDesign: {self.factors[sizes.index(min(sizes))]} has a single value; expected two or more. "
-                "Choose factors that vary."
-            )
+        _check_sizes(self, sizes)
         shares = self._shares(*(torch.linspace(-1, 1, size, dtype=torch.float64) for size in sizes))
         return shares / shares.sum()
 
@@ -277,6 +258,14 @@ class ChenDesign(Joint):
         # The factor for which the greatest entry is `ratio` times the least.
         least, most = product.min(), product.max()
         return 1 + (self.ratio - 1) / (most - self.ratio * least) * product
+
+
+def _check_sizes(joint: Joint, sizes: tuple[int, ...]) -> None:
+    if min(sizes) < 2:
+        raise SpecError(
+            f"{type(joint).__name__}: {joint.factors[sizes.index(min(sizes))]} has a single value; expected two or "
+            "more. Choose factors that vary."
+        )
 
 
 def _even(x: Float64[Tensor, " value"]) -> Float64[Tensor, " value"]:

@@ -120,7 +120,7 @@ def sampled_entropies(
     the same draws ("mc"). `groups` are by default those of the codes.
 
     Do & Tran, arXiv:1908.09961v4, appendix A.10. `density_floor` is for the numbers of their code
-    (`information.floored`).
+    (`log_densities`).
     """
     grouped = statistics.codes.groups if groups is None else groups
 

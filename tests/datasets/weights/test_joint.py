@@ -12,7 +12,7 @@ from tests.datasets.grid_columns import GRID_FACTORS
 from tests.discovery import concrete_subclasses
 from unbraid.datasets.dataset import Factor
 from unbraid.datasets.weights import ChenDesign, Correlated, Joint, JointTable, Product, UniformJoint
-from unbraid.errors import SpecError
+from unbraid.errors import DataError, SpecError
 
 EXAMPLES = {
     ChenDesign: lambda sizes: ChenDesign("D", ("shape", "scale")),
@@ -120,14 +120,14 @@ def test_a_table_of_another_size_is_refused():
 
 
 def test_an_array_with_another_number_of_axes_is_refused():
-    with pytest.raises(SpecError, match="the array has 1 axes for 2 factors"):
+    with pytest.raises(SpecError, match="has 1 axes for 2 factors"):
         JointTable.from_array(("a", "b"), [1.0, 2.0])
-    with pytest.raises(SpecError, match="no array of numbers can be made of what was given"):
+    with pytest.raises(DataError, match="differ in length"):
         JointTable.from_array(("a", "b"), [[1.0, 2.0], [3.0]])
 
 
 def test_masked_probabilities_are_refused():
-    with pytest.raises(SpecError, match="some probabilities are masked"):
+    with pytest.raises(DataError, match="masked entries"):
         JointTable.from_array(("a", "b"), np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]]))
 
 

@@ -12,6 +12,7 @@ import os
 import stat
 import tarfile
 import zipfile
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -201,9 +202,18 @@ def read_bounded(path: Path, most: int = MAX_MEMBER_BYTES) -> bytes:
         with files.opened(path) as stream:
             if (num_bytes := os.fstat(stream.fileno()).st_size) > most:
                 raise _too_large(path, num_bytes, most)
-            return cast(bytes, stream.read(most))
+            return cast(bytes, stream.read(num_bytes))
     except OSError as error:
         raise _unreadable(path, error) from None
+
+
+def read_unzipped(path: Path, most: int) -> bytes:
+    """Returns at most so many bytes of a file, unpacked if its name ends in .gz."""
+    try:
+        with files.opened(path) as file:
+            return (gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else cast(IO[bytes], file)).read(most)
+    except (EOFError, OSError, zlib.error) as error:
+        raise DataError(f"{path} cannot be read ({error}). It may be cut short or damaged: fetch it again.") from error
 
 
 def _too_large(what: Path | str, num_bytes: int, most: int) -> DataError:

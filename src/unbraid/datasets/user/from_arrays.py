@@ -11,15 +11,15 @@ from jaxtyping import Float32
 from torch import Tensor
 
 from unbraid._internal import files
-from unbraid._internal.arrays import as_array, is_masked
+from unbraid._internal.arrays import is_masked
 from unbraid._internal.npz import Npz
 from unbraid.codes.conversions import has_names
 from unbraid.codes.labels import Marks
 from unbraid.datasets import file_stamps
-from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
+from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, plain_array
 from unbraid.datasets.pixels import ChannelsLast, Pixels, Raw
 from unbraid.datasets.user.labels import as_arrays, is_label, labels_in, ordered_flags, probabilities_in
-from unbraid.errors import CodesError, DataError, SpecError
+from unbraid.errors import DataError, SpecError
 
 _IMAGES_AT_ONCE = 4096
 # Fewer bytes are read into memory, where a file that is written again while they are in use cannot change them.
@@ -94,12 +94,12 @@ class FromArrays(FactorDataset):
             unordered: The names of more categorical factors.
             weights: As in the file.
         """
-        pixels = _as_stored(_plain("images", images))
+        pixels = _as_stored(plain_array("images", images))
         _channels_first_shape(pixels.shape)
         arrays = {"images": pixels}
         arrays |= _factor_arrays(factors, factor_names, missing, unordered)
         if weights is not None:
-            arrays["weights"] = _plain("weights", weights)
+            arrays["weights"] = plain_array("weights", weights)
         labels_in(arrays, len(pixels))
         probabilities_in(arrays, len(pixels))
         # Named by its checksum, so equal arrays are kept once.
@@ -170,7 +170,7 @@ def _factor_arrays(
         return as_arrays(factors, names, missing=missing, unordered=unordered)
     if is_masked(factors):
         factors, arrays["factor_known"] = np.ma.getdata(factors), ~np.ma.getmaskarray(factors)
-    arrays["factors"] = _plain("factors", factors)
+    arrays["factors"] = plain_array("factors", factors)
     if unordered:
         arrays["factor_ordered"] = ordered_flags(arrays, unordered)
     return arrays
@@ -182,19 +182,8 @@ def _are_words(factors: Any) -> bool:
 
 def unlabeled(images: np.ndarray | Tensor) -> FactorImages:
     """Returns images, checked and converted as by `FromArrays`, on the CPU. Nothing is written."""
-    pixels = torch.from_numpy(_channels_first(_as_stored(_plain("images", images))))
+    pixels = torch.from_numpy(_channels_first(_as_stored(plain_array("images", images))))
     return FactorImages(pixels, (), ())
-
-
-def _plain(name: str, values: np.ndarray | Tensor) -> np.ndarray:
-    try:
-        array = as_array(name, values)
-    except CodesError as error:
-        raise DataError(str(error)) from None
-    if isinstance(array, Tensor):
-        # NumPy has no bfloat16.
-        return (array.float() if array.dtype == torch.bfloat16 else array).cpu().numpy()
-    return array
 
 
 def _as_stored(images: np.ndarray) -> np.ndarray:
