@@ -27,7 +27,7 @@ from unbraid.models.distributions import (
     LearnedGaussianPrior,
     UniformPrior,
 )
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.objectives import AAE, InfoGAN
 from unbraid.training import Critic
 from unbraid.training.optimizers import Adam

@@ -27,7 +27,7 @@ from unbraid.models.distributions.likelihoods.likelihood import BernoulliLikelih
 from unbraid.models.distributions.posteriors.categories import likeliest_code, with_categories
 from unbraid.models.distributions.posteriors.gaussian import GaussianLatents
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.models.mlp import MLP
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, Words, traverse
 

@@ -22,7 +22,7 @@ from unbraid.models.distributions.distribution import Posterior, Prior
 from unbraid.models.distributions.likelihoods.likelihood import Likelihood
 from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.layers.critic_nets import CHANNELS, HIDDEN, critic_of_codes, critic_of_images
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.objectives.levers import Levers, RatePrice
 
 CriticReads = Literal["codes", "images", "features"]
