@@ -22,9 +22,9 @@ from unbraid.diagnose.loss_weight import LossWeights, diagnose_weights
 from unbraid.diagnose.remedies import OF_CODES, levers_of, rate_price
 from unbraid.errors import CodesError, DataError
 from unbraid.metrics.unused_latents import is_collapsed
+from unbraid.models.categories import likeliest
 from unbraid.models.distributions import GaussianLikelihood
-from unbraid.models.distributions.posteriors.categories import likeliest
-from unbraid.models.trained.coded_images import CodedImages
+from unbraid.models.trained.elbo import CodedImages
 from unbraid.objectives.levers import Levers
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_folder import Failure

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from unbraid.functional._tensors import Array, as_float
 from unbraid.functional.losses import Weight, elbo, log_likelihood
-from unbraid.models.distributions.likelihoods.likelihood import Likelihood
+from unbraid.models.distributions.likelihoods import Likelihood
 from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
 from unbraid.models.distributions.priors.prior import StandardNormalPrior
 from unbraid.objectives.factor_vae import critic_loss, log_ratio

@@ -19,7 +19,7 @@ from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.distributions.distribution import Posterior, Prior
-from unbraid.models.distributions.likelihoods.likelihood import Likelihood
+from unbraid.models.distributions.likelihoods import Likelihood
 from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.layers.critic_nets import CHANNELS, HIDDEN, critic_of_codes, critic_of_images
 from unbraid.models.layers.initial_weights import seeded

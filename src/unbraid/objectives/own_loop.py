@@ -11,9 +11,9 @@ from torch.func import functional_call
 
 from unbraid.errors import SpecError
 from unbraid.models.autoencoder import Autoencoder, AutoencoderModule, with_noise_inputs
+from unbraid.models.categories import with_categories
 from unbraid.models.distributions.distribution import Posterior, Prior
-from unbraid.models.distributions.likelihoods.likelihood import BernoulliLikelihood, Likelihood
-from unbraid.models.distributions.posteriors.categories import with_categories
+from unbraid.models.distributions.likelihoods import BernoulliLikelihood, Likelihood
 from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian, GaussianLatents
 from unbraid.models.distributions.priors.prior import StandardNormalPrior
 from unbraid.objectives.objective import EncodedBatch, Objective, Step

@@ -16,7 +16,7 @@ from unbraid.datasets.dataset import FactorImages
 from unbraid.metrics.metric import Score, Value
 from unbraid.metrics.model.model_score import ModelScore
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.coded_images import CodedImages
+from unbraid.models.trained.elbo import CodedImages
 
 _IMAGES_AT_ONCE = 1024
 # A GPU takes as many images at once as have so many pixels: what a convolution puts out in between stays near 1 GB.

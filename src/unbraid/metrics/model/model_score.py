@@ -12,7 +12,7 @@ from unbraid.config import Config, text_of
 from unbraid.config.text import split
 from unbraid.metrics.settings import check_sizes, settings_of
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.coded_images import CodedImages
+from unbraid.models.trained.elbo import CodedImages
 
 PerImage = Mapping[str, Float64[Tensor, " row"]]
 

@@ -1,8 +1,9 @@
-"""All images through the encoder, once."""
+"""Codes of images: encoding all images of a data set, or new images."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from math import prod
-from typing import final
+from typing import Any, final
 
 import torch
 from jaxtyping import Float, Int64
@@ -12,6 +13,8 @@ from unbraid._internal import draws
 from unbraid._internal.precision import Precision, matrix_units
 from unbraid.codes import Codes, Labels, LatentPrior
 from unbraid.datasets.dataset import FactorImages
+from unbraid.datasets.pictures import fitted
+from unbraid.datasets.user.from_arrays import unlabeled
 from unbraid.errors import CodesError
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.distributions.distribution import Posterior
@@ -59,6 +62,19 @@ def encode_all(
             for model, tables in zip(models, found, strict=True):
                 tables.put(rows, _described(model, x, rows))
     return [tables.codes(model, images.weights, images.factors) for model, tables in zip(models, found, strict=True)]
+
+
+def encoder_of(model: AutoencoderModule) -> Callable[[Any], Codes]:
+    """Returns a function from images to their codes.
+
+    Gray and color are converted; images of another size than the model takes are refused.
+    """
+
+    def encoder(images: Any) -> Codes:
+        read = unlabeled(images)
+        return encode(model, replace(read, pixels=fitted(read, model.image_shape, "An image")))
+
+    return encoder
 
 
 def _batches(images: FactorImages, batch_size: int | None) -> Iterator[slice]:
