@@ -28,7 +28,7 @@ from unbraid.information.gaussian_mixture import gaussian_log_aggregate
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
 from unbraid.objectives.levers import Levers, RatePrice, moved, smaller
-from unbraid.objectives.objective import Loss, Objective, Step, check_finite, check_rate
+from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
 from unbraid.objectives.terms.nested_groups import Cut, cuts, shared
 from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
 
@@ -80,7 +80,7 @@ class DecomposedELBO(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_finite(self)
+        check_weights(self, least=-math.inf)
         check_deeper(self, self.deeper, self.groups)
 
     def check(self, model: Autoencoder) -> None:
@@ -201,6 +201,11 @@ def check_estimator(estimator: Estimator) -> None:
 def decomposition(step: Step, estimator: Estimator, groups: Groups = "each") -> Decomposition | None:
     """Returns the parts of log q(z|x) - log p(z) of each code of the batch; None if the step is not logged."""
     return _decompositions(as_logged(step), [estimator], groups)[0] if step.is_logged else None
+
+
+def logged_parts(step: Step) -> dict[str, Float[Tensor, ""]]:
+    """Returns the parts to log for objectives that do not use those of the rate."""
+    return elbo_parts(step, decomposition(step, "stratified_pairs"))
 
 
 def trained_and_logged(step: Step, estimator: Estimator, groups: Groups) -> tuple[Decomposition, Decomposition | None]:

@@ -346,18 +346,23 @@ def check_rate(objective: Objective, model: Autoencoder) -> None:
         )
 
 
-def check_weights(objective: Objective) -> None:
-    """Refuses a weight that is negative or not finite at any moment: it would reward what the formula penalizes."""
-    for name, value in objective.hyperparameters.items():
-        if not isinstance(value, Tensor) and not all(math.isfinite(end) and end >= 0 for end in extremes(value)):
-            raise SpecError(f"{type(objective).__name__}: {name} is {value}; expected a finite weight of 0 or more.")
+def check_fixed_prior(objective: Objective, model: Autoencoder) -> None:
+    """Raises if the prior is learned, for objectives without a gradient for it."""
+    with torch.device("meta"):
+        prior = model.latents.make_prior()
+    if any(True for _ in prior.parameters()):
+        raise SpecError(
+            f"{type(objective).__name__} does not train the prior, and that of {type(model.latents).__name__} is "
+            "learned. Use a prior without weights, such as StandardNormalPrior or, if discrete, UniformCategories."
+        )
 
 
-def check_finite(objective: Objective) -> None:
-    """Refuses a weight that is not finite at any moment. It may be negative."""
+def check_weights(objective: Objective, least: float = 0.0) -> None:
+    """Raises if a weight is not finite, or below `least`, at any moment."""
     for name, value in objective.hyperparameters.items():
-        if not isinstance(value, Tensor) and not all(map(math.isfinite, extremes(value))):
-            raise SpecError(f"{type(objective).__name__}: {name} is {value}; expected a finite weight.")
+        if not isinstance(value, Tensor) and not all(math.isfinite(end) and end >= least for end in extremes(value)):
+            expected = "a finite weight" + (" of 0 or more" if least == 0 else "")
+            raise SpecError(f"{type(objective).__name__}: {name} is {value}; expected {expected}.")
 
 
 @cache
