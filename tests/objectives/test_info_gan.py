@@ -173,7 +173,7 @@ def test_codes_that_cannot_be_drawn_or_read_are_refused_when_the_spec_is_built()
     assert spec(GaussianLatents(3, prior=UniformPrior())).objective == InfoGAN()
     with pytest.raises(SpecError, match="density"):
         spec(DeterministicLatents(3))
-    with pytest.raises(SpecError, match="InfoGAN draws from the prior"):
+    with pytest.raises(SpecError, match="InfoGAN does not train the prior"):
         spec(GaussianLatents(3, prior=LearnedGaussianPrior()))
 
 
