@@ -145,7 +145,7 @@ LIST = """
 @ objectives/terms/mmd.py:
 - / (size * (size - 1))
 + / size**2
-@ objectives/terms/permuted_codes.py:
+@ objectives/terms/adversary.py:
 - order = noise.argsort(dim=0)
 + order = noise.argsort(dim=1)
 @ objectives/annealed_vae.py:

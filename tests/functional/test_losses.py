@@ -8,7 +8,7 @@ from torch.func import grad, vmap
 from tests.discovery import concrete_subclasses
 from unbraid import BetaTCVAE, functional
 from unbraid.errors import SpecError
-from unbraid.models.distributions.likelihoods.likelihood import BernoulliLikelihood
+from unbraid.models.distributions.likelihoods import BernoulliLikelihood
 from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
 from unbraid.models.distributions.priors.prior import StandardNormalPrior
 from unbraid.objectives import HFVAE, AnnealedVAE, Objective, Step

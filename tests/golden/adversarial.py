@@ -13,8 +13,8 @@ from torch import Tensor
 from tests.golden.values import Arrays, Values
 from unbraid.models.distributions import BernoulliLikelihood, DiagonalGaussian, StandardNormalPrior, UniformPrior
 from unbraid.objectives import AAE, DIPVAE, EncodedBatch, FactorVAE, InfoGAN, InfoVAE, Loss, Step
+from unbraid.objectives.terms.adversary import permuted_codes
 from unbraid.objectives.terms.mmd import squared_mmd
-from unbraid.objectives.terms.permuted_codes import permuted_codes
 
 
 def factor_vae(arrays: Arrays) -> Values:

@@ -19,8 +19,8 @@ from tests.training.squares import MLP_SPEC, Squares
 from unbraid._internal.names import kebab_case
 from unbraid.errors import SpecError
 from unbraid.models import MLP, Architecture, Autoencoder, EsmaeiliDSprites, EsmaeiliMNIST, encode
+from unbraid.models.batch_norm import set_population_statistics
 from unbraid.models.distributions import GaussianLatents
-from unbraid.models.trained.batch_norm import set_population_statistics
 from unbraid.training import train
 from unbraid.training.fleet import Fleet
 from unbraid.training.runs import Run

@@ -27,7 +27,7 @@ from unbraid.models.distributions import (
     LearnedGaussianPrior,
     UniformPrior,
 )
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.objectives import AAE, InfoGAN
 from unbraid.training import Critic
 from unbraid.training.optimizers import Adam
@@ -173,7 +173,7 @@ def test_codes_that_cannot_be_drawn_or_read_are_refused_when_the_spec_is_built()
     assert spec(GaussianLatents(3, prior=UniformPrior())).objective == InfoGAN()
     with pytest.raises(SpecError, match="density"):
         spec(DeterministicLatents(3))
-    with pytest.raises(SpecError, match="InfoGAN draws from the prior"):
+    with pytest.raises(SpecError, match="InfoGAN does not train the prior"):
         spec(GaussianLatents(3, prior=LearnedGaussianPrior()))
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from unbraid.errors import SpecError
 from unbraid.functional._tensors import Array, as_float
 from unbraid.information.aggregate import Estimator
-from unbraid.models.distributions.likelihoods.likelihood import BernoulliLikelihood, Likelihood
+from unbraid.models.distributions.likelihoods import BernoulliLikelihood, Likelihood
 from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
 from unbraid.models.distributions.priors.prior import StandardNormalPrior
 from unbraid.objectives import (

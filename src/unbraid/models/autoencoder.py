@@ -2,7 +2,6 @@
 
 import functools
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, final
 
@@ -22,14 +21,14 @@ from unbraid.datasets.user.from_arrays import unlabeled
 from unbraid.errors import CodesError, DataError, SpecError
 from unbraid.figures.traversal import Traversal
 from unbraid.models.architecture import Architecture, ImageShape
+from unbraid.models.categories import likeliest_code, with_categories
 from unbraid.models.distributions.distribution import Posterior, Prior
-from unbraid.models.distributions.likelihoods.likelihood import BernoulliLikelihood, Likelihood
-from unbraid.models.distributions.posteriors.categories import likeliest_code, with_categories
+from unbraid.models.distributions.likelihoods import BernoulliLikelihood, Likelihood
 from unbraid.models.distributions.posteriors.gaussian import GaussianLatents
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.models.mlp import MLP
-from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, Words, traverse
+from unbraid.models.trained.traverse import traverse
 
 _SAMPLES_AT_ONCE = 1024
 
@@ -216,37 +215,20 @@ class AutoencoderModule(nn.Module):
         discrete = range(latents.num_latents - latents.num_discrete, latents.num_latents)
         return with_categories(z, latents.widths, discrete), others
 
-    def traverse(
-        self,
-        images: Any,
-        *,
-        latents: int | Iterable[int] | None = None,
-        range: Range | Mapping[int, Range] = RANGE,  # noqa: A002 (as in numpy.histogram)
-        num_frames: int = NUM_FRAMES,
-        order_by: OrderBy | None = None,
-        labels: Words | None = None,
-        grid: tuple[int, int] | None = None,
-    ) -> Traversal:
-        """Returns what changes in each of these images as one latent at a time moves.
+    def traverse(self, images: Any, **options: Any) -> Traversal:
+        """Returns the changes of each of these images as one latent at a time moves.
 
-        See `unbraid.traverse`. With `Codes` it starts from the typical image; `unbraid.traverse(model, code)` starts
-        from codes as plain numbers.
+        With `Codes` it starts from the typical image; `unbraid.traverse(model, code)` starts from codes as numbers.
+
+        Args:
+            images: Images as for `encode`, or `Codes`.
+            **options: Options of `unbraid.traverse`: latents, range, num_frames, order_by, labels, grid.
         """
-        code: Any = images
-        if not isinstance(images, Codes):
-            with torch.no_grad():
-                posterior = self.encode(images)
-            code = likeliest_code(posterior.mean, posterior.probabilities, self.latents.widths)
-        return traverse(
-            self,
-            code,
-            latents=latents,
-            range=range,
-            num_frames=num_frames,
-            order_by=order_by,
-            labels=labels,
-            grid=grid,
-        )
+        if isinstance(images, Codes):
+            return traverse(self, images, **options)
+        with torch.no_grad():
+            posterior = self.encode(images)
+        return traverse(self, likeliest_code(posterior.mean, posterior.probabilities, self.latents.widths), **options)
 
     def decode(self, codes: Any) -> Float[Tensor, "batch channel height width"]:
         """Returns E[x | z], with intensities in [0, 1] for a Bernoulli likelihood.

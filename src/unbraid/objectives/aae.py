@@ -8,9 +8,8 @@ from unbraid.config.schedule import Weight
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.levers import Levers, RatePrice, moved
-from unbraid.objectives.objective import CriticReads, Loss, Objective, Step
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_fixed_prior
 from unbraid.objectives.terms.adversary import critic_loss, generator_loss, judged
-from unbraid.objectives.terms.prior_draws import check_fixed_prior
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from unbraid.config.schedule import Linear, Weight
-from unbraid.objectives.decomposed_elbo import decomposition
+from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import PENALIZE_TC, Levers, RatePrice, moved
 from unbraid.objectives.objective import Loss, Objective, Step
-from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
+from unbraid.objectives.terms.parts import as_logged, rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class AnnealedVAE(Objective):
         return RatePrice(f"This objective {held}, so its loss implies no beta.")
 
     def __call__(self, step: Step) -> Loss:
-        parts = elbo_parts(step, decomposition(step, "stratified_pairs"))
+        parts = logged_parts(step)
         above, logged = rate(step) - self.capacity, (rate(as_logged(step)) - self.capacity).abs()
         penalty = above.relu() + self.upward * (-above).relu()
         return Loss(total=parts["distortion"] + self.gamma * penalty, parts=parts | {"capacity_distance": logged})

@@ -1,5 +1,6 @@
 """A weighted sum of most terms of the other objectives."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -24,17 +25,11 @@ from unbraid.objectives.decomposed_elbo import (
     trained_and_logged,
 )
 from unbraid.objectives.dip_vae import DIPVAE
-from unbraid.objectives.factor_vae import FactorVAE, critic_loss, log_ratio
+from unbraid.objectives.factor_vae import FactorVAE, estimated_total_correlation, loss_of_critic
 from unbraid.objectives.levers import Levers, RatePrice, moved
-from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_finite, check_rate
-from unbraid.objectives.terms.adversary import judged
-from unbraid.objectives.terms.covariance import (
-    covariance_of_means,
-    expected_covariance,
-    squared_distances_from_identity,
-)
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_rate, check_weights
+from unbraid.objectives.terms.covariance import covariance_of_batch, squared_distances_from_identity
 from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
-from unbraid.objectives.terms.permuted_codes import permuted_codes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +86,7 @@ class Composite(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_finite(self)
+        check_weights(self, least=-math.inf)
         if self.is_bound:
             return
         if self.capacity is not None and extremes(self.capacity)[0] < 0:
@@ -164,13 +159,8 @@ class Composite(Objective):
         )
         for name, term in extra.items():
             total = total + getattr(self, name) * term
-        critic = _loss_of_critic(step) if self.critic else None
-        weights = (
-            self.mutual_information,
-            self.total_correlation,
-            self.total_correlation_within,
-            self.dimension_wise_kl,
-        )
+        critic = loss_of_critic(step) if self.critic else None
+        weights = self.mutual_information, self.total_correlation, self.total_correlation_within, self.dimension_wise_kl
         constant = constant_of(step, self.estimator, self.groups, weights)
         return Loss(total=total, parts=parts | logged_extra, critic=critic, constant=constant)
 
@@ -182,12 +172,10 @@ class Composite(Objective):
         if self.capacity is not None:
             terms["capacity_distance"] = (cost - self.capacity).abs()
         if self.covariance is not None:
-            of_means = covariance_of_means(step.posterior)
-            covariance = of_means if self.covariance == "i" else of_means + expected_covariance(step.posterior)
+            covariance = covariance_of_batch(step.posterior, self.covariance)
             terms["off_diagonal"], terms["diagonal"] = squared_distances_from_identity(covariance)
         if self.critic:
-            assert step.critic is not None
-            terms["critic_total_correlation"] = log_ratio(step.critic(step.z)).mean()
+            terms["critic_total_correlation"] = estimated_total_correlation(step)
         return terms
 
     def _check_switch(self, name: str, switch: str, *, is_on: bool) -> None:
@@ -196,9 +184,3 @@ class Composite(Objective):
                 f"Composite: {name} is {getattr(self, name)}, and there is no such term without its setting. Give "
                 f"{switch}."
             )
-
-
-def _loss_of_critic(step: Step) -> Float[Tensor, ""]:
-    assert step.critic_in_training is not None
-    permuted = permuted_codes(step.z if step.other is None else step.other.z, step.draws["permutation"], step.widths)
-    return critic_loss(*judged(step.critic_in_training, step.z, permuted))

@@ -13,18 +13,15 @@ from unbraid.errors import SpecError
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.distributions.distribution import Posterior
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.objectives.decomposed_elbo import decomposition
+from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import Levers, RatePrice, moved
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate
 from unbraid.objectives.terms.covariance import (
-    Moments,
-    covariance_of_means,
+    covariance_of_batch,
     expected_covariance,
-    moments_of_codes,
-    moments_of_means,
     squared_distances_from_identity,
 )
-from unbraid.objectives.terms.parts import elbo_parts, rate
+from unbraid.objectives.terms.parts import rate
 
 DIAGONAL_SHARE: dict[str, float] = {"i": 10.0, "ii": 1.0}
 """The weight of the diagonal where none is given, as a multiple of `off_diagonal`."""
@@ -112,7 +109,7 @@ class DIPVAE(Objective):
     def __call__(self, step: Step) -> Loss:
         covariance, state = self._covariance(step)
         off_diagonal_part, diagonal_part = squared_distances_from_identity(covariance)
-        parts = elbo_parts(step, decomposition(step, "stratified_pairs"))
+        parts = logged_parts(step)
         weight_of_diagonal = self.off_diagonal * DIAGONAL_SHARE[self.kind] if self.diagonal is None else self.diagonal
         return Loss(
             total=parts["distortion"]
@@ -128,19 +125,19 @@ class DIPVAE(Objective):
         posterior = step.posterior
         match self.mode:
             case "batch":
-                return self._of_batch(posterior), {}
+                return covariance_of_batch(posterior, self.kind), {}
             case "ema":
-                covariance = self._blend(step, "covariance", self._of_batch(posterior))
+                covariance = self._blend(step, "covariance", covariance_of_batch(posterior, self.kind))
                 return covariance, _state(step, covariance=covariance)
             case "moments":
-                of_batch = moments_of_means(posterior) if self.kind == "i" else moments_of_codes(posterior)
-                first = self._blend(step, "first_moment", of_batch.first)
-                second = self._blend(step, "second_moment", of_batch.second)
-                return Moments(first, second).covariance, _state(step, first_moment=first, second_moment=second)
-
-    def _of_batch(self, posterior: Posterior) -> Float[Tensor, "latent latent"]:
-        of_means = covariance_of_means(posterior)
-        return of_means if self.kind == "i" else of_means + expected_covariance(posterior)
+                mean = posterior.mean
+                first_of_batch, second_of_batch = mean.mean(dim=0), mean.T @ mean / len(mean)
+                if self.kind == "ii":
+                    second_of_batch = second_of_batch + expected_covariance(posterior)
+                first = self._blend(step, "first_moment", first_of_batch)
+                second = self._blend(step, "second_moment", second_of_batch)
+                covariance = second - first[:, None] * first[None, :]
+                return covariance, _state(step, first_moment=first, second_moment=second)
 
     def _blend(self, step: Step, name: str, of_batch: Tensor) -> Tensor:
         """Returns decay times the past, which is constant, plus 1 - decay times the batch; the first has no past."""

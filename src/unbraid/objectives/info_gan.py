@@ -14,9 +14,8 @@ from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.levers import Levers, RatePrice, moved
-from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_density
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_density, check_fixed_prior
 from unbraid.objectives.terms.adversary import critic_loss, generator_loss
-from unbraid.objectives.terms.prior_draws import check_fixed_prior
 
 
 @dataclass(frozen=True, kw_only=True)

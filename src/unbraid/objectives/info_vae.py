@@ -7,11 +7,11 @@ from unbraid.config.schedule import Weight, extremes
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.decomposed_elbo import decomposition
+from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import NO_WEIGHT, Levers, RatePrice, moved
 from unbraid.objectives.objective import Loss, Objective, Step
 from unbraid.objectives.terms.mmd import Bandwidth, Kernel, Statistic, squared_mmd
-from unbraid.objectives.terms.parts import elbo_parts, rate
+from unbraid.objectives.terms.parts import rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class InfoVAE(Objective):
         return {"prior": (batch_size, model.latents.num_columns)}
 
     def __call__(self, step: Step) -> Loss:
-        parts, cost = elbo_parts(step, decomposition(step, "stratified_pairs")), rate(step)
+        parts, cost = logged_parts(step), rate(step)
         discrepancy = squared_mmd(
             step.z, step.prior.sample(step.draws["prior"]), self.kernel, self.bandwidth, self.statistic
         )

@@ -3,15 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
-
 from unbraid.config.schedule import Weight
-from unbraid.errors import SpecError
 from unbraid.information.aggregate import Estimator
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.decomposed_elbo import CaseOfDecomposedELBO, DecomposedELBO
 from unbraid.objectives.levers import Levers, moved, smaller
-from unbraid.objectives.objective import check_rate
+from unbraid.objectives.objective import check_fixed_prior, check_rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,16 +33,9 @@ class InformationDropout(CaseOfDecomposedELBO):
 
     def check(self, model: Autoencoder) -> None:
         check_rate(self, model)
-        with torch.device("meta"):
-            prior = model.latents.make_prior()
-        if any(True for _ in prior.parameters()):
-            # A learned correlation would be worse than idle: moved far from the codes, log p(z) - sum_j log p(z_j)
-            # grows without bound.
-            raise SpecError(
-                f"InformationDropout compares no code with the prior, and {type(model.latents).__name__} learn "
-                "theirs. Give them a prior without "
-                "weights, such as StandardNormalPrior or, if discrete, UniformCategories."
-            )
+        # A learned correlation would be worse than idle: moved far from the codes, log p(z) - sum_j log p(z_j) grows
+        # without bound.
+        check_fixed_prior(self, model)
 
     def levers(self) -> Levers:
         return Levers(smaller(self, "beta"), moved(self, "beta", 2), moved(self, "gamma", 2))

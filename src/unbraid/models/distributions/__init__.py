@@ -3,16 +3,12 @@
 from unbraid.models.distributions.distribution import Distribution as Distribution
 from unbraid.models.distributions.distribution import Posterior as Posterior
 from unbraid.models.distributions.distribution import Prior as Prior
-from unbraid.models.distributions.likelihoods.continuous_bernoulli import (
-    ContinuousBernoulliLikelihood as ContinuousBernoulliLikelihood,
-)
-from unbraid.models.distributions.likelihoods.learned_gaussian_likelihood import (
-    LearnedGaussianLikelihood as LearnedGaussianLikelihood,
-)
-from unbraid.models.distributions.likelihoods.likelihood import BernoulliLikelihood as BernoulliLikelihood
-from unbraid.models.distributions.likelihoods.likelihood import GaussianLikelihood as GaussianLikelihood
-from unbraid.models.distributions.likelihoods.likelihood import LaplaceLikelihood as LaplaceLikelihood
-from unbraid.models.distributions.likelihoods.likelihood import Likelihood as Likelihood
+from unbraid.models.distributions.likelihoods import BernoulliLikelihood as BernoulliLikelihood
+from unbraid.models.distributions.likelihoods import ContinuousBernoulliLikelihood as ContinuousBernoulliLikelihood
+from unbraid.models.distributions.likelihoods import GaussianLikelihood as GaussianLikelihood
+from unbraid.models.distributions.likelihoods import LaplaceLikelihood as LaplaceLikelihood
+from unbraid.models.distributions.likelihoods import LearnedGaussianLikelihood as LearnedGaussianLikelihood
+from unbraid.models.distributions.likelihoods import Likelihood as Likelihood
 from unbraid.models.distributions.noise import logistic as logistic
 from unbraid.models.distributions.posteriors.bernoulli import BernoulliLatents as BernoulliLatents
 from unbraid.models.distributions.posteriors.bernoulli import BinaryConcrete as BinaryConcrete

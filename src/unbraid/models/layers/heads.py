@@ -1,6 +1,5 @@
 """The outputs of an encoder by latent, for nets that have a head for each."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import final
@@ -13,7 +12,6 @@ from unbraid.errors import SpecError
 from unbraid.models.distributions.posteriors.conditional import ConditionalLatents
 from unbraid.models.distributions.posteriors.grouped import GroupedLatents
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.mlp import fully_connected
 
 
 @final
@@ -118,13 +116,3 @@ def _branches(num_features: int, width: int, head: LatentsHead) -> list[nn.Modul
         nn.Sequential(nn.Linear(num_features, width), nn.ReLU(), nn.Linear(width, head.num_latents))
         for _ in range(head.numbers_each)
     ]
-
-
-def branched_mlp(num_inputs: int, hidden: Sequence[int], branch_width: int, latents: Latents) -> nn.Module:
-    """Returns fully connected layers with ReLU after each, then the branches of the latents."""
-    return nn.Sequential(
-        nn.Flatten(),
-        *fully_connected((num_inputs, *hidden), nn.ReLU),
-        nn.ReLU(),
-        Branched(hidden[-1], branch_width, latents),
-    )

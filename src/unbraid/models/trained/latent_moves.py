@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
-from unbraid.models.distributions.posteriors.categories import columns_of
+from unbraid.models.categories import columns_of
 from unbraid.models.distributions.posteriors.latents import Latents
 
 

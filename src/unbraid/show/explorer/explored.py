@@ -19,8 +19,8 @@ from unbraid.metrics.mig import MIG
 from unbraid.metrics.scoring import Scoring
 from unbraid.metrics.unused_latents import unused_latents
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.distributions.likelihoods.likelihood import Likelihood
-from unbraid.models.distributions.posteriors.categories import likeliest
+from unbraid.models.categories import likeliest
+from unbraid.models.distributions.likelihoods import Likelihood
 from unbraid.models.trained.latent_moves import Decoder, Place, decoding, places
 from unbraid.training.runs.run import Run
 

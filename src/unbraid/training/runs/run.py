@@ -26,7 +26,7 @@ from unbraid.metrics.scorecard import Scorecard
 from unbraid.metrics.scoring import ScoredPart, Scoring
 from unbraid.metrics.selection import Metrics, select
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.new_images import encoder_of
+from unbraid.models.trained.encode import encoder_of
 from unbraid.models.trained.traverse import OrderBy, traverse
 from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.pictures import PICTURES, ModelPictures, Pictures, StoredPictures

@@ -17,7 +17,7 @@ from unbraid.config.annotations import check_value
 from unbraid.config.paths import fields_of
 from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.batch_norm import has_batch_norm, set_population_statistics
+from unbraid.models.batch_norm import has_batch_norm, set_population_statistics
 from unbraid.training.runs.run_folder import read_record
 
 if TYPE_CHECKING:

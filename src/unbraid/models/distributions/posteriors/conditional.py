@@ -11,8 +11,8 @@ from torch import Tensor
 
 from unbraid._internal.arrays import columns
 from unbraid.errors import SpecError
+from unbraid.models.categories import with_categories
 from unbraid.models.distributions.distribution import Posterior, Prior
-from unbraid.models.distributions.posteriors.categories import with_categories
 from unbraid.models.distributions.posteriors.concrete import ConcreteLatents, Relaxed
 from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian, GaussianLatents
 from unbraid.models.distributions.posteriors.grouped import LatentsInParts

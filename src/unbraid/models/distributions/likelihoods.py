@@ -4,10 +4,11 @@ These are true log-likelihoods: sums over pixels and channels with every constan
 beta is a beta.
 """
 
+import copy
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import torch
 from jaxtyping import Float
@@ -20,6 +21,9 @@ from unbraid.models.distributions.fixed import Fixed
 
 Images = Float[Tensor, "*batch channel height width"]
 """Images, or the outputs of a decoder for them."""
+
+# Where |logit| / 2 is below this, series are used: the next term of each is below 1e-15 there.
+_SERIES_BELOW = 0.1
 
 
 class Likelihood(Config, ABC):
@@ -118,3 +122,90 @@ class LaplaceLikelihood(_LinkedLikelihood):
 
     def log_prob(self, x: Images, output: Images) -> Float[Tensor, " batch"]:
         return -((x - self.mean(output)).abs() + math.log(2)).sum(dim=(1, 2, 3))
+
+
+@final
+@dataclass(frozen=True)
+class LearnedGaussianLikelihood(Likelihood):
+    """log p(x | z) = -sum_p [(x_p - m_p)^2 / (2 s^2) + log s + log(2 pi) / 2], with one learned s for all pixels.
+
+    At its best s^2 is the mean squared error, so the weight of the distortion against the rate is learned too: Rybkin
+    et al., arXiv:2006.13202v3.
+    """
+
+    initial_std: float = 1.0
+    """Standard deviation of every pixel from which learning starts."""
+    # The learned logarithm of s, in the likelihood that the module outputs.
+    _log_std: ClassVar[Tensor | None] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (math.isfinite(self.initial_std) and self.initial_std > 0):
+            raise SpecError(
+                f"LearnedGaussianLikelihood: initial_std is {self.initial_std}; expected a positive, finite number "
+                "such as 1.0."
+            )
+
+    def make(self) -> nn.Module:
+        return _LearnedStd(self)
+
+    def log_prob(self, x: Images, output: Images) -> Float[Tensor, " batch"]:
+        log_std = x.new_full((), math.log(self.initial_std)) if self._log_std is None else self._log_std
+        log_density = -0.5 * ((x - output) * (-log_std).exp()).square() - log_std - 0.5 * math.log(2 * math.pi)
+        return log_density.sum(dim=(1, 2, 3))
+
+    def mean(self, output: Images) -> Images:
+        return output
+
+
+@final
+class _LearnedStd(nn.Module):
+    def __init__(self, likelihood: LearnedGaussianLikelihood) -> None:
+        super().__init__()
+        self._likelihood = likelihood
+        self.log_std = nn.Parameter(torch.tensor(math.log(likelihood.initial_std)))
+
+    def forward(self) -> LearnedGaussianLikelihood:
+        likelihood = copy.copy(self._likelihood)
+        object.__setattr__(likelihood, "_log_std", self.log_std)
+        return likelihood
+
+
+@final
+@dataclass(frozen=True)
+class ContinuousBernoulliLikelihood(Likelihood):
+    """log p(x | z) = sum_p x_p l_p - log((exp(l_p) - 1) / l_p), with logits l: a density on [0, 1], for gray images.
+
+    Loaiza-Ganem & Cunningham, arXiv:1907.06845v5. Their p(x) = C(s) s^x (1 - s)^(1 - x), s = sigmoid(l), is
+    proportional to exp(x l), and the integral of that over [0, 1] is (exp(l) - 1) / l: the same, without the
+    singularity of their C(s) = 2 artanh(1 - 2 s) / (1 - 2 s) at 1/2.
+    """
+
+    @property
+    def of_intensities(self) -> bool:
+        return True
+
+    def log_prob(self, x: Images, output: Images) -> Float[Tensor, " batch"]:
+        # With h = l / 2, (exp(l) - 1) / l = exp(h) sinh(h) / h.
+        half = 0.5 * output
+        return ((2 * x - 1) * half - _log_sinhc(half)).sum(dim=(1, 2, 3))
+
+    def mean(self, output: Images) -> Images:
+        """Returns 1/2 + (coth(h) - 1 / h) / 2 with h = l / 2: the derivative of the log-normalizer."""
+        return 0.5 + 0.5 * _langevin(0.5 * output)
+
+
+def _log_sinhc(h: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Returns log(sinh(h) / h) = |h| + log(1 - exp(-2 |h|)) - log(2 |h|); near 0 its series."""
+    square = h.square()
+    near = square * (1 / 6 - square * (1 / 180 - square * (1 / 2835 - square / 37800)))
+    far = h.abs().clamp(min=_SERIES_BELOW)
+    return torch.where(h.abs() < _SERIES_BELOW, near, far + torch.log(-torch.expm1(-2 * far)) - torch.log(2 * far))
+
+
+def _langevin(h: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Returns coth(h) - 1 / h; near 0 its series."""
+    square = h.square()
+    near = h * (1 / 3 - square * (1 / 45 - square * (2 / 945 - square / 4725)))
+    far = torch.where(h.abs() < _SERIES_BELOW, _SERIES_BELOW, h)
+    return torch.where(h.abs() < _SERIES_BELOW, near, 1 / torch.tanh(far) - 1 / far)

@@ -4,8 +4,8 @@ import torch
 from torch.func import grad
 
 from unbraid.codes import Codes
+from unbraid.models.categories import columns_of, likeliest, with_categories
 from unbraid.models.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
-from unbraid.models.distributions.posteriors.categories import columns_of, likeliest, with_categories
 
 HARD = GroupedLatents((GaussianLatents(1), ConcreteLatents(3, hard=True), BernoulliLatents(2, hard=True)))
 LATENTS = GroupedLatents((GaussianLatents(2), ConcreteLatents(3), BernoulliLatents(1)))
