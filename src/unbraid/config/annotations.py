@@ -15,6 +15,7 @@ import os
 import sys
 import types
 import typing
+from collections.abc import Hashable
 from typing import Any, Literal
 
 import numpy as np
@@ -30,9 +31,13 @@ _DESCRIPTIONS: dict[Any, str] = {
 }
 
 
-@functools.cache
-def hints_of(cls: Any) -> dict[str, Any]:
+def hints_of(cls: type) -> dict[str, Any]:
     """Returns the annotation of each field of a dataclass, by the name of the field."""
+    return _hints_of(typing.cast(Hashable, cls))
+
+
+@functools.cache
+def _hints_of(cls: Any) -> dict[str, Any]:
     hints = typing.get_type_hints(cls)
     return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
 

@@ -36,7 +36,7 @@ def written(config: Any, write: Write) -> dict[str, Any]:
         raise SpecError(f"{config!r} is a {type(config).__name__}; expected a config: an instance of a dataclass.")
     check_class(type(config))
     config = config.pinned() if isinstance(config, Config) else config
-    content = {"type": public_path(type(config))}
+    content: dict[str, Any] = {"type": public_path(type(config))}
     for name, annotation in hints_of(type(config)).items():
         where = f"{type(config).__name__}: {name}"
         # Checked, and so converted: 4 and 4.0 in a float field are the same config and must have the same digest.

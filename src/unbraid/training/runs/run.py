@@ -42,10 +42,7 @@ log = logging.getLogger(__name__)
 @final
 @dataclass(frozen=True)
 class Run(RunFolder):
-    """A folder with a spec, a seed and the results of training. `train` makes it, and a run reads it.
-
-    Its files are listed in `unbraid.training.runs.run_folder`.
-    """
+    """A folder with a spec, a seed and the results of training. `train` makes it, and a run reads it."""
 
     spec: RunSpec
     seed: int

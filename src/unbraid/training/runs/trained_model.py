@@ -80,8 +80,12 @@ def trained_model(run: "Run", step: int | None) -> AutoencoderModule:
     spec, image_shape = run.spec, run.image_shape or run.spec.dataset.image_shape
     weights = _weights_before_the_end(run, step)
     path = None if weights else run.checked("weights.safetensors")
-    found = _shapes_in(path) if path else {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    _check_shapes(run, image_shape, found)
+    if path is None:
+        shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    else:
+        with safe_open(path, framework="numpy") as stored:  # which reads its header
+            shapes = {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}  # noqa: SIM118
+    _check_shapes(run, image_shape, shapes)
     model = spec.model.build(image_shape, run.seed).to(spec.dtype)
     if path is not None:
         model.load_state_dict(load_file(path))
@@ -110,9 +114,9 @@ def _weights_before_the_end(run: "Run", step: int | None) -> dict[str, Tensor]:
     path = run.folder / "snapshots" / f"step-{step:010d}.json"
     try:
         return _checkpoint_weights(run, path)
-    except OtherRunError:
-        raise
     except UNREADABLE as error:
+        if isinstance(error, OtherRunError):
+            raise
         raise RunError(
             f"The snapshot {path} cannot be used ({error}). Restore it, or train this run again with --force."
         ) from None
@@ -123,10 +127,9 @@ def _newest_weights(run: "Run") -> dict[str, Tensor]:
     for path in reversed(run.checkpoints.values()):
         try:
             return _checkpoint_weights(run, path)
-        except OtherRunError:
-            raise
-        except UNREADABLE:
-            continue
+        except UNREADABLE as error:
+            if isinstance(error, OtherRunError):
+                raise
     return {}
 
 
@@ -134,12 +137,6 @@ def _checkpoint_weights(run: "Run", path: Path) -> dict[str, Tensor]:
     """Returns the weights in a checkpoint by their names in the model."""
     _, tensors = read_checkpoint(path, run.digest, run.seed)
     return {name.removeprefix(_WEIGHTS): each for name, each in tensors.items() if name.startswith(_WEIGHTS)}
-
-
-def _shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
-    """Returns the shapes of the tensors in a file, from its header."""
-    with safe_open(path, framework="numpy") as stored:
-        return {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}  # noqa: SIM118
 
 
 def _check_shapes(run: "Run", image_shape: tuple[int, int, int], found: Mapping[str, tuple[int, ...]]) -> None:
