@@ -30,26 +30,22 @@ def record_environment(runs: Sequence[Run], step: int, now: dict[str, Any]) -> s
 
     Returns a warning if they were trained in another environment before.
     """
-    changes = [_record(run, step, now) for run in runs]
-    moved = [(run, change) for run, change in zip(runs, changes, strict=True) if change]
+    moved = []
+    for run in runs:
+        stretches = kept_stretches(run) if step else []
+        last = {name: value for name, value in stretches[-1].items() if name != "from_step"} if stretches else {}
+        if last != now:
+            files.write_sealed(run.folder / FILE, {"stretches": [*stretches, {"from_step": step, **now}]})
+        if last and (changed := [name for name in now if last.get(name) != now[name]]):
+            moved.append((run.name, ", ".join(f"{name}: {last.get(name)} before, {now[name]} now" for name in changed)))
     if not moved:
         return None
-    run, change = moved[0]
+    name, change = moved[0]
     others = f" and {len(moved) - 1} others resume" if len(moved) > 1 else " resumes"
     return (
-        f"{run.name}{others} from step {step} in another environment ({change}), so the last bits may not be those of "
-        "a training that was not interrupted."
+        f"{name}{others} from step {step} in another environment ({change}), so the last bits may not be those of a "
+        "training that was not interrupted."
     )
-
-
-def _record(run: Run, step: int, now: dict[str, Any]) -> str:
-    """Records the environment of one run. Returns what has changed since it was last trained."""
-    stretches = kept_stretches(run) if step else []
-    last = {name: value for name, value in stretches[-1].items() if name != "from_step"} if stretches else {}
-    if last != now:
-        files.write_sealed(run.folder / FILE, {"stretches": [*stretches, {"from_step": step, **now}]})
-    changed = [name for name in now if last and last.get(name) != now[name]]
-    return ", ".join(f"{name}: {last.get(name)} before, {now[name]} now" for name in changed)
 
 
 def kept_stretches(run: Run) -> list[dict[str, Any]]:
