@@ -16,9 +16,16 @@ from typing import Any, final
 
 from unbraid._internal.names import suggestion
 from unbraid._internal.notebook_source import MAIN
-from unbraid.config.annotations import check_value, describe, entries_of, hints_of, kinds_of
+from unbraid.config.annotations import (
+    check_value,
+    describe,
+    entries_of,
+    hints_of,
+    is_config_class,
+    kinds_of,
+    public_path,
+)
 from unbraid.config.config import Config, check_class
-from unbraid.config.registry import is_config_class, public_path
 from unbraid.errors import RunError, SpecError, UntrustedError
 
 _MAX_PATH = 500  # characters

@@ -11,12 +11,11 @@ from unbraid.config.paths import fields_of
 from unbraid.config.schedule import Schedule
 from unbraid.errors import RunError, SpecError
 from unbraid.training.checkpoint import save_checkpoint
-from unbraid.training.environment import FILE as ENVIRONMENT
 from unbraid.training.options import TrainingOptions
 from unbraid.training.reporter import is_row
 from unbraid.training.runs.history import History
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.run_folder import STATE
+from unbraid.training.runs.run_folder import ENVIRONMENT, STATE
 from unbraid.training.runs.run_source import changes_text
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.runs.trained_model import UNREADABLE, OtherRunError, read_checkpoint

@@ -60,7 +60,7 @@ def loss_panels(groups: Sequence[Group]) -> list[LossPanel]:
     num_members = sum(len(group.members) for group in groups)
     num_lines = num_members if num_members <= MAX_THIN else len(groups)
     count = max(_LEAST_POINTS, min(NUM_POINTS, _MOST_POINTS // max(1, num_lines * len(names))))
-    ends = [m.history.column("step")[-1] for group in groups for m in group.members if m.history.rows]
+    ends = [m.history["step"][-1] for group in groups for m in group.members if m.history.rows]
     last = max(ends, default=0.0) or 1.0
     found = {
         name: {g.index: _known([mean_curve(m.history, name, count) for m in g.members]) for g in groups}
@@ -80,7 +80,7 @@ def mean_curve(history: History, part: str, count: int) -> Curve:
     """Returns the means of a part over equal stretches of training; no points where it was not logged."""
     if part not in history.columns:
         return np.empty((2, 0))
-    table = np.array([history.column("step"), history.column(part)])
+    table = np.array([history["step"], history[part]])
     table = table[:, ~np.isnan(table[1])]
     if table.size == 0:
         return table

@@ -12,7 +12,7 @@ from unbraid.errors import RunError, shortened
 from unbraid.training.runs.history import History
 
 FORMAT = 1
-STATE = "state.json"
+STATE, ENVIRONMENT = "state.json", "environment.json"
 _CHECKPOINT = re.compile(r"step-[0-9]{10,18}\.(json|safetensors)")
 _MAX_SHOWN = 60  # characters of a file's content in a message
 
@@ -89,6 +89,15 @@ class RunFolder:
                     f"{self.folder.parent}` restores it."
                 )
         return History.read(path)
+
+    @property
+    def environments(self) -> list[dict[str, Any]]:
+        """Returns the environments in which the run was trained, in order; none if their record cannot be read."""
+        try:
+            stretches = files.read_sealed(self.folder / ENVIRONMENT).get("stretches")
+        except (OSError, ValueError):
+            return []
+        return stretches if isinstance(stretches, list) else []
 
     @property
     def removed_files(self) -> tuple[str, ...]:
