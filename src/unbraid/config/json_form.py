@@ -105,7 +105,9 @@ class _Reader:
                 raise
             self._missing[path] = str(error)
             fields = {name: self._value(value, f"{where}.{name}") for name, value in content.items() if name != "type"}
-            return _stand_in(path, kinds[0], fields)
+            return _stand_in_class(path, kinds[0], tuple((name, type(value)) for name, value in fields.items()))(
+                **fields
+            )
 
     def _value(self, content: Any, where: str) -> Any:
         """Returns the value of a field without a known annotation."""
@@ -178,15 +180,12 @@ def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) ->
     return cls
 
 
-def _stand_in(path: str, kind: type, fields: dict[str, Any]) -> Any:
-    """Returns a config of this kind with the recorded name and fields. Its abstract methods raise a RunError."""
-    cls = _stand_in_class(path, kind, tuple((name, type(value)) for name, value in fields.items()))
-    return cls(**fields)
-
-
 @functools.lru_cache(maxsize=1024)
 def _stand_in_class(path: str, kind: Any, fields: tuple[tuple[str, type], ...]) -> Any:
-    """Returns one class for equal records, so that equal fields make equal configs."""
+    """Returns a class of this kind with the recorded name and fields. Its abstract methods raise a RunError.
+
+    Equal records have one class, so that equal fields make equal configs.
+    """
     module, _, name = path.rpartition(".")
     if not all(each.isidentifier() and not each.startswith("_") and not iskeyword(each) for each, _ in fields):
         names = ", ".join(each for each, _ in fields)
