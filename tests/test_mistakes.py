@@ -202,7 +202,7 @@ MISTAKES = {
         lambda run, at: run.encoder()(np.ones((2, 9, 9))),
         r"is 9 x 9 pixels.*trained on 8 x 8. Resize",
     ),
-    "a misspelt column": (lambda run, at: run.history.column("losss"), r"no column 'losss'. Did you mean 'loss'"),
+    "a misspelt column": (lambda run, at: run.history["losss"], r"no column 'losss'. Did you mean 'loss'"),
     "a misspelt metric": (lambda run, at: run.score("migg"), r"no metric 'migg'. Did you mean 'mig'"),
     "the class of a metric": (lambda run, at: run.score([MIG]), r"expected a name or an instance, such as MIG\(\)"),
     "another sampling by its name": (

@@ -3,7 +3,7 @@
 import pytest
 
 from unbraid.cli.flags import known_flags
-from unbraid.config.registry import choices
+from unbraid.config.annotations import choices
 from unbraid.metrics import Metric
 from unbraid.metrics.model import ModelScore
 from unbraid.models import Architecture

@@ -69,7 +69,7 @@ def test_a_row_tells_how_training_ended(trained):
     run = Run.open(min(trained.iterdir()))
     history = run.history
     row = score_row("label", run, card(mig=0.1), ["mig"])
-    assert row.distortion == history.column("distortion")[-1]
+    assert row.distortion == history["distortion"][-1]
     rewritten = run.folder / "history.csv"
     rewritten.write_text("step,loss,rate\n" + "".join(f"{step},1,{step}\n" for step in range(20)))
     vouch_for(rewritten)

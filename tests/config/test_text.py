@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 
 from unbraid.cli.values import parse_each, placeholder
-from unbraid.config.registry import choices
+from unbraid.config.annotations import choices
 from unbraid.config.schedule import Cosine, Cyclic, Linear, Schedule, Weight
 from unbraid.config.text import expected, parse, text_of
 from unbraid.errors import SpecError

@@ -38,7 +38,7 @@ def test_each_run_has_its_losses_in_a_folder_of_its_own(written, tmp_path):
     for run in runs:
         found = scalars[str(tmp_path / "logs" / run.name)]
         assert [(value, step) for name, value, step in found if name == "loss"] == [
-            (value, step + 1) for step, value in enumerate(run.history.column("loss"))
+            (value, step + 1) for step, value in enumerate(run.history["loss"])
         ]
     assert sorted(closed) == sorted(scalars)
 

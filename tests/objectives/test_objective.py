@@ -10,8 +10,7 @@ from torch.func import grad, vmap
 
 from tests.objectives.steps import a_step, step_for
 from tests.training.squares import MLP_SPEC
-from unbraid.config.annotations import hints_of
-from unbraid.config.registry import choices
+from unbraid.config.annotations import choices, hints_of
 from unbraid.config.schedule import Linear, Weight
 from unbraid.errors import SpecError
 from unbraid.models.distributions import DiagonalGaussian

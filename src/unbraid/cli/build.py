@@ -12,8 +12,7 @@ from unbraid.cli.config_flags import kind_of
 from unbraid.cli.flags import Flag, Given, spelled
 from unbraid.cli.values import parse_each, refuse_twice, sweeps
 from unbraid.config import parse
-from unbraid.config.annotations import default_of, entries_of, hints_of
-from unbraid.config.registry import choices
+from unbraid.config.annotations import choices, default_of, entries_of, hints_of
 from unbraid.errors import SpecError
 
 

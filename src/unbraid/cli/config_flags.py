@@ -12,8 +12,7 @@ from unbraid._internal.names import kebab_case
 from unbraid.cli.flags import Flag, Holder
 from unbraid.cli.values import placeholder
 from unbraid.config import text_of
-from unbraid.config.annotations import alternatives, default_of, field_docs, hints_of, kinds_of
-from unbraid.config.registry import choices
+from unbraid.config.annotations import alternatives, choices, default_of, field_docs, hints_of, kinds_of
 
 
 def flags_of(cls: type, prefix: str = "", name: str = "", start: Any = None, at: str = "") -> dict[str, Flag]:

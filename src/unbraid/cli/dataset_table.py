@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unbraid._internal.names import suggestion
-from unbraid.config.registry import choices
+from unbraid.config.annotations import choices
 from unbraid.datasets.dataset import Factor, FactorDataset
 from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import SpecError, UnbraidError

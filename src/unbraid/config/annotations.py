@@ -1,9 +1,11 @@
-"""Fields of configs: their annotations, defaults and docs, and checks of their values.
+"""Fields of configs: their annotations, defaults and docs, and checks of their values. Names of config classes.
 
 An annotation allows numbers, texts, literals, configs, and tuples of these. The docs of a field are the text below it:
 
     beta: float = 4.0
     \"\"\"Weight of the rate.\"\"\"
+
+A config class has a name on the command line if the folder of its base class exports it.
 """
 
 import ast
@@ -15,10 +17,12 @@ import os
 import sys
 import types
 import typing
+from collections.abc import Hashable
 from typing import Any, Literal
 
 import numpy as np
 
+from unbraid._internal.names import kebab_case
 from unbraid.errors import SpecError
 
 _DESCRIPTIONS: dict[Any, str] = {
@@ -30,9 +34,13 @@ _DESCRIPTIONS: dict[Any, str] = {
 }
 
 
-@functools.cache
-def hints_of(cls: Any) -> dict[str, Any]:
+def hints_of(cls: type) -> dict[str, Any]:
     """Returns the annotation of each field of a dataclass, by the name of the field."""
+    return _hints_of(typing.cast(Hashable, cls))
+
+
+@functools.cache
+def _hints_of(cls: Any) -> dict[str, Any]:
     hints = typing.get_type_hints(cls)
     return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
 
@@ -112,10 +120,44 @@ def in_short(value: Any) -> str:
     return f"a {type(value).__name__}" if "\n" in text or len(text) > 200 else text
 
 
+def choices(base: type) -> dict[str, Any]:
+    """Returns every concrete config of this kind that its folder exports, by its name on the command line."""
+    folder = sys.modules[public_path(base).rpartition(".")[0]]
+    found = {cls for cls in vars(folder).values() if is_config_class(cls, base)}
+    return {kebab_case(cls, base): cls for cls in sorted(found, key=lambda cls: cls.__name__)}
+
+
+def short_name(config: Any) -> str:
+    """Returns the name of a config within its kind: `gaussian` for GaussianLatents.
+
+    The kind is its topmost abstract base class.
+    """
+    kinds = [base for base in type(config).__mro__[1:] if inspect.isabstract(base)]
+    return kebab_case(type(config), kinds[-1] if kinds else None)
+
+
+def public_path(cls: type) -> str:
+    """Returns the import path of the class in the folder that exports it.
+
+    This is `unbraid.objectives.VAE`, not `unbraid.objectives.vae.VAE`, and not `unbraid.VAE`: digests must not change
+    with the names that the top of the package exports.
+    """
+    parts = cls.__module__.split(".")
+    for depth in range(min(2, len(parts)), len(parts) + 1):
+        module = sys.modules.get(".".join(parts[:depth]))
+        if module is not None and vars(module).get(cls.__name__) is cls:
+            return ".".join([*parts[:depth], cls.__name__])
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def is_config_class(cls: Any, annotation: Any) -> bool:
+    """Returns whether this is a concrete class of configs that the annotation allows."""
+    is_allowed = inspect.isclass(cls) and issubclass(cls, kinds_of(annotation))
+    return is_allowed and dataclasses.is_dataclass(cls) and not inspect.isabstract(cls)
+
+
 def _hint(value: Any, annotation: Any) -> str:
     """Returns the class to instantiate if a config is expected: the given or named one, or those to choose from."""
-    from unbraid.config.registry import choices  # which imports this module
-
     kinds = kinds_of(annotation)
     if inspect.isclass(value):
         return f" Give an instance: {value.__name__}()." if issubclass(value, kinds) else ""
@@ -148,7 +190,7 @@ def _converted(value: Any, kind: Any, where: str) -> Any:
         return tuple(check_value(item, typing.get_args(kind)[0], where) for item in value)
     if kind is str and ("\0" in value or any("\ud800" <= letter <= "\udc7f" for letter in value)):
         raise SpecError(f"{where} is {value!r}; expected a text without NUL and lone surrogates.")
-    if kind in (int, float) and isinstance(value, numbers.Integral) and not -(2**63) <= value < 2**63:
+    if kind in (int, float) and isinstance(value, numbers.Integral) and not -(2**63) <= int(value) < 2**63:
         raise SpecError(f"{where} is beyond 64 bits; expected a whole number between -2**63 and 2**63.")
     return kind(value) if kind in (int, float) else value
 

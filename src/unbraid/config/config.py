@@ -36,10 +36,10 @@ class Config:
         by_name = [field.name for field in dataclasses.fields(cls) if field.kw_only]
         most = len(valid) - len(by_name)
         if len(given) > most:
-            named = ", ".join(f"{name}=..." for name in by_name or valid)
+            names = ", ".join(f"{name}=..." for name in by_name or valid)
             raise SpecError(
                 f"{cls.__name__} was given {len(given)} values without names; expected at most {most}. Name the "
-                f"others: {named}."
+                f"others: {names}."
             )
         return super().__new__(cls)
 

@@ -16,9 +16,16 @@ from typing import Any, final
 
 from unbraid._internal.names import suggestion
 from unbraid._internal.notebook_source import MAIN
-from unbraid.config.annotations import check_value, describe, entries_of, hints_of, kinds_of
+from unbraid.config.annotations import (
+    check_value,
+    describe,
+    entries_of,
+    hints_of,
+    is_config_class,
+    kinds_of,
+    public_path,
+)
 from unbraid.config.config import Config, check_class
-from unbraid.config.registry import is_config_class, public_path
 from unbraid.errors import RunError, SpecError, UntrustedError
 
 _MAX_PATH = 500  # characters
@@ -36,7 +43,7 @@ def written(config: Any, write: Write) -> dict[str, Any]:
         raise SpecError(f"{config!r} is a {type(config).__name__}; expected a config: an instance of a dataclass.")
     check_class(type(config))
     config = config.pinned() if isinstance(config, Config) else config
-    content = {"type": public_path(type(config))}
+    content: dict[str, Any] = {"type": public_path(type(config))}
     for name, annotation in hints_of(type(config)).items():
         where = f"{type(config).__name__}: {name}"
         # Checked, and so converted: 4 and 4.0 in a float field are the same config and must have the same digest.
@@ -98,7 +105,9 @@ class _Reader:
                 raise
             self._missing[path] = str(error)
             fields = {name: self._value(value, f"{where}.{name}") for name, value in content.items() if name != "type"}
-            return _stand_in(path, kinds[0], fields)
+            return _stand_in_class(path, kinds[0], tuple((name, type(value)) for name, value in fields.items()))(
+                **fields
+            )
 
     def _value(self, content: Any, where: str) -> Any:
         """Returns the value of a field without a known annotation."""
@@ -171,15 +180,12 @@ def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) ->
     return cls
 
 
-def _stand_in(path: str, kind: type, fields: dict[str, Any]) -> Any:
-    """Returns a config of this kind with the recorded name and fields. Its abstract methods raise a RunError."""
-    cls = _stand_in_class(path, kind, tuple((name, type(value)) for name, value in fields.items()))
-    return cls(**fields)
-
-
 @functools.lru_cache(maxsize=1024)
 def _stand_in_class(path: str, kind: Any, fields: tuple[tuple[str, type], ...]) -> Any:
-    """Returns one class for equal records, so that equal fields make equal configs."""
+    """Returns a class of this kind with the recorded name and fields. Its abstract methods raise a RunError.
+
+    Equal records have one class, so that equal fields make equal configs.
+    """
     module, _, name = path.rpartition(".")
     if not all(each.isidentifier() and not each.startswith("_") and not iskeyword(each) for each, _ in fields):
         names = ", ".join(each for each, _ in fields)

@@ -24,6 +24,7 @@ from typing import Any, Literal
 from unbraid._internal.names import suggestion
 from unbraid.config.annotations import (
     alternatives,
+    choices,
     default_of,
     describe,
     entries_of,
@@ -31,9 +32,9 @@ from unbraid.config.annotations import (
     is_kind,
     kinds_of,
     literals_of,
+    short_name,
 )
 from unbraid.config.json_form import required_fields
-from unbraid.config.registry import choices, short_name
 from unbraid.errors import SpecError
 
 _TRUTH = {"true": True, "false": False}

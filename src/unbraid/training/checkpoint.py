@@ -24,8 +24,6 @@ from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_folder import STATE
 from unbraid.training.runs.trained_model import (
     CHECKPOINT_FORMAT,
-    UNREADABLE,
-    OtherRunError,
     described,
     read_checkpoint,
     tensors_beside,
@@ -99,9 +97,7 @@ def usable_checkpoints(run: Run, layout: Carried) -> dict[int, Checkpoint]:
             from_named(tensors, layout)
             history = History.from_csv(record["history"])  # history.csv may have been damaged since
             found[record["step"]] = Checkpoint(path, record["step"], tuple(record["fleet"]), history)
-        except OtherRunError:
-            raise
-        except UNREADABLE as error:
+        except ValueError as error:
             log.warning(
                 "%s: checkpoint %s cannot be used (%s); an earlier one is taken, or training starts afresh.",
                 run.name,

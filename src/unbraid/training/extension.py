@@ -11,15 +11,14 @@ from unbraid.config.paths import fields_of
 from unbraid.config.schedule import Schedule
 from unbraid.errors import RunError, SpecError
 from unbraid.training.checkpoint import save_checkpoint
-from unbraid.training.environment import FILE as ENVIRONMENT
 from unbraid.training.options import TrainingOptions
 from unbraid.training.reporter import is_row
 from unbraid.training.runs.history import History
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.run_folder import STATE
+from unbraid.training.runs.run_folder import ENVIRONMENT, STATE
 from unbraid.training.runs.run_source import changes_text
 from unbraid.training.runs.run_writer import RunWriter
-from unbraid.training.runs.trained_model import UNREADABLE, OtherRunError, read_checkpoint
+from unbraid.training.runs.trained_model import read_checkpoint
 from unbraid.training.state import MemberState, from_named, layout
 from unbraid.training.train import train_runs
 
@@ -89,9 +88,7 @@ def _start_from(run: Run, longer: Run, names: dict[str, str]) -> None:
         carried, history = from_named(tensors, layout(longer.spec)), History.from_csv(record["history"])
         fleet = [names[name] for name in record["fleet"] if name in names]
         state = MemberState(record["step"], carried, failed_at=None)
-    except OtherRunError:
-        raise
-    except UNREADABLE as error:
+    except ValueError as error:
         raise RunError(
             f"{path} cannot be used ({error}). Restore it and the tensors beside it, or train the longer run from its "
             "beginning."

@@ -5,13 +5,14 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import final
+from typing import Any, final
 
 import torch
 
 from unbraid._internal.amounts import duration
 from unbraid._internal.precision import Precision
 from unbraid._internal.progress import Event, emit
+from unbraid._internal.version import __version__
 from unbraid.codes import Codes
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import CodesError, TrainingInterrupted
@@ -26,7 +27,6 @@ from unbraid.training.checkpoint import (
     save_snapshot,
     save_state,
 )
-from unbraid.training.environment import environment, record_environment
 from unbraid.training.fleet import Fleet
 from unbraid.training.history_columns import extra_columns
 from unbraid.training.interrupt import HOW_TO_RESUME, Interrupt, interruptible
@@ -66,8 +66,16 @@ class FleetTraining:
                 f"{images.device}"
             )
         now = environment(images.device, Inductor(options.deterministic))
-        if warning := record_environment(start.runs, start.step, now):
-            log.warning(warning)
+        changes = {run.name: RunWriter(run).record_environment(start.step, now) for run in start.runs}
+        if moved := [(name, change) for name, change in changes.items() if change]:
+            log.warning(
+                "%s%s from step %d in another environment (%s), so the last bits may not be those of a training that "
+                "was not interrupted.",
+                moved[0][0],
+                f" and {len(moved) - 1} others resume" if len(moved) > 1 else " resumes",
+                start.step,
+                moved[0][1],
+            )
         if images.device.type == "cuda":
             emit(Event("compiling", 0, 1, runs=tuple(self._names)))
             seconds = self._fleet.prepare()
@@ -226,6 +234,18 @@ def keep(
 
     with writers() as pool:
         return list(pool.map(write, members, models, _encoded(models, images, runs[0].spec.precision)))
+
+
+def environment(device: torch.device, compiler: Inductor) -> dict[str, Any]:
+    """Returns what may change the last bits of a training, beside its spec."""
+    is_gpu = device.type == "cuda"
+    return {
+        "unbraid": __version__,
+        "torch": torch.__version__,
+        "device": torch.cuda.get_device_name(device) if is_gpu else "CPU",
+        "threads": None if is_gpu else torch.get_num_threads(),
+        "compiler": compiler.settings if is_gpu else None,
+    }
 
 
 def conclude(run: Run) -> None:

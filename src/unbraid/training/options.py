@@ -1,10 +1,12 @@
 """Options of `train` that few runs need, and those that a run records."""
 
 import operator
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
+
+import numpy as np
 
 from unbraid._internal import files
 from unbraid.config.annotations import check_value
@@ -29,7 +31,7 @@ class TrainingOptions:
     """Whether images are read from the disk as they are needed; by default, where they are too many for memory."""
     deterministic: bool = False
     """Whether a GPU compiles steps that are the same on every machine of its kind, up to an eighth slower."""
-    snapshots: Collection[int] = ()
+    snapshots: Iterable[int] = ()
     """Steps after which weights are kept, for `run.model(step)`, `run.codes(step=...)` and `run.score(step=...)`."""
     keep_state: bool = False
     """Whether the state of the last step is kept, so that `run.extend` can continue from it."""
@@ -44,9 +46,9 @@ class TrainingOptions:
             if every is not None and every < 1:
                 raise SpecError(f"{name} is {every}; expected 1 step or more, or None to leave it out.")
             object.__setattr__(self, name, every)
+        given: Any = self.snapshots
         try:
-            given = self.snapshots if isinstance(self.snapshots, Iterable) else [self.snapshots]
-            steps = tuple(sorted({operator.index(step) for step in given}))
+            steps = tuple(sorted({operator.index(step) for step in (given if np.iterable(given) else [given])}))
         except TypeError:
             steps = (0,)
         if steps and steps[0] < 1:

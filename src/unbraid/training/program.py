@@ -6,11 +6,10 @@ written down as a flat list of operations; inductor makes few kernels of them; a
 once.
 """
 
-import contextlib
 import gc
 import time
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -20,6 +19,7 @@ from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
+from unbraid._internal.memory import no_garbage_collection
 from unbraid.training.state import Tree
 
 Function = Callable[[Any], Any]
@@ -115,26 +115,14 @@ class Replayed:
         self._graph = torch.cuda.CUDAGraph()
         self._tree = tree  # kept alive: the graph knows the addresses of its tensors alone
         torch.cuda.synchronize()
-        with _no_garbage_collected(), torch.cuda.graph(self._graph, pool=pool):
+        gc.collect()  # before and not meanwhile: freeing another graph would end the recording
+        with no_garbage_collection(), torch.cuda.graph(self._graph, pool=pool):
             self._outputs = function(complete(tree))
 
     def __call__(self) -> Tree:
         """Returns what the function returns, which the next call of any function of the pool overwrites."""
         self._graph.replay()
         return self._outputs
-
-
-@contextlib.contextmanager
-def _no_garbage_collected() -> Iterator[None]:
-    """Collects garbage before the block and not in it: a graph that is freed while another is recorded spoils that."""
-    gc.collect()
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 # By default inductor times several forms of a kernel and keeps the fastest, which need not be the same one tomorrow.

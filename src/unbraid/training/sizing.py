@@ -53,11 +53,9 @@ def fleet_sizes(num_members: int, capacity: int) -> list[int]:
 
 
 def measured(members: Sequence[Member], images: FactorImages) -> Memory:
-    """Returns the memory that steps of one member and of two take, on a GPU; of one, on a CPU.
+    """Returns the memory that uncompiled steps of one member and of two take on a GPU; of one on a CPU. Takes seconds.
 
-    On a CPU it grows in proportion to the members.
-
-    The steps are not compiled, which takes more memory than a compiled one does. Takes seconds.
+    On a CPU memory grows in proportion to the members. A compiled step takes less.
     """
     try:
         return _on_the_gpu(members, images) if images.device.type == "cuda" else _on_the_cpu(members, images)

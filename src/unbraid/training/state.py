@@ -53,12 +53,10 @@ def as_tree(cls: _Class) -> _Class:
 def named_leaves(tree: Tree) -> dict[str, Tensor]:
     """Returns every tensor of a tree by its path, such as "model.weights.encoder.0.bias", in the order of the tree."""
     leaves, _ = tree_flatten_with_path(tree)
-    return {".".join(_word(key) for key in path): leaf for path, leaf in leaves}
-
-
-def _word(key: Any) -> str:
-    """Returns one step of a path: the name of a field, or the key of a dict."""
-    return str(key.name if isinstance(key, GetAttrKey) else key.key)
+    return {
+        ".".join(str(key.name if isinstance(key, GetAttrKey) else key.key) for key in path): leaf
+        for path, leaf in leaves
+    }
 
 
 Reason = Literal["loss not finite", "loss above max_loss", "gradient not finite"]

@@ -42,10 +42,7 @@ log = logging.getLogger(__name__)
 @final
 @dataclass(frozen=True)
 class Run(RunFolder):
-    """A folder with a spec, a seed and the results of training. `train` makes it, and a run reads it.
-
-    Its files are listed in `unbraid.training.runs.run_folder`.
-    """
+    """A folder with a spec, a seed and the results of training. `train` makes it, and a run reads it."""
 
     spec: RunSpec
     seed: int
@@ -136,10 +133,7 @@ class Run(RunFolder):
 
     @property
     def steps_done(self) -> int:
-        """Returns how many steps the weights on disk have taken.
-
-        They are those of the newest checkpoint while the run is unfinished, and the last good ones if it failed.
-        """
+        """Returns the step of the weights on disk: of the newest checkpoint, or the last good ones of a failed run."""
         if self.status == "finished":
             return self.spec.num_steps
         if failure := self.failure:
@@ -147,19 +141,15 @@ class Run(RunFolder):
         return max((step for step, path in self.checkpoints.items() if path.exists()), default=0)
 
     def model(self, step: int | None = None) -> AutoencoderModule:
-        """Returns the trained model on the CPU, with a `step` that of a snapshot.
+        """Returns the trained model on the CPU, or that of the snapshot of a `step`, with constant weights.
 
         The model of an unfinished run has the weights of its newest checkpoint, which has taken `steps_done` steps.
-        Weights are constants: outputs have no gradient with respect to them, unless `requires_grad_()` is called.
         """
         return trained_model(self, step)
 
     @property
     def pictures(self) -> Pictures:
-        """Returns traversals, samples and reconstructions of the model for a report.
-
-        They were stored at the end of training if a class of the model or of the data set is missing now.
-        """
+        """Returns traversals, samples and reconstructions: the stored ones if a class of the run is missing."""
         codes = self.codes()
         if missing_classes((self.spec.model, self.spec.dataset)):
             return StoredPictures.open(self.checked(PICTURES), codes.mean.shape[1])
@@ -174,10 +164,9 @@ class Run(RunFolder):
         progress: bool = True,
         options: TrainingOptions | None = None,
     ) -> "Run":
-        """Continues training until the run has `num_steps` steps in all, and returns the longer run, which is separate.
+        """Trains a longer run, of `num_steps` steps in all, from the last step of this one, and returns it.
 
-        It needs the state of the last step (`TrainingOptions(keep_state=True)`) and a spec without schedules; see
-        `unbraid.training.extend`, which takes several runs.
+        See `unbraid.training.extend`, which takes several runs.
         """
         from unbraid.training.extension import extend  # which opens runs
 
@@ -207,10 +196,10 @@ class Run(RunFolder):
     def codes(
         self, part: ScoredPart = "train", *, step: int | None = None, device: torch.device | str = "cpu"
     ) -> Codes:
-        """Returns q(z | x) of every image of training, as encoded at its end, or of another part or step.
+        """Returns q(z | x) of every training image, or of another part or of the snapshot of a step.
 
-        The part "test" is the images that the subset held out, and "all" is the data set in its order. `step` is that
-        of a snapshot. Codes that training did not compute are computed now, on the device.
+        The part "test" consists of the images that the subset held out, "all" of the whole data set in its order. Codes
+        that the run did not keep are computed on the device.
         """
         return scored_codes(self, settled(self.spec, Scoring(part=part, step=step)), resolve_device(device))
 
@@ -249,10 +238,10 @@ class Run(RunFolder):
         watch: Listener | None = None,
         progress: bool = True,
     ) -> Scorecard:
-        """Scores the codes as `unbraid.evaluate` does, and keeps the scores in scores.json.
+        """Scores the codes as `unbraid.evaluate` does, and adds the scores to scores.json.
 
-        They are kept beside those of other metrics, settings and scorings. If the folder may not be written, a warning
-        is logged. `scoring` selects which codes are scored and how, such as `Scoring(part="test")`.
+        `scoring` selects which codes are scored and how, such as `Scoring(part="test")`. If the folder may not be
+        written, a warning is logged.
         """
         scoring = settled(self.spec, scoring or Scoring())
         self.check_finished("codes.safetensors")

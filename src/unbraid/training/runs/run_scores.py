@@ -3,7 +3,6 @@
 import errno
 import json
 import logging
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -42,7 +41,7 @@ def read_scores(run: RunFolder, changes: Mapping[str, Any] | None = None) -> lis
     `changes` selects those of one scoring, by the fields that it changes.
     """
     try:
-        kept = [(_metric_name(content), score_from_json(content)) for content in _record(run)["scores"]]
+        kept = [(str(content["name"]), score_from_json(content)) for content in _record(run)["scores"]]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         raise _unreadable(run) from None
     return [(name, score) for name, score in kept if changes is None or score.scoring == changes]
@@ -211,8 +210,3 @@ def _unreadable(run: RunFolder) -> RunError:
         f"{run.folder / 'scores.json'} does not hold scores as unbraid writes them. Remove it: they can be computed "
         "again."
     )
-
-
-def _metric_name(content: dict[str, Any]) -> str:
-    """Returns the name that is kept with a score, by default that of the class of its metric."""
-    return str(content.get("name") or re.sub(r"(?<=[a-z])(?=[A-Z])", "-", content["metric"]).lower())

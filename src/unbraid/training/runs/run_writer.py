@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import torch
 
@@ -22,7 +22,7 @@ from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.history import History
 from unbraid.training.runs.pictures import PICTURES, ModelPictures
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.run_folder import FORMAT, failure_in, read_record, read_spec
+from unbraid.training.runs.run_folder import ENVIRONMENT, FORMAT, failure_in, read_record, read_spec
 from unbraid.training.runs.run_source import changes_text, write_source
 
 
@@ -98,9 +98,18 @@ class RunWriter:
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         files.append_line(self.run.folder / "log.txt", f"{now} {message}")
 
+    def record_environment(self, step: int, now: dict[str, Any]) -> str:
+        """Records that the run is trained in the environment `now` from this step on, and returns what has changed."""
+        before = self.run.environments if step else []
+        last = {name: value for name, value in before[-1].items() if name != "from_step"} if before else {}
+        if last != now:
+            files.write_sealed(self.run.folder / ENVIRONMENT, {"stretches": [*before, {"from_step": step, **now}]})
+        changed = [name for name in now if last and last.get(name) != now[name]]
+        return ", ".join(f"{name}: {last.get(name)} before, {now[name]} now" for name in changed)
+
     def write_history(self, history: History) -> None:
         """Writes the loss and its parts so far."""
-        history.write(self.run.folder / "history.csv")
+        files.write_text(self.run.folder / "history.csv", history.to_csv())
 
     def keep(self, model: AutoencoderModule, codes: Codes, seconds: float, fleet: Sequence[str] = ()) -> None:
         """Writes the trained model, its codes and the record that `conclude` publishes.

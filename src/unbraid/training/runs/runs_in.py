@@ -13,8 +13,8 @@ from unbraid._internal import files
 from unbraid._internal.names import suggestion
 from unbraid._internal.table import Table
 from unbraid.config import text_of
+from unbraid.config.annotations import short_name
 from unbraid.config.paths import fields_of
-from unbraid.config.registry import short_name
 from unbraid.config.schedule import Schedule
 from unbraid.errors import RunError, SpecError, UnbraidError, shortened
 from unbraid.figures.traversal import SideBySide

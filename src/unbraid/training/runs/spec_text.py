@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from unbraid._internal.names import kebab_case
-from unbraid.config.annotations import default_of, hints_of, kinds_of
+from unbraid.config.annotations import default_of, hints_of, kinds_of, short_name
 from unbraid.config.paths import fields_of
-from unbraid.config.registry import short_name
 from unbraid.config.schedule import Schedule
 from unbraid.config.text import text_of
 from unbraid.objectives.objective import Objective

@@ -3,6 +3,7 @@
 A checkpoint is a safetensors file, and a JSON file beside it with the checksum of both.
 """
 
+import contextlib
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 _MAX_ENTRIES = 1_000  # of one setting of a net, such as its layers
 _WEIGHTS = "model.weights."
 CHECKPOINT_FORMAT = 4
-UNREADABLE = (RunError, OSError, ValueError, KeyError, TypeError, AttributeError)
-"""Errors that reading a damaged checkpoint may raise."""
 
 
 @final
@@ -38,26 +37,29 @@ class OtherRunError(RunError):
 def read_checkpoint(path: Path, digest: str, seed: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Returns the record at this path, and its tensors by name.
 
-    Raises one of `UNREADABLE` if the checkpoint is damaged, and an OtherRunError if the digest or the seed differ.
+    Raises a ValueError if the checkpoint is damaged, and an OtherRunError if the digest or the seed differ.
     """
     if not path.exists():
         raise ValueError("its JSON is missing: it was being written when the process ended")
-    record = read_record(path)
-    if record["format"] != CHECKPOINT_FORMAT:
-        raise ValueError(
-            f"it has format {record['format']}, written by unbraid {record['unbraid']}; this version reads "
-            f"{CHECKPOINT_FORMAT}"
-        )
-    content = files.read_bytes(tensors_beside(path))
-    if record["sha256"] != files.seal(record, hashlib.sha256(content)):
-        raise ValueError("its bytes do not match their SHA-256: it is truncated or damaged")
-    if (record["digest"], record["seed"]) != (digest, seed):
+    try:
+        record, content = read_record(path), files.read_bytes(tensors_beside(path))
+        if record["format"] != CHECKPOINT_FORMAT:
+            raise ValueError(
+                f"it has format {record['format']}, written by unbraid {record['unbraid']}; this version reads "
+                f"{CHECKPOINT_FORMAT}"
+            )
+        if record["sha256"] != files.seal(record, hashlib.sha256(content)):
+            raise ValueError("its bytes do not match their SHA-256: it is truncated or damaged")
+        of_run, descriptions = (record["digest"], record["seed"]), record["tensors"]
+    except (RunError, OSError, KeyError) as error:
+        raise ValueError(str(error)) from None
+    if of_run != (digest, seed):
         raise OtherRunError(
             f"{path} is a checkpoint of another run (seed {record['seed']}, digest {record['digest']}) than its "
             f"spec.json (seed {seed}, digest {digest}). Restore the one that is wrong, or train again with --force."
         )
     tensors = load(content)
-    if {name: described(tensor) for name, tensor in tensors.items()} != record["tensors"]:
+    if {name: described(tensor) for name, tensor in tensors.items()} != descriptions:
         raise ValueError("its JSON describes other tensors than it holds")
     return record, tensors
 
@@ -110,9 +112,7 @@ def _weights_before_the_end(run: "Run", step: int | None) -> dict[str, Tensor]:
     path = run.folder / "snapshots" / f"step-{step:010d}.json"
     try:
         return _checkpoint_weights(run, path)
-    except OtherRunError:
-        raise
-    except UNREADABLE as error:
+    except ValueError as error:
         raise RunError(
             f"The snapshot {path} cannot be used ({error}). Restore it, or train this run again with --force."
         ) from None
@@ -121,12 +121,8 @@ def _weights_before_the_end(run: "Run", step: int | None) -> dict[str, Tensor]:
 def _newest_weights(run: "Run") -> dict[str, Tensor]:
     """Returns the weights of the newest checkpoint that can be read: training may remove one at the same time."""
     for path in reversed(run.checkpoints.values()):
-        try:
+        with contextlib.suppress(ValueError):
             return _checkpoint_weights(run, path)
-        except OtherRunError:
-            raise
-        except UNREADABLE:
-            continue
     return {}
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from unbraid.config.registry import choices, public_path
+from unbraid.config.annotations import choices, public_path
 from unbraid.config.schedule import Cosine, Cyclic, Linear, Schedule
 from unbraid.datasets import DSprites, FactorDataset
 from unbraid.models import MLP, Architecture, Autoencoder, Conv
