@@ -3,7 +3,7 @@ import math
 from unbraid.show.report import cards as cards_module
 from unbraid.show.report.cards import Detail, cards
 from unbraid.show.report.members import read_members
-from unbraid.show.report.page import Page
+from unbraid.show.report.report import Page
 
 
 def test_every_member_has_a_card_and_those_that_are_shown_in_full_refer_there(trained):

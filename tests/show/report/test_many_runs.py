@@ -12,7 +12,7 @@ from unbraid.datasets import FromArrays
 from unbraid.objectives import BetaVAE
 from unbraid.show.report import write_report
 from unbraid.show.report.measures import Measure
-from unbraid.show.report.page import MAX_STRIPS, Page
+from unbraid.show.report.report import MAX_STRIPS, Page
 from unbraid.training import train
 from unbraid.training.runs import Run
 
