@@ -8,10 +8,10 @@ from unbraid.show.report.report import Page
 
 def test_every_member_has_a_card_and_those_that_are_shown_in_full_refer_there(trained):
     page = Page.from_members(read_members(trained))
-    made = cards(page.ordered, page.shown)
-    assert [card.number for card in made] == [1, 2, 3, 4]
-    assert [card.role for card in made] == ["best", None, "middle", "worst"]
-    (alone,) = (card for card in made if card.role is None)
+    made = cards(page.ordered)
+    assert [card.member.number for card in made] == [1, 2, 3, 4]
+    assert [card.member.role for card in made] == ["best", None, "middle", "worst"]
+    (alone,) = (card for card in made if card.member.role is None)
     assert len(alone.readings) == alone.frames.height // 8
     assert alone.images.height == 2 * 8 + 1
     assert alone.heat_map.gaps
@@ -21,7 +21,7 @@ def test_of_many_models_each_card_holds_less(trained, monkeypatch):
     few = Detail(1, 3, 4, has_images=False, has_table=False, lossy=True)
     monkeypatch.setattr(cards_module, "_DETAILS", {2: None, math.inf: few})
     page = Page.from_members(read_members(trained))
-    (card,) = (card for card in cards(page.ordered, page.shown) if card.role is None)
+    (card,) = (card for card in cards(page.ordered) if card.member.role is None)
     assert (card.frames.width, card.frames.height) == (3 * 5 - 1, 4)
     assert card.frames.address.startswith("data:image/webp;")
     assert card.images is card.heat_map is None

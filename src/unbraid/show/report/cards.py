@@ -9,7 +9,6 @@ from unbraid.show.pages.pictures import FrameSheet, sheet
 from unbraid.show.report.groups import Group
 from unbraid.show.report.heat_map import HeatMap, mig_heat_map
 from unbraid.show.report.latent_pictures import traversal_sheet
-from unbraid.show.report.measures import Role
 from unbraid.show.report.members import ReportedRun
 
 
@@ -42,14 +41,11 @@ _DETAILS: Mapping[float, Detail] = {
 class Card:
     """Shows one model.
 
-    A model that is shown in full elsewhere on the page has a `role` and nothing else. `number` is its place among all
-    models, from 1, and its address on the page.
+    That of a model that is shown in full elsewhere on the page is empty.
     """
 
-    number: int
     member: ReportedRun
     group: Group
-    role: Role | None = None
     readings: tuple[Reading, ...] = ()
     num_hidden: int = 0
     frames: FrameSheet | None = None
@@ -57,19 +53,16 @@ class Card:
     heat_map: HeatMap | None = None
 
 
-def cards(ordered: Sequence[tuple[ReportedRun, Group]], shown: Mapping[Role, ReportedRun]) -> list[Card]:
+def cards(ordered: Sequence[tuple[ReportedRun, Group]]) -> list[Card]:
     """Returns a card for each member, in this order."""
-    roles = {id(member): role for role, member in shown.items()}
     detail = next(detail for most, detail in _DETAILS.items() if len(ordered) <= most)
     return [
-        Card(number, member, group, roles[id(member)])
-        if id(member) in roles
-        else _card(number, member, group, detail, MOST_CHARACTERS // len(ordered))
-        for number, (member, group) in enumerate(ordered, 1)
+        Card(member, group) if member.role else _card(member, group, detail, MOST_CHARACTERS // len(ordered))
+        for member, group in ordered
     ]
 
 
-def _card(number: int, member: ReportedRun, group: Group, detail: Detail, most: int) -> Card:
+def _card(member: ReportedRun, group: Group, detail: Detail, most: int) -> Card:
     pictures = member.run.pictures
     readings = read_latents(member.run.codes(), member.mig)
     used = [reading for reading in readings if not reading.is_unused]
@@ -78,7 +71,6 @@ def _card(number: int, member: ReportedRun, group: Group, detail: Detail, most: 
     if len(frames.address) > most:
         frames = traversal_sheet(pictures, drawn, detail.num_frames, detail.max_pixels // 2, lossy=True)
     return Card(
-        number,
         member,
         group,
         readings=tuple(drawn),

@@ -4,7 +4,7 @@ import datetime
 import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import final
@@ -24,11 +24,11 @@ from unbraid.show.report.cards import cards
 from unbraid.show.report.code_plots import CodeCurves, CodeMaps, code_curves, code_maps
 from unbraid.show.report.groups import Group, group_members
 from unbraid.show.report.heat_map import HeatMap, mig_heat_map
-from unbraid.show.report.measures import Measure, Role, measures_of, shown_members
-from unbraid.show.report.members import TRAINING, ReportedRun, read_members, why_left_out
+from unbraid.show.report.measures import Measure, measures_of, shown_members
+from unbraid.show.report.members import TRAINING, ReportedRun, Role, read_members, why_left_out
 from unbraid.show.report.plane import RateDistortionPlot, rate_distortion_plot
 from unbraid.show.report.provenance import spec_table, training_data, training_facts
-from unbraid.show.report.strip_plot import ModelDots, StripPlot, score_strips
+from unbraid.show.report.strip_plot import StripPlot, score_strips
 from unbraid.show.report.summary import summary_of, title_of
 from unbraid.show.report.sweeps import Sweep, SweepPlot, sweep_plot, sweeps_of
 from unbraid.training.runs.run import Run
@@ -59,7 +59,6 @@ class MeasureFigures:
 class MemberPanel:
     """A member that is shown in full."""
 
-    role: Role
     member: ReportedRun
     group: Group
     readings: list[Reading]
@@ -80,17 +79,19 @@ class Page:
     members: tuple[ReportedRun, ...]
     groups: tuple[Group, ...]
     measures: tuple[Measure, ...]
-    shown: dict[Role, ReportedRun]
     sweeps: tuple[Sweep, ...]
     others: tuple[Group, ...]
 
     @classmethod
     def from_members(cls, members: Sequence[ReportedRun], by: str | None = None) -> "Page":
         """Returns the page of these members, sorted by the measure of this name."""
-        measures, groups = measures_of(members, by), group_members(members)
+        measures = measures_of(members, by)
+        numbers = {id(member): number for number, member in enumerate(measures[0].order(members), 1)}
+        roles = {id(member): role for role, member in shown_members(members, measures[0]).items()}
+        numbered = [replace(each, number=numbers[id(each)], role=roles.get(id(each))) for each in members]
+        groups = group_members(numbered)
         sweeps, others = sweeps_of(groups)
-        shown = shown_members(members, measures[0])
-        return cls(tuple(members), tuple(groups), tuple(measures), shown, tuple(sweeps), tuple(others))
+        return cls(tuple(numbered), tuple(groups), tuple(measures), tuple(sweeps), tuple(others))
 
     @property
     def measure(self) -> Measure:
@@ -99,11 +100,13 @@ class Page:
     @cached_property
     def ordered(self) -> list[tuple[ReportedRun, Group]]:
         """Every member with its group, best first."""
-        return [(member, self.group_of(member)) for member in self.measure.order(self.members)]
+        every = [(member, group) for group in self.groups for member in group.members]
+        return sorted(every, key=lambda each: each[0].number)
 
-    @cached_property
-    def dots(self) -> ModelDots:
-        return ModelDots({id(member): number for number, (member, _) in enumerate(self.ordered, 1)}, self.shown)
+    @property
+    def shown(self) -> dict[Role, ReportedRun]:
+        """The members that are shown in full, best first."""
+        return {member.role: member for member, _ in self.ordered if member.role}
 
     @cached_property
     def figures(self) -> list[MeasureFigures]:
@@ -113,7 +116,7 @@ class Page:
 
     @cached_property
     def panels(self) -> list[MemberPanel]:
-        return [self._panel(role, member) for role, member in self.shown.items()]
+        return [self._panel(member, group) for member, group in self.ordered if member.role]
 
     @cached_property
     def gap_names(self) -> list[str]:
@@ -127,37 +130,29 @@ class Page:
         """The groups that have a strip: all that are in no sweep, or the best of them, in their order."""
         if len(self.others) <= MAX_STRIPS:
             return list(self.others)
-        best = {id(self.group_of(member)): None for member, group in self.ordered if group in self.others}
+        best = dict.fromkeys(group for _, group in self.ordered if group in self.others)
         chosen = list(best)[:MAX_STRIPS]
-        return [group for group in self.others if id(group) in chosen]
-
-    def group_of(self, member: ReportedRun) -> Group:
-        return self._groups_by_member[id(member)]
-
-    @cached_property
-    def _groups_by_member(self) -> dict[int, Group]:
-        return {id(member): group for group in self.groups for member in group.members}
+        return [group for group in self.others if group in chosen]
 
     def _figures(self, measure: Measure) -> MeasureFigures:
         return MeasureFigures(
             measure,
-            tuple(sweep_plot(sweep, measure, self.dots) for sweep in self.sweeps),
-            score_strips(self.stripped, measure, self.dots) if self.stripped else None,
-            rate_distortion_plot(self.groups, self.sweeps, measure, self.dots),
+            tuple(sweep_plot(sweep, measure) for sweep in self.sweeps),
+            score_strips(self.stripped, measure) if self.stripped else None,
+            rate_distortion_plot(self.groups, self.sweeps, measure),
         )
 
-    def _panel(self, role: Role, member: ReportedRun) -> MemberPanel:
+    def _panel(self, member: ReportedRun, group: Group) -> MemberPanel:
         codes = member.run.codes()
         readings = read_latents(codes, member.mig)
         order = [reading.latent for reading in readings]
         return MemberPanel(
-            role,
             member,
-            self.group_of(member),
+            group,
             readings,
             None if member.mig is None else mig_heat_map(member.mig, order),
             latent_pictures.traversals(member.run.pictures, readings),
-            code_curves(codes, readings, self.group_of(member).color),
+            code_curves(codes, readings, group.color),
             code_maps(codes, readings),
         )
 
@@ -239,7 +234,7 @@ def render_report(
         "measure": page.measure,
         "groups": page.groups,
         "panels": page.panels,
-        "cards": cards(page.ordered, page.shown),
+        "cards": cards(page.ordered),
         "shares": page.measure.shares([page.measure.value(member) for member, _ in page.ordered]),
         "reconstructions": latent_pictures.reconstructions(page.shown),
         "samples": latent_pictures.prior_samples(page.shown),
@@ -258,7 +253,6 @@ def render_report(
         "unused": UNUSED,
         "training": TRAINING,
         "num_hard": max((m.hard.num_images for m in page.members if m.hard is not None), default=0),
-        "number_of": page.dots.number,
     }
     return filled("report.html", values)
 

@@ -93,7 +93,7 @@ def _run_table(page: Page, sweeps: Sequence[Sweep]) -> Table:
 
 def _of_member(panel: MemberPanel) -> Iterator[tuple[str, Figure]]:
     """Yields the figures of a member that is shown in full."""
-    role, codes, pictures = panel.role, panel.member.run.codes(), panel.member.run.pictures
+    role, codes, pictures = panel.member.role, panel.member.run.codes(), panel.member.run.pictures
     used = [reading.latent for reading in panel.readings if not reading.is_unused]
     if panel.heat_map:
         shares = [[cell.share for cell in cells] for _, cells in panel.heat_map.rows]
