@@ -1,19 +1,16 @@
 """Plots with a line for each family, setting, latent or run: over a hyperparameter, training, or several scores."""
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
-from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
+from unbraid.figures.canvas import Axes, axes_or_new, keep_data, name_axes, show_families
 from unbraid.figures.observations import chosen_rows, drawn, groups, is_number, latent_names
 from unbraid.figures.point_labels import spread
 from unbraid.figures.style import FAINT, SMALL_TEXT, family_look, numbered_look
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _FAINTEST = 0.35  # opacity of the first setting of a family
 _LEAST_SHARE = 0.02  # of the highest value: latents that stay below it are drawn in gray
@@ -28,8 +25,8 @@ def mean_band(
     label: str = "",
     log: bool = False,
     bounds: tuple[float, float] = (-np.inf, np.inf),
-    axes: "Axes | None" = None,
-) -> "Axes":
+    axes: Axes | None = None,
+) -> Axes:
     """Draws the mean of the column `y` at each value of the column `x` as a line for each family.
 
     The band is the 95 % interval of the mean (Student's t), cut at `bounds`, the least and the greatest possible value.
@@ -68,7 +65,7 @@ def mean_band(
     return axes
 
 
-def median_lines(table: Table, x: str, y: str, *, label: str = "", axes: "Axes | None" = None) -> "Axes":
+def median_lines(table: Table, x: str, y: str, *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws the median of the column `y` at each value of the column `x` as a line for each setting.
 
     A line has the color of its family: the later a setting comes among those of its family, the stronger.
@@ -98,8 +95,8 @@ def median_lines(table: Table, x: str, y: str, *, label: str = "", axes: "Axes |
 
 
 def latent_curves(
-    steps: Sequence[float], values: Any, names: Sequence[str] = (), *, label: str = "", axes: "Axes | None" = None
-) -> "Axes":
+    steps: Sequence[float], values: Any, names: Sequence[str] = (), *, label: str = "", axes: Axes | None = None
+) -> Axes:
     """Draws a number of each latent, such as its KL, over training.
 
     `values` has a row for each step and a column for each latent. A latent has its name at the end of its curve; those
@@ -137,8 +134,8 @@ def latent_curves(
 
 
 def parallel_coordinates(
-    table: Table, columns: Sequence[str], *, lower_is_better: Collection[str] = (), axes: "Axes | None" = None
-) -> "Axes":
+    table: Table, columns: Sequence[str], *, lower_is_better: Collection[str] = (), axes: Axes | None = None
+) -> Axes:
     """Draws a thin line for each run across these columns, and a thick one through the medians of each family.
 
     Each column runs from its worst number, below, to its best, above: the highest, or the lowest where that is better.

@@ -1,14 +1,11 @@
 """Texts beside points, where they do not hide each other."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unbraid.figures.canvas import Axes
 from unbraid.figures.style import SMALL_TEXT
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Where a text may begin, as its distance from the point in points, the best place first.
 _PLACES = (
@@ -17,7 +14,7 @@ _PLACES = (
 )
 
 
-def label_points(axes: "Axes", points: Sequence[tuple[float, float, str, str]]) -> None:
+def label_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
     """Writes the text of each point (its place, its text, its color) beside it.
 
     It hides no other text and no other point as far as there is such a place. The axes must have their limits.

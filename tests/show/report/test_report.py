@@ -187,7 +187,7 @@ def test_images_in_color_have_a_page(spec, tmp_path):
     generator = np.random.default_rng(0)
     images, factors = generator.integers(0, 256, (24, 40, 40, 3), dtype=np.uint8), np.arange(24)[:, None] % 4
     shown = page(train([spec(VAE(), FromArrays.from_arrays(images, factors))], [0], folder=tmp_path), tmp_path)
-    assert "24 color images of 40 × 40" in shown.text
+    assert "24 images of 40 × 40" in shown.text
     assert any(a["src"].startswith("data:image/webp;") for a in shown.all("img"))
 
 
