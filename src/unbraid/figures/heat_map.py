@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -11,12 +11,9 @@ from unbraid._internal.names import suggestion
 from unbraid._internal.table import Table
 from unbraid.codes import Codes
 from unbraid.errors import UnbraidError
-from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, new_figure
+from unbraid.figures.canvas import Axes, axes_or_new, keep_data, name_axes, new_figure
 from unbraid.figures.observations import is_number, latent_names, numbers_of
 from unbraid.figures.style import COLUMN_WIDTH, DIVERGING, SEQUENTIAL, SMALL_TEXT, TEXT_SIZE
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MOST_WITH_NUMBERS = 12  # columns; in a wider table the numbers would not fit into their cells
 
@@ -28,8 +25,8 @@ def heat_map(
     *,
     ends: tuple[float, float] | None = None,
     label: str = "",
-    axes: "Axes | None" = None,
-) -> "Axes":
+    axes: Axes | None = None,
+) -> Axes:
     """Draws each number of a table as a color, and writes it into its cell where there are at most twelve columns.
 
     `ends` are the values of the first and the last color, by default the smallest and the largest number. A scale from
@@ -60,9 +57,7 @@ def heat_map(
     return axes
 
 
-def latent_factor_map(
-    codes: Any, factors: Sequence[str] = (), *, label: str = "", axes: "Axes | None" = None
-) -> "Axes":
+def latent_factor_map(codes: Any, factors: Sequence[str] = (), *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws a table of latents by factors as colors.
 
     Of `Codes`, it is the absolute rank correlation of the mean of each latent with each factor that varies and whose
@@ -88,7 +83,7 @@ def latent_factor_map(
     return heat_map(values, latent_names(count), list(columns), ends=(0, 1), label=label, axes=axes)
 
 
-def latent_latent_map(codes: Any, *, label: str = "", axes: "Axes | None" = None) -> "Axes":
+def latent_latent_map(codes: Any, *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws a table of latents by latents as colors.
 
     Of `Codes` it is the absolute rank correlation of their means, else the table that was given.
@@ -104,8 +99,8 @@ def latent_latent_map(codes: Any, *, label: str = "", axes: "Axes | None" = None
 
 
 def metric_correlation(
-    table: Table, columns: Sequence[str], *, lower_is_better: Collection[str] = (), axes: "Axes | None" = None
-) -> "Axes":
+    table: Table, columns: Sequence[str], *, lower_is_better: Collection[str] = (), axes: Axes | None = None
+) -> Axes:
     """Draws the rank correlation (Spearman's) of all pairs of columns over the runs that have both.
 
     A metric of which lower is better counts with the other sign, so that +1 always means that two metrics agree.
@@ -123,7 +118,7 @@ def metric_correlation(
     return heat_map(values, names, names, ends=(-1, 1), label="rank correlation", axes=axes)
 
 
-def joint_tables(designs: Mapping[str, Any], factors: tuple[str, str]) -> "tuple[Axes, ...]":
+def joint_tables(designs: Mapping[str, Any], factors: tuple[str, str]) -> tuple[Axes, ...]:
     """Draws joint tables over two factors side by side, all on one scale: the probability of each pair of values.
 
     `designs` are tables of the first factor by the second, such as `joint.table((6, 16))`, by their labels.

@@ -1,18 +1,15 @@
 """Planes of two scores: a point for each run, and paths through the medians of settings."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from unbraid._internal.table import Table
-from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
+from unbraid.figures.canvas import Axes, axes_or_new, keep_data, name_axes, show_families
 from unbraid.figures.observations import chosen_rows, drawn, groups, is_number
 from unbraid.figures.point_labels import label_points
 from unbraid.figures.style import FAINT, INK, SMALL_TEXT, family_look
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _PAPER = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 0.5}  # behind the texts of lines
 _MARGIN = 0.15  # of the span of the medians, on each side
@@ -27,8 +24,8 @@ def scatter_plot(
     upright: Mapping[str, float] | None = None,
     diagonal: bool = False,
     labels: tuple[str, str] | None = None,
-    axes: "Axes | None" = None,
-) -> "Axes":
+    axes: Axes | None = None,
+) -> Axes:
     """Draws a point for each run, with the color and the marker of its family.
 
     `across` and `upright` are reference lines by their labels, at these values of `y` and of `x`; `diagonal` is the
@@ -66,8 +63,8 @@ def median_paths(
     *,
     along: str = "strength",
     labels: tuple[str, str] | None = None,
-    axes: "Axes | None" = None,
-) -> "Axes":
+    axes: Axes | None = None,
+) -> Axes:
     """Draws the settings of each family as a path through the plane of two columns.
 
     The path goes through their medians over seeds, in the order of the column `along`, such as beta, whose values are
@@ -107,8 +104,8 @@ def rate_distortion_plane(
     distortion: str = "distortion",
     *,
     along: str = "strength",
-    axes: "Axes | None" = None,
-) -> "Axes":
+    axes: Axes | None = None,
+) -> Axes:
     """Draws `median_paths` through the plane of rate and distortion (both in nats).
 
     Each faint line joins points of one ELBO.
@@ -122,7 +119,7 @@ def rate_distortion_plane(
     return axes
 
 
-def _show_medians(axes: "Axes", rows: list[dict[str, Any]], path: list[Any], x: str, y: str) -> None:
+def _show_medians(axes: Axes, rows: list[dict[str, Any]], path: list[Any], x: str, y: str) -> None:
     """Sets the ends of the axes, and reports how many runs lie outside."""
     medians = np.array([each[3:] for each in path])
     margins = _MARGIN * np.ptp(medians, axis=0)

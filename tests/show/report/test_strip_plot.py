@@ -1,3 +1,4 @@
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -5,14 +6,15 @@ import pytest
 from unbraid.objectives import BetaVAE
 from unbraid.show.report.groups import group_members
 from unbraid.show.report.measures import Measure
-from unbraid.show.report.strip_plot import ModelDots, score_strips
+from unbraid.show.report.strip_plot import score_strips
 
 MIG = Measure("mig", True, (0.0, 1.0))
 
 
 def plot_of(*members, shown=()):
-    numbers = {id(member): number for number, member in enumerate(members, 1)}
-    return score_strips(group_members(members), MIG, ModelDots(numbers, dict(shown)))
+    roles = {id(member): role for role, member in dict(shown).items()}
+    numbered = [replace(each, number=number, role=roles.get(id(each))) for number, each in enumerate(members, 1)]
+    return score_strips(group_members(numbered), MIG)
 
 
 def dots(plot, place=0):

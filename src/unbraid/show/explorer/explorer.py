@@ -15,9 +15,8 @@ from unbraid._internal.version import __version__
 from unbraid.config.annotations import check_value, in_short
 from unbraid.datasets.user.from_arrays import unlabeled
 from unbraid.errors import CodesError, DataError, RunError, SpecError
-from unbraid.show.explorer.explored import ExploredModel
 from unbraid.show.explorer.packing import Precision
-from unbraid.show.explorer.payload import ImageShape, payload, starting_rows
+from unbraid.show.explorer.payload import ExploredModel, ImageShape, payload, starting_rows
 from unbraid.show.pages.page import content_policy, filled
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec_text import run_labels

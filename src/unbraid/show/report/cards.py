@@ -1,6 +1,6 @@
 """A card for every model; the more models there are, the less each card holds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -9,32 +9,12 @@ from unbraid.show.pages.pictures import FrameSheet, sheet
 from unbraid.show.report.groups import Group
 from unbraid.show.report.heat_map import HeatMap, mig_heat_map
 from unbraid.show.report.latent_pictures import traversal_sheet
-from unbraid.show.report.measures import Role
 from unbraid.show.report.members import ReportedRun
 
-
-@final
-@dataclass(frozen=True)
-class Detail:
-    """The content of a card: how many latents and frames of which size, and whether it has images and a table."""
-
-    num_latents: int
-    num_frames: int
-    max_pixels: int
-    has_images: bool
-    has_table: bool
-    lossy: bool
-
-
+# Up to so many models have full cards; the cards of more have fewer latents, and neither images nor a table.
+MAX_FULL = 12
 # All traversals together, as characters of the page: frames that would take more are made smaller.
-MOST_CHARACTERS = 2_500_000
-# By the largest number of models.
-_DETAILS: Mapping[float, Detail] = {
-    12: Detail(16, 9, 64, has_images=True, has_table=True, lossy=False),
-    80: Detail(6, 7, 48, has_images=True, has_table=False, lossy=False),
-    250: Detail(4, 5, 32, has_images=False, has_table=False, lossy=True),
-    float("inf"): Detail(3, 5, 32, has_images=False, has_table=False, lossy=True),
-}
+_MOST_CHARACTERS = 2_500_000
 
 
 @final
@@ -42,14 +22,11 @@ _DETAILS: Mapping[float, Detail] = {
 class Card:
     """Shows one model.
 
-    A model that is shown in full elsewhere on the page has a `role` and nothing else. `number` is its place among all
-    models, from 1, and its address on the page.
+    That of a model that is shown in full elsewhere on the page is empty.
     """
 
-    number: int
     member: ReportedRun
     group: Group
-    role: Role | None = None
     readings: tuple[Reading, ...] = ()
     num_hidden: int = 0
     frames: FrameSheet | None = None
@@ -57,33 +34,27 @@ class Card:
     heat_map: HeatMap | None = None
 
 
-def cards(ordered: Sequence[tuple[ReportedRun, Group]], shown: Mapping[Role, ReportedRun]) -> list[Card]:
+def cards(ordered: Sequence[tuple[ReportedRun, Group]]) -> list[Card]:
     """Returns a card for each member, in this order."""
-    roles = {id(member): role for role, member in shown.items()}
-    detail = next(detail for most, detail in _DETAILS.items() if len(ordered) <= most)
-    return [
-        Card(number, member, group, roles[id(member)])
-        if id(member) in roles
-        else _card(number, member, group, detail, MOST_CHARACTERS // len(ordered))
-        for number, (member, group) in enumerate(ordered, 1)
-    ]
+    return [Card(*each) if each[0].role else _card(*each, len(ordered)) for each in ordered]
 
 
-def _card(number: int, member: ReportedRun, group: Group, detail: Detail, most: int) -> Card:
+def _card(member: ReportedRun, group: Group, num_cards: int) -> Card:
+    is_full = num_cards <= MAX_FULL
+    num_latents, num_frames, pixels = (16, 9, 64) if is_full else (4, 5, 32)
     pictures = member.run.pictures
     readings = read_latents(member.run.codes(), member.mig)
     used = [reading for reading in readings if not reading.is_unused]
-    drawn = (used or readings)[: detail.num_latents]
-    frames = traversal_sheet(pictures, drawn, detail.num_frames, detail.max_pixels, lossy=detail.lossy)
-    if len(frames.address) > most:
-        frames = traversal_sheet(pictures, drawn, detail.num_frames, detail.max_pixels // 2, lossy=True)
+    drawn = (used or readings)[:num_latents]
+    frames = traversal_sheet(pictures, drawn, num_frames, pixels, lossy=not is_full)
+    if len(frames.address) > _MOST_CHARACTERS // num_cards:
+        frames = traversal_sheet(pictures, drawn, num_frames, pixels // 2, lossy=True)
     return Card(
-        number,
         member,
         group,
         readings=tuple(drawn),
         num_hidden=len(used) - len(drawn) if used else 0,
         frames=frames,
-        images=sheet(pictures.reconstructions(), detail.max_pixels) if detail.has_images else None,
-        heat_map=mig_heat_map(member.mig, [r.latent for r in readings]) if detail.has_table and member.mig else None,
+        images=sheet(pictures.reconstructions(), pixels) if is_full else None,
+        heat_map=mig_heat_map(member.mig, [r.latent for r in readings]) if is_full and member.mig else None,
     )

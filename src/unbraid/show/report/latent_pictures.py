@@ -10,8 +10,7 @@ from unbraid.metrics.latent_readings import Reading
 from unbraid.models.trained.latent_moves import Place
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE
 from unbraid.show.pages.pictures import FrameSheet, sheet
-from unbraid.show.report.measures import Role
-from unbraid.show.report.members import ReportedRun
+from unbraid.show.report.members import ReportedRun, Role
 from unbraid.training.runs.pictures import Pictures
 
 POSITIONS = Place(0, 1).positions(RANGE, NUM_FRAMES)

@@ -4,17 +4,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, final
+from typing import final
 
 from unbraid._internal.names import suggestion
 from unbraid.errors import SpecError
 from unbraid.metrics.score_rows import ARROWS
 from unbraid.metrics.selection import metric_of, model_registry, registry
 from unbraid.show.pages.page import fixed
-from unbraid.show.report.members import TRAINING, ReportedRun
-
-Role = Literal["only", "best", "middle", "worst"]
-"""Why a model is shown in full."""
+from unbraid.show.report.members import TRAINING, ReportedRun, Role
 
 _LEAST_DIFFERENCE = 5e-4
 _DIRECTIONS = {"training-elbo": True, "training-rate": None, "training-distortion": False}

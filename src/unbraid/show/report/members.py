@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import final
+from typing import Literal, final
 
 from unbraid.config.digest import missing_classes
 from unbraid.errors import CodesError
@@ -14,6 +14,9 @@ from unbraid.metrics.unused_latents import badge, unused_latents
 from unbraid.models.trained.elbo import HardELBO, hard_elbo
 from unbraid.training.runs.history import History
 from unbraid.training.runs.run import Run
+
+Role = Literal["only", "best", "middle", "worst"]
+"""Why a model is shown in full."""
 
 TRAINING = ("training-elbo", "training-distortion", "training-rate")
 """Names of the measures at the end of training."""
@@ -29,6 +32,9 @@ class ReportedRun:
     `scores` are all that the run has kept, by name; `mig_name` is the name of `mig`. `hard` is the ELBO of a model with
     discrete latents, with hard categories: its log adds the rate of categories to the distortion of relaxed codes,
     which is not a bound. `num_unused` is the number of latents that are not informative about the image.
+
+    `number` is its place among all members, best first from 1, and its address on the page. `role` is None unless it is
+    shown in full.
     """
 
     run: Run
@@ -38,6 +44,8 @@ class ReportedRun:
     hard: HardELBO | None = None
     num_unused: int = 0
     mig_name: str = "mig"
+    number: int = 0
+    role: Role | None = None
 
     @cached_property
     def values(self) -> dict[str, float]:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from unbraid.show.pages.svg import Axis, line, polyline, text, tick_text
 from unbraid.show.report.groups import Group
 from unbraid.show.report.measures import Measure
-from unbraid.show.report.strip_plot import ModelDots
+from unbraid.show.report.strip_plot import model_dot
 from unbraid.show.report.sweeps import FRAME, Sweep
 
 Point = tuple[float, float]
@@ -37,7 +37,7 @@ class RateDistortionPlot:
 
 
 def rate_distortion_plot(
-    groups: Sequence[Group], sweeps: Sequence[Sweep], measure: Measure, dots: ModelDots
+    groups: Sequence[Group], sweeps: Sequence[Sweep], measure: Measure
 ) -> RateDistortionPlot | None:
     """Draws every model that has a rate and a distortion, colored by the measure; None where fewer than three have."""
     found = [
@@ -75,7 +75,7 @@ def rate_distortion_plot(
         *levels,
         *lines,
         *(
-            dots.draw(member, *place(member.rate, member.distortion), 4, family=group.color, share=share)
+            model_dot(member, *place(member.rate, member.distortion), 4, family=group.color, share=share)
             for (group, member), share in zip(found, measure.shares(values), strict=True)
         ),
         *_labels(medians[:_MOST_MEDIANS]),

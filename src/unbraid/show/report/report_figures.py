@@ -14,7 +14,7 @@ from unbraid.figures.saving import rendered, save
 from unbraid.figures.traversal import Traversal
 from unbraid.show.report.latent_pictures import NUM_COLUMNS, NUM_ROWS
 from unbraid.show.report.loss_curves import NUM_POINTS, mean_curve
-from unbraid.show.report.page import MemberPanel, Page
+from unbraid.show.report.report import MemberPanel, Page
 from unbraid.show.report.sweeps import Sweep
 from unbraid.training.runs.history import is_latent_column
 
@@ -93,7 +93,7 @@ def _run_table(page: Page, sweeps: Sequence[Sweep]) -> Table:
 
 def _of_member(panel: MemberPanel) -> Iterator[tuple[str, Figure]]:
     """Yields the figures of a member that is shown in full."""
-    role, codes, pictures = panel.role, panel.member.run.codes(), panel.member.run.pictures
+    role, codes, pictures = panel.member.role, panel.member.run.codes(), panel.member.run.pictures
     used = [reading.latent for reading in panel.readings if not reading.is_unused]
     if panel.heat_map:
         shares = [[cell.share for cell in cells] for _, cells in panel.heat_map.rows]

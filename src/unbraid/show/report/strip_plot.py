@@ -6,7 +6,7 @@ ones are pixels.
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from unbraid.show.pages.svg import Axis, element, line, swarm, text, tick_text
 from unbraid.show.report.groups import Group
-from unbraid.show.report.measures import Measure, Role
+from unbraid.show.report.measures import Measure
 from unbraid.show.report.members import ReportedRun
 
 DIAMETER = 12.0
@@ -28,46 +28,32 @@ _LEAST_REACH = 0.05
 _MOST_DESCRIBED = 20  # models, in the description of a strip for screen readers
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class ModelDots:
-    """Draws models by their numbers, counted from the best; those shown in full have a ring."""
+def model_dot(
+    member: ReportedRun,
+    x: float | str,
+    y: float,
+    radius: float,
+    *,
+    family: str = "",
+    share: float | None = None,
+    title: str = "",
+) -> Markup:
+    """Draws a model in the color of its `family`, or inside of it in that of a measure, from 0 to 1 (`share`).
 
-    numbers: Mapping[int, int]
-    shown: Mapping[Role, ReportedRun]
-
-    def number(self, member: ReportedRun) -> int:
-        """Returns the place of a model among all, from 1, which is also its address on the page."""
-        return self.numbers[id(member)]
-
-    def draw(
-        self,
-        member: ReportedRun,
-        x: float | str,
-        y: float,
-        radius: float,
-        *,
-        family: str = "",
-        share: float | None = None,
-        title: str = "",
-    ) -> Markup:
-        """Draws a model in the color of its `family`, or inside of it in that of a measure, from 0 to 1 (`share`).
-
-        A collapsed model is hollow. The page adds a title where there is none.
-        """
-        kinds = ["dot", family, "heated" if share is not None else "hollow" if member.badge else ""]
-        dot = element(
-            "circle",
-            *([element("title", title)] if title else []),
-            class_=" ".join(filter(None, kinds)),
-            data_m=self.number(member),
-            cx=x,
-            cy=y,
-            r=radius,
-            style=None if share is None else f"--share:{share}",
-        )
-        is_shown = any(member is other for other in self.shown.values())
-        return element("circle", class_="ring", cx=x, cy=y, r=radius + 3) + dot if is_shown else dot
+    A collapsed model is hollow, and one that is shown in full has a ring. The script adds a title where there is none.
+    """
+    kinds = ["dot", family, "heated" if share is not None else "hollow" if member.badge else ""]
+    dot = element(
+        "circle",
+        *([element("title", title)] if title else []),
+        class_=" ".join(filter(None, kinds)),
+        data_m=member.number,
+        cx=x,
+        cy=y,
+        r=radius,
+        style=None if share is None else f"--share:{share}",
+    )
+    return element("circle", class_="ring", cx=x, cy=y, r=radius + 3) + dot if member.role else dot
 
 
 @final
@@ -79,11 +65,11 @@ class StripPlot:
     axis: Markup
 
 
-def score_strips(groups: Sequence[Group], measure: Measure, dots: ModelDots) -> StripPlot:
+def score_strips(groups: Sequence[Group], measure: Measure) -> StripPlot:
     """Draws the models of these groups by a measure. The axis begins at 0 where the measure does."""
     axis = value_axis(measure, [measure.value(member) for group in groups for member in group.members])
     return StripPlot(
-        tuple((group, _strip(group, measure, axis, dots)) for group in groups),
+        tuple((group, _strip(group, measure, axis)) for group in groups),
         element(
             "svg",
             *(text(tick_text(tick), f"{_across(axis, tick):.2f}%", 14, text_anchor="middle") for tick in axis.ticks),
@@ -106,7 +92,7 @@ def value_axis(measure: Measure, values: Sequence[float]) -> Axis:
     return Axis.over([0.0, least, *finite])
 
 
-def _strip(group: Group, measure: Measure, axis: Axis, dots: ModelDots) -> Markup:
+def _strip(group: Group, measure: Measure, axis: Axis) -> Markup:
     known = [(m, measure.value(m)) for m in group.members if math.isfinite(measure.value(m))]
     places = [_across(axis, value) for _, value in known]
     heights = swarm([place / 100 * _NARROWEST for place in places], DIAMETER)
@@ -126,10 +112,10 @@ def _strip(group: Group, measure: Measure, axis: Axis, dots: ModelDots) -> Marku
             line(f"{x:.2f}%", 18, f"{x:.2f}%", middle + half, class_="median"),
             text(label, f"{x:.2f}%", 13, class_="median-text", text_anchor=anchor),
         ]
-    roles = {id(member): f"{role}: " for role, member in dots.shown.items()}
     for (member, value), x, y in zip(known, places, heights, strict=True):
-        title = f"{roles.get(id(member), '')}seed {member.run.seed}: {measure.label} {measure.text(value)}"
-        drawn.append(dots.draw(member, f"{x:.2f}%", middle + lowered * y, DIAMETER / 2 - 0.5, title=title))
+        role = f"{member.role}: " if member.role else ""
+        title = f"{role}seed {member.run.seed}: {measure.label} {measure.text(value)}"
+        drawn.append(model_dot(member, f"{x:.2f}%", middle + lowered * y, DIAMETER / 2 - 0.5, title=title))
     described = ", ".join(f"seed {m.run.seed} {measure.text(value)}" for m, value in known[:_MOST_DESCRIBED])
     label = f"{measure.label} of {group.label}: {described}"
     return element("svg", *drawn, height=height, role="img", aria_label=label)

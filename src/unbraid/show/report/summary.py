@@ -42,14 +42,13 @@ def _images(groups: Sequence[Group]) -> str:
     datasets = {group.spec.dataset for group in groups}
     if len(datasets) > 1:
         return f"{len(datasets)} data sets"
-    (first,) = datasets
-    if missing_classes(first):
-        return f"images of {short_name(first)}"
-    channels, height, width = first.image_shape
+    (dataset,) = datasets
+    if missing_classes(dataset):
+        return f"images of {short_name(dataset)}"
+    _, height, width = dataset.image_shape
     subsets = "" if all(group.spec.subset is None for group in groups) else "subsets of "
-    if first.holds_vectors:
-        return f"{subsets}{first.num_images:,} vectors of {width} numbers"
-    return f"{subsets}{first.num_images:,} {'' if channels == 1 else 'color '}images of {height} × {width}"
+    things = f"vectors of {width} numbers" if dataset.holds_vectors else f"images of {height} × {width}"
+    return f"{subsets}{dataset.num_images:,} {things}"
 
 
 def _count(number: int, noun: str) -> str:

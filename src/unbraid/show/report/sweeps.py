@@ -13,7 +13,7 @@ from unbraid.show.pages.svg import Frame, element, line, polyline, text, tick_te
 from unbraid.show.report.groups import Group
 from unbraid.show.report.measures import Measure
 from unbraid.show.report.provenance import flag_of
-from unbraid.show.report.strip_plot import ModelDots, value_axis
+from unbraid.show.report.strip_plot import model_dot, value_axis
 from unbraid.training.runs.spec import RunSpec
 
 FRAME = Frame(width=380, height=262, left=44, right=12, top=26, bottom=42)
@@ -122,7 +122,7 @@ class SweepPlot:
     has_levels: bool
 
 
-def sweep_plot(sweep: Sweep, measure: Measure, dots: ModelDots) -> SweepPlot:
+def sweep_plot(sweep: Sweep, measure: Measure) -> SweepPlot:
     """Draws a sweep in a measure, over the members that have a value."""
     groups = [*(group for series in sweep.series for _, group in series.points), *sweep.others]
     axis = value_axis(measure, [measure.value(member) for group in groups for member in group.members])
@@ -141,7 +141,7 @@ def sweep_plot(sweep: Sweep, measure: Measure, dots: ModelDots) -> SweepPlot:
         known = [(x, up(value)) for x, value in medians if math.isfinite(value)]
         lines.append(polyline(known, class_=f"thick {series.color}"))
         drawn += [
-            dots.draw(member, across(at) + dodge, up(value), 3.5, family=group.color)
+            model_dot(member, across(at) + dodge, up(value), 3.5, family=group.color)
             for at, group in series.points
             for member in group.members
             if math.isfinite(value := measure.value(member))
