@@ -82,7 +82,7 @@ def test_a_run_that_failed_is_diagnosed_too(unbraid, trained):
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
-    [(["."], "nothing to diagnose"), ([".", "--save", "page.html"], "name a .json file")],
+    [(["."], "nothing to diagnose"), ([".", "--save", "page.html"], "a file that ends in .json")],
 )
 def test_a_mistake_is_told_in_a_line(unbraid, tmp_path, monkeypatch, arguments, complaint):
     monkeypatch.chdir(tmp_path)

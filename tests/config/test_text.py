@@ -4,7 +4,8 @@ from typing import Literal
 
 import pytest
 
-from unbraid.cli.values import parse_each, placeholder
+from unbraid.cli.build import parse_each
+from unbraid.cli.flag_tables import placeholder
 from unbraid.config.registry import choices
 from unbraid.config.schedule import Cosine, Cyclic, Linear, Schedule, Weight
 from unbraid.config.text import expected, parse, text_of
