@@ -60,8 +60,8 @@ def test_the_fields_of_the_data_set_may_be_named_as_in_train(unbraid, drawn):
     assert drawn[0][3][0].startswith("The 737,280 images of dSprites")
     assert drawn[0][3][1:] == [
         (
-            "64 images, 8 x 8, gray, resolution 8, shapes heart, square, number of scales 2, number of orientations 1, "
-            "number of positions 4"
+            "64 images, 8 x 8, gray, dsprites (resolution 8, shapes heart, square, number of scales 2, number of "
+            "orientations 1, number of positions 4)"
         )
     ]
 

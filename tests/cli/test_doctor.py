@@ -15,7 +15,7 @@ LOOKS = ["unbraid", "packages", "extras", "device", "threads", "cache", "disk", 
 
 @pytest.fixture
 def _no_test_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_module, "make_test_run", lambda folder, device: doctor_module.Finding("made"))
+    monkeypatch.setattr(doctor_module, "make_test_run", lambda folder, device: doctor_module.CheckResult("made"))
 
 
 def test_a_sound_machine_is_looked_over_and_a_model_trained_scored_and_shown(unbraid, tmp_path):

@@ -141,6 +141,10 @@ def test_a_name_may_be_typed_with_underscores_and_capitals():
             "--model.encoder.hidden is '8,8 9 8,8', which names a value twice. Give each once.",
         ),
         (
+            {"dataset": "dsprites", "objective__beta": "4,4.0"},
+            "--objective.beta is '4,4.0', which names a value twice.",
+        ),
+        (
             {"dataset": "dsprites", "objective__beta": "-1"},
             "BetaTCVAE: beta is -1.0; expected a finite weight of 0 or more.",
         ),
@@ -160,7 +164,7 @@ def test_a_flag_applies_to_those_that_have_the_field():
 
 def test_a_flag_says_its_default_and_who_has_another():
     assert "beta-svae, beta-vae: Weight of the KL; 1 is the VAE. Default 4. " in FLAGS["objective.beta"].help
-    assert FLAGS["optimizer.learning_rate"].help.endswith("Default 0.01 for adagrad, 0.001 for adam.")
+    assert FLAGS["optimizer.learning_rate"].help.endswith("Default 0.001.")
     assert FLAGS["dataset.path"].help.endswith("Required.")
     assert "efault" not in FLAGS["dataset.sha256"].help
     assert FLAGS["num_steps"].help.endswith("Default 10000.")

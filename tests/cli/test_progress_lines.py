@@ -9,8 +9,7 @@ import threading
 import pytest
 from rich.console import Console
 
-from unbraid._internal.progress import Bar, Event, emit, showing
-from unbraid.cli.console import stage
+from unbraid._internal.progress import Bar, Event, emit
 from unbraid.cli.progress import Lines, progress_of_commands
 
 
@@ -133,20 +132,3 @@ def test_every_command_is_watched(monkeypatch, unbraid):
     monkeypatch.setattr("unbraid.cli.runs.open_runs", find)
     outcome = unbraid("runs")
     assert (outcome.out, outcome.err) == ("", "Converting CelebA: 12,000 of 202,599 images.\n")
-
-
-def test_a_spinner_tells_itself_how_far_the_work_is(monkeypatch):
-    console, outside = screen(), []
-    monkeypatch.setattr("unbraid.cli.console.output", lambda: console)
-    with showing(outside.append), stage("Reading the images"):
-        emit(Event("converting CelebA", 12_000, 202_599, "images"))
-    assert "Reading the images: converting CelebA, 12,000 of 202,599 images ..." in shown(console)
-    assert outside == []
-
-
-def test_off_screen_a_stage_leaves_it_to_whoever_watches(capsys):
-    outside = []
-    with showing(outside.append), stage("Reading the images"):
-        emit(Event("converting CelebA", 1, 2, "images"))
-    assert outside == [Event("converting CelebA", 1, 2, "images")]
-    assert capsys.readouterr().out == "Reading the images ...\n"

@@ -1,5 +1,6 @@
 """Runs by the folders that hold them."""
 
+import re
 import shutil
 from dataclasses import replace
 
@@ -126,4 +127,4 @@ def test_one_run_without_weights_does_not_stop_a_folder(unbraid, trained, tmp_pa
     RunWriter(open_runs([trained])[0]).remove_arrays()
     outcome = unbraid(command, trained, *(["--metric", "mig"] if command == "score" else []))
     assert outcome.code == 0, outcome.err
-    assert "1 of 4 finished runs are left out" in outcome.err
+    assert re.search("1 of 4 .*runs are left out", outcome.err)

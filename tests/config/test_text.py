@@ -197,11 +197,6 @@ def test_numbers_and_words_are_swept_by_commas_and_lists_and_texts_are_one_value
         parse_each("32,6.4", int, "--flag")
 
 
-def test_the_same_value_twice_is_refused():
-    with pytest.raises(SpecError, match="names a value twice"):
-        parse_each("4,4.0", float, "--flag")
-
-
 def test_the_placeholder_says_what_to_type():
     assert [placeholder(kind) for kind in (int, float | None, str, bool, tuple[int, ...], Word)] == [
         "INTEGER",

@@ -21,8 +21,6 @@ _LESS_MEMORY = {
     "score": "Score a random subset of the images, or ask for fewer metrics at a time with --metrics.",
     "report": "Report on fewer runs at a time.",
     "encode": "Encode fewer images at a time.",
-    "runs": "List a folder with fewer runs.",
-    "datasets": "Close other programs, or show fewer images with --subset.",
 }
 
 

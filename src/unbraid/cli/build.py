@@ -45,9 +45,7 @@ def kind_of(annotation: Any) -> type | None:
 
 def parse_each(text: str, annotation: Any, flag: str) -> list[Any]:
     """Returns the values to try: as many as there are between commas, or one where the value is a text or a list."""
-    values = [parse(part, annotation, flag) for part in (split(text, ",") if _sweeps(annotation) else [text])]
-    _refuse_twice(values, text, flag)
-    return values
+    return [parse(part, annotation, flag) for part in (split(text, ",") if _sweeps(annotation) else [text])]
 
 
 @final
@@ -125,7 +123,8 @@ class _Builder:
                 f"{spelled(path)} was given {len(texts)} times ({', '.join(texts)}). Give it once.{several}"
             )
         values = [value for text in texts for value in parse_each(text, annotation, spelled(path))]
-        _refuse_twice(values, " ".join(texts), spelled(path))
+        if len(set(map(repr, values))) < len(values):
+            raise SpecError(f"{spelled(path)} is {' '.join(texts)!r}, which names a value twice. Give each once.")
         return values
 
     def _take(self, path: str) -> Sequence[str]:
@@ -160,8 +159,3 @@ def _named_config(text: str, kind: type, path: str) -> tuple[type, Any]:
 def _sweeps(annotation: Any) -> bool:
     """Returns whether a comma separates values to try. In a text it may be a letter; in a list it separates entries."""
     return str not in alternatives(annotation) and entries_of(annotation) is None
-
-
-def _refuse_twice(values: Sequence[Any], text: str, flag: str) -> None:
-    if len(set(map(repr, values))) < len(values):
-        raise SpecError(f"{flag} is {text!r}, which names a value twice. Give each once.")

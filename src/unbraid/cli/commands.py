@@ -110,7 +110,7 @@ def _help(function: Callable[..., None]) -> str:
 
 def _with_parameters(command: Callable[..., None], config_flags: ConfigFlags) -> Callable[..., None]:
     """Returns the command with a parameter for each flag instead of its argument `given`, as typer requires."""
-    paths = {_parameter_of(path): path for path in config_flags.flags()}
+    paths = {path.replace(".", "__"): path for path in config_flags.flags()}
 
     @functools.wraps(command)
     def with_given(**values: Any) -> None:
@@ -130,10 +130,6 @@ def _with_parameters(command: Callable[..., None], config_flags: ConfigFlags) ->
     with_given.__annotations__ = {each.name: each.annotation for each in parameters}
     vars(with_given)["__signature__"] = inspect.Signature(parameters)
     return with_given
-
-
-def _parameter_of(path: str) -> str:
-    return path.replace(".", "__")
 
 
 @final
@@ -188,7 +184,7 @@ class Command(TyperCommand):
         parameters = {parameter.name: parameter for parameter in self.get_params(ctx)}
         options = {}
         if self.config_flags is not None:
-            options = {path: parameters.pop(_parameter_of(path)) for path in self.config_flags.flags()}
+            options = {path: parameters.pop(path.replace(".", "__")) for path in self.config_flags.flags()}
         for parameter in parameters.values():
             name, help_text = parameter.get_help_record(ctx) or ("", "")
             is_argument = parameter.param_type_name == "argument"

@@ -5,13 +5,12 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from typing import Any, final
+from collections.abc import Iterator
+from typing import final
 
 from rich.console import Console
 from rich.text import Text
 
-from unbraid._internal.progress import Event, showing
 from unbraid.errors import shortened
 
 _WIDTH_OFF_SCREEN = 160  # of tables in a file or a pipe
@@ -53,74 +52,49 @@ def complain(message: str) -> None:
 
 
 @contextlib.contextmanager
-def stage(description: str) -> Iterator[None]:
-    """Prints the work of the block and, on a screen, shows its progress beside a spinner."""
-    console = output()
-    if not console.is_terminal:
-        say(f"{description} ...")
-        yield
-        return
-    with console.status(Text(f"{description} ...")) as status:
-
-        def show(event: Event) -> None:
-            where = event.summary if event.within else f"{event.about}, {event.summary}"
-            status.update(Text(f"{description}: {where} ..."))
-
-        # A second bar would compete with the spinner for the line.
-        with showing(show):
-            yield
-
-
-@contextlib.contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Shows each warning of the block once as a note, without its place in the code: raised ones and logged ones."""
-    seen = set()
+    """Shows each warning of the block once as a note: raised ones, without their place in the code, and logged ones.
 
-    def show_once(message: str) -> None:
-        if message not in seen:
-            seen.add(message)
-            note(message)
-
-    def show_warning(message: Warning | str, *where: Any, **others: Any) -> None:
-        show_once(str(message))
-
-    with warnings.catch_warnings(), _handled("unbraid", _Handler(show_once, logging.WARNING, logging.CRITICAL)):
-        warnings.filterwarnings("always", category=UserWarning)
-        warnings.showwarning = show_warning
-        yield
-
-
-@contextlib.contextmanager
-def log_as_lines(name: str) -> Iterator[None]:
-    """Prints what the block logs under this name, except warnings."""
-    logger = logging.getLogger(name)
-    level = logger.level
-    logger.setLevel(logging.INFO)
-    try:
-        with _handled(name, _Handler(say, logging.INFO, logging.INFO)):
-            yield
-    finally:
-        logger.setLevel(level)
-
-
-@contextlib.contextmanager
-def _handled(name: str, handler: logging.Handler) -> Iterator[None]:
-    logger = logging.getLogger(name)
+    Other logged messages are printed as lines.
+    """
+    logger, handler = logging.getLogger("unbraid"), _LogPrinter()
     logger.addHandler(handler)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("always", category=UserWarning)
+            warnings.showwarning = lambda message, *_, **__: handler.note_once(str(message))
+            yield
     finally:
         logger.removeHandler(handler)
 
 
-@final
-class _Handler(logging.Handler):
-    """Passes messages of these levels to a function."""
+@contextlib.contextmanager
+def informative(name: str) -> Iterator[None]:
+    """Makes the logger of this name log what the block does, and not only warnings."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
-    def __init__(self, show: Callable[[str], None], least: int, most: int) -> None:
-        super().__init__(least)
-        self._show, self._most = show, most
+
+@final
+class _LogPrinter(logging.Handler):
+    """Prints logged messages: each warning once as a note, others as lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._noted: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno <= self._most:
-            self._show(record.getMessage())
+        if record.levelno >= logging.WARNING:
+            self.note_once(record.getMessage())
+        else:
+            say(record.getMessage())
+
+    def note_once(self, message: str) -> None:
+        if message not in self._noted:
+            self._noted.add(message)
+            note(message)

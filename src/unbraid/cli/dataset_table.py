@@ -1,11 +1,8 @@
 """The table of data sets: contents, place and license."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, dataclass, fields
-from typing import final
+from dataclasses import MISSING, fields
 
-from rich.console import Console, ConsoleOptions, Group
-from rich.measure import Measurement
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -77,32 +74,10 @@ def _contents(cls: type[FactorDataset]) -> Group:
     if required(cls):
         return Group(Text("any images"), Text("any factors"))
     dataset = cls()
-    factors = [
-        f"{factor.name} ({f'{factor.size:,}' if factor.size else 'continuous'})"
+    factors = [  # without spaces, so that lines are only broken between factors
+        f"{factor.name}({f'{factor.size:,}' if factor.size else 'continuous'})"
         for factor in dataset.factors[:_MAX_FACTORS_NAMED]
     ]
     if (more := len(dataset.factors) - len(factors)) > 0:
-        factors.append(f"{more} more")
-    return Group(Text(images_in_words(dataset.num_images, dataset.image_shape)), _Listed(factors))
-
-
-@final
-@dataclass(frozen=True)
-class _Listed:
-    """Texts with commas between them, in as many lines as it takes. Lines are broken only at commas."""
-
-    items: Sequence[str]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        lines = [""]
-        for item in [*(f"{item}," for item in self.items[:-1]), *self.items[-1:]]:
-            longer = f"{lines[-1]} {item}".lstrip()
-            if len(longer) <= options.max_width or not lines[-1]:
-                lines[-1] = longer
-            else:
-                lines.append(item)
-        yield Text("\n".join(lines))
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        widths = [len(item) + 1 for item in self.items]
-        return Measurement(max(widths, default=0), sum(widths) + len(widths)).with_maximum(options.max_width)
+        factors.append(f"+{more}")
+    return Group(Text(images_in_words(dataset.num_images, dataset.image_shape)), Text(", ".join(factors)))

@@ -1,18 +1,17 @@
 """`unbraid datasets`: lists data sets, shows one, or fetches one."""
 
 import inspect
-import re
 from collections.abc import Sequence
-from dataclasses import MISSING, fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unbraid._internal import files
 from unbraid._internal.amounts import size_text
 from unbraid._internal.names import kebab_case, suggestion
-from unbraid.cli.console import log_as_lines, output, say, stage
+from unbraid.cli.console import informative, output, say
 from unbraid.cli.flags import ConfigFlags, Fields, Given, known_fields, spelled
 from unbraid.cli.options import Force, check_target
 from unbraid.errors import SpecError
@@ -125,17 +124,17 @@ def datasets_show(
     if pair is not None:
         places_of_pair(pair, shown.dataset.factors)
     images = shown.open()
-    with stage(f"Writing {path}"):
-        summary, *_ = (inspect.getdoc(type(shown.dataset)) or "").splitlines()
-        settings = [images_in_words(len(images), images.image_shape), *_settings(shown.dataset)]
-        notes, maps = [summary, ", ".join(settings)], []
-        if shown.subset is not None:
-            notes.append(f"Subset: {value_in_words(shown.subset)}")
-        for sampling in designs:
-            maps += maps_of_joint(sampling, images.factor_table, f"Asked for: {value_in_words(sampling)}")
-        if pair is not None:
-            maps.append(map_of_images(images, pair, "Among the images, as they are drawn"))
-        write_dataset_page(path, images, dataset_name, notes, maps, seed)
+    say(f"Writing {path} ...")
+    summary, *_ = (inspect.getdoc(type(shown.dataset)) or "").splitlines()
+    settings = f"{images_in_words(len(images), images.image_shape)}, {value_in_words(shown.dataset)}"
+    notes, maps = [summary, settings], []
+    if shown.subset is not None:
+        notes.append(f"Subset: {value_in_words(shown.subset)}")
+    for sampling in designs:
+        maps += maps_of_joint(sampling, images.factor_table, f"Asked for: {value_in_words(sampling)}")
+    if pair is not None:
+        maps.append(map_of_images(images, pair, "Among the images, as they are drawn"))
+    write_dataset_page(path, images, dataset_name, notes, maps, seed)
     say(f"The page is in {path.resolve().as_uri()}")
 
 
@@ -153,19 +152,6 @@ def _one_and_designs(built: "Sequence[TrainingData]") -> "tuple[TrainingData, li
             "--sampling and its fields may have several, whose tables are drawn side by side."
         )
     return replace(shown, sampling=None), designs
-
-
-def _settings(config: Any) -> list[str]:
-    """Returns the fields that are not at their defaults, as text. Checksums are left out."""
-    from unbraid.training.runs.spec_text import in_words, value_in_words
-
-    values = [(field, getattr(config, field.name)) for field in fields(config)]
-    return [
-        f"{in_words(field.name)} {value_in_words(value)}"
-        for field, value in values
-        if value != (field.default if field.default_factory is MISSING else field.default_factory())
-        and not re.fullmatch("[0-9a-f]{64}", str(value))
-    ]
 
 
 def datasets_fetch(
@@ -223,7 +209,7 @@ def datasets_fetch(
             f"into {folder}."
         )
     else:
-        with log_as_lines("unbraid.datasets"):
+        with informative("unbraid.datasets"):
             paths = fetch(publication, folder)
         say(f"{len(paths)} {'file is' if len(paths) == 1 else 'files are'} in {folder}.")
     root = "" if out is None else f" --dataset.root {files.absolute(str(out))}"

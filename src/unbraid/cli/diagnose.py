@@ -2,14 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbraid._internal import files
 from unbraid.cli.console import complain, note, output, say
-from unbraid.cli.options import Device, Force, Packages, RunFolders, check_target, parse_packages
+from unbraid.cli.options import Device, Packages, RunFolders, parse_packages
 from unbraid.cli.runs import open_runs, with_models
 from unbraid.errors import UnbraidError
 
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
 def diagnose(
     what: RunFolders,
     images: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="The largest number of images.")] = 10_000,
-    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the findings to a .json file.")] = None,
-    force: Force = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,
     device: Device = "auto",
     packages: Packages = None,
@@ -35,20 +31,15 @@ def diagnose(
 
     Examples:
       unbraid diagnose runs/beta-tcvae-0123456789ab-seed0
-      unbraid diagnose runs --save findings.json
-      unbraid diagnose runs --json
+      unbraid diagnose runs --json > findings.json
     """
     from unbraid._internal.device import resolve_device
     from unbraid.cli.tables import columns
     from unbraid.diagnose.diagnosis import findings_json
 
-    if save is not None:
-        check_target("--save", save, (".json",), force=force)
     place = str(resolve_device(device))
     runs = _with_findings(open_runs(what, parse_packages(packages)))
     found = _diagnosed(runs, images, place)
-    if save is not None and found:
-        files.write_text(save, findings_json(found))
     if json:
         output().file.write(findings_json(found))
     else:
@@ -59,8 +50,6 @@ def diagnose(
                 table.add_row(name, ", ".join(diagnosis.asking) or "none")
             say("")
             output().print(table)
-        if save is not None and found:
-            say(f"The findings are in {save}.")
     if len(found) < len(runs):
         raise typer.Exit(1)
 
@@ -84,15 +73,11 @@ def _diagnosed(runs: "Sequence[Run]", num_images: int, device: str) -> "dict[str
     return found
 
 
-def _with_findings(runs: "Sequence[Run]") -> "Sequence[Run]":
-    """Returns the runs that have something to diagnose: those that failed, and those that have a model."""
-    others = [run for run in runs if run.status != "failed"]
-    if len(others) == len(runs) or any(run.has_model for run in others):
-        kept = {run.folder for run in with_models(others, "diagnose")}
-        return [run for run in runs if run.status == "failed" or run.folder in kept]
-    if others:
-        reasons = (
-            f"{run.name} {'keeps only scores' if run.status == 'finished' else f'is {run.status}'}" for run in others
-        )
-        note(f"{len(others)} of {len(runs)} runs are left out: {', '.join(reasons)}.")
-    return [run for run in runs if run.status == "failed"]
+def _with_findings(runs: "Sequence[Run]") -> "list[Run]":
+    """Returns the runs that failed or have a model, and prints a note on the others. Raises if there are none."""
+    kept = [run for run in runs if run.status == "failed" or run.has_model]
+    if not kept:
+        with_models(runs, "diagnose")
+    if left_out := [f"{run.name} is {run.status}" for run in runs if run not in kept]:
+        note(f"{len(left_out)} of {len(runs)} runs are left out, because they have no model: {', '.join(left_out)}.")
+    return kept

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, final
@@ -30,7 +30,7 @@ _DEVICES = Path("/dev")
 
 
 @final
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """The result of a check and, if something is wrong, what it is and how to fix it."""
 
     found: str
@@ -48,15 +48,26 @@ def doctor(out: OutFolder = Path(), device: Device = "auto") -> None:
       unbraid doctor
       unbraid doctor --out runs --device cuda
     """
+    checks: dict[str, Callable[[], CheckResult]] = {
+        "unbraid": check_unbraid,
+        "packages": check_packages,
+        "extras": check_extras,
+        "device": lambda: check_device(device),
+        "threads": check_threads,
+        "cache": check_cache,
+        "disk": lambda: check_disk(out),
+        "memory": check_memory,
+        "test run": lambda: make_test_run(out, device),
+    }
     errors = []
-    for name, check in checks(out, device).items():
+    for name, check in checks.items():
         try:
-            finding = check()
+            result = check()
         except Exception as error:  # noqa: BLE001 (whatever is broken is the result)
-            finding = Finding("it failed", f"{type(error).__name__}: {error}")
-        say(f"{name:9} {finding.found}", style="yellow" if finding.wrong else "")
-        if finding.wrong:
-            errors.append(f"{name}: {finding.wrong}")
+            result = CheckResult("it failed", f"{type(error).__name__}: {error}")
+        say(f"{name:9} {result.found}", style="yellow" if result.wrong else "")
+        if result.wrong:
+            errors.append(f"{name}: {result.wrong}")
     output().print()
     for message in errors:
         complain(message)
@@ -65,29 +76,15 @@ def doctor(out: OutFolder = Path(), device: Device = "auto") -> None:
     say("Nothing is wrong.")
 
 
-def checks(folder: Path, device: str) -> Mapping[str, Callable[[], Finding]]:
-    """Returns the checks by name. Runs would be kept in the folder, and trained on the device."""
-    return {
-        "unbraid": check_unbraid,
-        "packages": check_packages,
-        "extras": check_extras,
-        "device": lambda: check_device(device),
-        "threads": check_threads,
-        "cache": check_cache,
-        "disk": lambda: check_disk(folder),
-        "memory": check_memory,
-        "test run": lambda: make_test_run(folder, device),
-    }
-
-
-def check_unbraid() -> Finding:
+def check_unbraid() -> CheckResult:
     place = Path(__file__).parents[1]
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     found = f"{__version__} in {place}; Python {platform.python_version()} ({sys.executable}), {system}"
-    return Finding(found, "Windows is not supported: use WSL (docs/versions.md)." if sys.platform == "win32" else None)
+    wrong = "Windows is not supported: use WSL (docs/versions.md)." if sys.platform == "win32" else None
+    return CheckResult(found, wrong)
 
 
-def check_packages() -> Finding:
+def check_packages() -> CheckResult:
     """Returns the versions of required packages. Wrong are those that are missing or too old."""
     needed = [each for each in _requirements() if each.marker is None]
     bad = " ".join(
@@ -96,10 +93,10 @@ def check_packages() -> Finding:
         if (version := _version(each)) is None or not each.specifier.contains(version, prereleases=True)
     )
     found = ", ".join(f"{each.name} {_version(each) or 'missing'}" for each in needed)
-    return Finding(found, f"Missing or too old. Fix it: pip install {bad}" if bad else None)
+    return CheckResult(found, f"Missing or too old. Fix it: pip install {bad}" if bad else None)
 
 
-def check_extras() -> Finding:
+def check_extras() -> CheckResult:
     """Returns the packages that some features need. A missing one is not wrong."""
     extras = set(metadata.metadata("unbraid").get_all("Provides-Extra", ())) - _FOR_DEVELOPERS
     packages = [
@@ -107,7 +104,7 @@ def check_extras() -> Finding:
     ]
     there = ", ".join(f"{each.name} {version}" for each in packages if (version := _version(each)))
     missing = ", ".join(each.name for each in packages if _version(each) is None)
-    return Finding("; ".join(filter(None, [there, missing and f"not installed: {missing}"])))
+    return CheckResult("; ".join(filter(None, [there, missing and f"not installed: {missing}"])))
 
 
 def _requirements() -> "list[Requirement]":
@@ -124,7 +121,7 @@ def _version(package: "Requirement") -> str | None:
         return None
 
 
-def check_device(name: str) -> Finding:
+def check_device(name: str) -> CheckResult:
     """Returns where models would be trained. Wrong is a GPU of this machine that torch cannot use."""
     import torch
 
@@ -134,15 +131,15 @@ def check_device(name: str) -> Finding:
     device = resolve_device(name)
     if device.type == "cuda":
         gpu, free = torch.cuda.get_device_name(device), size_text(free_memory(device))
-        return Finding(f"{gpu}, {free} free; torch is built for CUDA {torch.version.cuda}")
+        return CheckResult(f"{gpu}, {free} free; torch is built for CUDA {torch.version.cuda}")
     wrong = None
     if any(_DEVICES.glob("nvidia[0-9]*")) and not torch.cuda.is_available():
         reason = "is built without CUDA" if torch.version.cuda is None else "cannot use it with this driver"
         wrong = f"There is an NVIDIA GPU, and torch {torch.__version__} {reason}. See https://pytorch.org/get-started."
-    return Finding(f"the CPU ({'as asked' if name == 'cpu' else 'torch finds no GPU'})", wrong)
+    return CheckResult(f"the CPU ({'as asked' if name == 'cpu' else 'torch finds no GPU'})", wrong)
 
 
-def check_threads() -> Finding:
+def check_threads() -> CheckResult:
     """Returns the number of CPU threads of torch. Wrong are more of them than this process may use cores."""
     import torch
 
@@ -151,23 +148,23 @@ def check_threads() -> Finding:
     threads, cores = torch.get_num_threads(), usable_cores()
     busy = "; other programs are busy, which slows training down" if others_are_running() else ""
     wrong = f"{threads} threads share {cores} cores and wait for each other. Fix it: export OMP_NUM_THREADS={cores}"
-    return Finding(f"{threads} for {cores} cores{busy}", wrong if threads > cores else None)
+    return CheckResult(f"{threads} for {cores} cores{busy}", wrong if threads > cores else None)
 
 
-def check_cache() -> Finding:
+def check_cache() -> CheckResult:
     """Returns the folder of drawn and converted data sets, and its size."""
     from unbraid._internal import files
 
     folder = files.cache_folder()
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     _, wrong = _room_in(folder, "Set UNBRAID_CACHE to a folder on another disk.")
-    return Finding(f"{folder}, {size_text(size)}", wrong)
+    return CheckResult(f"{folder}, {size_text(size)}", wrong)
 
 
-def check_disk(folder: Path) -> Finding:
+def check_disk(folder: Path) -> CheckResult:
     """Returns the free disk for runs."""
     free, wrong = _room_in(folder, "Name another folder with --out.")
-    return Finding(f"{size_text(free)} free in {folder.absolute()}", wrong)
+    return CheckResult(f"{size_text(free)} free in {folder.absolute()}", wrong)
 
 
 def _room_in(folder: Path, fix: str) -> tuple[int, str | None]:
@@ -180,7 +177,7 @@ def _room_in(folder: Path, fix: str) -> tuple[int, str | None]:
     return free, f"Only {size_text(free)} are free. {fix}" if free < _LITTLE_DISK else None
 
 
-def check_memory() -> Finding:
+def check_memory() -> CheckResult:
     """Returns the free memory. Wrong is less than imports, images and a small fleet take."""
     import torch
 
@@ -188,10 +185,10 @@ def check_memory() -> Finding:
 
     free = free_memory(torch.device("cpu"))
     wrong = f"Only {size_text(free)} are free. Close other programs, or give the container more."
-    return Finding(f"{size_text(free)} free", wrong if free < _LITTLE_MEMORY else None)
+    return CheckResult(f"{size_text(free)} free", wrong if free < _LITTLE_MEMORY else None)
 
 
-def make_test_run(folder: Path, device: str) -> Finding:
+def make_test_run(folder: Path, device: str) -> CheckResult:
     """Trains, reads, scores and shows a tiny model in a temporary folder below the folder of runs."""
     from unbraid.datasets import DSprites
     from unbraid.models import MLP, Autoencoder
@@ -209,4 +206,4 @@ def make_test_run(folder: Path, device: str) -> Finding:
         [run] = train([spec], [0], folder=Path(place), device=device, progress=False)
         Run.open(run.folder).score("mig", device=device, progress=False)
         write_report([run], Path(place) / "report.html")
-    return Finding(f"trained, read back, scored and shown in {time.monotonic() - began:.1f} s")
+    return CheckResult(f"trained, read back, scored and shown in {time.monotonic() - began:.1f} s")

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unbraid._internal import files
-from unbraid.cli.console import say, stage
+from unbraid.cli.console import say
 from unbraid.cli.options import Device, Force, Packages, RunFolder, check_target, parse_packages
 from unbraid.cli.runs import loaded_model
 from unbraid.errors import DataError, SpecError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from unbraid.datasets.dataset import FactorImages
 
 _PICTURES = (".png", ".jpg", ".jpeg")
@@ -62,25 +60,23 @@ def encode(
             f"--out is {out}, and a .csv has no place for the probabilities of discrete latents. Name an .npz file."
         )
     model, paths = loaded_model(opened).to(place), list[str]()
-    with stage("Reading the images"):
-        if images[0].suffix != ".npz":
-            pictures = picture_paths(images)
-            read, paths = read_pictures(pictures, opened.spec.dataset.image_shape), list(map(str, pictures))
-        elif len(images) == 1:
-            read = FromArrays(str(images[0])).load()
-        else:
-            raise DataError(f"{len(images)} files were given, the first an .npz. Give one .npz, or only pictures.")
-    with stage(f"Encoding {len(read)} images on {place}"):
-        pixels = fitted(read, opened.spec.dataset.image_shape, str(images[0]))
-        codes = encode_images(model, dataclasses.replace(read, pixels=pixels).to(place))
-        if out.suffix == ".csv":
-            if lost := without_columns(codes):
-                say(f"A .csv has no place for {', '.join(lost)}: scores that need it name it.")
-            codes = dataclasses.replace(
-                codes, std=codes.marginal_std, covariance=None, samples=None, groups=(), prior=None
-            )
-            paths = [plain_text(path) for path in paths]
-        save_codes(codes, out, paths)
+    say("Reading the images ...")
+    if images[0].suffix != ".npz":
+        pictures = picture_paths(images)
+        read, paths = read_pictures(pictures, opened.spec.dataset.image_shape), list(map(str, pictures))
+    elif len(images) == 1:
+        read = FromArrays(str(images[0])).load()
+    else:
+        raise DataError(f"{len(images)} files were given, the first an .npz. Give one .npz, or only pictures.")
+    say(f"Encoding {len(read)} images on {place} ...")
+    pixels = fitted(read, opened.spec.dataset.image_shape, str(images[0]))
+    codes = encode_images(model, dataclasses.replace(read, pixels=pixels).to(place))
+    if out.suffix == ".csv":
+        if lost := without_columns(codes):
+            say(f"A .csv has no place for {', '.join(lost)}: scores that need it name it.")
+        codes = dataclasses.replace(codes, std=codes.marginal_std, covariance=None, samples=None, groups=(), prior=None)
+        paths = [plain_text(path) for path in paths]
+    save_codes(codes, out, paths)
     say(f"{len(codes)} codes of {codes.num_latents} latents are in {out}.")
 
 
@@ -111,22 +107,20 @@ def read_pictures(paths: Sequence[Path], image_shape: tuple[int, int, int]) -> "
     """
     import numpy as np
 
+    from unbraid.datasets.pictures import decode, shape_of, with_channels, wrong_size
     from unbraid.datasets.user.from_arrays import unlabeled
 
-    return unlabeled(np.stack([_read(path, image_shape) for path in paths]))
-
-
-def _read(path: Path, image_shape: tuple[int, int, int]) -> "np.ndarray":
-    from unbraid.datasets.pictures import decode, shape_of, with_channels, wrong_size
-
     channels, height, width = image_shape
-    try:
-        content = files.read_bytes(path)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}). Check its permissions.") from None
-    # Before it is decoded: a picture of the wrong size may be a very large one.
-    _, has_height, has_width = shape_of(content, str(path))
-    if (has_height, has_width) != (height, width):
-        raise DataError(wrong_size(str(path), (has_height, has_width), (height, width)))
-    fitting = with_channels(decode(content, str(path)), channels)
-    return fitting[:, :, 0] if channels == 1 else fitting
+    pixels = []
+    for path in paths:
+        try:
+            content = files.read_bytes(path)
+        except OSError as error:
+            raise DataError(f"{path} cannot be read ({error.strerror}). Check its permissions.") from None
+        # Before it is decoded: a picture of the wrong size may be a very large one.
+        _, has_height, has_width = shape_of(content, str(path))
+        if (has_height, has_width) != (height, width):
+            raise DataError(wrong_size(str(path), (has_height, has_width), (height, width)))
+        picture = with_channels(decode(content, str(path)), channels)
+        pixels.append(picture[:, :, 0] if channels == 1 else picture)
+    return unlabeled(np.stack(pixels))

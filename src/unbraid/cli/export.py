@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from unbraid.cli.console import say, stage
+from unbraid.cli.console import say
 from unbraid.cli.options import Force, Packages, RunFolder, parse_packages
 
 
@@ -34,9 +34,9 @@ def export(
 
     opened = Run.open(run, packages=parse_packages(packages))
     folder = opened.folder / to if out is None else out
-    with stage(f"Exporting {opened.name}"):
-        write = opened.export_onnx if to == "onnx" else opened.export_torch
-        written = write(folder, force=force)
+    say(f"Exporting {opened.name} ...")
+    write = opened.export_onnx if to == "onnx" else opened.export_torch
+    written = write(folder, force=force)
     for each in written:
         checked = ""
         if each.largest_difference is not None:

@@ -16,6 +16,7 @@ from unbraid.config.registry import choices
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.model import ModelScore
+from unbraid.metrics.scoring import Scoring
 from unbraid.training.runs.spec import RunSpec
 
 _WORDS = {int: "INTEGER", float: "NUMBER", str: "TEXT", bool: "true|false"}
@@ -23,9 +24,11 @@ _WORDS = {int: "INTEGER", float: "NUMBER", str: "TEXT", bool: "true|false"}
 
 def flag_tables() -> dict[str, dict[str, FieldTexts]]:
     """Returns the texts of all fields by table and name."""
+    # --sampling also takes "data", and the subset of a part is one of runs.
+    scoring = {name: texts for name, texts in fields_of(Scoring).items() if not texts["configs"]}
     return {
         "train": fields_of(RunSpec),
-        "score": {"metric": _texts_of(Metric, MIG())},
+        "score": {"metric": _texts_of(Metric, MIG()), **scoring},
         "model_scores": {"score": _texts_of(ModelScore, MISSING)},
     }
 

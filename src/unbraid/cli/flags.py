@@ -48,7 +48,7 @@ Fields = Mapping[str, FieldTexts]
 
 @functools.cache
 def known_fields(table: str) -> Fields:
-    """Returns the fields of a spec ("train"), the metric of "score", or the score of a model of "model_scores"."""
+    """Returns the fields of a spec ("train"), of a metric and a scoring ("score"), or of a "model_scores" field."""
     if not TABLES.exists() or _is_outdated():
         from unbraid.cli.flag_tables import flag_tables  # imports torch
 
@@ -95,38 +95,18 @@ class Flag:
     @property
     def help(self) -> str:
         """The meaning of the field, with its default or the names to choose from; by class where they differ."""
-        by_meaning: dict[str, dict[str, str | None]] = defaultdict(dict)
-        for name, field in self.holders:
-            by_meaning[field["meaning"]][name] = field["default"]
+        owners: dict[str, list[str]] = defaultdict(list)
         if self.configs:
-            return " ".join([*filter(None, by_meaning), self._names()])
-        texts = {meaning: f"{meaning} {_defaults(by_meaning[meaning])}".strip() for meaning in by_meaning}
-        if self.is_shared and len(texts) == 1:
-            return next(iter(texts.values()))
-        return " ".join(f"{', '.join(by_meaning[meaning])}: {text}" for meaning, text in texts.items())
-
-    def _names(self) -> str:
-        """Returns the names of the configs, with a mark at defaults."""
-        owners: dict[str | None, list[str]] = defaultdict(list)
-        for owner, field in self.holders:
-            owners[field["default"]].append(owner)
-        marks = {
-            name: " (default)" if len(owners) == 1 else f" (default of {', '.join(of)})" for name, of in owners.items()
-        }
-        return f"One of {', '.join(name + marks.get(name, '') for name in self.configs)}."
-
-
-def _defaults(defaults: Mapping[str, str | None]) -> str:
-    """Returns the default of all these classes, or that of each."""
-    owners: dict[str, list[str]] = defaultdict(list)
-    for owner, default in defaults.items():
-        owners["required" if default is None else default].append(owner)
-    if list(owners) == ["required"]:
-        return "Required."
-    if len(owners) == 1:
-        return f"Default {default}." if (default := next(iter(owners))) else ""
-    each = [f"{default or 'none'} for {', '.join(of)}" for default, of in owners.items()]
-    return f"Default {', '.join(each)}."
+            defaults = {field["default"] for _, field in self.holders}
+            names = [f"{name} (default)" if name in defaults else name for name in self.configs]
+            meanings = dict.fromkeys(field["meaning"] for _, field in self.holders if field["meaning"])
+            return " ".join([*meanings, f"One of {', '.join(names)}."])
+        for name, field in self.holders:
+            default = {None: "Required.", "": ""}.get(field["default"], f"Default {field['default']}.")
+            owners[f"{field['meaning']} {default}".strip()].append(name)
+        if self.is_shared and len(owners) == 1:
+            return next(iter(owners))
+        return " ".join(f"{', '.join(names)}: {text}" for text, names in owners.items())
 
 
 def flags_of(fields: Fields, given: Given | None = None) -> dict[str, Flag]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from unbraid._internal import files
-from unbraid.cli.console import say, stage
+from unbraid.cli.console import say
 from unbraid.cli.options import OutFolder, Packages, RunFolder, StudyFile, parse_packages
 from unbraid.errors import RunError
 
@@ -47,8 +47,8 @@ def push(
 
     opened = Run.open(run, packages=parse_packages(packages))
     options = PushOptions(private=private, revision=revision, codes=codes, license=license, data_license=data_license)
-    with stage(f"Pushing {opened.name} to {repository}"):
-        address = opened.push_to_hub(repository, **options)
+    say(f"Pushing {opened.name} to {repository} ...")
+    address = opened.push_to_hub(repository, **options)
     say(f"It is at {address}")
 
 
@@ -77,22 +77,22 @@ def pull(
     from unbraid.training.runs.run import Run
 
     imported = parse_packages(packages)
-    with stage(f"Fetching {repository}"):
-        is_zoo = name is None and (fetch(repository, revision, [STUDY, "config.json"]) / STUDY).is_file()
-        if is_zoo:
-            imported = ["unbraid", *imported]
-            study = Study.from_hub(repository, out, revision=revision, packages=imported)
-            path = out / f"{study.name}.json"
-            if path.exists() and Study.load(path, packages=imported) != study:
-                raise RunError(
-                    f"{path} is another study of that name, and is kept. The runs are in {out}; name another --out."
-                )
-            study.save(path)
-            num_finished = sum(each.run.status == "finished" for each in study.runs(out))
-            message = f"{num_finished} runs of the study {study.name} are in {out}, and the study is in {path}"
-        else:
-            run = Run.from_hub(repository, revision=revision, name=name, folder=out, packages=imported)
-            message = f"The run is in {run.folder}"
+    say(f"Fetching {repository} ...")
+    is_zoo = name is None and (fetch(repository, revision, [STUDY, "config.json"]) / STUDY).is_file()
+    if is_zoo:
+        imported = ["unbraid", *imported]
+        study = Study.from_hub(repository, out, revision=revision, packages=imported)
+        path = out / f"{study.name}.json"
+        if path.exists() and Study.load(path, packages=imported) != study:
+            raise RunError(
+                f"{path} is another study of that name, and is kept. The runs are in {out}; name another --out."
+            )
+        study.save(path)
+        num_finished = sum(each.run.status == "finished" for each in study.runs(out))
+        message = f"{num_finished} runs of the study {study.name} are in {out}, and the study is in {path}"
+    else:
+        run = Run.from_hub(repository, revision=revision, name=name, folder=out, packages=imported)
+        message = f"The run is in {run.folder}"
     say(message)
 
 
@@ -127,13 +127,13 @@ def zoo(
     study = read_study(file, parse_packages(packages), out)
     options = PushOptions(private=private, revision=revision, codes=codes, license=license, data_license=data_license)
     if to is None:
-        with stage(f"Pushing the zoo of {study.name} to {repository}"):
-            address = study.push_to_hub(repository, out, **options)
+        say(f"Pushing the zoo of {study.name} to {repository} ...")
+        address = study.push_to_hub(repository, out, **options)
         say(f"It is at {address}")
         return
     if to.exists():
         raise RunError(f"{to} exists. Name a new folder with --to.")
-    with stage(f"Writing the zoo of {study.name}"):
-        for path, content in zoo_contents(study, out, repository, options).items():
-            files.write_bytes(to / path, content if isinstance(content, bytes) else files.read_bytes(content))
+    say(f"Writing the zoo of {study.name} ...")
+    for path, content in zoo_contents(study, out, repository, options).items():
+        files.write_bytes(to / path, content if isinstance(content, bytes) else files.read_bytes(content))
     say(f"The zoo is in {to}. Without --to it is pushed to {repository}.")

@@ -68,20 +68,6 @@ def parse_packages(text: str | None) -> list[str]:
     return names
 
 
-def parse_every(text: str | None, flag: str) -> int | None:
-    """Returns the number of steps between two events. All models share it, because it does not change what is trained.
-
-    Raises:
-        SpecError: The text is no whole number from 1 on.
-    """
-    if text is None:
-        return None
-    if not re.fullmatch(r"0*[1-9][0-9]{0,17}", text.strip()):
-        several = " It sets how to train and not what, so it cannot be swept." if "," in text else ""
-        raise SpecError(f"{flag} is {text!r}; expected one whole number from 1 on.{several}")
-    return int(text)
-
-
 def parse_seeds(text: str) -> list[int]:
     """Returns the seeds of `0-7`, `0,3,5`, `4`, or a mixture: 0-3,8."""
     seeds: list[int] = []

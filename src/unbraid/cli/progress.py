@@ -15,8 +15,6 @@ from unbraid._internal.progress import Bar, Event, showing
 from unbraid.cli.console import errors, output, say
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from unbraid.training.runs.run import Run
 
 SECONDS_BEFORE_A_LINE = 5.0  # work that is over sooner needs no line in a log
@@ -96,17 +94,12 @@ class PlainDisplay:
         self._others = Lines(errors())
 
     def __call__(self, event: Event) -> None:
-        match event.about:
-            case "training":
-                self._training(event)
-            case "encoding images" if event.done:
-                pass
-            case "planning" | "compiling" | "encoding images":
-                say(_in_words(event))
-            case _:
+        if event.about != "training":
+            if not (message := _message(event)):
                 self._others(event)
-
-    def _training(self, event: Event) -> None:
+            elif event.about != "encoding images" or event.done == 0:
+                say(message)
+            return
         now = self._clock()
         if event.runs != self._fleet:
             self._fleet, self._last = event.runs, now
@@ -134,23 +127,22 @@ class LiveDisplay:
         self.doing = f"{_IMAGES} ..."
 
     def __call__(self, event: Event) -> None:
-        match event.about:
-            case "training":
-                self.doing = ""
-                self._latest[event.runs] = event
-            case "planning":
-                self._console.print(Text(_in_words(event)), soft_wrap=True)
-            case "compiling" if event.done:
-                self._console.print(Text(_in_words(event)), soft_wrap=True)
-            case "compiling" | "encoding images":
-                self.doing = _in_words(event)
-            case _:
-                what = f"{capitalised(event.outermost.about)}: {event.summary}"
-                self.doing = f"{_IMAGES if event.is_over else what} ..."
+        if event.about == "training":
+            self.doing = ""
+            self._latest[event.runs] = event
+        elif not (message := _message(event)):
+            what = f"{capitalised(event.outermost.about)}: {event.summary}"
+            self.doing = f"{_IMAGES if event.is_over else what} ..."
+        elif message.endswith("..."):
+            self.doing = message
+        else:
+            self._console.print(Text(message), soft_wrap=True)
 
     def render(self) -> RenderableType:
         from rich.progress_bar import ProgressBar
         from rich.table import Table
+
+        from unbraid.cli.tables import columns
 
         doing = [Text(self.doing)] if self.doing else []
         if not self._latest:
@@ -159,7 +151,14 @@ class LiveDisplay:
         for event in list(self._latest.values()):
             bar = ProgressBar(total=event.total, completed=event.done, width=24)
             bars.add_row(_models(event), bar, _headline(event))
-        return Group(bars, _losses(list(self._latest.values())[-1], self._labels), *doing)
+        newest = list(self._latest.values())[-1]
+        losses = columns("objective")
+        losses.title = "Nats per image, median over seeds"
+        for name in newest.values:
+            losses.add_column(name.replace("_", " "), justify="right")
+        for label, values in medians(newest, self._labels):
+            losses.add_row(label, *(f"{value:z.1f}" for value in values.values()))
+        return Group(bars, losses, *doing)
 
 
 def medians(event: Event, labels: Mapping[str, str]) -> list[tuple[str, dict[str, float]]]:
@@ -175,31 +174,17 @@ def medians(event: Event, labels: Mapping[str, str]) -> list[tuple[str, dict[str
     ]
 
 
-def _losses(event: Event, labels: Mapping[str, str]) -> "Table":
-    from unbraid.cli.tables import columns
-
-    table = columns("objective")
-    table.title = "Nats per image, median over seeds"
-    for name in event.values:
-        table.add_column(name.replace("_", " "), justify="right")
-    for label, values in medians(event, labels):
-        table.add_row(label, *(f"{value:z.1f}" for value in values.values()))
-    return table
-
-
 def _models(event: Event) -> str:
     return "1 model" if len(event.runs) == 1 else f"{len(event.runs)} models side by side"
 
 
-def _in_words(event: Event) -> str:
-    """Returns a sentence for an event of training that is no step."""
-    match event.about:
-        case "planning":
-            return f"The plan: {event.text}"
-        case "compiling":
-            return event.text or f"Compiling the step for {_models(event)} ..."
-        case _:
-            return f"Encoding the images with {_models(event)} ..."
+def _message(event: Event) -> str:
+    """Returns a line about the preparation or the end of training; empty for other events."""
+    if event.about == "planning":
+        return f"The plan: {event.text}"
+    if event.about == "compiling":
+        return event.text or f"Compiling the step for {_models(event)} ..."
+    return f"Encoding the images with {_models(event)} ..." if event.about == "encoding images" else ""
 
 
 def _headline(event: Event) -> str:

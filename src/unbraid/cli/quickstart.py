@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbraid.cli.console import output, say, stage
+from unbraid.cli.console import output, say
 from unbraid.cli.options import Device, OutFolder, parse_seeds
 from unbraid.cli.runs import finished_among
 from unbraid.cli.train import placed, train_with_progress
@@ -45,11 +45,11 @@ def quickstart(
     train_with_progress(runs, TrainingOptions(), device, resume=True)
     finished = finished_among(runs, "score")
     output().print(score_table(score_cards(finished, [MIG()])))
-    with stage("Writing the explorer and the report"):
-        title = "The quickstart: move the latents yourself"
-        explorer = write_explorer(finished[:MAX_RUNS], out / "explorer.html", title=title)
-        title = "The quickstart: a VAE and a beta-TCVAE on small sprites"
-        report = write_report(runs, out / "report.html", title=title)
+    say("Writing the explorer and the report ...")
+    title = "The quickstart: move the latents yourself"
+    explorer = write_explorer(finished[:MAX_RUNS], out / "explorer.html", title=title)
+    title = "The quickstart: a VAE and a beta-TCVAE on small sprites"
+    report = write_report(runs, out / "report.html", title=title)
     say(f"The report is in {report.resolve().as_uri()}")
     say(f"The explorer is in {explorer.resolve().as_uri()}")
     say("Next, train other models: unbraid train --help")

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from unbraid.cli.console import say, stage
+from unbraid.cli.console import say
 from unbraid.cli.options import Packages, Page, RunFolders, Title, check_target, parse_names, parse_packages
 from unbraid.cli.runs import open_runs, with_models
 
@@ -41,8 +41,8 @@ def report(
     check_target("--out", out, (".html",), force=True)
     runs = open_runs(what, parse_packages(packages))
     finished = with_models(runs, "report")
-    with stage(f"Writing {out} from {len(finished)} runs"):
-        written = write_report(runs, out, title=title, factors=parse_names(factors), by=by, figures=figures)
+    say(f"Writing {out} from {len(finished)} runs ...")
+    written = write_report(runs, out, title=title, factors=parse_names(factors), by=by, figures=figures)
     say(f"The report is in {written.resolve().as_uri()}")
     if figures is not None:
         say(f"Its figures are in {figures}")
@@ -72,6 +72,6 @@ def explore(
 
     check_target("--out", out, (".html",), force=True)
     finished = with_models(open_runs(what, parse_packages(packages)), "explore")
-    with stage(f"Writing {out} from {len(finished)} runs"):
-        written = write_explorer(finished, out, title=title, precision=precision)
+    say(f"Writing {out} from {len(finished)} runs ...")
+    written = write_explorer(finished, out, title=title, precision=precision)
     say(f"The explorer is in {written.resolve().as_uri()}")

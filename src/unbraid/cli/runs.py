@@ -57,21 +57,14 @@ def open_runs(paths: Iterable[Path], packages: Sequence[str] = ()) -> "list[Run]
 def finished_among(runs: "Sequence[Run]", verb: str) -> "list[Run]":
     """Returns the finished runs, and prints a note on the others. Raises if there are none."""
     finished = [run for run in runs if run.status == "finished"]
-    if not runs:
-        raise RunError(
-            f"There is nothing to {verb}: there are no runs. Name a run, which is a folder with a spec.json, or a "
-            "folder that holds runs."
-        )
-    if not finished and any(run.status == "unfinished" for run in runs):
-        raise RunError(
-            f"There is nothing to {verb}: none of the {len(runs)} runs is finished. Resume them: unbraid train "
-            f"--resume --out {runs[0].folder.parent}"
-        )
     if not finished:
-        raise RunError(
-            f"There is nothing to {verb}: all {len(runs)} runs failed. `unbraid runs` lists them; train with a smaller "
-            "learning rate, or with --max-gradient-norm."
-        )
+        reason = "there are no runs. Name a run, which is a folder with a spec.json, or a folder that holds runs."
+        if any(run.status == "unfinished" for run in runs):
+            command = f"unbraid train --resume --out {runs[0].folder.parent}"
+            reason = f"none of the {len(runs)} runs is finished. Resume them: {command}"
+        elif runs:
+            reason = f"all {len(runs)} runs failed. `unbraid diagnose` suggests fixes."
+        raise RunError(f"There is nothing to {verb}: {reason}")
     if left_out := [f"{run.name} is {run.status}" for run in runs if run.status != "finished"]:
         note(f"{len(left_out)} of {len(runs)} runs are left out: {', '.join(left_out)}.")
     return finished

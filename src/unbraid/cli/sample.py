@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unbraid._internal import files
-from unbraid.cli.console import say, stage
+from unbraid.cli.console import say
 from unbraid.cli.options import Device, Force, Packages, RunFolder, check_target, parse_packages
 from unbraid.cli.runs import loaded_model
 from unbraid.errors import SpecError
@@ -49,9 +49,9 @@ def sample(
         )
     place, opened = resolve_device(device), Run.open(run, packages=parse_packages(packages))
     model = loaded_model(opened).to(place)
-    with stage(f"Drawing {num_images} images on {place}"):
-        images = model.sample(num_images, seed=seed).cpu()
-        files.write_bytes(out, _png(images) if out.suffix == ".png" else _npz(images))
+    say(f"Drawing {num_images} images on {place} ...")
+    images = model.sample(num_images, seed=seed).cpu()
+    files.write_bytes(out, _png(images) if out.suffix == ".png" else _npz(images))
     say(f"{num_images} images are in {out}.")
 
 

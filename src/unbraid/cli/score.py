@@ -1,13 +1,14 @@
 """`unbraid score`."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unbraid._internal import files
-from unbraid.cli.console import note, say, stage
+from unbraid.cli.console import note, say
 from unbraid.cli.flags import ConfigFlags, Fields, Given, known_fields
 from unbraid.cli.options import Device, Force, Packages, check_target, parse_packages
 from unbraid.cli.runs import open_runs, with_models
@@ -23,7 +24,7 @@ _PANELS = {"": "What to compute", "metric.": "Fields of --metric", "dataset.": "
 
 
 def _score_fields() -> Fields:
-    """Returns the fields of metrics, and those of `train` that choose the images of an encoder."""
+    """Returns the fields of metrics and of `Scoring`, and those of `train` that choose the images of an encoder."""
     return {**known_fields("score"), "dataset": known_fields("train")["dataset"]}
 
 
@@ -52,48 +53,12 @@ def score(
             help="all, unsupervised, model, or names such as mig,sap,dci:boosted_trees,elbo. Default: all.",
         ),
     ] = None,
-    part: Annotated[
-        str | None,
-        typer.Option(
-            metavar="train|test|all",
-            help="Of runs: the images trained on, those that the subset held out, or both. Default: train.",
-        ),
-    ] = None,
-    factors: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="The factors to score, such as scale,position_x. Default: all."),
-    ] = None,
-    one_vs_rest: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Factors to replace by a binary attribute for each of their values, such as digit. Default: none.",
-        ),
-    ] = None,
     sampling: Annotated[
         str | None,
         typer.Option(
             metavar="JOINT",
             help="Of runs: other weights of images than in training, such as uniform:shape,scale; or data, for none.",
         ),
-    ] = None,
-    discrete: Annotated[
-        str | None,
-        typer.Option(
-            metavar="columns|left_out",
-            help="Discrete latents for metrics that do not take them. By default such metrics are refused.",
-        ),
-    ] = None,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            metavar="pca",
-            help="Score each group of latents as one, its first principal component. Default: each latent by itself.",
-        ),
-    ] = None,
-    fraction: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="Score a random share of the images, such as 0.1. Default: 1."),
     ] = None,
     like: Annotated[
         str | None,
@@ -102,17 +67,6 @@ def score(
             help="The settings of published code: disentanglement-lib, chen, kumar, do-tran, infomec, infomec-discrete "
             "or disdiff.",
         ),
-    ] = None,
-    fit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="part|train",
-            help="Of runs, with --part test: fit predictors on the images trained on. Default: on some of the part.",
-        ),
-    ] = None,
-    step: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="Of runs: score the snapshot after this step. Default: the last step."),
     ] = None,
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the scores to a .json, .csv or .md file.")
@@ -147,23 +101,16 @@ def score(
     from unbraid.metrics.selection import select
 
     what, encoders = what or [], list(dict.fromkeys(encoder or []))
-    images = {path: texts for path, texts in given.items() if path.partition(".")[0] == "dataset"}
+    by_field: dict[str, dict[str, Sequence[str]]] = {"dataset": {}, "metric": {}, "": {}}
+    for path, texts in given.items():
+        by_field.get(path.partition(".")[0], by_field[""])[path] = texts
+    images = by_field["dataset"]
     _check_sources(what, encoders, images, outputs)
     meanings = None if outputs is None else _parsed_outputs(outputs)
-    chosen = _chosen_metrics({path: texts for path, texts in given.items() if path not in images}, metrics, like)
+    chosen = _chosen_metrics(by_field["metric"], metrics, like)
     if chosen is not None:
         select(chosen, seed)
-    scoring = _chosen_scoring(
-        part=part,
-        factors=factors,
-        sampling=sampling,
-        discrete=discrete,
-        fraction=fraction,
-        fit=fit,
-        step=step,
-        one_vs_rest=one_vs_rest,
-        groups=groups or ("pca" if like == "disdiff" else None),
-    )
+    scoring = _chosen_scoring(by_field[""], sampling, like)
     if save is not None:
         if any(save.resolve() == path.resolve() for path in (*what, *encoders)):
             raise SpecError(f"--save is {save}, which holds the codes. Name another file.")
@@ -221,15 +168,19 @@ def _chosen_metrics(given: Given, metrics: str | None, like: str | None) -> "Met
     return like_published(like) if like is not None else metrics
 
 
-def _chosen_scoring(**given: str | None) -> "Scoring":
+def _chosen_scoring(given: Given, sampling: str | None, like: str | None) -> "Scoring":
     """Returns the scoring from the flags of its fields."""
+    from unbraid.cli.build import build
     from unbraid.config import parse
-    from unbraid.config.annotations import hints_of
     from unbraid.datasets.weights import Joint
     from unbraid.metrics.scoring import Scoring
 
-    hints = hints_of(Scoring) | ({} if given["sampling"] == "data" else {"sampling": Joint})
-    return Scoring(**{name: parse(text, hints[name], f"--{name}") for name, text in given.items() if text is not None})
+    [scoring, *others] = build(Scoring, given, Scoring(groups="pca") if like == "disdiff" else None)
+    if others:
+        raise SpecError(f"The flags describe {len(others) + 1} ways to score; expected one. Give each flag one value.")
+    if sampling is not None and sampling != "data":
+        sampling = parse(sampling, Joint, "--sampling")
+    return replace(scoring, sampling=sampling)
 
 
 def _runs_in(folders: Sequence[Path], packages: Sequence[str]) -> "list[Run]":
@@ -267,8 +218,8 @@ def _encoded(
     factor_images = factor_images if rows is None else factor_images.select(rows)
     found = {}
     for each in opened:
-        with stage(f"Encoding {len(factor_images):,} images by {each.path}"):
-            found[each.path] = each.encode(factor_images)
+        say(f"Encoding {len(factor_images):,} images by {each.path} ...")
+        found[each.path] = each.encode(factor_images)
     return found
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from unbraid._internal import files
 from unbraid._internal.progress import Event, part_of
 from unbraid._internal.table import plain_text
-from unbraid.cli.console import complain, errors, output, say, stage
+from unbraid.cli.console import complain, errors, output, say
 from unbraid.cli.tables import NamedScorecard, card_table, comparison_table, score_table
 from unbraid.codes import Codes
 from unbraid.errors import CodesError, SpecError
@@ -43,14 +43,14 @@ def score_cards(
     if not runs:
         return []
     found = []
-    with stage(f"Scoring {runs[0].name if len(runs) == 1 else f'{len(runs)} runs'}"):
-        for number, (run, label) in enumerate(zip(runs, run_labels(runs), strict=True)):
-            with part_of(Event("scoring runs", number, len(runs), "runs", run.name)):
-                card = run.score(metrics, scoring, seed=seed, device=device)
-            history = run.history
-            has_ends = card.scoring.step is None  # the history ends at the last step
-            ends = {name: history.at_the_end(name) if has_ends else math.nan for name in ("distortion", "rate")}
-            found.append(NamedScorecard(label, str(run.folder), card, run.seed, ends))
+    say(f"Scoring {runs[0].name if len(runs) == 1 else f'{len(runs)} runs'} ...")
+    for number, (run, label) in enumerate(zip(runs, run_labels(runs), strict=True)):
+        with part_of(Event("scoring runs", number, len(runs), "runs", run.name)):
+            card = run.score(metrics, scoring, seed=seed, device=device)
+        history = run.history
+        has_ends = card.scoring.step is None  # the history ends at the last step
+        ends = {name: history.at_the_end(name) if has_ends else math.nan for name in ("distortion", "rate")}
+        found.append(NamedScorecard(label, str(run.folder), card, run.seed, ends))
     return found
 
 
@@ -71,11 +71,11 @@ def cards_of_codes(
         )
     found = []
     for path, read in codes.items():
-        with stage(f"Scoring {path}"):
-            try:
-                card = evaluate_as(scoring, read.to(device), metrics, seed, is_drawn=is_drawn)
-            except (CodesError, SpecError) as error:  # of several files, the message names the one at fault
-                raise type(error)(f"{path}: {error}") from None
+        say(f"Scoring {path} ...")
+        try:
+            card = evaluate_as(scoring, read.to(device), metrics, seed, is_drawn=is_drawn)
+        except (CodesError, SpecError) as error:  # of several files, the message names the one at fault
+            raise type(error)(f"{path}: {error}") from None
         found.append(NamedScorecard(str(path), str(path), card))
     return found
 

@@ -9,7 +9,7 @@ import typer
 
 from unbraid._internal.amounts import duration, size_text
 from unbraid._internal.progress import Event, emit
-from unbraid.cli.console import note, say, stage
+from unbraid.cli.console import note, say
 from unbraid.cli.options import (
     Device,
     OutFolder,
@@ -115,10 +115,10 @@ def _say_time(plan: "StudyPlan", device: str) -> None:
 
     place = resolve_device(device)
     speed, seconds = Speed(place), 0.0
-    with stage(f"Timing some steps of each kind of fleet on {place}"):
-        for done, fleet in enumerate(plan.to_train):
-            emit(Event("timing fleets", done, len(plan.to_train), "fleets"))
-            seconds += speed.seconds(fleet, sum(plan.needs[each.name] == "training" for each in fleet.runs))
+    say(f"Timing some steps of each kind of fleet on {place} ...")
+    for done, fleet in enumerate(plan.to_train):
+        emit(Event("timing fleets", done, len(plan.to_train), "fleets"))
+        seconds += speed.seconds(fleet, sum(plan.needs[each.name] == "training" for each in fleet.runs))
     say(f"Training takes about {duration(seconds)} on {place}, without compiling and scoring.")
 
 
@@ -275,5 +275,5 @@ def read_study(path: Path, packages: list[str], out: Path) -> "Study":
 def _read_plan(study: "Study", out: Path) -> "StudyPlan":
     from unbraid.studies.plan import plan_study
 
-    with stage(f"Reading the runs in {out}"):
-        return plan_study(study, out)
+    say(f"Reading the runs in {out} ...")
+    return plan_study(study, out)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from unbraid._internal import files
-from unbraid.cli.console import note, output, say, stage
+from unbraid.cli.console import note, output, say
 from unbraid.cli.options import Force, OutFolder, Packages, StudyFile, check_target, parse_names, parse_packages
 from unbraid.cli.study import read_study
 from unbraid.errors import SpecError
@@ -168,8 +168,8 @@ def study_select(
 
     study = read_study(file, parse_packages(packages), out)
     scores = collect(study, out)
-    with stage(f"Comparing runs by {by}"):
-        chosen = choices(study, out, scores, by)
+    say(f"Comparing runs by {by} ...")
+    chosen = choices(study, out, scores, by)
     supervised = [name for name in ("mig", "jemmig") if name in scores.higher_is_better]
     table = columns("run", "setting", "seed", by, *supervised)
     for choice in chosen[:top]:
@@ -211,9 +211,9 @@ def study_report(
     check_target("--to", to, (".html",), force=True)
     study = read_study(file, parse_packages(packages), out)
     found = _evidence(study, out, scores)
-    with stage(f"Writing {to} from {len(found.scores.runs)} runs"):
-        command = f"unbraid study run {file} --out {out}"
-        written = write_study_report(study, found.scores, to, made_by=found.made_by, command=command)
+    say(f"Writing {to} from {len(found.scores.runs)} runs ...")
+    command = f"unbraid study run {file} --out {out}"
+    written = write_study_report(study, found.scores, to, made_by=found.made_by, command=command)
     say(f"The report is in {written.resolve().as_uri()}")
 
 

@@ -15,7 +15,6 @@ from unbraid.cli.options import (
     OutFolder,
     Packages,
     Snapshots,
-    parse_every,
     parse_packages,
     parse_seeds,
     parse_steps,
@@ -58,9 +57,10 @@ def train(
     out: OutFolder = Path("runs"),
     device: Device = "auto",
     checkpoint_every: Annotated[
-        str | None,
+        int | None,
         typer.Option(
             metavar="STEPS",
+            min=1,
             help="Steps between checkpoints. By default they take under 2 % of the time. Ctrl-C saves one too.",
         ),
     ] = None,
@@ -86,16 +86,18 @@ def train(
         bool, typer.Option("--keep-state", help="Keep the state of the last step, which run.extend() needs.")
     ] = False,
     held_out_every: Annotated[
-        str | None,
+        int | None,
         typer.Option(
             metavar="STEPS",
+            min=1,
             help="Add the ELBO of images that --subset holds out to the history, about every so many steps.",
         ),
     ] = None,
     latent_information_every: Annotated[
-        str | None,
+        int | None,
         typer.Option(
             metavar="STEPS",
+            min=1,
             help="Add the information of each latent about the image to the history, about every so many steps.",
         ),
     ] = None,
@@ -126,13 +128,13 @@ def train(
     imported = parse_packages(packages)
     options = TrainingOptions(
         force=force,
-        checkpoint_every=parse_every(checkpoint_every, "--checkpoint-every"),
+        checkpoint_every=checkpoint_every,
         stream=stream,
         deterministic=deterministic,
         snapshots=parse_steps(snapshots),
         keep_state=keep_state,
-        held_out_every=parse_every(held_out_every, "--held-out-every"),
-        latent_information_every=parse_every(latent_information_every, "--latent-information-every"),
+        held_out_every=held_out_every,
+        latent_information_every=latent_information_every,
     )
     if resume and not given and seeds is None and spec is None and preset is None:
         runs = [run for run in open_runs([out], imported) if run.status == "unfinished"]
@@ -151,33 +153,27 @@ def train(
 def specs_of(given: Given, path: Path | None, packages: Sequence[str], preset: str | None = None) -> "list[RunSpec]":
     """Returns the specs that the flags give, or the one of a file, which flags may not contradict.
 
-    Flags change a named preset, or the defaults.
+    Flags change a named preset, or the defaults. The file is a spec.json that a run wrote, or holds only a spec.
     """
     from unbraid.cli.build import build
     from unbraid.training.presets import preset as spec_of_preset
+    from unbraid.training.runs.run_source import read_spec_of
     from unbraid.training.runs.spec import RunSpec
 
     if path is not None and preset is not None:
         raise SpecError(f"--spec {path} and --preset {preset} both choose what to train. Leave out one of them.")
     if path is None:
         return build(RunSpec, given, None if preset is None else spec_of_preset(preset.lower()))
-    spec = _read_spec(path, packages)
+    try:
+        content = files.read_json(path)
+        content = content if isinstance(content, dict) and "spec" in content else {"spec": content}
+        spec = read_spec_of(content, path, packages=packages)
+    except (OSError, ValueError, RecursionError) as error:
+        raise SpecError(f"--spec is {path}, which cannot be read ({error}). Name the spec.json of a run.") from None
     if build(RunSpec, given, spec) != [spec]:
         typed = " ".join(f"{spelled(field)} {text}" for field, texts in given.items() for text in texts)
         raise SpecError(f"--spec {path} sets what to train, and {typed} differs. Leave out one of them.")
     return [spec]
-
-
-def _read_spec(path: Path, packages: Sequence[str]) -> "RunSpec":
-    """Returns the spec of a spec.json that a run wrote, or of a file that holds only a spec."""
-    from unbraid.training.runs.run_source import read_spec_of
-
-    try:
-        content = files.read_json(path)
-        content = content if isinstance(content, dict) and "spec" in content else {"spec": content}
-        return read_spec_of(content, path, packages=packages)
-    except (OSError, ValueError, RecursionError) as error:
-        raise SpecError(f"--spec is {path}, which cannot be read ({error}). Name the spec.json of a run.") from None
 
 
 def placed(specs: "Sequence[RunSpec]", seeds: Sequence[int], out: Path) -> "list[Run]":
