@@ -115,7 +115,7 @@ def test_a_figure_is_written_with_its_numbers(done, tmp_path):
 
 
 def test_every_kind_that_is_drawn_can_be_asked_for():
-    assert get_args(Kind) == tuple(KINDS)
+    assert get_args(Kind) == KINDS
 
 
 def test_a_figure_of_a_study_that_was_not_run_says_so(unbraid, place, tmp_path):

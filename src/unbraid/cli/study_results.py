@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from unbraid.studies.study_scores import StudyScores
 
 Kind = Literal[
-    "box", "violin", "strip", "bars", "sorted-bars", "line", "scatter", "rate-distortion", "parallel", "correlation"
+    "box", "violin", "strip", "sorted-bars", "bars", "line", "scatter", "rate-distortion", "parallel", "correlation"
 ]
 EvidenceFile = Annotated[
     Path | None,

@@ -6,6 +6,7 @@ import math
 import shlex
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -59,7 +60,6 @@ class Evidence:
             content = files.read_sealed(path)
             if content["format"] != _FORMAT:
                 raise ValueError(f"it has format {content['format']!r}; this version reads {_FORMAT}")
-            _check_fields(content)
             return cls(content["study"], _scores_from_json(content), content["made_by"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UnbraidError(
@@ -68,47 +68,18 @@ class Evidence:
 
 
 def _runs_to_json(scores: StudyScores) -> Iterator[dict[str, Any]]:
-    by_run: dict[str, list[Number]] = {}
+    by_run: dict[str, list[Number]] = defaultdict(list)
     for number in scores.numbers:
-        by_run.setdefault(number.run, []).append(number)
+        by_run[number.run].append(number)
     for run in scores.runs:
-        numbers: dict[str, dict[str, Any]] = {}
-        for number in by_run.get(run.run, []):
-            place = numbers.setdefault(f"{number.metric}\t{number.scoring}".rstrip("\t"), {})
-            place[f"{number.quantity}:{number.of}"] = _plain(number)
+        numbers: dict[str, dict[str, Any]] = defaultdict(dict)
+        for number in by_run[run.run]:
+            has_interval = not math.isnan(number.low)
+            plain = [_rounded(each) for each in (number.value, number.low, number.high)]
+            question = f"{number.metric}\t{number.scoring}".rstrip("\t")
+            numbers[question][f"{number.quantity}:{number.of}"] = plain if has_interval else plain[0]
         content = {name: value for name, value in asdict(run).items() if name != "refused" or value}
         yield {**content, "seconds": _rounded(run.seconds), "numbers": numbers}
-
-
-def _plain(number: Number) -> Any:
-    """Returns the value, with its interval if there is one."""
-    if math.isnan(number.low):
-        return _rounded(number.value)
-    return [_rounded(each) for each in (number.value, number.low, number.high)]
-
-
-def _check_fields(content: Mapping[str, Any]) -> None:
-    """Raises if a field does not fit the others, and names it."""
-    for name in ("settings", "metrics"):
-        pairs = content[name]
-        if not isinstance(pairs, list) or not all(
-            isinstance(p, list) and len(p) == 2 and isinstance(p[0], str) for p in pairs
-        ):
-            raise ValueError(
-                f"the field {name!r} is {str(pairs)[:100]!r}; expected a list of pairs of a name and a value"
-            )
-    if not isinstance(content["made_by"], dict):
-        raise ValueError(f"the field 'made_by' is {str(content['made_by'])[:100]!r}; expected names and values")
-    labels, metrics = {label for label, _ in content["settings"]}, {name for name, _ in content["metrics"]}
-    for place, run in enumerate(content["runs"]):
-        if run.get("setting") not in labels:
-            raise ValueError(
-                f"the field 'setting' of run {place} is {str(run.get('setting'))[:100]!r}, no setting of the file"
-            )
-        if unknown := [name for name in run.get("numbers", {}) if name.partition("\t")[0] not in metrics]:
-            raise ValueError(
-                f"the field 'numbers' of run {place} has {unknown[0][:100]!r}, which is no metric of the file"
-            )
 
 
 def _scores_from_json(content: Mapping[str, Any]) -> StudyScores:

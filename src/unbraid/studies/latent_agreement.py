@@ -1,17 +1,18 @@
 """Agreement of the latents of runs: whether the seeds of a setting learn the same latents in the same order."""
 
 import math
+import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float64
 from scipy import stats
 
 from unbraid.codes import Codes
-from unbraid.codes.matching import Matching, match_latents
+from unbraid.codes.matching import match_latents
 from unbraid.errors import CodesError
 from unbraid.metrics.unused_latents import UNUSED, informativeness
 from unbraid.studies.collect import runs_with_codes
@@ -20,12 +21,9 @@ from unbraid.studies.study_scores import Number, StudyScores
 
 METRIC = "latent-agreement"
 
-Numbers = Float64[np.ndarray, " latent"]
-
 
 @final
-@dataclass(frozen=True)
-class LatentAgreement:
+class LatentAgreement(NamedTuple):
     """Agreement of the informative latents of a run with those of other runs, on average over these.
 
     Attributes:
@@ -46,9 +44,14 @@ def agreement_of_seeds(codes: Mapping[int, Codes]) -> dict[int, LatentAgreement]
     """
     if len(codes) < 2:
         raise CodesError(f"Agreement compares the seeds of a setting; expected two or more, got {len(codes)}.")
-    readings = {seed: _Reading.from_codes(each) for seed, each in codes.items()}
-    pairs = {(a, b): _agreement(readings[a], readings[b]) for a in readings for b in readings if a < b}
-    return {seed: _mean([found for (a, b), found in pairs.items() if seed in (a, b)]) for seed in readings}
+    informative = {seed: _InformativeLatents.from_codes(each) for seed, each in codes.items()}
+    pairs = {(a, b): _agreement(informative[a], informative[b]) for a in codes for b in codes if a < b}
+    found = {}
+    for seed in codes:
+        columns = zip(*(agreement for pair, agreement in pairs.items() if seed in pair), strict=True)
+        finite = ([value for value in column if not math.isnan(value)] for column in columns)
+        found[seed] = LatentAgreement(*(statistics.fmean(values) if values else math.nan for values in finite))
+    return found
 
 
 def with_latent_agreement(study: Study, folder: Path, scores: StudyScores) -> StudyScores:
@@ -60,12 +63,10 @@ def with_latent_agreement(study: Study, folder: Path, scores: StudyScores) -> St
     for label, runs in runs_with_codes(study, folder, scores).items():
         found = agreement_of_seeds({seed: run.codes() for seed, run in runs.items()}) if len(runs) > 1 else {}
         for seed, agreement in found.items():
-            name = runs[seed].name
-            for of, value in vars(agreement).items():
-                kind, part = ("value", "") if of == "value" else ("part", of)
-                numbers.append(
-                    Number(label, seed, METRIC, "", kind, part, value, math.nan, math.nan, name)  # type: ignore[arg-type]
-                )
+            ends = math.nan, math.nan, runs[seed].name
+            numbers.append(Number(label, seed, METRIC, "", "value", "", agreement.value, *ends))
+            parts = {name: getattr(agreement, name) for name in ("informativeness_order", "variance_order")}
+            numbers += [Number(label, seed, METRIC, "", "part", part, value, *ends) for part, value in parts.items()]
     return replace(
         scores,
         metrics=(*scores.metrics, METRIC),
@@ -75,16 +76,15 @@ def with_latent_agreement(study: Study, folder: Path, scores: StudyScores) -> St
 
 
 @final
-@dataclass(frozen=True)
-class _Reading:
-    """The informative latents of a run, with the quantities they are ranked by."""
+class _InformativeLatents(NamedTuple):
+    """The codes of the informative latents of a run, None without any, and the quantities they are ranked by."""
 
     codes: Codes | None
-    nats: Numbers
-    variance: Numbers
+    nats: Float64[np.ndarray, " latent"]
+    variance: Float64[np.ndarray, " latent"]
 
     @classmethod
-    def from_codes(cls, codes: Codes) -> "_Reading":
+    def from_codes(cls, codes: Codes) -> "_InformativeLatents":
         codes = codes.without_discrete() if codes.probabilities else codes
         nats = informativeness(codes).cpu().numpy()
         kept = np.flatnonzero(nats > UNUSED).tolist()
@@ -92,29 +92,14 @@ class _Reading:
         return cls(codes.with_latents(kept) if kept else None, nats[kept], variance[kept])
 
 
-def _agreement(first: _Reading, second: _Reading) -> LatentAgreement:
+def _agreement(first: _InformativeLatents, second: _InformativeLatents) -> LatentAgreement:
     if first.codes is None or second.codes is None:
         return LatentAgreement(math.nan, math.nan, math.nan)
     matching = match_latents(first.codes, second.codes, min_std=0)
-    return LatentAgreement(
-        matching.agreement,
-        _same_order(matching, first.nats, second.nats),
-        _same_order(matching, first.variance, second.variance),
-    )
+    ours, theirs = [pair.first for pair in matching.pairs], [pair.second for pair in matching.pairs]
 
+    def same_order(one: Float64[np.ndarray, " latent"], other: Float64[np.ndarray, " latent"]) -> float:
+        return math.nan if len(ours) < 3 else float(stats.spearmanr(one[ours], other[theirs]).statistic)
 
-def _same_order(matching: Matching, first: Numbers, second: Numbers) -> float:
-    """Returns Spearman's correlation of a quantity of matched latents."""
-    if len(matching.pairs) < 3:
-        return math.nan
-    ours = [first[pair.first] for pair in matching.pairs]
-    theirs = [second[pair.second] for pair in matching.pairs]
-    return float(stats.spearmanr(ours, theirs).statistic)
-
-
-def _mean(found: list[LatentAgreement]) -> LatentAgreement:
-    means = {}
-    for name in ("value", "informativeness_order", "variance_order"):
-        values = [value for each in found if not math.isnan(value := getattr(each, name))]
-        means[name] = sum(values) / len(values) if values else math.nan
-    return LatentAgreement(**means)
+    orders = same_order(first.nats, second.nats), same_order(first.variance, second.variance)
+    return LatentAgreement(matching.agreement, *orders)
