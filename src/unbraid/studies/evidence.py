@@ -156,15 +156,10 @@ def commit_of_checkout(file: Path | str = __file__) -> str:
     The suffix "+changes" marks uncommitted changes of tracked files.
     """
     path = Path(file).resolve()
+    git = ["git", "-C", str(path.parent)]
     try:
-        _git(path.parent, "ls-files", "--error-unmatch", path.name)
-        commit = _git(path.parent, "rev-parse", "--short", "HEAD")
-        is_changed = _git(path.parent, "status", "--porcelain", "--untracked-files=no")
+        subprocess.run([*git, "ls-files", "--error-unmatch", path.name], capture_output=True, check=True)
+        describe = [*git, "describe", "--always", "--exclude=*", "--dirty=+changes"]
+        return subprocess.run(describe, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return f"{commit}+changes" if is_changed else commit
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

@@ -182,8 +182,9 @@ class _Execution:
     def _train(self, plan: StudyPlan) -> None:
         """Trains fleets within the budget."""
         needed: list[float] = []
-        total = len(plan.to_train)
-        for place, fleet in enumerate(plan.to_train):
+        waiting = plan.to_train
+        total = len(waiting)
+        for place, fleet in enumerate(waiting):
             if self._deadline is not None:
                 seconds = self._seconds_of(fleet, plan)
                 if time.monotonic() + seconds > self._deadline:

@@ -10,7 +10,7 @@ from unbraid.codes import Codes
 from unbraid.errors import UnbraidError
 from unbraid.figures.traversal import SideBySide
 from unbraid.studies.collect import collect, runs_with_codes
-from unbraid.studies.latent_agreement import agreement_of_seeds
+from unbraid.studies.latent_agreement import agreement_scores
 from unbraid.studies.statistics import Measurement, StatisticsError, spearman
 from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
@@ -135,5 +135,4 @@ def _of_seeds(
 
 def _agreements(codes: Mapping[int, Codes]) -> dict[int, float]:
     """Returns the agreement of each seed; 0 for one without informative latents, which agrees with no other."""
-    found = {seed: agreement.value for seed, agreement in agreement_of_seeds(codes).items()}
-    return {seed: 0.0 if math.isnan(value) else value for seed, value in found.items()}
+    return {seed: 0.0 if math.isnan(value) else value for seed, value in agreement_scores(codes).items()}
