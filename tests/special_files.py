@@ -20,7 +20,7 @@ from tests.training.runs.finished_runs import finish
 from tests.training.squares import MLP_SPEC, PACKAGES
 from unbraid._internal import files
 from unbraid._internal.npz import Npz
-from unbraid.cli.image_files import read_pictures
+from unbraid.cli.encode import read_pictures
 from unbraid.codes import Codes
 from unbraid.codes.codes_file import read_safetensors
 from unbraid.codes.csv_file import read_csv

@@ -15,7 +15,7 @@ import yaml
 
 from tests.discovery import ROOT
 from unbraid._internal.version import __version__
-from unbraid.cli.flags import known_flags
+from unbraid.cli.flags import known_fields
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -36,7 +36,7 @@ def test_the_workflow_runs_the_script_that_everybody_runs():
 def test_the_wheel_is_whole_and_its_quickstart_runs_in_an_empty_folder(tmp_path):
     """Without the network: what it depends on is here already."""
     pytest.importorskip("hatchling")
-    known_flags("train")  # writes flags.json, as `make build` does
+    known_fields("train")  # writes flags.json, as `make build` does
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--target", "sdist"]
     subprocess.run([*build, "--directory", str(tmp_path / "dist")], cwd=ROOT, check=True, capture_output=True)
     [wheel], [archive] = (list((tmp_path / "dist").glob(pattern)) for pattern in ("*.whl", "*.tar.gz"))

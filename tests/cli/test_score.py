@@ -307,7 +307,7 @@ def test_of_several_files_the_one_at_fault_is_named(unbraid, arrays, tmp_path, d
     ("arguments", "complaint"),
     [
         (["nowhere"], "There is no folder nowhere"),
-        (["notes.txt"], "notes.txt is a file, and none of codes: those end in .npz, .safetensors, .csv"),
+        (["notes.txt"], "notes.txt is not a file of codes: those end in .npz, .safetensors, .csv"),
         (["nowhere.npz"], "There is no file nowhere.npz"),
         (["text.npz"], "not a readable .npz"),
         (["empty.npz"], "empty"),

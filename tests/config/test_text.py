@@ -5,7 +5,8 @@ from typing import Literal
 
 import pytest
 
-from unbraid.cli.values import parse_each, placeholder
+from unbraid.cli.build import parse_each
+from unbraid.cli.flag_tables import placeholder
 from unbraid.config.annotations import choices
 from unbraid.config.schedule import Cosine, Cyclic, Linear, Schedule, Weight
 from unbraid.config.text import expected, parse, text_of
@@ -200,11 +201,6 @@ def test_numbers_and_words_are_swept_by_commas_and_lists_and_texts_are_one_value
     assert parse_each("a,b", str, "--flag") == ["a,b"]
     with pytest.raises(SpecError, match="expected a whole number"):
         parse_each("32,6.4", int, "--flag")
-
-
-def test_the_same_value_twice_is_refused():
-    with pytest.raises(SpecError, match="names a value twice"):
-        parse_each("4,4.0", float, "--flag")
 
 
 def test_the_placeholder_says_what_to_type():

@@ -6,6 +6,7 @@ import math
 import shlex
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -70,23 +71,18 @@ class Evidence:
 
 
 def _runs_to_json(scores: StudyScores) -> Iterator[dict[str, Any]]:
-    by_run: dict[str, list[Number]] = {}
+    by_run: dict[str, list[Number]] = defaultdict(list)
     for number in scores.numbers:
-        by_run.setdefault(number.run, []).append(number)
+        by_run[number.run].append(number)
     for run in scores.runs:
-        numbers: dict[str, dict[str, Any]] = {}
-        for number in by_run.get(run.run, []):
-            place = numbers.setdefault(f"{number.metric}\t{number.scoring}".rstrip("\t"), {})
-            place[f"{number.quantity}:{number.of}"] = _plain(number)
+        numbers: dict[str, dict[str, Any]] = defaultdict(dict)
+        for number in by_run[run.run]:
+            has_interval = not math.isnan(number.low)
+            plain = [_rounded(each) for each in (number.value, number.low, number.high)]
+            question = f"{number.metric}\t{number.scoring}".rstrip("\t")
+            numbers[question][f"{number.quantity}:{number.of}"] = plain if has_interval else plain[0]
         content = {name: value for name, value in asdict(run).items() if name != "refused" or value}
         yield {**content, "seconds": _rounded(run.seconds), "numbers": numbers}
-
-
-def _plain(number: Number) -> Any:
-    """Returns the value, with its interval if there is one."""
-    if math.isnan(number.low):
-        return _rounded(number.value)
-    return [_rounded(each) for each in (number.value, number.low, number.high)]
 
 
 def _check_fields(content: Mapping[str, Any]) -> None:
@@ -193,15 +189,10 @@ def commit_of_checkout(file: Path | str = __file__) -> str:
     The suffix "+changes" marks uncommitted changes of tracked files.
     """
     path = Path(file).resolve()
+    git = ["git", "-C", str(path.parent)]
     try:
-        _git(path.parent, "ls-files", "--error-unmatch", path.name)
-        commit = _git(path.parent, "rev-parse", "--short", "HEAD")
-        is_changed = _git(path.parent, "status", "--porcelain", "--untracked-files=no")
+        subprocess.run([*git, "ls-files", "--error-unmatch", path.name], capture_output=True, check=True)
+        describe = [*git, "describe", "--always", "--exclude=*", "--dirty=+changes"]
+        return subprocess.run(describe, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return f"{commit}+changes" if is_changed else commit
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

@@ -78,12 +78,12 @@ def render(study: Study, scores: StudyScores, made_by: Mapping[str, Any], comman
             "num_runs": len(scores.runs),
             "made_by": made_by,
             "command": command,
-            "digests": _digests(scores),
+            "digests": {run.setting: run.run.rpartition("-seed")[0] for run in scores.runs},
             "date": date,
             "policy": content_policy(),
             "version": __version__,
         },
-        {"strength": _strength},
+        {"strength": lambda value: 0.0 if math.isnan(value) else round(abs(value), 2)},
     )
 
 
@@ -109,16 +109,6 @@ def answer(ranking: Ranking | None, scores: StudyScores) -> str:
             f"{collapsed} of {len(scores.runs)} runs are collapsed: fewer than two of their latents are informative."
         )
     return " ".join(sentences)
-
-
-def _digests(scores: StudyScores) -> dict[str, str]:
-    """Returns the digest of the spec of every setting, by which its runs are named."""
-    return {run.setting: run.run.rpartition("-seed")[0] for run in scores.runs}
-
-
-def _strength(value: float) -> float:
-    """Returns the color strength of a correlation, from 0 to 1."""
-    return 0.0 if math.isnan(value) else round(min(1.0, abs(value)), 2)
 
 
 def strip_of(scores: StudyScores, metric: str) -> Markup:

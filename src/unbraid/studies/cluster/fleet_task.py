@@ -136,8 +136,13 @@ def _train_and_score(runs: Sequence[Run], order: Json, beat: Beat, *, is_home: b
         if order["side_by_side"] < len(runs):
             for run in part:
                 RunWriter(run).log(f"memory was short for {len(runs)} side by side: {len(part)} were")
-    outcomes = {run.name: _outcome(run, errors) for run in runs}
-    _score(runs, order, outcomes, removes_arrays=order["remove_arrays"] and not is_home)
+    outcomes: dict[str, Json] = {}
+    for run, (_, _, kind) in zip(runs, order["runs"], strict=True):
+        outcome = _outcome(run, order, kind, errors.get(run.name, "it was not trained"))
+        outcomes[run.name] = outcome
+        is_scored = outcome["status"] == "finished" and not outcome["error"] and not outcome["failed"]
+        if is_scored and order["remove_arrays"] and not is_home:
+            RunWriter(run).remove_arrays()
     return {"is_home": is_home, "runs": outcomes}
 
 
@@ -166,28 +171,21 @@ def _place(order: Json) -> Iterator[tuple[Path, bool]]:
         yield Path(scratch), False
 
 
-def _outcome(run: Run, errors: Mapping[str, str]) -> Json:
+def _outcome(run: Run, order: Json, kind: int, error: str) -> Json:
+    """Returns how the training of a run ended. Computes the missing scores of a finished run, and adds their errors."""
     if failure := run.failure:
         return {"status": "failed", "reason": str(failure)[:_MOST_LETTERS]}
     if run.status != "finished":
-        return {"status": run.status, "reason": errors.get(run.name, "it was not trained")}
-    return {"status": "finished", "side_by_side": len(read_record(run.folder / "finished.json").get("fleet", [])) or 1}
-
-
-def _score(runs: Sequence[Run], order: Json, outcomes: Mapping[str, Json], *, removes_arrays: bool) -> None:
-    """Computes the scores that are asked of finished runs, and adds the errors to their outcomes."""
-    for run, (_, _, kind) in zip(runs, order["runs"], strict=True):
-        if outcomes[run.name]["status"] != "finished":
-            continue
-        error, failed = "", dict[str, str]()
-        if asked := order["asked"][kind]:
-            places = {"device": order["scoring_device"], "packages": order["packages"]}
-            ended = run_task(score_run, {"folder": str(run.folder), "asked": asked, **places})
-            error = ended.get("error", "")[:_MOST_LETTERS]
-            failed = {name: last_line(text) for name, text in ended.get("answer", {"failed": {}})["failed"].items()}
-        outcomes[run.name] |= {"error": error, "failed": failed}
-        if removes_arrays and not error and not failed:
-            RunWriter(run).remove_arrays()
+        return {"status": run.status, "reason": error}
+    side_by_side = len(read_record(run.folder / "finished.json").get("fleet", [])) or 1
+    found = {"status": "finished", "side_by_side": side_by_side, "error": "", "failed": {}}
+    if asked := order["asked"][kind]:
+        places = {"device": order["scoring_device"], "packages": order["packages"]}
+        ended = run_task(score_run, {"folder": str(run.folder), "asked": asked, **places})
+        found["error"] = ended.get("error", "")[:_MOST_LETTERS]
+        failed = ended.get("answer", {"failed": {}})["failed"]
+        found["failed"] = {name: last_line(text) for name, text in failed.items()}
+    return found
 
 
 def last_line(text: str) -> str:
