@@ -112,7 +112,7 @@ def datasets_show(
     from unbraid.datasets.dataset import FactorDataset
     from unbraid.datasets.training_data import TrainingData
     from unbraid.show.datasets import write_dataset_page
-    from unbraid.show.datasets.joint_map import map_of_images, maps_of_joint, places_of_pair
+    from unbraid.show.datasets.joint_map import check_pair, map_of_images, maps_of_joint
     from unbraid.training.runs.spec_text import value_text
 
     dataset_name = kebab_case(named(name), FactorDataset)
@@ -123,7 +123,7 @@ def datasets_show(
         replace(shown, sampling=sampling).check()
     pair = None if joint is None else [part.strip() for part in joint.split(",")]
     if pair is not None:
-        places_of_pair(pair, shown.dataset.factors)
+        check_pair(pair, shown.dataset.factors)
     images = shown.open()
     say(f"Writing {path} ...")
     summary, *_ = (inspect.getdoc(type(shown.dataset)) or "").splitlines()

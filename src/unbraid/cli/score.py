@@ -206,7 +206,7 @@ def _encoded(
     """Returns the codes by each encoder, of the fraction of images that is scored."""
     from unbraid.cli.build import build_kind
     from unbraid.datasets.dataset import FactorDataset
-    from unbraid.integrations.export import OnnxEncoder
+    from unbraid.integrations.onnx_encoder import OnnxEncoder
 
     if not encoders:
         return {}
