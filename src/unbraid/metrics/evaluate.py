@@ -65,7 +65,7 @@ def evaluate(
             are left out.
         scoring: The factors to score, and how: `factors`, `one_vs_rest`, `discrete`, `groups` and `fraction` of
             `Scoring`. Its other fields are for runs.
-        seed: The seed of every metric, in place of their own.
+        seed: The seed of every metric, instead of theirs.
         watch: A function that is called with each progress event.
         progress: Whether a terminal or a notebook shows the progress.
 

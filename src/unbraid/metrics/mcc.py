@@ -31,7 +31,7 @@ _TIED = 1e-8
 @final
 @dataclass(frozen=True)
 class MCC(Metric):
-    """The mean over factors of |corr(z_j, v_k)|, where each factor k has a latent j of its own, chosen so that the mean
+    """The mean over factors of |corr(z_j, v_k)|, where each factor k has its own latent j, chosen so that the mean
     is largest. Higher is better, at most 1.
 
     Khemakhem et al., arXiv:1907.04809v4. z are the means of the posteriors. `correlation`: "pearson", or "spearman" of

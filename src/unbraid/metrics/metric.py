@@ -163,7 +163,7 @@ class Metric(Config, ABC):
     fits_predictor: ClassVar[bool] = False
     # The name of the numbers in `per_factor`, where it differs from `quantity`.
     quantity_of_factors: ClassVar[str] = ""
-    # The parts that papers report as scores of their own, and whether higher is better.
+    # The parts that papers report as separate scores, and whether higher is better.
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({})
     # The least and the greatest value of settings, by name.
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = MappingProxyType({})
@@ -259,7 +259,7 @@ ADVICE: dict[Feature, str] = {
     "means without std": "Give std or log_var. For a deterministic encoder, a metric with an estimator takes "
     "MeansHistogram() or Neighbors(), or a std of 0 and Quantized().",
     "draws without densities": "Give mean and std, or use Quantized(), which counts draws.",
-    "correlated posteriors": "Give the std of each latent in place of the covariance.",
+    "correlated posteriors": "Give the std of each latent instead of the covariance.",
     "discrete latents": "Pass discrete='columns' for columns of probabilities, or discrete='left_out' "
     "(--discrete on the command line).",
 }

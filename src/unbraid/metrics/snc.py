@@ -30,7 +30,7 @@ class SNC(Metric):
     """Single-neuron classification: the mean over factors of the test accuracy of one latent, in as many bins of equal
     mass as the factor has values. Higher is better.
 
-    Mahon, Sha & Lukasiewicz, arXiv:2304.02335v4. Each factor has a latent of its own, chosen so that the information
+    Mahon, Sha & Lukasiewicz, arXiv:2304.02335v4. Each factor has its own latent, chosen so that the information
     between bins and values is largest in sum; each bin predicts one value, chosen so that most training rows are right.
     Neuron knock-out: "all_latents" is the accuracy of a net with one hidden layer on all latents, "without" that of a
     net without the factor's latent, and "knock_out" their difference. Without a latent for a factor, the most frequent
