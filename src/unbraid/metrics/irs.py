@@ -95,7 +95,7 @@ class IRS(Metric):
                     robustness.unweighted[0], spread(resampled.unweighted), self.bounds
                 )
             },
-            per_latent=tuple(robustness.per_latent[:, 0].tolist()),
+            per_latent=robustness.per_latent[:, 0],
             tables={"irs": robustness.matrix[:, 0], "max_deviation": robustness.max_deviation[:, 0]},
             settled=settled,
             notes=notes,

@@ -76,8 +76,9 @@ class SNC(Metric):
         tables = {name: among_factors(each, tasks, len(names)) for name, each in numbers.items()}
         return self.score(
             values.pop("alone"),
+            names,
             parts=values,
-            per_factor=dict(zip(names, tables["alone"].tolist(), strict=True)),
+            per_factor=tables["alone"],
             tables=tables,
             notes=_notes(known, paired),
         )
