@@ -129,7 +129,7 @@ def score_fields(numbers: Mapping[str, Tensor], errors: Mapping[str, float]) -> 
     and all other numbers as tables.
     """
     vectors = {key: number for key, number in numbers.items() if key not in errors}
-    fields = {key: vectors.pop(key) for key in ("per_factor", "per_latent") if key in vectors}
+    fields: dict[str, Any] = {key: vectors.pop(key) for key in ("per_factor", "per_latent") if key in vectors}
     parts = {key: Value.from_standard_error(numbers[key], error) for key, error in errors.items() if key != "value"}
     return {"parts": parts, "tables": vectors, **fields}
 
