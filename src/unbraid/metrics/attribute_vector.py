@@ -66,8 +66,9 @@ class AttributeVector(Metric):
         biases = torch.tensor([each.bias for each in fitted.values()], dtype=torch.float64)
         return self.score(
             accuracy,
+            names,
             parts={"majority": self._mean([each.majority for each in fitted.values()], images)},
-            per_factor=dict(zip(names, among_factors(accuracies, fitted, len(names)).tolist(), strict=True)),
+            per_factor=among_factors(accuracies, fitted, len(names)),
             tables={
                 "vectors": among_factors(vectors, fitted, len(names)),
                 "biases": among_factors(biases, fitted, len(names)),

@@ -54,8 +54,9 @@ class ClusterAccuracy(Metric):
         commonest = torch.stack([factor.commonest() for factor in factors])[varies].mean()
         return self.score(
             value,
+            codes.factor_names,
             parts={"commonest": Value(float(commonest))},
-            per_factor=dict(zip(codes.factor_names, per_factor.tolist(), strict=True)),
+            per_factor=per_factor,
             tables={"accuracy": accuracy},
         )
 

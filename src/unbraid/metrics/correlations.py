@@ -57,11 +57,11 @@ class Correlations(Metric):
         deterministic = pearson.correlate(mean, None, weights)
         stochastic = _of_draws(statistics, self.seed)
         value, parts = _values(deterministic)
-        tables = {"deterministic": _with_unit_diagonal(deterministic.matrix)}
+        tables = {"deterministic": deterministic.matrix.clone().fill_diagonal_(1.0)}
         if stochastic is not None:
             parts["stochastic"] = _values(stochastic)[0]
-            tables["stochastic"] = _with_unit_diagonal(stochastic.matrix)
-        notes = _notes(statistics, deterministic.matrix)
+            tables["stochastic"] = stochastic.matrix.clone().fill_diagonal_(1.0)
+        notes = _notes(deterministic.matrix)
         if statistics.codes.factors:
             tables["latent_factor"], _, skipped = pearson.correlate_with_factors(
                 statistics.codes, weights, self.unordered
@@ -71,7 +71,7 @@ class Correlations(Metric):
         return self.score(
             value,
             parts=parts,
-            per_latent=tuple(_mean_of_others(deterministic.matrix).tolist()),
+            per_latent=_mean_of_others(deterministic.matrix),
             tables=tables,
             notes=notes,
         )
@@ -111,51 +111,33 @@ def _of_draws(statistics: Statistics, seed: int) -> pearson.PearsonCorrelations 
             return None
         z, num_draws = codes.samples.flatten(0, 1), len(codes.samples)
         return pearson.correlate(z, None, statistics.weights.repeat(num_draws) / num_draws, num_images=len(codes))
-    z = _draw(statistics, seed)
+    if statistics.given_draws is None and codes.std is not None:
+        # `statistics.draws` refuses a std of 0, but the draw of such a latent is its mean.
+        weights = None if codes.weights is None else statistics.weights
+        rows = row_draws.images(len(codes), len(codes), seed, "draws/images", weights).to(codes.std.device)
+        noise = row_draws.normal((len(codes), codes.mean.shape[1]), seed, "draws/noise").to(codes.std.device)
+        z = codes.mean[rows].double() + codes.std[rows].double() * noise
+    else:
+        z = statistics.draws(len(codes), seed).z
     equal = torch.full((len(z),), 1 / len(z), dtype=torch.float64, device=z.device)
     # Images with weights are drawn with replacement, which adds to their variance.
     num_images = len(z) if codes.weights is None else 1 / (1 / len(z) + 1 / statistics.num_effective_images)
     return pearson.correlate(z, None, equal, num_images)
 
 
-def _draw(statistics: Statistics, seed: int) -> Tensor:
-    codes, std = statistics.codes, statistics.codes.std
-    if statistics.given_draws is None and std is not None:
-        # `posteriors` refuse a std of 0, but the draw of such a latent is its mean.
-        rows = row_draws.images(
-            len(codes), len(codes), seed, "draws/images", None if codes.weights is None else statistics.weights
-        ).to(std.device)
-        noise = row_draws.normal((len(codes), codes.mean.shape[1]), seed, "draws/noise").to(std.device)
-        return codes.mean[rows].double() + std[rows].double() * noise
-    return statistics.draws(len(codes), seed).z
-
-
 def _values(correlations: pearson.PearsonCorrelations) -> tuple[Value, dict[str, Value]]:
     """Returns the mean over the pairs of latents, and the largest of them as a part."""
 
     def reduce(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample 2"]:
-        return torch.stack([_mean_off_diagonal(matrix), _max_off_diagonal(matrix)], dim=-1)
+        row, column = torch.triu_indices(matrix.shape[-1], matrix.shape[-1], offset=1, device=matrix.device)
+        sizes = matrix[..., row, column].abs()
+        # A single latent has no pair, and so NaN.
+        least = matrix.new_full((*matrix.shape[:-2], 1), 0.0 if matrix.shape[-1] > 1 else math.nan)
+        return torch.stack([sizes.mean(dim=-1), torch.cat([sizes, least], dim=-1).amax(dim=-1)], dim=-1)
 
     numbers, errors = reduce(correlations.matrix), spread(correlations.resampled(reduce))
     mean, largest = (Value.from_standard_error(*of, Correlations.bounds) for of in zip(numbers, errors, strict=True))
     return mean, {"largest": largest}
-
-
-def _off_diagonal(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample pair"]:
-    row, column = torch.triu_indices(matrix.shape[-1], matrix.shape[-1], offset=1, device=matrix.device)
-    return matrix[..., row, column].abs()
-
-
-def _mean_off_diagonal(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample"]:
-    """Returns the mean over pairs of latents; NaN for a single latent: there is no pair."""
-    return _off_diagonal(matrix).mean(dim=-1)
-
-
-def _max_off_diagonal(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample"]:
-    return torch.cat(
-        [_off_diagonal(matrix), matrix.new_full((*matrix.shape[:-2], 1), 0.0 if matrix.shape[-1] > 1 else math.nan)],
-        dim=-1,
-    ).amax(dim=-1)
 
 
 def _mean_of_others(matrix: Float64[Tensor, "latent latent"]) -> Float64[Tensor, " latent"]:
@@ -164,11 +146,7 @@ def _mean_of_others(matrix: Float64[Tensor, "latent latent"]) -> Float64[Tensor,
     return sizes.sum(dim=1) / (len(matrix) - 1) if len(matrix) > 1 else torch.full_like(sizes[0], math.nan)
 
 
-def _with_unit_diagonal(matrix: Float64[Tensor, "latent latent"]) -> Float64[Tensor, "latent latent"]:
-    return matrix.clone().fill_diagonal_(1.0)
-
-
-def _notes(statistics: Statistics, matrix: Float64[Tensor, "latent latent"]) -> tuple[str, ...]:
+def _notes(matrix: Float64[Tensor, "latent latent"]) -> tuple[str, ...]:
     if len(matrix) == 1:
         return ("A single latent has no other to correlate with.",)
     # The correlation of a latent that varies with itself is 1.

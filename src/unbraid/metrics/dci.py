@@ -16,7 +16,6 @@ from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.intervals import resampled_weights, settled_by_half, spread
 from unbraid.metrics.metric import OF_MEANS, Feature, Interval, Metric, Score, Value
 from unbraid.metrics.predicting.factor_predictors import (
-    FittedPredictor,
     Predictor,
     PredictorSettings,
     fitted_predictor,
@@ -135,9 +134,45 @@ class DCI(Metric):
         parts = list(tasks.values())
         # Boosted trees are not fitted on half of the rows: that takes minutes.
         halves = [task.half() for task in parts] if self._num_refits and self.predictor != "boosted_trees" else []
-        fits = on_cores("DCI", [partial(fitted_predictor, task, settings) for task in [*parts, *halves]])
+        every = on_cores("DCI", [partial(fitted_predictor, task, settings) for task in [*parts, *halves]])
+        fits, half_fits = every[: len(parts)], every[len(parts) :]
         refits = self._refitted(parts, settings)
-        return self._score(statistics, tasks, fits[: len(parts)], refits, fits[len(parts) :] or None, skipped)
+        importance = torch.stack([fit.importance for fit in fits], dim=1)
+        value = self._with_interval(disentanglement, importance, refits)
+        complete = completeness if self.completeness == "mean" else weighted_completeness
+        losses = {"train_error": [fit.train for fit in fits], "test_error": [fit.test for fit in fits]}
+        images = {
+            "train_error": [task.train_images for task in parts],
+            "test_error": [task.test_images for task in parts],
+        }
+        # If all rows are training rows, there are no test rows.
+        errors = {name: each for name, each in losses.items() if all(len(part.losses) for part in each)}
+        settled: bool | None = None
+        notes: tuple[str, ...] = ()
+        if half_fits:
+            half = disentanglement(torch.stack([fit.importance for fit in half_fits], dim=1))
+            settled, notes = settled_by_half(value.value, float(half), value.interval, "training rows")
+        if len(fits) == 1:
+            notes = (*notes, "With one factor, every latent with an importance has a disentanglement of 1.")
+        if skipped:
+            notes = (*notes, f"Left out, because the LASSO needs values with an order: {', '.join(skipped)}.")
+        num_factors = len(statistics.codes.factors)
+        tables = {"importance": importance} | {
+            name: torch.cat([part.error() for part in each]) for name, each in errors.items()
+        }
+        return self.score(
+            value,
+            statistics.codes.factor_names,
+            parts={
+                "completeness": self._with_interval(complete, importance, refits),
+                **{name: mean_error(each, self.seed, images[name]) for name, each in errors.items()},
+            },
+            per_factor=among_factors(completeness_of_factors(importance), tasks, num_factors),
+            per_latent=disentanglement_of_latents(importance),
+            tables={name: among_factors(table, tasks, num_factors) for name, table in tables.items()},
+            settled=settled,
+            notes=notes,
+        )
 
     @property
     def _num_refits(self) -> int:
@@ -175,52 +210,6 @@ class DCI(Metric):
         ]
         found = torch.cat(on_cores("DCI of resampled rows", fits))
         return found.unflatten(0, (len(tasks), self._num_refits)).permute(1, 2, 0)
-
-    def _score(
-        self,
-        statistics: Statistics,
-        tasks: Mapping[int, PredictionTask],
-        fits: list[FittedPredictor],
-        refits: Tensor | None,
-        halves: list[FittedPredictor] | None,
-        skipped: list[str],
-    ) -> Score:
-        importance = torch.stack([fit.importance for fit in fits], dim=1)
-        value = self._with_interval(disentanglement, importance, refits)
-        complete = completeness if self.completeness == "mean" else weighted_completeness
-        losses = {"train_error": [fit.train for fit in fits], "test_error": [fit.test for fit in fits]}
-        images = {
-            "train_error": [task.train_images for task in tasks.values()],
-            "test_error": [task.test_images for task in tasks.values()],
-        }
-        # If all rows are training rows, there are no test rows.
-        errors = {name: each for name, each in losses.items() if all(len(part.losses) for part in each)}
-        settled: bool | None = None
-        notes: tuple[str, ...] = ()
-        if halves is not None:
-            half = disentanglement(torch.stack([fit.importance for fit in halves], dim=1))
-            settled, notes = settled_by_half(value.value, float(half), value.interval, "training rows")
-        if len(fits) == 1:
-            notes = (*notes, "With one factor, every latent with an importance has a disentanglement of 1.")
-        if skipped:
-            notes = (*notes, f"Left out, because the LASSO needs values with an order: {', '.join(skipped)}.")
-        num_factors = len(statistics.codes.factors)
-        per_factor = among_factors(completeness_of_factors(importance), tasks, num_factors)
-        tables = {"importance": importance} | {
-            name: torch.cat([part.error() for part in each]) for name, each in errors.items()
-        }
-        return self.score(
-            value,
-            parts={
-                "completeness": self._with_interval(complete, importance, refits),
-                **{name: mean_error(each, self.seed, images[name]) for name, each in errors.items()},
-            },
-            per_factor=dict(zip(statistics.codes.factor_names, per_factor.tolist(), strict=True)),
-            per_latent=tuple(disentanglement_of_latents(importance).tolist()),
-            tables={name: among_factors(table, tasks, num_factors) for name, table in tables.items()},
-            settled=settled,
-            notes=notes,
-        )
 
     def _with_interval(self, summary: Callable[[Tensor], Tensor], importance: Tensor, refits: Tensor | None) -> Value:
         value = float(summary(importance))

@@ -103,8 +103,9 @@ class DCIES(Metric):
         )
         return self.score(
             value,
+            names,
             parts={"informativeness": Value.from_standard_error(kept, spread(spreads), (0.0, 1.0))},
-            per_factor=dict(zip(names, among_factors(each, tasks, len(names)).tolist(), strict=True)),
+            per_factor=among_factors(each, tasks, len(names)),
             tables={"loss": among_factors(losses.T, tasks, len(names)).T, "log_parameters": sizes.double().log()},
             notes=tuple(
                 note.format(", ".join(factors))

@@ -20,7 +20,7 @@ class DCIMIG(InformationMetric):
     1.
 
     Sepliarskaia, Kiseleva & de Rijke, arXiv:1910.05587v3, as in published code. A latent of two factors lowers the
-    score, and so does a factor without a latent of its own; a second latent of the same factor does not. Factors are
+    score, and so does a factor without its own latent; a second latent of the same factor does not. Factors are
     weighted by their entropy. With one factor the gap is the information.
     """
 

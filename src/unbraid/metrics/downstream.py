@@ -88,12 +88,13 @@ class Downstream(Metric):
         fewest = min(len(task.train_labels) for task in tasks.values())
         return self.score(
             values["all_rows"],
+            names,
             parts={
                 "few_rows": values["few_rows"],
                 "sample_efficiency": _efficiency(right["few_rows"], right["all_rows"], tasks.values()),
                 "majority": values["majority"],
             },
-            per_factor=dict(zip(names, tables["all_rows"].tolist(), strict=True)),
+            per_factor=tables["all_rows"],
             tables=tables,
             notes=(f"There are only {fewest:,} training rows.",) if fewest <= self.num_few else (),
         )

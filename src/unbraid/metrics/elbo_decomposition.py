@@ -1,6 +1,7 @@
 """The KL term of the ELBO as a sum of three terms."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -46,22 +47,15 @@ class ELBODecomposition(SampledMetric):
         found = sampled_entropies(statistics, self.estimator, self.conditional)
         draws, codes = self.estimator.draws(statistics), statistics.codes
         prior = _prior(codes)
-        closed = self.conditional == "analytic" and prior.is_gaussian
-        at_draws = _surprise_at(draws, prior)
-        if closed:
-            average = statistics.weights @ _surprise(statistics, prior)
-            of_images = _surprise(statistics, prior, draws.image)
-            found = found.with_closed_form("surprise", average, of_images, at_draws)
-        else:
-            found = found.with_mean_of("surprise", at_draws)
+        terms: list[tuple[str, Callable[..., Tensor], Tensor]] = [("surprise", _surprise, _surprise_at(draws, prior))]
         if not prior.is_factorized:
-            at_draws = prior.log_dependence(draws.z)
-            if closed:
-                average = statistics.weights @ _dependence(statistics, prior)
-                of_images = _dependence(statistics, prior, draws.image)
-                found = found.with_closed_form("dependence", average, of_images, at_draws)
+            terms.append(("dependence", _dependence, prior.log_dependence(draws.z)))
+        for name, expected, at_draws in terms:
+            if self.conditional == "analytic" and prior.is_gaussian:
+                average = statistics.weights @ expected(statistics, prior)
+                found = found.with_closed_form(name, average, expected(statistics, prior, draws.image), at_draws)
             else:
-                found = found.with_mean_of("dependence", at_draws)
+                found = found.with_mean_of(name, at_draws)
         return found.with_constant("membership", _membership(statistics)) if codes.groups else found
 
     def numbers(self, averages: Averages) -> dict[str, Tensor]:
@@ -133,7 +127,7 @@ def _dependence(
 
 
 def _membership(statistics: Statistics) -> Float64[Tensor, "group latent"]:
-    """Returns a table with 1 where a latent belongs to a group. A latent of no group is one of its own."""
+    """Returns a table with 1 where a latent belongs to a group."""
     groups = statistics.codes.groups
     table = statistics.weights.new_zeros(len(groups), statistics.posteriors.num_latents)
     for row, group in zip(table, groups, strict=True):

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 _Step = tuple[tuple[str, ...], Callable[[], dict[str, Score]]]
 
 _FIELDS_FOR_CODES = ("factors", "one_vs_rest", "discrete", "groups", "fraction")
-_NEEDS_FACTORS = "needs factors, and these codes have none."
+_NEEDS_FACTORS = "needs factors, and these codes have none. Give labels for at least one."
 _FITS_NONE = "fits no predictor, so it has no training rows and test rows. Score either of the two codes."
 NO_GROUPS = (
     "groups is 'pca', but these latents have no groups, so each latent is scored by itself. Give codes with groups of "
@@ -65,7 +65,7 @@ def evaluate(
             are left out.
         scoring: The factors to score, and how: `factors`, `one_vs_rest`, `discrete`, `groups` and `fraction` of
             `Scoring`. Its other fields are for runs.
-        seed: The seed of every metric, in place of their own.
+        seed: The seed of every metric, instead of theirs.
         watch: A function that is called with each progress event.
         progress: Whether a terminal or a notebook shows the progress.
 
@@ -140,7 +140,8 @@ def evaluate_as(
     if not scores:
         for error in failed.values():
             raise error
-        raise CodesError(_nothing(refused, left_out))
+        reasons = {*refused.values()} - {_NEEDS_MODEL}
+        raise CodesError(reasons.pop() if len(reasons) == 1 else " ".join(by_reason(refused or left_out)))
     for note in notes:
         log.warning(note)
     for name, error in failed.items():
@@ -277,17 +278,3 @@ def _num_unused(codes: Codes, scores: Iterable[Score]) -> int | None:
         return int(unused_latents(codes, exact[0] if exact else None).sum())
     except CodesError:
         return None
-
-
-def _nothing(refused: dict[str, str], left_out: dict[str, str]) -> str:
-    """Returns the reason why there is no score."""
-    if set(refused.values()) == {_NEEDS_MODEL}:
-        return f"{', '.join(refused)}: {_NEEDS_MODEL}"
-    if len(set(refused.values())) == 1:
-        return next(iter(refused.values()))
-    if refused:
-        return "None of the metrics is defined for these codes. " + " ".join(by_reason(refused))
-    if _NEEDS_FACTORS not in left_out.values():
-        return " ".join(by_reason(left_out))
-    names = [name for name, reason in left_out.items() if reason == _NEEDS_FACTORS]
-    return f"{', '.join(names)}: {_NEEDS_FACTORS} Give labels for at least one."

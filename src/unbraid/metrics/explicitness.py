@@ -80,9 +80,8 @@ class Explicitness(Metric):
         by_value = torch.nn.utils.rnn.pad_sequence(found, padding_value=math.nan)
         return self.score(
             value,
-            per_factor=dict(
-                zip(codes.factor_names, among_factors(areas, tasks, len(codes.factors)).tolist(), strict=True)
-            ),
+            codes.factor_names,
+            per_factor=among_factors(areas, tasks, len(codes.factors)),
             tables={"areas": among_factors(by_value, tasks, len(codes.factors)).T},
             settled=settled,
             notes=notes,

@@ -99,13 +99,12 @@ class FactorVAEScore(Metric):
         num_factors = len(codes.factors)
         return self.score(
             Value(value, interval),
+            codes.factor_names,
             parts={
                 "train_accuracy": Value(train_share, wilson(train_share, self.num_train)),
                 "num_active": Value(float(active.sum()), _num_active_interval(fitted, variance, self.min_std)),
             },
-            per_factor=dict(
-                zip(codes.factor_names, among_factors(recalls, varying, num_factors).tolist(), strict=True)
-            ),
+            per_factor=among_factors(recalls, varying, num_factors),
             tables={"votes": among_factors(table, varying, num_factors), "latent_std": variance.sqrt()},
             settled=settled,
             notes=notes,

@@ -125,7 +125,8 @@ def information_score(
     is_settled, notes = settled(value, estimator.change(lambda finer: float(numbers(finer)["value"]), statistics))
     score = metric.score(
         value,
-        **score_fields(found, errors, statistics.codes.factor_names),
+        statistics.codes.factor_names,
+        **score_fields(found, errors),
         settings=metric.settings | estimator.used(statistics),
         settled=is_settled,
         notes=(*notes, *unseen_note(statistics, estimator.seen(statistics)), *((_CLIPPED,) if clipped else ())),

@@ -66,7 +66,7 @@ class InformativeLatents(Metric):
         return self.score(
             Value(count(nats), (count(nats - half), count(nats + half))),
             parts={} if narrow is None else {"narrow": Value(float(narrow.sum()))},
-            per_latent=tuple(nats.tolist()),
+            per_latent=nats,
             settings=self.settings | self.estimator.used(statistics),
         )
 

@@ -1,7 +1,6 @@
 """IRS: how little a latent changes while its factor is fixed."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
@@ -63,12 +62,28 @@ class IRS(Metric):
             f.assignment()[every] if varies else None
             for f, varies in zip(codes.factors, statistics.varies, strict=True)
         ]
-        images = _Images(z, unit, factors, None if counts is None else counts[every])
-        robustness = self._robustness(images, torch.arange(len(every), device=z.device)[None])
-        resampled = self._robustness(images, _resampled_rows(len(every)).to(z.device))
+        counts = None if counts is None else counts[every]
+
+        def robustness_of(rows: Int64[Tensor, "resample row"]) -> _Robustness:
+            """Returns the robustness of the images in each row of `rows`, with counts scaled to their number."""
+            some, count = z[:, rows], None if counts is None else counts[rows]
+            if count is not None and rows.shape != (1, len(every)):
+                count = count * (rows.shape[1] / count.sum(dim=1, keepdim=True))
+            center = some.mean(dim=2) if count is None else (some * count).sum(dim=2) / count.sum(dim=1)
+            max_deviation = (some - center[:, :, None]).abs().amax(dim=2)
+            active = max_deviation > _ROUNDING * some.abs().amax(dim=2)
+            matrix = some.new_full((*max_deviation.shape, len(factors)), math.nan)
+            for k, values in enumerate(factors):
+                if values is not None:
+                    held = self._held_deviation(some, values[rows], count)
+                    matrix[:, :, k] = 1 - held / torch.where(active, max_deviation, math.nan)
+            return _Robustness(matrix, torch.where(active, max_deviation * unit[:, None], 0.0), active)
+
+        robustness = robustness_of(torch.arange(len(every), device=z.device)[None])
+        resampled = robustness_of(_resampled_rows(len(every)).to(z.device))
         value = Value.from_standard_error(robustness.value[0], spread(resampled.value), self.bounds)
         half = row_draws.permuted_rows(len(every), 0, "irs/half")[: max(1, len(every) // 2)].to(z.device)
-        with_half = self._robustness(images, half[None])
+        with_half = robustness_of(half[None])
         settled, notes = settled_by_half(value.value, float(with_half.value), value.interval, "images")
         still = (~robustness.active[:, 0]).nonzero()[:, 0].tolist()
         if still:
@@ -80,24 +95,11 @@ class IRS(Metric):
                     robustness.unweighted[0], spread(resampled.unweighted), self.bounds
                 )
             },
-            per_latent=tuple(robustness.per_latent[:, 0].tolist()),
+            per_latent=robustness.per_latent[:, 0],
             tables={"irs": robustness.matrix[:, 0], "max_deviation": robustness.max_deviation[:, 0]},
             settled=settled,
             notes=notes,
         )
-
-    def _robustness(self, images: "_Images", rows: Int64[Tensor, "resample row"]) -> "_Robustness":
-        """Returns the robustness of the images in each row of `rows`."""
-        z, counts = images.z[:, rows], images.counts_of(rows)
-        center = z.mean(dim=2) if counts is None else (z * counts).sum(dim=2) / counts.sum(dim=1)
-        max_deviation = (z - center[:, :, None]).abs().amax(dim=2)
-        active = max_deviation > _ROUNDING * z.abs().amax(dim=2)
-        matrix = z.new_full((*max_deviation.shape, len(images.factors)), math.nan)
-        for k, values in enumerate(images.factors):
-            if values is not None:
-                held = self._held_deviation(z, values[rows], counts)
-                matrix[:, :, k] = 1 - held / torch.where(active, max_deviation, math.nan)
-        return _Robustness(matrix, torch.where(active, max_deviation * images.unit[:, None], 0.0), active)
 
     def _held_deviation(
         self,
@@ -128,25 +130,6 @@ class IRS(Metric):
         return torch.where(num_images > 0, quantiles, 0.0).unflatten(1, shape).mul(shares).sum(dim=2) / shares.sum(
             dim=1
         )
-
-
-@final
-@dataclass(frozen=True)
-class _Images:
-    """Means in units of each latent, the values of each factor that varies, and the counts of images (None for 1)."""
-
-    z: Float64[Tensor, "latent image"]
-    unit: Float64[Tensor, " latent"]
-    factors: Sequence[Int64[Tensor, " image"] | None]
-    counts: Float64[Tensor, " image"] | None
-
-    def counts_of(self, rows: Int64[Tensor, "resample row"]) -> Float64[Tensor, "resample row"] | None:
-        """Returns the counts of some images, scaled to their number; the counts of all images are not scaled."""
-        if self.counts is None:
-            return None
-        counts = self.counts[rows]
-        whole = rows.shape == (1, len(self.counts))
-        return counts if whole else counts * (rows.shape[1] / counts.sum(dim=1, keepdim=True))
 
 
 @final

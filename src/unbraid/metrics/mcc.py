@@ -31,7 +31,7 @@ _TIED = 1e-8
 @final
 @dataclass(frozen=True)
 class MCC(Metric):
-    """The mean over factors of |corr(z_j, v_k)|, where each factor k has a latent j of its own, chosen so that the mean
+    """The mean over factors of |corr(z_j, v_k)|, where each factor k has its own latent j, chosen so that the mean
     is largest. Higher is better, at most 1.
 
     Khemakhem et al., arXiv:1907.04809v4. z are the means of the posteriors. `correlation`: "pearson", or "spearman" of
@@ -68,14 +68,13 @@ class MCC(Metric):
         columns = _Columns.of(codes.mean, [codes.factors[k] for k in places], as_ranks=as_ranks)
         found = self._numbers(columns, statistics.weights)
         value = Value.from_standard_error(found["value"], self._error(columns, statistics.weights), self.bounds)
-        per_factor = {}
+        fields: dict[str, Any] = {}
         if self.matching == "strong":
-            per_factor = dict.fromkeys(codes.factor_names, math.nan)
-            matched = found["matched_correlation"].tolist()
-            per_factor |= {codes.factor_names[k]: each for k, each in zip(places, matched, strict=True)}
+            fields["per_factor"] = among_factors(found["matched_correlation"], places, len(taken))
         return self.score(
             value,
-            per_factor=per_factor,
+            codes.factor_names,
+            **fields,
             tables={
                 # Canonical correlations belong to no factor.
                 name: table if self.matching == "weak" else among_factors(table, places, len(taken))

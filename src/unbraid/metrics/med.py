@@ -1,4 +1,4 @@
-"""MED: the disentanglement of DCI, with information in place of a predictor's importances."""
+"""MED: the disentanglement of DCI, with information instead of importances."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

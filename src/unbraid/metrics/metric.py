@@ -124,22 +124,14 @@ class Score:
         return vars(self) | {"parts": {name: vars(part) for name, part in self.parts.items()}}
 
 
-def score_fields(
-    numbers: Mapping[str, Tensor], errors: Mapping[str, float], factor_names: tuple[str, ...] = ()
-) -> dict[str, Any]:
+def score_fields(numbers: Mapping[str, Tensor], errors: Mapping[str, float]) -> dict[str, Any]:
     """Returns the fields of a score beside its value: parts (scalars, which have `errors`), "per_factor", "per_latent",
     and all other numbers as tables.
     """
-    tables = {key: number for key, number in numbers.items() if key not in errors}
-    by_factor, by_latent = tables.pop("per_factor", None), tables.pop("per_latent", None)
-    return {
-        "parts": {
-            key: Value.from_standard_error(numbers[key], error) for key, error in errors.items() if key != "value"
-        },
-        "per_factor": {} if by_factor is None else dict(zip(factor_names, by_factor.tolist(), strict=True)),
-        "per_latent": () if by_latent is None else tuple(by_latent.tolist()),
-        "tables": tables,
-    }
+    vectors = {key: number for key, number in numbers.items() if key not in errors}
+    fields: dict[str, Any] = {key: vectors.pop(key) for key in ("per_factor", "per_latent") if key in vectors}
+    parts = {key: Value.from_standard_error(numbers[key], error) for key, error in errors.items() if key != "value"}
+    return {"parts": parts, "tables": vectors, **fields}
 
 
 @dataclass(frozen=True)
@@ -163,7 +155,7 @@ class Metric(Config, ABC):
     fits_predictor: ClassVar[bool] = False
     # The name of the numbers in `per_factor`, where it differs from `quantity`.
     quantity_of_factors: ClassVar[str] = ""
-    # The parts that papers report as scores of their own, and whether higher is better.
+    # The parts that papers report as separate scores, and whether higher is better.
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({})
     # The least and the greatest value of settings, by name.
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = MappingProxyType({})
@@ -235,9 +227,16 @@ class Metric(Config, ABC):
         return replace(score, notes=tuple(notes))
 
     @final
-    def score(self, value: Value, **fields: Any) -> Score:
-        """Returns a score with this value, the name of the metric and its settings; `fields` are those of `Score`."""
-        return Score(type(self).__name__, value.value, value.interval, **({"settings": self.settings} | fields))
+    def score(self, value: Value, factor_names: Sequence[str] = (), **fields: Any) -> Score:
+        """Returns a score with this value, the name of the metric and its settings. `fields` are those of `Score`;
+        `per_factor` (in the order of `factor_names`) and `per_latent` may be tensors.
+        """
+        fields = {"settings": self.settings} | fields
+        if isinstance(by_factor := fields.get("per_factor"), Tensor):
+            fields["per_factor"] = dict(zip(factor_names, by_factor.tolist(), strict=True))
+        if isinstance(by_latent := fields.get("per_latent"), Tensor):
+            fields["per_latent"] = tuple(by_latent.tolist())
+        return Score(type(self).__name__, value.value, value.interval, **fields)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -259,7 +258,7 @@ ADVICE: dict[Feature, str] = {
     "means without std": "Give std or log_var. For a deterministic encoder, a metric with an estimator takes "
     "MeansHistogram() or Neighbors(), or a std of 0 and Quantized().",
     "draws without densities": "Give mean and std, or use Quantized(), which counts draws.",
-    "correlated posteriors": "Give the std of each latent in place of the covariance.",
+    "correlated posteriors": "Give the std of each latent instead of the covariance.",
     "discrete latents": "Pass discrete='columns' for columns of probabilities, or discrete='left_out' "
     "(--discrete on the command line).",
 }

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import ClassVar, final
 
@@ -72,7 +72,7 @@ class MISJED(Metric):
 
     def _change(self, statistics: Statistics, pairs: Sequence[tuple[int, int]]) -> tuple[float, str]:
         """Returns the change of the value with twice as many bins, on a subset of the images."""
-        some, finer = statistics.subset(), self.estimator.finer()
+        some, finer = statistics.subset(), replace(self.estimator, num_bins=2 * self.estimator.num_bins)
         before, after = (_mean(_table(some, each), pairs) / _scale(each) for each in (self.estimator, finer))
         return after - before, f"{finer.num_bins} bins in place of {self.estimator.num_bins}"
 
@@ -122,7 +122,7 @@ def _standard_error(statistics: Statistics, estimator: Quantized, pairs: Sequenc
     """Returns the standard error of the mean over pairs, from the influence of each image on the entropies: -log Q(own
     bin) - H.
     """
-    rows, bins = statistics.influence_rows, estimator.bins
+    rows, bins = statistics.influence_sample.rows, estimator.bins
     places = _places(statistics, bins)
     scale = statistics.influence_sample.weights * statistics.influence_sample.correction
     alone = estimator.influences(statistics)["entropy"]

@@ -1,9 +1,9 @@
 """Metrics that are functions of joint entropies, averaged over draws from the aggregate posterior."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, final
+from typing import Literal, final
 
 import torch
 from torch import Tensor
@@ -32,28 +32,44 @@ _SETS = ("each", "joint", "without", "groups")
 
 @final
 @dataclass(frozen=True)
+class _Average:
+    """An average, the same over the first half of the draws, and influences: of each draw on an average over draws, and
+    of each draw's image on any average, as a closed form for the image and as the value at the draw.
+    """
+
+    mean: Tensor
+    half: Tensor
+    of_draws: Tensor | None = None
+    of_images: tuple[Tensor, Tensor] | None = None
+
+
+@final
+@dataclass(frozen=True)
 class SampledEntropies:
     """H(z_i), H(z), H(z_not_i), H(z_group) as averages "each", "joint", "without", "groups", and H(. | x) as
     "each_given_image" and so on, in nats.
-
-    `half` are the averages over the first half of the draws. `of_draws` holds the influence of each draw on an average
-    over draws. `of_images` holds, twice, the influence of each draw's image on any average: closed forms for the image,
-    or the same at the draw.
     """
 
-    averages: Averages
-    half: Averages
-    of_draws: Averages
-    of_images: tuple[Averages, Averages]
+    entries: Mapping[str, _Average]
     num_draws: int
     num_images: float
+
+    @property
+    def averages(self) -> Averages:
+        return {name: entry.mean for name, entry in self.entries.items()}
+
+    @property
+    def half(self) -> Averages:
+        """Returns the averages over the first half of the draws."""
+        return {name: entry.half for name, entry in self.entries.items()}
 
     def standard_error(self, function: Callable[[Averages], Tensor]) -> Tensor:
         """Returns the error of a function of the averages: the Monte-Carlo error of the draws and the error of the
         images, whose variances add up.
         """
-        of_draws = standard_error(function, self.averages, self.of_draws, float(self.num_draws))
-        return (of_draws.square() + self.standard_error_of_images(function).square()).sqrt()
+        of_draws = {name: entry.of_draws for name, entry in self.entries.items() if entry.of_draws is not None}
+        error = standard_error(function, self.averages, of_draws, float(self.num_draws))
+        return (error.square() + self.standard_error_of_images(function).square()).sqrt()
 
     def standard_error_of_images(self, function: Callable[[Averages], Tensor]) -> Tensor:
         """Returns an upper estimate of the error of the images.
@@ -62,46 +78,32 @@ class SampledEntropies:
         the noise for some functions (the KL) and raise it for others (I(x, z), where it would cancel). Both estimates
         are too large, so the smaller is taken.
         """
-        errors = [standard_error(function, self.averages, deviations, self.num_images) for deviations in self.of_images]
+        known = {name: entry.of_images for name, entry in self.entries.items() if entry.of_images is not None}
+        closed, at_draws = ({name: pair[way] for name, pair in known.items()} for way in (0, 1))
+        errors = [standard_error(function, self.averages, rows, self.num_images) for rows in (closed, at_draws)]
         return torch.minimum(*errors)
 
     def with_mean_of(self, name: str, terms: Tensor) -> "SampledEntropies":
         """Adds the average over draws of `terms`, one row per draw."""
-        deviations = _deviations(terms)
-        return replace(
-            self,
-            averages={**self.averages, name: terms.mean(dim=0)},
-            half={**self.half, name: terms[: (len(terms) + 1) // 2].mean(dim=0)},
-            of_draws={**self.of_draws, name: deviations},
-            of_images=self._and_of_images(name, deviations, deviations),
-        )
+        away = _deviations(terms)
+        half = terms[: (len(terms) + 1) // 2].mean(dim=0)
+        return self._with(name, _Average(terms.mean(dim=0), half, away, (away, away)))
 
     def with_closed_form(self, name: str, average: Tensor, of_images: Tensor, at_draws: Tensor) -> "SampledEntropies":
         """Adds an average over all images; `of_images` are terms of the images of draws, `at_draws` those at draws."""
-        with_average = self.with_constant(name, average)
-        return replace(with_average, of_images=self._and_of_images(name, _deviations(of_images), _deviations(at_draws)))
-
-    def beside(self, other: "SampledEntropies", prefix: str) -> "SampledEntropies":
-        """Adds the entropies of as many independent draws of the same codes, by names with a prefix."""
-
-        def both(one: Averages, two: Averages) -> Averages:
-            return {**one, **{f"{prefix}{name}": number for name, number in two.items()}}
-
-        first, second = (both(one, two) for one, two in zip(self.of_images, other.of_images, strict=True))
-        return replace(
-            self,
-            averages=both(self.averages, other.averages),
-            half=both(self.half, other.half),
-            of_draws=both(self.of_draws, other.of_draws),
-            of_images=(first, second),
-        )
+        return self._with(name, _Average(average, average, None, (_deviations(of_images), _deviations(at_draws))))
 
     def with_constant(self, name: str, value: Tensor) -> "SampledEntropies":
         """Adds a number that is taken as known."""
-        return replace(self, averages={**self.averages, name: value}, half={**self.half, name: value})
+        return self._with(name, _Average(value, value))
 
-    def _and_of_images(self, name: str, closed: Tensor, at_draws: Tensor) -> tuple[Averages, Averages]:
-        return {**self.of_images[0], name: closed}, {**self.of_images[1], name: at_draws}
+    def beside(self, other: "SampledEntropies", prefix: str) -> "SampledEntropies":
+        """Adds the entropies of as many independent draws of the same codes, by names with a prefix."""
+        others = {f"{prefix}{name}": entry for name, entry in other.entries.items()}
+        return replace(self, entries={**self.entries, **others})
+
+    def _with(self, name: str, entry: _Average) -> "SampledEntropies":
+        return replace(self, entries={**self.entries, name: entry})
 
 
 def _deviations(terms: Tensor) -> Tensor:
@@ -130,7 +132,7 @@ def sampled_entropies(
             logs = estimator.log_densities(statistics, grouped)
         else:
             logs = log_densities(statistics.posteriors, draws, grouped, floor=density_floor)
-        found = SampledEntropies({}, {}, {}, ({}, {}), len(draws), statistics.num_effective_images)
+        found = SampledEntropies({}, len(draws), statistics.num_effective_images)
         for name in _SETS:
             found = found.with_mean_of(name, -getattr(logs, name))
         if conditional == "analytic":
@@ -169,12 +171,14 @@ class SampledMetric(Metric):
     with equal settings share one pass over draws and images.
     """
 
-    accepts: ClassVar[frozenset[Feature]] = ANY_LABELS | {"weights", "correlated posteriors", "discrete latents"}
-
     estimator: Sampled = Sampled()  # noqa: RUF009 (frozen)
     """How many draws, and their seed."""
     conditional: Conditional = "analytic"
     """Whether H(. | x) is in closed form over all images, or averaged over the same draws as in Do & Tran's code."""
+
+    @property
+    def accepts(self) -> frozenset[Feature]:
+        return ANY_LABELS | {"weights", "correlated posteriors", "discrete latents"}
 
     @abstractmethod
     def entropies(self, statistics: Statistics) -> SampledEntropies:

@@ -96,7 +96,8 @@ class SAP(Metric):
             notes = (*notes, f"Left out: {', '.join(left_out)}.")
         return self.score(
             value,
-            per_factor=dict(zip(statistics.codes.factor_names, gaps(matrix).tolist(), strict=True)),
+            statistics.codes.factor_names,
+            per_factor=gaps(matrix),
             tables={"scores": matrix},
             settled=settled,
             notes=notes,

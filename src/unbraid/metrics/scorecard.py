@@ -27,6 +27,19 @@ from unbraid.metrics.scoring import Scoring
 from unbraid.metrics.unused_latents import badge
 
 _FORMAT = 1
+# The fields that JSON holds by their names.
+_PLAIN = (
+    "num_images",
+    "num_latents",
+    "num_unused",
+    "factor_names",
+    "device",
+    "seed",
+    "notes",
+    "refused",
+    "left_out",
+    "failed",
+)
 SUFFIXES = (".json", ".csv", ".md")
 
 
@@ -209,22 +222,14 @@ class Scorecard(Mapping[str, Score]):
                     f"This scorecard has format {content['format']!r}; this version of unbraid reads {_FORMAT}."
                 )
             scores = content["scores"]
+            fields = {name: content[name] for name in _PLAIN}
             return cls(
                 names=tuple(score["name"] for score in scores),
                 scores=tuple(map(score_from_json, scores)),
                 higher_is_better={score["name"]: score["higher_is_better"] for score in scores},
-                num_images=content["num_images"],
-                num_latents=content["num_latents"],
-                factor_names=tuple(content["factor_names"]),
-                refused=content["refused"],
-                left_out=content["left_out"],
-                failed=content["failed"],
-                notes=tuple(content["notes"]),
-                device=content["device"],
-                seed=content["seed"],
                 version=content["unbraid"],
-                num_unused=content["num_unused"],
                 scoring=Scoring.from_changes(content["scoring"], packages=packages),
+                **fields | {name: tuple(fields[name]) for name in ("factor_names", "notes")},
             )
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
             raise CodesError("This is not a scorecard as unbraid writes it. Score the codes again.") from None
@@ -271,21 +276,13 @@ class Scorecard(Mapping[str, Score]):
             {"name": name, "higher_is_better": self.higher_is_better.get(name)} | score_to_json(score)
             for name, score in zip(self.names, self.scores, strict=True)
         ]
+        fields = {name: getattr(self, name) for name in _PLAIN}
         return {
             "format": _FORMAT,
             "unbraid": self.version,
-            "num_images": self.num_images,
-            "num_latents": self.num_latents,
-            "num_unused": self.num_unused,
             "scoring": self.scoring.changes(),
             "badge": self.badge,
-            "factor_names": list(self.factor_names),
-            "device": self.device,
-            "seed": self.seed,
-            "notes": list(self.notes),
-            "refused": dict(self.refused),
-            "left_out": dict(self.left_out),
-            "failed": dict(self.failed),
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()},
             "scores": scores,
         }
 

@@ -54,7 +54,7 @@ def model_registry() -> dict[str, type[ModelScore]]:
 
 
 def select(metrics: Metrics, seed: int | None = None) -> Selection:
-    """Returns the selected metrics, with this seed in place of their own if it is given."""
+    """Returns the selected metrics, with this seed instead of theirs if it is given."""
     if not isinstance(metrics, str | Sequence):
         raise SpecError(
             f"Metrics were given as {metrics!r}; expected 'all', 'unsupervised', 'model', names separated by commas, "
@@ -130,7 +130,7 @@ def _checked(metric: Any) -> Metric | ModelScore:
 
 
 def _with_seed(config: Any, seed: int) -> Any:
-    """Returns the config with this seed in place of its own and of those of nested configs."""
+    """Returns the config with this seed, also in nested configs."""
     values = {f.name: getattr(config, f.name) for f in fields(config)}
     inner = {name: _with_seed(value, seed) for name, value in values.items() if dataclasses.is_dataclass(value)}
     return dataclasses.replace(config, **inner, **({"seed": seed} if "seed" in values else {}))

@@ -30,7 +30,7 @@ class SNC(Metric):
     """Single-neuron classification: the mean over factors of the test accuracy of one latent, in as many bins of equal
     mass as the factor has values. Higher is better.
 
-    Mahon, Sha & Lukasiewicz, arXiv:2304.02335v4. Each factor has a latent of its own, chosen so that the information
+    Mahon, Sha & Lukasiewicz, arXiv:2304.02335v4. Each factor has its own latent, chosen so that the information
     between bins and values is largest in sum; each bin predicts one value, chosen so that most training rows are right.
     Neuron knock-out: "all_latents" is the accuracy of a net with one hidden layer on all latents, "without" that of a
     net without the factor's latent, and "knock_out" their difference. Without a latent for a factor, the most frequent
@@ -76,8 +76,9 @@ class SNC(Metric):
         tables = {name: among_factors(each, tasks, len(names)) for name, each in numbers.items()}
         return self.score(
             values.pop("alone"),
+            names,
             parts=values,
-            per_factor=dict(zip(names, tables["alone"].tolist(), strict=True)),
+            per_factor=tables["alone"],
             tables=tables,
             notes=_notes(known, paired),
         )

@@ -67,13 +67,14 @@ class TopAttributes(Metric):
         others_resampled = torch.stack([_runner_up(one, top, of_these) for one in resampled])
         return self.score(
             value,
+            codes.factor_names,
             parts={
                 "runner_up": Value.from_standard_error(runner_up, spread(others_resampled), self.bounds),
                 "margin": Value.from_standard_error(
                     mean_best - runner_up, spread(best_resampled - others_resampled), (-1.0, 1.0)
                 ),
             },
-            per_factor=dict(zip(codes.factor_names, best.tolist(), strict=True)),
+            per_factor=best,
             tables={
                 "latent_factor": matrix,
                 "top_latent": top,

@@ -12,6 +12,7 @@ from unbraid._internal import row_draws
 from unbraid.metrics.intervals import settled_by_half, wilson
 from unbraid.metrics.metric import Feature, Metric, Score, Value
 from unbraid.metrics.predicting.fits import fitted_svm, on_cores, quietly
+from unbraid.metrics.reductions.gaps import among_factors
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.reductions.value_groups import (
     check_num_drawn,
@@ -91,12 +92,11 @@ class ZDiff(Metric):
         varying = varying_factors(statistics)
         confusion = torch.zeros(len(varying), len(varying), dtype=torch.float64)
         confusion.index_put_((factor[test], predicted), torch.ones(()).double(), accumulate=True)
-        recalls = dict(
-            zip((names[k] for k in varying), (confusion.diagonal() / confusion.sum(dim=1)).tolist(), strict=True)
-        )
+        recalls = confusion.diagonal() / confusion.sum(dim=1)
         return self.score(
             Value(value, interval),
-            per_factor={name: recalls.get(name, float("nan")) for name in names},
+            names,
+            per_factor=among_factors(recalls, varying, len(names)),
             tables={"confusion": confusion},
             settled=settled,
             notes=(*notes, *of_one_factor(varying)),

@@ -3,8 +3,8 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
@@ -63,7 +63,7 @@ class Estimator(Config, ABC):
     @property
     def resolution(self) -> int:
         """Returns the resolution, in `units`."""
-        return 0
+        return self.num_bins or 0
 
     def seen(self, statistics: Statistics) -> Statistics:
         """Returns the images that it reads, by default all."""
@@ -73,9 +73,10 @@ class Estimator(Config, ABC):
         """Returns the images on which it is compared with `finer()`."""
         return statistics.subset()
 
-    def finer(self) -> "Estimator | None":
-        """Returns the estimator with a higher resolution; None if there is none."""
-        return None
+    def finer(self) -> Self | None:
+        """Returns the estimator with a higher resolution, by default twice the bins; None if there is none."""
+        changes: dict[str, Any] = {} if self.num_bins is None else {"num_bins": 2 * self.num_bins}
+        return replace(self, **changes) if changes else None
 
     def change(self, value: Callable[[LatentInformation], float], statistics: Statistics) -> tuple[float, str] | None:
         """Returns the change of the value by the finer estimator, on a sample of the images, and its description."""

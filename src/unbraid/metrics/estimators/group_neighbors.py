@@ -16,7 +16,7 @@ class GroupNeighbors(NeighborEstimator):
     distances: Ross, PLoS ONE 9(2), e87357 (2014).
 
     A factor counts however a vector holds it, because no direction is chosen or fitted. A latent in no group is a group
-    of its own. Groups are in the order of their first latents, and tables have a row for each. Distances within a group
+    by itself. Groups are in the order of their first latents, and tables have a row for each. Distances within a group
     depend on the scales of its latents.
     """
 

@@ -33,7 +33,7 @@ def image_influences(
 
     `continuous` returns the masses of these images in bins, and the sums of masses over all images.
     """
-    rows, correction = statistics.influence_rows, statistics.influence_sample.correction
+    rows, correction = statistics.influence_sample.rows, statistics.influence_sample.correction
     parts = [continuous()] if statistics.codes.mean.shape[1] > 0 else []
     for table in statistics.codes.probabilities:
         masses = partial(lambda table, part: table[rows[part]].double()[:, None], table)
@@ -51,7 +51,7 @@ def density_influences(statistics: Statistics) -> Influences:
     """Returns the influences on differential information, in bins over the range of each latent."""
 
     def continuous() -> tuple[Quantizer, QuantizedStatistics]:
-        rows = statistics.influence_rows
+        rows = statistics.influence_sample.rows
         mean, std = statistics.codes.mean[rows].double(), statistics.std[rows].double()
         low, high = (mean - 3 * std).amin(dim=0), (mean + 3 * std).amax(dim=0)
         width = (high - low).clamp(min=torch.finfo(torch.float64).tiny)

@@ -20,7 +20,7 @@ _FEW_LEVELS = 50
 @final
 @dataclass(frozen=True)
 class Levels(CountedMeans):
-    """Counts each different mean as a level of its own: for quantized codes with latents of a few values each.
+    """Counts each different mean as a level: for quantized codes with latents of a few values each.
 
     It is the plug-in estimate, that of Hsu et al., arXiv:2305.18378v2, for their quantized latents. It refuses a latent
     of more than 1,000 levels, or of more than 50 and half as many as there are images.
@@ -36,7 +36,7 @@ class Levels(CountedMeans):
         """Returns the place of each mean among those of its latent, and the most levels that a latent has."""
         mean = statistics.codes.mean
         found = [column.unique(return_inverse=True) for column in mean.T.contiguous()]
-        # If hardly two images share a level, each level determines its image, and so every factor.
+        # If almost no images share a level, each level determines its image, and so every factor.
         most = min(_MAX_LEVELS, max(_FEW_LEVELS, len(mean) // 2))
         for latent, (levels, _) in enumerate(found):
             if len(levels) > most:
@@ -48,7 +48,7 @@ class Levels(CountedMeans):
         return torch.stack([places for _, places in found], dim=1), max(len(levels) for levels, _ in found)
 
     def checked(self, score: Score, statistics: Statistics) -> Score:
-        """Returns the score, with a note if hardly two images share a level."""
+        """Returns the score, with a note if almost no images share a level."""
         mean = self.seen(statistics).codes.mean
         if len(mean) >= 2 * _FEW_LEVELS:  # more levels were refused
             return score

@@ -1,7 +1,7 @@
 """Information in binned means."""
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, final
 
 import torch
@@ -49,7 +49,7 @@ class CountedMeans(Estimator):
             cells, num_cells = self.cells(seen)
             table = torch.eye(num_cells, dtype=torch.float64, device=cells.device)
             sums = statistics_of_masses(lambda rows: table[cells[rows]], cells.shape[1], num_cells, seen.values)
-            return lambda part: table[cells[seen.influence_rows[part]]], sums
+            return lambda part: table[cells[seen.influence_sample.rows[part]]], sums
 
         found = seen.once(("influences", self), lambda: image_influences(seen, continuous))
         return ((found, float(len(seen.codes))),)
@@ -69,13 +69,6 @@ class MeansHistogram(CountedMeans):
 
     num_samples: int | None = None
     """The largest number of images, drawn at random with a fixed seed; None for all."""
-
-    @property
-    def resolution(self) -> int:
-        return self.num_bins
-
-    def finer(self) -> "MeansHistogram":
-        return replace(self, num_bins=2 * self.num_bins)
 
     def seen(self, statistics: Statistics) -> Statistics:
         return statistics.drawn(self.num_samples)

@@ -233,11 +233,11 @@ def _counter_in_space(z: Float64[Tensor, "image dimension"]) -> Counter:
 
     def count(own: Float64[Tensor, "own dimension"], k: int) -> tuple[Tensor, Tensor, Tensor]:
         points = own.cpu().numpy()
-        kin = scipy.spatial.KDTree(points)
-        radius = kin.query(points, k=k + 1)[0][:, -1]
+        of_own = scipy.spatial.KDTree(points)
+        radius = of_own.query(points, k=k + 1)[0][:, -1]
         inside, everyone = (
             torch.from_numpy(tree.query_ball_point(points, radius + slack, return_length=True)).to(z)
-            for tree in (kin, around)
+            for tree in (of_own, around)
         )
         return torch.from_numpy(radius).to(z) > slack, inside, everyone
 

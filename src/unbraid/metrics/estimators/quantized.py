@@ -56,13 +56,6 @@ class Quantized(Estimator):
     def bins(self) -> Bins:
         return Bins(self.num_bins, self.low, self.high, self.masses)
 
-    @property
-    def resolution(self) -> int:
-        return self.num_bins
-
-    def finer(self) -> "Quantized":
-        return replace(self, num_bins=2 * self.num_bins)
-
     def information(self, statistics: Statistics) -> LatentInformation:
         def continuous() -> LatentInformation:
             sums = self.sums(statistics)
@@ -91,7 +84,7 @@ class Quantized(Estimator):
         """Returns the influence of some images on the information."""
 
         def masses(part: Int64[Tensor, " row"]) -> Tensor:
-            rows, samples = statistics.influence_rows[part], _only_draws(statistics)
+            rows, samples = statistics.influence_sample.rows[part], _only_draws(statistics)
             if samples is not None:
                 return quantize_draws(samples[:, rows], self.bins)
             return quantize(statistics.codes.mean[rows], statistics.std[rows], self.bins)
@@ -127,7 +120,7 @@ class Quantized(Estimator):
         """Returns the std of each continuous latent's aggregate posterior, from the images of the influence sample; 0
         if it is rounding.
         """
-        rows, weights = statistics.influence_rows, statistics.influence_sample.weights
+        rows, weights = statistics.influence_sample.rows, statistics.influence_sample.weights
         p, samples = weights / weights.sum(), _only_draws(statistics)
         points = statistics.codes.mean[rows].double()[None] if samples is None else samples[:, rows].double()
         away = points - torch.einsum("n,dnl->l", p, points) / len(points)
@@ -141,7 +134,7 @@ class Quantized(Estimator):
         """Returns the mass of each continuous latent's aggregate posterior below `low` or above `high`, from the images
         of the influence sample.
         """
-        rows, weights, codes = statistics.influence_rows, statistics.influence_sample.weights, statistics.codes
+        rows, weights, codes = statistics.influence_sample.rows, statistics.influence_sample.weights, statistics.codes
         p, samples = weights / weights.sum(), _only_draws(statistics)
         if samples is not None:
             draws = samples[:, rows]

@@ -1,7 +1,7 @@
 """The LASSO for a few latents, many rows and many resamples at once, from second moments.
 
-scikit-learn's `lars_path_gram` takes the same moments, one resample at a time: on 10 to 40 latents that are hardly
-correlated it is 10 to 50 times slower, and of 200 resamples with correlations of 0.999 some end short of the optimum.
+scikit-learn's `lars_path_gram` takes the same moments, one resample at a time: on 10 to 40 latents that are almost
+uncorrelated it is 10 to 50 times slower, and of 200 resamples with correlations of 0.999 some end short of the optimum.
 """
 
 import math

@@ -51,15 +51,10 @@ class PredictionTask:
         """Returns the task with its first rows, training rows before test rows, both to train and to test on."""
         codes = torch.cat([self.train_codes, self.test_codes])[:num_rows]
         labels = torch.cat([self.train_labels, self.test_labels])[:num_rows]
-        images = None if (of_all := self.images) is None else of_all[:num_rows]
+        images = None
+        if self.train_images is not None and self.test_images is not None:
+            images = torch.cat([self.train_images, self.test_images])[:num_rows]
         return PredictionTask(self.name, codes, labels, codes, labels, self.ordered, images, images)
-
-    @property
-    def images(self) -> Int64[Tensor, " row"] | None:
-        """Returns the image of each training row, then of each test row; None where no image has two rows."""
-        if self.train_images is None or self.test_images is None:
-            return None
-        return torch.cat([self.train_images, self.test_images])
 
     def half(self) -> "PredictionTask":
         """Returns the task with half of the training rows."""

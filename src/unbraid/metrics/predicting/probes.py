@@ -86,7 +86,7 @@ def trained_probes(probes: Sequence[Probe], training: ProbeTraining, device: tor
     """Trains all probes together, and returns the losses of each on the test rows of its task.
 
     All are one net with a leading axis for the probe, as wide as the widest, with masks for other units: each result is
-    independent of the other probes, and many take hardly longer than one.
+    independent of the other probes, and many take little longer than one.
     """
     fleet = _Fleet.of(probes, device)
     weights = fleet.initial_weights(training.seed)

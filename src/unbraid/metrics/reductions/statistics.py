@@ -82,7 +82,14 @@ class Statistics:
         """Returns the statistics of at most 4,000 random images."""
         if len(self.codes) <= MAX_INFLUENCE_ROWS:
             return self
-        return self.once("subset", lambda: Statistics(_rows(self.codes, self.influence_sample)))
+
+        def compute() -> Statistics:
+            sample = self.influence_sample
+            # Weights that differ make the sample represent all images.
+            weights = None if bool((sample.weights == sample.weights[0]).all()) else sample.weights
+            return Statistics(replace(self.codes[sample.rows], weights=weights))
+
+        return self.once("subset", compute)
 
     def drawn(self, num_images: int | None, seed: int = 0) -> "Statistics":
         """Returns the statistics of at most `num_images` images (None for all), drawn without replacement."""
@@ -185,10 +192,6 @@ class Statistics:
         rows = row_draws.images(MAX_INFLUENCE_ROWS, num_images, 0, "influences", r).to(p.device)
         return InfluenceSample(rows, p[rows] / r[rows], (num_images * r[rows]).sqrt())
 
-    @property
-    def influence_rows(self) -> Int64[Tensor, " row"]:
-        return self.influence_sample.rows
-
     @cached_property
     def posteriors(self) -> Posteriors:
         """Returns the posteriors, for densities."""
@@ -224,12 +227,6 @@ class InfluenceSample:
     rows: Int64[Tensor, " row"]
     weights: Float64[Tensor, " row"]
     correction: Float64[Tensor, " row"]
-
-
-def _rows(codes: Codes, sample: InfluenceSample) -> Codes:
-    """Returns the sampled images, with weights that make them represent all."""
-    weights = None if bool((sample.weights == sample.weights[0]).all()) else sample.weights
-    return replace(codes[sample.rows], weights=weights)
 
 
 def unseen_note(statistics: Statistics, seen: Statistics) -> tuple[str, ...]:
