@@ -253,6 +253,8 @@ class Codes:
 
     def __getitem__(self, rows: Any) -> "Codes":
         """Returns the codes of one image by its number, or of several: a slice, numbers, or a mask."""
+        if isinstance(rows, slice) and (rows.step or 1) < 0:  # which torch does not take
+            rows = list(range(len(self))[rows])
         index = rows if isinstance(rows, slice) else as_rows(rows, len(self)).to(self.mean.device)
         return self._with_tables(lambda table, axis: table[:, index] if axis else table[index])
 
