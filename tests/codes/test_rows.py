@@ -49,6 +49,9 @@ def test_length_index_and_iteration_are_those_of_a_sequence():
     assert len(CODES) == 5
     assert CODES[1] == CODES[[1]] == CODES[-4] == CODES[np.int64(1)] == CODES[torch.tensor(1)]
     assert [codes.weights.tolist() for codes in CODES] == [[1.0], [2.0], [3.0], [4.0], [5.0]]
+    assert CODES[::-1] == CODES[[4, 3, 2, 1, 0]]
+    assert [len(codes) for codes in reversed(CODES)] == [1] * 5
+    assert CODES[2] in CODES
     assert Codes.concat(list(CODES[:2])).mean.tolist() == CODES[:2].mean.tolist()
     for row in (5, -6):
         with pytest.raises(IndexError, match=f"no image {row}; expected a number from 0 to 4"):

@@ -48,6 +48,7 @@ def test_one_weight_is_moved_once_and_looks_are_told_each():
     assert found.advice == ("first", "here", "there")
     assert [finding.advice for finding in found.findings] == [("first", "here"), ("there",)]
     assert found.content()["findings"][1]["advice"] == ["there"]
+    assert (list(found), len(found), found["b"], found.get("c")) == (["a", "b"], 2, found.findings[1], None)
 
 
 def test_the_heading_has_the_folder_and_numbers_stay_with_their_percent_sign():

@@ -43,10 +43,9 @@ _AXES = {
 class Codes:
     """The codes of N images: q(z | x) of each, and the factors where they are known.
 
-    The continuous latents are Gaussian with `mean` and `std`, or with a full `covariance`; or only `samples` of them
-    are known. Discrete latents are `probabilities`, one table for each. All latents are numbered together, the
-    continuous ones first. `groups` lists the latents that belong together. `weights` is p(n) up to scale, uniform if
-    absent. `prior` is p(z), where it is known.
+    Continuous latents are Gaussian with `mean` and `std`, or with a full `covariance`, or known by `samples`. Discrete
+    latents are `probabilities`, one table for each. All latents are numbered together, the continuous ones first.
+    `groups` lists the latents that belong together. `weights` is p(n) up to scale, uniform if absent. `prior` is p(z).
 
     Examples:
         >>> import numpy as np
@@ -128,14 +127,13 @@ class Codes:
             mean: Image by latent.
             std: Image by latent.
             log_var: Logarithms of the variances, instead of `std`.
-            samples: Draws of q(z | x) where no density is known: image by latent for one draw each, or draw by image by
-                latent. Without `mean`, their mean is the mean.
-            probabilities: A list of tables, image by category, one for each discrete latent; they may be the only
-                latents.
+            samples: Draws of q(z | x) where no density is known: image by latent, or draw by image by latent. Without
+                `mean`, their mean is the mean.
+            probabilities: A list of tables, image by category, one for each discrete latent.
             factors: Image by factor, or a mapping from names to columns, a DataFrame, a structured array, or a tuple of
-                Labels. Columns of integers are values of discrete factors; columns of floats are continuous factors.
-                In all but a table a column may also hold words and, in a mapping, probabilities p(y | x)
-                (two-dimensional). Entries that are masked or missing in a DataFrame are missing labels.
+                Labels. A column of integers is a discrete factor, of floats a continuous one, of words a categorical
+                one; in a mapping it may be a table of probabilities p(y | x). Masked entries are missing labels, and so
+                are missing entries of a DataFrame.
             weights: p(n) of each image, up to scale.
             options: How `factors` are read; covariances, groups and the prior.
         """
@@ -173,8 +171,8 @@ class Codes:
     def load(cls, path: str | Path) -> "Codes":
         """Reads codes from an .npz, .safetensors or .csv file, which `save` or another program wrote.
 
-        Nothing in it is ever executed. `unbraid.codes.named_arrays` lists the arrays that are read,
-        `unbraid.codes.csv_file` the columns.
+        `unbraid.codes.named_arrays` lists the arrays that are read, `unbraid.codes.csv_file` the columns. Nothing in a
+        file is executed.
         """
         from unbraid.codes.codes_file import load_codes  # late, because it imports safetensors
 
@@ -183,8 +181,7 @@ class Codes:
     def save(self, path: str | Path) -> None:
         """Writes the codes to an .npz, .safetensors or .csv file, atomically; an existing file is replaced.
 
-        The first two hold everything. A .csv holds means, standard deviations or one draw each, weights, and labels
-        that are single values; codes with more raise an error that names it.
+        The first two hold everything. Codes with parts that a .csv has no columns for raise an error.
         """
         from unbraid.codes.codes_file import save_codes
 
@@ -253,6 +250,8 @@ class Codes:
 
     def __getitem__(self, rows: Any) -> "Codes":
         """Returns the codes of one image by its number, or of several: a slice, numbers, or a mask."""
+        if isinstance(rows, slice) and (rows.step or 1) < 0:  # which torch does not take
+            rows = list(range(len(self))[rows])
         index = rows if isinstance(rows, slice) else as_rows(rows, len(self)).to(self.mean.device)
         return self._with_tables(lambda table, axis: table[:, index] if axis else table[index])
 
@@ -296,8 +295,7 @@ class Codes:
     def with_groups_as_latents(self, like: "Codes | None" = None) -> "Codes":
         """Returns the codes with each of the `groups` as one latent, the first principal component of its means.
 
-        `like` gives the codes whose means determine the components. Standard deviations and draws are projected on
-        them.
+        The components are those of the means of `like`. Standard deviations and draws are projected on them.
         """
         from unbraid.codes.latents import with_groups_as_latents
 

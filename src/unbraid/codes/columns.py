@@ -9,7 +9,7 @@ import numpy as np
 from unbraid._internal.arrays import numbered
 from unbraid._internal.table import data_frame
 from unbraid.codes.codes import Codes
-from unbraid.codes.conversions import CodesOptions
+from unbraid.codes.conversions import CodesOptions, is_frame
 from unbraid.codes.labels import Labels, Marks
 from unbraid.codes.latent_prior import PROBABILITIES
 from unbraid.codes.named_arrays import CATEGORY, FACTOR
@@ -92,7 +92,7 @@ def _pandas_columns(labels: Labels) -> dict[str, Any]:
 
 def from_pandas(frame: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> Codes:
     """Computes `Codes.from_pandas`."""
-    if not (hasattr(frame, "columns") and hasattr(frame, "iloc")):
+    if not is_frame(frame):
         raise CodesError(f"Codes were given as {type(frame).__name__}; expected a pandas DataFrame.")
     named = frame.set_axis([str(name) for name in frame.columns], axis=1)
     factors = [name for name in named.columns if not is_number_column(name)]

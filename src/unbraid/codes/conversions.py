@@ -103,27 +103,22 @@ def as_factors(
     unordered: Sequence[str] = (),
     device: torch.device | str | None = None,
 ) -> tuple[Labels, ...]:
-    """Returns the labels of each factor.
-
-    A table has a column for each factor, called by `names`; a mapping, a pandas DataFrame and a structured array have
-    named columns, each with its type. Integers are values of discrete factors, floats of continuous ones, words of
-    categorical ones. `unordered` lists more categorical factors. Labels that a DataFrame lacks are missing, and so are
-    labels that are masked or equal `missing` (or its entry for the factor).
-    """
-    by_factor = isinstance(missing, Mapping)
-    marks = {str(name): mark for name, mark in missing.items()} if isinstance(missing, Mapping) else {}
-    mark = None if isinstance(missing, Mapping) else checked_missing(missing)
+    """Returns the labels of each factor, from any form that `Codes.from_arrays` takes."""
+    columns = _columns(factors, names)
+    valid = [name for name, _ in columns]
+    if not isinstance(missing, Mapping):
+        missing = dict.fromkeys(valid, checked_missing(missing))
+    marks = {str(name): mark for name, mark in missing.items()}
+    chosen = [unordered] if isinstance(unordered, str) else list(unordered)
+    for option, given in (("missing", marks), ("unordered", chosen)):
+        if unknown := [str(name) for name in given if name not in valid]:
+            raise CodesError(f"{option} names an unknown factor {unknown[0]!r}. {suggestion(unknown[0], valid)}")
     found = tuple(
         column
         if isinstance(column, Labels)
-        else Labels.from_column(name, column, missing=marks.get(name) if by_factor else mark, device=device)
-        for name, column in _columns(factors, names)
+        else Labels.from_column(name, column, missing=marks.get(name), device=device)
+        for name, column in columns
     )
-    valid = [labels.name for labels in found]
-    chosen = [unordered] if isinstance(unordered, str) else list(unordered)
-    for option, given in (("missing", list(marks)), ("unordered", chosen)):
-        if unknown := [str(name) for name in given if name not in valid]:
-            raise CodesError(f"{option} names an unknown factor {unknown[0]!r}. {suggestion(unknown[0], valid)}")
     for labels in found:
         if labels.name in chosen and labels.is_continuous:
             raise CodesError(
@@ -135,7 +130,7 @@ def as_factors(
 
 def has_names(factors: Any) -> bool:
     """Returns whether the factors come with names, and each column with its type."""
-    return isinstance(factors, Mapping) or _is_frame(factors) or _is_structured(factors) or _are_labels(factors)
+    return isinstance(factors, Mapping) or is_frame(factors) or _is_structured(factors) or _are_labels(factors)
 
 
 def _columns(factors: Any, names: Sequence[str] | None) -> list[tuple[str, Any]]:
@@ -163,7 +158,7 @@ def _columns(factors: Any, names: Sequence[str] | None) -> list[tuple[str, Any]]
 def _named_columns(factors: Any) -> list[tuple[str, Any]]:
     if _are_labels(factors):
         return [(labels.name, labels) for labels in factors]
-    if _is_frame(factors):
+    if is_frame(factors):
         columns = [str(name) for name in factors.columns]
         if twice := [name for name in columns if columns.count(name) > 1]:
             raise CodesError(f"The data frame has two columns {twice[0]!r}. Give each factor a different name.")
@@ -181,6 +176,6 @@ def _is_structured(factors: Any) -> bool:
     return isinstance(factors, np.ndarray) and factors.dtype.names is not None
 
 
-def _is_frame(factors: Any) -> bool:
+def is_frame(factors: Any) -> bool:
     """Returns whether this has the attributes of a DataFrame; pandas need not be installed."""
     return hasattr(factors, "columns") and hasattr(factors, "iloc")

@@ -4,7 +4,7 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final, get_args
 
@@ -84,8 +84,8 @@ class Finding:
 
 @final
 @dataclass(frozen=True)
-class Diagnosis:
-    """The findings about one model, in reading order.
+class Diagnosis(Mapping[str, Finding]):
+    """The findings about one model by the names of their checks, in reading order.
 
     `of` is the objective and the seed of a run, and `folder` the folder of the run.
     """
@@ -114,7 +114,13 @@ class Diagnosis:
         for finding in self.findings:
             if finding.check == check:
                 return finding
-        raise KeyError(f"There is no check {check!r}; there are {', '.join(each.check for each in self.findings)}.")
+        raise KeyError(f"There is no check {check!r}; there are {', '.join(self)}.")
+
+    def __iter__(self) -> Iterator[str]:
+        return (finding.check for finding in self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
 
     @property
     def advice(self) -> tuple[str, ...]:

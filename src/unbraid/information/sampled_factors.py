@@ -111,8 +111,8 @@ def _logs(posteriors: Posteriors, draws: Draws, values: ValueTable) -> _Logs:
             marginal.append((values.factor_sums(density) / totals).log())
             joint.append((_of_own_value(density, own, values) / totals).log())
         of_factor = (_of_own_value(values.value_masses.expand(len(some), -1), own, values) / totals).log()
-        tables = (torch.stack(parts, dim=1) for parts in (latent, marginal, joint))
-        blocks.append(_Logs(own, *tables, of_factor))
+        z, z_known, z_and_value = (torch.stack(parts, dim=1) for parts in (latent, marginal, joint))
+        blocks.append(_Logs(own, z, z_known, z_and_value, of_factor))
     return _Logs(*map(torch.cat, zip(*blocks, strict=True)))
 
 

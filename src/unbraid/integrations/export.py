@@ -53,18 +53,6 @@ class Graph(nn.Module, ABC):
         found = self(inputs)
         return list(found) if isinstance(found, tuple) else [found]
 
-    @torch.no_grad()
-    def traced(self) -> torch.export.ExportedProgram:
-        """Returns the graph as torch.export traces it, for batches of any size."""
-        sizes = {self.input_name: {0: torch.export.Dim("batch", min=1)}}
-        try:
-            return torch.export.export(self, (self.inputs(_TRACED),), dynamic_shapes=sizes)
-        except (RuntimeError, ValueError, TypeError, NotImplementedError, AssertionError) as error:
-            raise RunError(
-                f"The {self.name} cannot be exported: {str(error).strip()}\nIn a custom net, remove Python "
-                "code that depends on the values of tensors, and write x.shape[0] for the size of a batch, not len(x)."
-            ) from error
-
 
 @final
 class EncoderGraph(Graph):
@@ -173,7 +161,7 @@ def export_torch(model: AutoencoderModule, folder: Path | str, *, force: bool = 
     contents = []
     for graph in graphs:
         stream = io.BytesIO()
-        torch.export.save(graph.traced(), stream)
+        torch.export.save(_traced(graph), stream)
         contents.append(stream.getvalue())
     return tuple(_written(path, content) for path, content in zip(paths, contents, strict=True))
 
@@ -219,9 +207,22 @@ def _check_installed() -> None:
         ) from None
 
 
+@torch.no_grad()
+def _traced(graph: Graph) -> torch.export.ExportedProgram:
+    """Returns the graph as torch.export traces it, for batches of any size."""
+    sizes = {graph.input_name: {0: torch.export.Dim("batch", min=1)}}
+    try:
+        return torch.export.export(graph, (graph.inputs(_TRACED),), dynamic_shapes=sizes)
+    except (RuntimeError, ValueError, TypeError, NotImplementedError, AssertionError) as error:
+        raise RunError(
+            f"The {graph.name} cannot be exported: {str(error).strip()}\nIn a custom net, remove Python code that "
+            "depends on the values of tensors, and write x.shape[0] for the size of a batch, not len(x)."
+        ) from error
+
+
 def _made(graph: Graph, facts: Mapping[str, str]) -> tuple[bytes, float]:
     """Returns the file of a graph, and its largest difference from torch."""
-    program = graph.traced()
+    program = _traced(graph)
     with _quiet():
         exported = torch.onnx.export(
             program,
