@@ -135,7 +135,9 @@ class ImageStore:
         # A process that makes a store again removes its record first, so images and factors belong to this record.
         if record is None or (self.record or {}).get("files") != record["files"]:
             raise DataError(f"{self.folder} is being made again by another process. Wait until it ends, and try again.")
-        pixels = torch.from_numpy(images) if images.dtype == np.uint8 else Bitmaps.of(images, record["shape"][-1])
+        pixels = (
+            torch.from_numpy(images) if images.dtype == np.uint8 else Bitmaps.from_words(images, record["shape"][-1])
+        )
         return FactorImages.from_table(pixels, factors, tuple(Factor(**factor) for factor in record["factors"]))
 
     def make(self, plan: Plan, doing: str) -> None:
