@@ -117,11 +117,10 @@ def framed(content: bytes, name: str, framing: Framing) -> UInt8[np.ndarray, "ch
     channels, height, width = framing.image_shape
     with _opened(content, name, framing.formats) as opened:
         picture = ImageOps.exif_transpose(opened) if framing.follow_exif else opened
-        if framing.picture_size not in (None, picture.size[::-1]):
+        if (size := framing.picture_size) is not None and picture.size[::-1] != size:
             raise DataError(
-                f"{name} is {picture.height} x {picture.width} pixels (height x width); expected "
-                f"{' x '.join(map(str, framing.picture_size or ()))}. Fetch the official file, or use FromFolder for "
-                "pictures of your own."
+                f"{name} is {picture.height} x {picture.width} pixels (height x width); expected {size[0]} x "
+                f"{size[1]}. Fetch the official file."
             )
         picture = _plain(picture, name, framing.background)
         if framing.mask:
@@ -198,8 +197,8 @@ def _opened(content: bytes, name: str, formats: tuple[str, ...] | None = None) -
         with Image.open(io.BytesIO(content), formats=formats) as picture:
             if picture.width * picture.height > MAX_PIXELS or max(picture.size) > _MAX_SIDE:
                 raise DataError(
-                    f"{name} is {picture.height} x {picture.width} pixels (height x width); at most {MAX_PIXELS:,} "
-                    f"are read, and at most {_MAX_SIDE:,} a side. Make it smaller."
+                    f"{name} is {picture.height} x {picture.width} pixels; at most {MAX_PIXELS:,} are read, and at "
+                    f"most {_MAX_SIDE:,} a side. Make it smaller."
                 )
             yield picture
     except UnidentifiedImageError:
@@ -230,8 +229,7 @@ def _central_square(picture: "Image.Image", crop: int | Literal["largest"], name
     side = min(picture.size) if crop == "largest" else crop
     if min(picture.size) < side:
         raise DataError(
-            f"{name} is {picture.height} x {picture.width} pixels (height x width), too small to cut {side} x {side} "
-            "out of it."
+            f"{name} is {picture.height} x {picture.width} pixels, too small to cut {side} x {side} out of it."
         )
     left, top = (picture.width - side) // 2, (picture.height - side) // 2
     return picture.crop((left, top, left + side, top + side))

@@ -66,8 +66,8 @@ def read_tensor(path: Path) -> Tensor:
     except Exception as error:
         # Of any type, because it depends on the file. Without torch's message, which advises to load it anyway.
         raise DataError(
-            f"{path} cannot be read as a tensor ({type(error).__name__} in torch.load). It may be cut short or "
-            "damaged: get it again."
+            f"{path} cannot be read as a tensor ({type(error).__name__} in torch.load). It may be cut short: get it "
+            "again."
         ) from error
     if type(content) is not Tensor:
         raise DataError(
@@ -112,8 +112,7 @@ def _check_harmless(pickled: io.BytesIO) -> None:
             function = f"{module.decode().strip()}.{name.decode().strip()}"
             if function not in _NEEDED_FUNCTIONS:
                 raise ValueError(
-                    f"it calls {function[:80]}, which a tensor of plain numbers does not need: it might run code, and "
-                    "is not loaded"
+                    f"it calls {function[:80]}, which a tensor of plain numbers does not need: it might run code"
                 )
         elif instruction == _PROTOCOL:
             if (protocol := _exactly(pickled, 1)[0]) != 2:

@@ -114,13 +114,11 @@ def listing(place: PictureFolder) -> Listing:
     except (OSError, ValueError) as error:  # the latter of a name that no file can have
         where, reason = getattr(error, "filename", None), getattr(error, "strerror", None)
         raise DataError(
-            f"{where or place.csv or place.folder} cannot be read ({reason or error}). Check that it is there and is "
-            "yours to read."
+            f"{where or place.csv or place.folder} cannot be read ({reason or error}). Check the path."
         ) from None
     if not found:
         raise DataError(
-            f"{place.folder} holds no pictures, by their suffixes, and {num_others} other files. Name the folder that "
-            "holds them."
+            f"{place.folder} holds no pictures, by their suffixes, and {num_others} other files. Name another folder."
         )
     found.sort()
     digest = hashlib.sha256(json.dumps([found, of_labels]).encode()).hexdigest()
@@ -159,8 +157,7 @@ def labeled(place: PictureFolder, listed: Listing) -> Labeled:
     header, rows = read_label_csv(place.csv)
     if header[0] in listed.stamps:
         raise DataError(
-            f"The first line of {place.csv} names the picture {header[0]!r}; expected the names of the columns. Put "
-            "them into a line before it, such as file,size."
+            f"The first line of {place.csv} names the picture {header[0]!r}; expected columns such as file,size."
         )
     members = tuple(member for member in everything if member.name in rows)
     if not members:
@@ -190,15 +187,15 @@ def read_label_csv(path: Path) -> tuple[list[str], dict[str, list[str]]]:
             file_at = header.index(_FILE) if _FILE in header else 0
             if len(header) < 2:
                 raise DataError(
-                    f"{path} names {len(header)} columns in its first line; expected one for the names of the "
-                    "pictures and one or more for factors, separated by commas."
+                    f"{path} names {len(header)} columns in its first line; expected file and one or more factors, "
+                    "separated by commas."
                 )
             rows: dict[str, list[str]] = {}
             for row in filter(None, reader):
                 if len(row) != len(header):
                     raise DataError(
                         f"Line {reader.line_num} of {path} has {len(row)} fields and the first line names "
-                        f"{len(header)} columns. Give every row a value for each."
+                        f"{len(header)}. Give each a value."
                     )
                 cells = [cell.strip() for cell in row]
                 name = PurePosixPath(cells.pop(file_at)).as_posix()

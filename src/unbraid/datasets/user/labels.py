@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32
 
-from unbraid._internal.arrays import shown
 from unbraid._internal.names import suggestion
 from unbraid.codes import Labels
 from unbraid.codes.conversions import as_factors
@@ -97,11 +96,8 @@ def _table_columns(arrays: dict[str, np.ndarray]) -> tuple[Labels, ...]:
 
 def _names(arrays: dict[str, np.ndarray], num_factors: int) -> list[str]:
     names: list[str] = arrays.get("factor_names", np.array([f"factor_{k}" for k in range(num_factors)])).tolist()
-    if not isinstance(names, list) or len(names) != num_factors or len(set(names)) < num_factors:
-        raise DataError(
-            f"factor_names is {shown(names) if isinstance(names, list) else names!r}; expected a different name for "
-            f"each of the {num_factors} factors."
-        )
+    if np.ndim(names) != 1 or len(names) != num_factors or len(set(names)) < num_factors:
+        raise DataError(f"factor_names is {names}; expected a different name for each of the {num_factors} factors.")
     return names
 
 
@@ -136,12 +132,11 @@ def probabilities_in(arrays: dict[str, np.ndarray], num_images: int) -> Float32[
     weights = arrays["weights"]
     if weights.shape != (num_images,) or weights.dtype.kind not in "iuf":
         raise DataError(
-            f"weights is {weights.dtype} of shape {weights.shape}; expected one number for each of the {num_images} "
-            "images."
+            f"weights is {weights.dtype} of shape {weights.shape}; expected one number for each of {num_images} images."
         )
     if not np.isfinite(weights).all() or weights.min() < 0 or weights.max() <= 0:
         raise DataError(
-            f"weights runs from {weights.min():g} to {weights.max():g}; expected finite weights, none negative, not "
+            f"weights runs from {weights.min():g} to {weights.max():g}; expected finite numbers, none negative, not "
             "all zero."
         )
     shares = weights / weights.max()  # first, so that the sum cannot overflow
