@@ -11,7 +11,7 @@ from PIL.PngImagePlugin import PngImageFile
 
 from tests.datasets.mutants import assert_damaged_are_read_or_refused
 from unbraid.datasets.formats.archives import Zip
-from unbraid.datasets.pictures import Framing, decode, decode_many, framed, resized, shape_of, with_channels
+from unbraid.datasets.pictures import Framing, decode, decode_many, framed, resized, shape_of
 from unbraid.errors import DataError
 
 RANDOM = np.random.default_rng(0)
@@ -95,9 +95,11 @@ def test_a_photograph_is_turned_upright_unless_told_otherwise(orientation):
 
 
 def test_gray_and_color_become_each_other_as_pillow_has_it():
-    np.testing.assert_array_equal(with_channels(GRAY[:, :, None], 3), np.stack([GRAY] * 3, axis=2))
-    np.testing.assert_array_equal(with_channels(COLOR, 1)[:, :, 0], np.asarray(Image.fromarray(COLOR).convert("L")))
-    np.testing.assert_array_equal(with_channels(COLOR, 3), COLOR)
+    np.testing.assert_array_equal(decode(saved(GRAY), "a", 3), np.stack([GRAY] * 3, axis=2))
+    np.testing.assert_array_equal(
+        decode(saved(COLOR), "a", 1)[:, :, 0], np.asarray(Image.fromarray(COLOR).convert("L"))
+    )
+    np.testing.assert_array_equal(decode(saved(COLOR), "a", 3), COLOR)
 
 
 def test_the_middle_is_kept_and_the_odd_pixel_is_left_over_at_the_right_and_the_bottom():

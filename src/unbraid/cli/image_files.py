@@ -8,7 +8,7 @@ from jaxtyping import UInt8
 
 from unbraid._internal import files
 from unbraid.datasets.dataset import FactorImages
-from unbraid.datasets.pictures import decode, shape_of, with_channels, wrong_size
+from unbraid.datasets.pictures import decode, shape_of, wrong_size
 from unbraid.datasets.user.from_arrays import unlabeled
 from unbraid.errors import DataError
 
@@ -53,5 +53,5 @@ def _read(path: Path, image_shape: tuple[int, int, int]) -> UInt8[np.ndarray, ".
     _, has_height, has_width = shape_of(content, str(path))
     if (has_height, has_width) != (height, width):
         raise DataError(wrong_size(str(path), (has_height, has_width), (height, width)))
-    fitting = with_channels(decode(content, str(path)), channels)
+    fitting = decode(content, str(path), channels)
     return fitting[:, :, 0] if channels == 1 else fitting

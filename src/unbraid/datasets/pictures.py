@@ -6,7 +6,6 @@ A picture that is cut short, damaged or far too large raises an error with its n
 import contextlib
 import io
 import itertools
-import struct
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -34,22 +33,6 @@ MAX_PIXELS = 2**26
 _MAX_SIDE = 65_535
 _GRAY_MODES = ("1", "L", "LA", "La", "I;16", "I;16L", "I;16B", "I;16N")
 _PICTURES_PER_BLOCK, _PICTURES_PER_JOB = 256, 32
-# Pillow's readers trust what they read: a damaged file makes them fail in any of these ways.
-_DAMAGE = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    struct.error,
-    EOFError,
-    LookupError,
-    ArithmeticError,
-    TypeError,
-    AttributeError,
-    AssertionError,
-    RuntimeError,
-    MemoryError,
-    Warning,
-)
 # The filters of warnings belong to the process: one thread at a time changes them, and puts them back.
 _warning_filters = threading.RLock()
 
@@ -83,12 +66,16 @@ class Framing:
     mask: bool = False
 
 
-def decode(content: bytes, name: str) -> UInt8[np.ndarray, "height width channel"]:
-    """Returns the picture, upright: one channel if it is gray, else three. Transparent pixels lie on black."""
+def decode(content: bytes, name: str, channels: int | None = None) -> UInt8[np.ndarray, "height width channel"]:
+    """Returns the picture, upright: one channel if it is gray, else three, or as given. Transparent pixels are black.
+
+    Pillow converts colors to gray by their brightness (ITU-R BT.601).
+    """
     from PIL import ImageOps
 
     with _strict_pillow(), _opened(content, name) as picture:
-        image = np.asarray(_plain(ImageOps.exif_transpose(picture), name, "black"))
+        plain = _plain(ImageOps.exif_transpose(picture), name, "black")
+        image = np.asarray(plain if channels is None else plain.convert(_mode(channels)))
         return image.reshape(*image.shape[:2], -1)
 
 
@@ -98,16 +85,6 @@ def shape_of(content: bytes, name: str) -> tuple[int, int, int]:
         turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
         width, height = picture.size[::-1] if turned else picture.size
         return 1 if picture.mode in _GRAY_MODES else 3, height, width
-
-
-def with_channels(
-    image: UInt8[np.ndarray, "height width channel"], channels: int
-) -> UInt8[np.ndarray, "height width channels"]:
-    """Converts the image to gray (brightness by ITU-R BT.601) or color (the same gray three times), as Pillow does."""
-    from PIL import Image
-
-    plain = Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else image)
-    return np.asarray(plain.convert(_mode(channels))).reshape(*image.shape[:2], channels)
 
 
 def framed(content: bytes, name: str, framing: Framing) -> UInt8[np.ndarray, "channel height width"]:
@@ -204,7 +181,10 @@ def _opened(content: bytes, name: str, formats: tuple[str, ...] | None = None) -
     except UnidentifiedImageError:
         known = " or ".join(formats) if is_limited else "any picture"
         raise DataError(f"{name} does not begin as {known} does. Save it again as one, or fetch it again.") from None
-    except (*_DAMAGE, Image.DecompressionBombError) as error:
+    except DataError:
+        raise
+    except Exception as error:
+        # Of any type: Pillow's readers do not validate a damaged file.
         raise DataError(
             f"{name} is not a readable picture ({error}). It may be cut short: fetch it or save it again."
         ) from error

@@ -220,9 +220,7 @@ class ChenDesign(Joint):
         super().__post_init__()
         check_names(self.factors, "ChenDesign", count=2)
         if not (math.isfinite(self.ratio) and self.ratio > 1):
-            raise SpecError(
-                f"ChenDesign: ratio is {self.ratio}; expected a number above 1, the ratio of the most to the least likely."
-            )
+            raise SpecError(f"ChenDesign: ratio is {self.ratio}; expected a number above 1, most to least likely.")
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "first second"]:
         _check_sizes(self, sizes)

@@ -6,7 +6,6 @@ unpickler for weights, which calls no other functions either.
 """
 
 import io
-import struct
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,8 +41,6 @@ _FIXED = {
 }
 _COUNTED = {ord("X"): 4, ord("U"): 1, 0x8A: 1}
 _FUNCTION, _PROTOCOL, _STOP = ord("c"), 0x80, ord(".")
-# What the readers of zips and pickles raise for damaged files.
-_DAMAGE = (ValueError, OSError, EOFError, LookupError, OverflowError, RuntimeError, struct.error, zipfile.BadZipFile)
 
 
 def read_tensor(path: Path) -> Tensor:
@@ -56,7 +53,7 @@ def read_tensor(path: Path) -> Tensor:
                 _check_harmless(pickled)
     except FileNotFoundError:
         raise DataError(f"There is no file {path}. Check the path.") from None
-    except _DAMAGE as error:
+    except Exception as error:  # of any type: it depends on the file
         raise DataError(
             f"{path} cannot be read as a tensor ({_reason(error)}). It may be cut short or damaged: get it again."
         ) from error
@@ -64,7 +61,7 @@ def read_tensor(path: Path) -> Tensor:
         # Weights only: see the top of this module.
         content = torch.load(str(path), map_location="cpu", weights_only=True, mmap=is_zip)  # noqa: TID251
     except Exception as error:
-        # Of any type, because it depends on the file. Without torch's message, which advises to load it anyway.
+        # Without torch's message, which advises to load it anyway.
         raise DataError(
             f"{path} cannot be read as a tensor ({type(error).__name__} in torch.load). It may be cut short: get it "
             "again."

@@ -1,6 +1,5 @@
 """Subset, the base class of subsets of images, and subsets by row number: listed rows, a range, a random split."""
 
-import tokenize
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +17,6 @@ from unbraid.config import Config
 from unbraid.datasets import file_stamps
 from unbraid.datasets.dataset import Factor, FactorImages, Values, plain_array
 from unbraid.errors import DataError, SpecError
-
-# What NumPy raises for damaged headers; from Python 3.12 on, a SyntaxError too.
-_DAMAGE = (
-    *(OSError, ValueError, TypeError, OverflowError, MemoryError, RecursionError),
-    *(SyntaxError, tokenize.TokenError),
-)
 
 Part = Literal["train", "test"]
 
@@ -123,10 +116,10 @@ class Rows(Subset):
             found = files.sha256(path)
             # Mapped, so that a header with more numbers than the file has bytes raises before memory is reserved.
             numbers = np.lib.format.open_memmap(files.regular(path), mode="r")
-        except _DAMAGE as error:
+        except Exception as error:  # of any type: NumPy evaluates the header of the file
             raise DataError(
                 f"{path} cannot be read as an .npy of row numbers ({error}). Write one with numpy.save."
-            ) from None
+            ) from error
         file_stamps.check_expected(path, found, self.sha256)
         rows = _checked(numbers, str(path))
         if rows[-1] >= len(values):

@@ -88,7 +88,7 @@ def _thumbnail(path: Path, checksum: str, resolution: int) -> UInt8[np.ndarray, 
 
     content = read_bounded(path)
     file_stamps.check_expected(path, files.sha256(path), checksum or "none")
-    small = Image.fromarray(pictures.with_channels(pictures.decode(content, str(path)), 3))
+    small = Image.fromarray(pictures.decode(content, str(path), 3))
     small.thumbnail((_MAX_WIDTH, _MAX_HEIGHT), Image.Resampling.BICUBIC, reducing_gap=None)
     if min(small.size) < resolution:
         raise DataError(

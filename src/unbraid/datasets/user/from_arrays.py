@@ -229,9 +229,7 @@ def _checked_brightness(images: np.ndarray) -> np.ndarray:
         if (most := max(most, int(images[start : start + _IMAGES_AT_ONCE].max()))) > 1:
             return images
     if most == 1:
-        raise DataError(
-            "images is at most 1 where 255 is white: nearly black. Multiply 0 and 1 by 255, or give booleans."
-        )
+        raise DataError("images is at most 1 where 255 is white: nearly black. Multiply by 255, or give booleans.")
     return images
 
 

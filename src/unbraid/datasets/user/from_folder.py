@@ -144,8 +144,8 @@ class FromFolder(FactorDataset):
         framing = own_pictures.framing(self._shape_of(found), self.resolution)
         return Plan(
             framing.image_shape,
-            used.factor_table,
-            used.factors,
+            used.table.factors,
+            used.table.values,
             lambda start: own_pictures.images(listed, used.members, framing, self.path, start),
-            facts={"sha256": found.sha256, "words": used.words},
+            facts={"sha256": found.sha256, "words": used.table.words},
         )

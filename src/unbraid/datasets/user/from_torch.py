@@ -88,7 +88,7 @@ def _targets(target: Any, number: int) -> dict[str, Any]:
         array = _array(value)
         if array.dtype.kind not in "biuf" or array.ndim > 1:
             raise DataError(
-                f"The target {name!r} of item {number} is {value!r}; expected numbers. Number the words, or leave it out."
+                f"The target {name!r} of item {number} is {value!r}; expected numbers. Number its values, or leave it."
             )
         found |= {str(name): array} if array.ndim == 0 else {f"{name}_{i}": each for i, each in enumerate(array)}
     return found

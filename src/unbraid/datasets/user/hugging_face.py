@@ -15,11 +15,11 @@ from unbraid._internal import files
 from unbraid.codes import Labels
 from unbraid.codes.hugging_face import column_of, datasets_library, feature_of
 from unbraid.datasets import file_stamps
-from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, tabulated
+from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
 from unbraid.datasets.formats.archives import ArchiveMember, Container, read_bounded
 from unbraid.datasets.image_store import ImageStore, Plan
 from unbraid.datasets.user import own_pictures
-from unbraid.datasets.user.labels import factor_table, ranked
+from unbraid.datasets.user.labels import LabelTable, ranked
 from unbraid.errors import CodesError, DataError, SpecError
 
 _IMAGES_PER_BLOCK = 256
@@ -83,12 +83,10 @@ class FromHuggingFace(FactorDataset):
         hashes, shapes = own_pictures.survey(pictures, members, _WHERE, "looking through a data set of Hugging Face")
         framing = own_pictures.framing(shapes.image_shape(_WHERE, resolution, channels), resolution)
         columns = [_column(name, dataset.features[name], dataset.with_format(None)[name][:]) for name in names]
-        found = [labels for labels, _ in columns]
-        words = {labels.name: names for labels, names in columns if names}
-        values, table = tabulated(found, len(members)).numpy(), factor_table(found, words)
+        table = LabelTable.from_columns(columns, len(members))
         content = [
-            [asdict(factor) for factor in table],
-            hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest(),
+            [asdict(factor) for factor in table.factors],
+            hashlib.sha256(np.ascontiguousarray(table.values).tobytes()).hexdigest(),
         ]
         store = own_pictures.store_for(
             "from-hugging-face", hashlib.sha256(b"".join(hashes)).hexdigest(), content, resolution, channels
@@ -96,10 +94,10 @@ class FromHuggingFace(FactorDataset):
         unchanged = replace(pictures, hashes=hashes)
         plan = Plan(
             framing.image_shape,
-            table,
-            values,
+            table.factors,
+            table.values,
             lambda start: own_pictures.images(unchanged, members, framing, _WHERE, start),
-            facts={"words": words},
+            facts={"words": table.words},
         )
         store.ensure(lambda: plan, "converting a data set of Hugging Face", verify=True)
         return cls(str(store.folder))

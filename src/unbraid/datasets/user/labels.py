@@ -1,11 +1,11 @@
 """Labels of a user's images: checked, and numbered from 0 as a data set keeps them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float, Float32, Int64
 
 from unbraid._internal.names import suggestion
 from unbraid.codes import Labels
@@ -13,7 +13,7 @@ from unbraid.codes.conversions import as_factors
 from unbraid.codes.label_text import is_missing, labels_of_text
 from unbraid.codes.labels import Marks
 from unbraid.codes.named_arrays import COLUMNS, columns_in, factor_arrays, in_order
-from unbraid.datasets.dataset import Factor
+from unbraid.datasets.dataset import Factor, tabulated
 from unbraid.errors import CodesError, DataError
 
 _TABLE = ("factors", "factor_names", "factor_ordered", "factor_known")
@@ -33,6 +33,22 @@ def factor_table(columns: Sequence[Labels], words: Mapping[str, Sequence[str]] |
         Factor(labels.name, size and max(size, len((words or {}).get(labels.name, ()))), labels.ordered)
         for labels, size in zip(columns, sizes, strict=True)
     )
+
+
+@final
+@dataclass(frozen=True)
+class LabelTable:
+    """Labels numbered from 0 as one table, the factors in its columns, and the words of categorical factors."""
+
+    values: Int64[np.ndarray, "image factor"] | Float[np.ndarray, "image factor"]
+    factors: tuple[Factor, ...]
+    words: dict[str, tuple[str, ...]]
+
+    @classmethod
+    def from_columns(cls, columns: Sequence[tuple[Labels, tuple[str, ...]]], num_images: int) -> "LabelTable":
+        """Returns the table of these labels, each with its words."""
+        found, words = [labels for labels, _ in columns], {labels.name: names for labels, names in columns if names}
+        return cls(tabulated(found, num_images).numpy(), factor_table(found, words), words)
 
 
 def from_text(name: str, cells: Sequence[str]) -> tuple[Labels, tuple[str, ...]]:
