@@ -11,7 +11,7 @@ from PIL.PngImagePlugin import PngImageFile
 
 from tests.datasets.mutants import assert_damaged_are_read_or_refused
 from unbraid.datasets.formats.archives import Zip
-from unbraid.datasets.pictures import Framing, decode, decode_many, framed, resized, shape_of, with_channels
+from unbraid.datasets.pictures import Framing, decode, decode_many, framed, resized, shape_of
 from unbraid.errors import DataError
 
 RANDOM = np.random.default_rng(0)
@@ -95,9 +95,11 @@ def test_a_photograph_is_turned_upright_unless_told_otherwise(orientation):
 
 
 def test_gray_and_color_become_each_other_as_pillow_has_it():
-    np.testing.assert_array_equal(with_channels(GRAY[:, :, None], 3), np.stack([GRAY] * 3, axis=2))
-    np.testing.assert_array_equal(with_channels(COLOR, 1)[:, :, 0], np.asarray(Image.fromarray(COLOR).convert("L")))
-    np.testing.assert_array_equal(with_channels(COLOR, 3), COLOR)
+    np.testing.assert_array_equal(decode(saved(GRAY), "a", 3), np.stack([GRAY] * 3, axis=2))
+    np.testing.assert_array_equal(
+        decode(saved(COLOR), "a", 1)[:, :, 0], np.asarray(Image.fromarray(COLOR).convert("L"))
+    )
+    np.testing.assert_array_equal(decode(saved(COLOR), "a", 3), COLOR)
 
 
 def test_the_middle_is_kept_and_the_odd_pixel_is_left_over_at_the_right_and_the_bottom():
@@ -190,7 +192,7 @@ def test_a_picture_far_too_large_is_refused_before_it_is_decoded():
 def test_a_picture_of_millions_of_rows_is_refused_before_it_is_decoded(monkeypatch, size):
     monkeypatch.setattr(PngImageFile, "load", lambda _: pytest.fail("was decoded"))
     monkeypatch.setattr(PngImageFile, "load_prepare", lambda _: pytest.fail("was decoded"))
-    with pytest.raises(DataError, match=rf"{size[1]} x {size[0]} pixels .*at most 65,535 a side"):
+    with pytest.raises(DataError, match=rf"{size[1]} x {size[0]} pixels.*at most 65,535 a side"):
         decode(begun(*size), "a.png")
 
 

@@ -69,19 +69,12 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
     def __post_init__(self) -> None:
         if len(self.pixels) == 0:
             raise DataError("A data set needs at least one image; this one has none.")
-        named = [labels.name for labels in self.factors]
-        if named != [factor.name for factor in self.factor_table] or any(
-            len(labels.values) != len(self.pixels) for labels in self.factors
-        ):
-            raise DataError(
-                f"The factors label {[len(labels.values) for labels in self.factors]} images as {named}, but "
-                f"{len(self.pixels)} images with the factors {[factor.name for factor in self.factor_table]} need one "
-                "label an image and factor."
-            )
+        found = [(labels.name, len(labels.values)) for labels in self.factors]
+        if found != (expected := [(factor.name, len(self.pixels)) for factor in self.factor_table]):
+            raise DataError(f"The labels (factor, number of images) are {found}; expected {expected}.")
         if self.weights is not None and self.weights.shape != (len(self.pixels),):
             raise DataError(
-                f"The weights have shape {tuple(self.weights.shape)}; expected one for each of the {len(self.pixels)} "
-                "images."
+                f"The weights have shape {tuple(self.weights.shape)}; expected one per image, {len(self.pixels)}."
             )
 
     @classmethod
@@ -95,8 +88,8 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
         """Returns images with the columns of a table as factors."""
         if values.shape != (len(pixels), len(factors)):
             raise DataError(
-                f"The factors have shape {tuple(values.shape)}, but {len(pixels)} images with {len(factors)} named "
-                f"factors need ({len(pixels)}, {len(factors)}): one row an image, one column a factor."
+                f"The factors have shape {tuple(values.shape)}; expected {(len(pixels), len(factors))}: one row an "
+                "image, one column a factor."
             )
         labels = tuple(labels_of(factor, column) for factor, column in zip(factors, values.unbind(1), strict=True))
         return cls(pixels, labels, factors, weights)
@@ -280,8 +273,8 @@ def discrete_factor(name: str, factors: Sequence[Factor], owner: str) -> Factor:
     if factor.size == 0:
         discrete = [factor.name for factor in factors if factor.size]
         raise SpecError(
-            f"{owner}: {name} is continuous and has no table of values. Put it into bins, as integers, or choose "
-            f"among: {', '.join(discrete) or 'none'}."
+            f"{owner}: {name} is continuous and has no table of values. Bin it, or choose: "
+            f"{', '.join(discrete) or 'none'}."
         )
     return factor
 
@@ -297,8 +290,7 @@ def value_indices(values: Values, name: str, factors: Sequence[Factor], owner: s
     least, most = int(column.min()), int(column.max())
     if least < 0 or most >= factor.size:
         raise DataError(
-            f"The factor {name} has values from {least} to {most} where 0 to {factor.size - 1} are expected. "
-            "Renumber its values, or correct its size."
+            f"The factor {name} has values from {least} to {most}; expected 0 to {factor.size - 1}. Renumber them."
         )
     return column
 
@@ -317,8 +309,7 @@ def check_drawable(config: FactorDataset, max_images: int, **ranges: tuple[int, 
             raise SpecError(f"{name}: {field} is {value!r}; give a whole number from {least} to {most:,}.")
     if config.num_images > max_images:
         raise SpecError(
-            f"{name}: these are {config.num_images:,} images; at most {max_images:,} are drawn. Take fewer values of a "
-            "factor."
+            f"{name}: these are {config.num_images:,} images; at most {max_images:,} are drawn. Take fewer values."
         )
 
 
@@ -338,8 +329,7 @@ def check_names(names: Sequence[str], owner: str, field: str = "factors", count:
     """Raises an error if a field of names is empty, holds another number of them than `count`, or one of them twice."""
     if not names or (count is not None and len(names) != count):
         raise SpecError(
-            f"{owner}: {field} is {', '.join(names) or 'empty'}; expected {count or 'at least one'}, separated by "
-            "commas."
+            f"{owner}: {field} is {', '.join(names) or 'empty'}; expected {count or 'at least one'}. Name them."
         )
     if len(set(names)) < len(names):
         raise SpecError(f"{owner}: {field} is {', '.join(names)}: one of them twice. Name each once.")

@@ -65,7 +65,7 @@ def check_expected(path: Path, found: str, expected: str) -> None:
     if expected and found != expected:
         raise DataError(
             f"{path} has SHA-256 {found}, but the config expects {expected}: the file was changed or damaged. Restore "
-            "it, or make a new config from the new file."
+            "it, or make a new config."
         )
 
 
@@ -126,8 +126,8 @@ def writing_to_cache(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise DataError(
-            f"{path} cannot be written ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you may write "
-            "to and that has the room."
+            f"{path} cannot be written ({error.strerror or error}). Set UNBRAID_CACHE to a folder with room that you "
+            "may write to."
         ) from error
 
 

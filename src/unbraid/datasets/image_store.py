@@ -40,6 +40,10 @@ _SECONDS_BETWEEN_SAVES = 5.0
 _HEADER_BYTES = 128
 
 
+Blocks = Iterator[UInt8[np.ndarray, "block channel height width"] | UInt64[np.ndarray, "block row"]]
+"""Images in order, a few hundred or thousand at a time: bytes, or words of 64 bits."""
+
+
 @final
 @dataclass(frozen=True)
 class Plan:
@@ -49,8 +53,8 @@ class Plan:
         image_shape: (channels, height, width).
         factor_table: The factors.
         factors: Their values.
-        blocks: Yields the images from a number on, in order, a few hundred or thousand at a time.
-        packing: Whether blocks hold bytes, or words of 64 bits.
+        blocks: Returns the images from a number on.
+        packing: Whether blocks hold bytes or words.
         facts: The origin of the images, which the record keeps.
         made_from: What must be equal for an interrupted making to resume; by default the facts.
     """
@@ -58,7 +62,7 @@ class Plan:
     image_shape: tuple[int, int, int]
     factor_table: tuple[Factor, ...]
     factors: Int[np.ndarray, "image factor"] | Float[np.ndarray, "image factor"]
-    blocks: Callable[[int], Iterator[UInt8[np.ndarray, "block channel height width"] | UInt64[np.ndarray, "block row"]]]
+    blocks: Callable[[int], Blocks]
     packing: Literal["bytes", "bits"] = "bytes"
     facts: Mapping[str, Any] = field(default_factory=dict)
     made_from: Any = None
@@ -72,9 +76,7 @@ class Plan:
         return np.broadcast_to(np.zeros((), "<u8"), (num_images, height))
 
 
-def sliced(
-    images: UInt8[np.ndarray, "image channel height width"], start: int, images_per_block: int
-) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+def sliced(images: UInt8[np.ndarray, "image channel height width"], start: int, images_per_block: int) -> Blocks:
     """Yields the images from number `start` on, in blocks."""
     for first in range(start, len(images), images_per_block):
         yield images[first : first + images_per_block]
@@ -123,8 +125,8 @@ class ImageStore:
             for row, checksum in record["spots"].items():
                 if zlib.crc32(images[int(row)].tobytes()) != checksum:
                     return f"image {row} is not what was written"
-        # NumPy reports some damaged headers as a SyntaxError.
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, tokenize.TokenError) as error:
+        # NumPy evaluates the header of a file.
+        except (OSError, ValueError, TypeError, SyntaxError, tokenize.TokenError) as error:
             return f"it is damaged ({error})"
         return None
 
@@ -135,7 +137,9 @@ class ImageStore:
         # A process that makes a store again removes its record first, so images and factors belong to this record.
         if record is None or (self.record or {}).get("files") != record["files"]:
             raise DataError(f"{self.folder} is being made again by another process. Wait until it ends, and try again.")
-        pixels = torch.from_numpy(images) if images.dtype == np.uint8 else Bitmaps.of(images, record["shape"][-1])
+        pixels = (
+            torch.from_numpy(images) if images.dtype == np.uint8 else Bitmaps.from_words(images, record["shape"][-1])
+        )
         return FactorImages.from_table(pixels, factors, tuple(Factor(**factor) for factor in record["factors"]))
 
     def make(self, plan: Plan, doing: str) -> None:
@@ -231,8 +235,8 @@ def _write_images(stream: IO[bytes], plan: Plan, done: int, save: Callable[[int]
     for block in plan.blocks(done):
         if block.dtype != array.dtype or block.shape[1:] != array.shape[1:] or done + len(block) > len(array):
             raise DataError(
-                f"Made {block.dtype} images of shape {block.shape} after image {done}; expected {array.dtype} of shape "
-                f"{array.shape} in all."
+                f"Made {block.dtype} images of shape {block.shape} after {done}; expected {array.dtype}, {array.shape} "
+                "in all."
             )
         content = np.ascontiguousarray(block).tobytes()
         stream.write(content)

@@ -6,7 +6,6 @@ A picture that is cut short, damaged or far too large raises an error with its n
 import contextlib
 import io
 import itertools
-import struct
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -34,22 +33,6 @@ MAX_PIXELS = 2**26
 _MAX_SIDE = 65_535
 _GRAY_MODES = ("1", "L", "LA", "La", "I;16", "I;16L", "I;16B", "I;16N")
 _PICTURES_PER_BLOCK, _PICTURES_PER_JOB = 256, 32
-# Pillow's readers trust what they read: a damaged file makes them fail in any of these ways.
-_DAMAGE = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    struct.error,
-    EOFError,
-    LookupError,
-    ArithmeticError,
-    TypeError,
-    AttributeError,
-    AssertionError,
-    RuntimeError,
-    MemoryError,
-    Warning,
-)
 # The filters of warnings belong to the process: one thread at a time changes them, and puts them back.
 _warning_filters = threading.RLock()
 
@@ -83,12 +66,16 @@ class Framing:
     mask: bool = False
 
 
-def decode(content: bytes, name: str) -> UInt8[np.ndarray, "height width channel"]:
-    """Returns the picture, upright: one channel if it is gray, else three. Transparent pixels lie on black."""
+def decode(content: bytes, name: str, channels: int | None = None) -> UInt8[np.ndarray, "height width channel"]:
+    """Returns the picture, upright: one channel if it is gray, else three, or as given. Transparent pixels are black.
+
+    Pillow converts colors to gray by their brightness (ITU-R BT.601).
+    """
     from PIL import ImageOps
 
     with _strict_pillow(), _opened(content, name) as picture:
-        image = np.asarray(_plain(ImageOps.exif_transpose(picture), name, "black"))
+        plain = _plain(ImageOps.exif_transpose(picture), name, "black")
+        image = np.asarray(plain if channels is None else plain.convert(_mode(channels)))
         return image.reshape(*image.shape[:2], -1)
 
 
@@ -100,16 +87,6 @@ def shape_of(content: bytes, name: str) -> tuple[int, int, int]:
         return 1 if picture.mode in _GRAY_MODES else 3, height, width
 
 
-def with_channels(
-    image: UInt8[np.ndarray, "height width channel"], channels: int
-) -> UInt8[np.ndarray, "height width channels"]:
-    """Converts the image to gray (brightness by ITU-R BT.601) or color (the same gray three times), as Pillow does."""
-    from PIL import Image
-
-    plain = Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else image)
-    return np.asarray(plain.convert(_mode(channels))).reshape(*image.shape[:2], channels)
-
-
 def framed(content: bytes, name: str, framing: Framing) -> UInt8[np.ndarray, "channel height width"]:
     """Returns the picture as an image."""
     from PIL import Image, ImageOps
@@ -117,11 +94,10 @@ def framed(content: bytes, name: str, framing: Framing) -> UInt8[np.ndarray, "ch
     channels, height, width = framing.image_shape
     with _opened(content, name, framing.formats) as opened:
         picture = ImageOps.exif_transpose(opened) if framing.follow_exif else opened
-        if framing.picture_size not in (None, picture.size[::-1]):
+        if (size := framing.picture_size) is not None and picture.size[::-1] != size:
             raise DataError(
-                f"{name} is {picture.height} x {picture.width} pixels (height x width); expected "
-                f"{' x '.join(map(str, framing.picture_size or ()))}. Fetch the official file, or use FromFolder for "
-                "pictures of your own."
+                f"{name} is {picture.height} x {picture.width} pixels (height x width); expected {size[0]} x "
+                f"{size[1]}. Fetch the official file."
             )
         picture = _plain(picture, name, framing.background)
         if framing.mask:
@@ -198,14 +174,17 @@ def _opened(content: bytes, name: str, formats: tuple[str, ...] | None = None) -
         with Image.open(io.BytesIO(content), formats=formats) as picture:
             if picture.width * picture.height > MAX_PIXELS or max(picture.size) > _MAX_SIDE:
                 raise DataError(
-                    f"{name} is {picture.height} x {picture.width} pixels (height x width); at most {MAX_PIXELS:,} "
-                    f"are read, and at most {_MAX_SIDE:,} a side. Make it smaller."
+                    f"{name} is {picture.height} x {picture.width} pixels; at most {MAX_PIXELS:,} are read, and at "
+                    f"most {_MAX_SIDE:,} a side. Make it smaller."
                 )
             yield picture
     except UnidentifiedImageError:
         known = " or ".join(formats) if is_limited else "any picture"
         raise DataError(f"{name} does not begin as {known} does. Save it again as one, or fetch it again.") from None
-    except (*_DAMAGE, Image.DecompressionBombError) as error:
+    except DataError:
+        raise
+    except Exception as error:
+        # Of any type: Pillow's readers do not validate a damaged file.
         raise DataError(
             f"{name} is not a readable picture ({error}). It may be cut short: fetch it or save it again."
         ) from error
@@ -230,8 +209,7 @@ def _central_square(picture: "Image.Image", crop: int | Literal["largest"], name
     side = min(picture.size) if crop == "largest" else crop
     if min(picture.size) < side:
         raise DataError(
-            f"{name} is {picture.height} x {picture.width} pixels (height x width), too small to cut {side} x {side} "
-            "out of it."
+            f"{name} is {picture.height} x {picture.width} pixels, too small to cut {side} x {side} out of it."
         )
     left, top = (picture.width - side) // 2, (picture.height - side) // 2
     return picture.crop((left, top, left + side, top + side))

@@ -50,8 +50,8 @@ class Joint(Config, ABC):
         sizes = tuple(discrete_factor(name, factors, type(self).__name__).size for name in self.factors)
         if math.prod(sizes) > MAX_CELLS:
             raise SpecError(
-                f"{type(self).__name__}: a table over {', '.join(self.factors)} has {math.prod(sizes):,} cells. "
-                "Choose fewer factors."
+                f"{type(self).__name__}: a table over {', '.join(self.factors)} has {math.prod(sizes):,} cells. Name "
+                "fewer factors."
             )
         self.table(sizes)
         return sizes
@@ -95,8 +95,7 @@ class JointTable(Joint):
         are_valid = all(math.isfinite(p) and p >= 0 for p in self.probabilities)
         if not (are_valid and any(self.probabilities)):
             raise SpecError(
-                "JointTable: probabilities must be finite, none of them negative and not all zero. Give one for each "
-                "combination of values."
+                "JointTable: probabilities must be finite, none of them negative and not all zero. Give one per cell."
             )
 
     @classmethod
@@ -105,8 +104,8 @@ class JointTable(Joint):
         numbers = plain_array("JointTable: the table", table)
         if numbers.ndim != len(factors) or numbers.dtype.kind not in "biuf":
             raise SpecError(
-                f"JointTable: the array holds {numbers.dtype} and has {numbers.ndim} axes for {len(factors)} factors "
-                f"({', '.join(factors)}). Give numbers, with one axis per factor."
+                f"JointTable: the array holds {numbers.dtype} and has {numbers.ndim} axes for {len(factors)} factors. "
+                "Give numbers, with one axis per factor."
             )
         return cls(tuple(factors), tuple(numbers.astype(np.float64).ravel().tolist()))
 
@@ -114,8 +113,7 @@ class JointTable(Joint):
         if len(self.probabilities) != math.prod(sizes):
             raise SpecError(
                 f"JointTable: {len(self.probabilities)} probabilities were given for {', '.join(self.factors)}, which "
-                f"take {' x '.join(map(str, sizes))} combinations of values; expected {math.prod(sizes)}, the values "
-                f"of {self.factors[-1]} following one another."
+                f"take {' x '.join(map(str, sizes))} combinations of values; expected {math.prod(sizes)}."
             )
         # First divided by the greatest, so that the sum cannot overflow.
         numbers = torch.tensor(self.probabilities, dtype=torch.float64) / max(self.probabilities)
@@ -153,8 +151,7 @@ class Product(Joint):
             product = product * (in_our_order.reshape(shape) * math.prod(table.shape))
         if not float(product.sum()) > 0:
             raise SpecError(
-                f"Product: no combination of {', '.join(self.factors)} is possible under all of the joints. Weaken "
-                "one of them."
+                f"Product: no combination of {', '.join(self.factors)} is possible under all of the joints. Weaken one."
             )
         return product / product.sum()
 
@@ -181,10 +178,7 @@ class Correlated(Joint):
         super().__post_init__()
         check_names(self.factors, "Correlated", count=2)
         if not (math.isfinite(self.strength) and self.strength > 0):
-            raise SpecError(
-                f"Correlated: strength is {self.strength}; expected a positive, finite number such as 0.2, in units "
-                "of a factor's range. UniformJoint has none."
-            )
+            raise SpecError(f"Correlated: strength is {self.strength}; expected a positive, finite number such as 0.2.")
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "first second"]:
         _check_sizes(self, sizes)
@@ -226,10 +220,7 @@ class ChenDesign(Joint):
         super().__post_init__()
         check_names(self.factors, "ChenDesign", count=2)
         if not (math.isfinite(self.ratio) and self.ratio > 1):
-            raise SpecError(
-                f"ChenDesign: ratio is {self.ratio}; expected a number above 1, how many times as likely as the least "
-                "the most likely is."
-            )
+            raise SpecError(f"ChenDesign: ratio is {self.ratio}; expected a number above 1, most to least likely.")
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "first second"]:
         _check_sizes(self, sizes)
@@ -247,8 +238,8 @@ class ChenDesign(Joint):
             case "C":
                 if max(len(x), len(y)) < 3:
                     raise SpecError(
-                        f"ChenDesign: {' and '.join(self.factors)} have two values each, and such factors are "
-                        "independent if they are uncorrelated. Design C needs a factor of three values or more."
+                        f"ChenDesign: {' and '.join(self.factors)} have two values each, and are independent if they "
+                        "are uncorrelated. Design C needs a factor of three values or more."
                     )
                 product = torch.outer(_even(x), _even(y))
             case "D":
@@ -263,8 +254,8 @@ class ChenDesign(Joint):
 def _check_sizes(joint: Joint, sizes: tuple[int, ...]) -> None:
     if min(sizes) < 2:
         raise SpecError(
-            f"{type(joint).__name__}: {joint.factors[sizes.index(min(sizes))]} has a single value; expected two or "
-            "more. Choose factors that vary."
+            f"{type(joint).__name__}: {joint.factors[sizes.index(min(sizes))]} has a single value. Choose factors that "
+            "vary."
         )
 
 
@@ -297,10 +288,7 @@ def image_weights(
     present = torch.where(masses > 0, table, 0.0)
     over = f"{owner} over {', '.join(joint.factors)}"
     if not bool((present > 0).any()):
-        raise SpecError(
-            f"{over}: no image shows any of the combinations that it makes likely. Choose another table, or other "
-            "images."
-        )
+        raise SpecError(f"{over}: no image has any of the combinations that it makes likely. Choose another table.")
     if num_missing := int(((table > 0) & (present == 0)).sum()):
         log.warning(
             "%s: %s of %s combinations, with a probability of %.3g, are shown by no image. The others are drawn more "

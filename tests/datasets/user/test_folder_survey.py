@@ -48,8 +48,8 @@ def test_the_stamp_changes_when_something_is_written(place, touched):
 def test_pictures_with_labels_are_used(place):
     used = folder_survey.labeled(place, folder_survey.listing(place))
     assert [member.name for member in used.members] == ["b.png", "inside/c.bmp"]
-    assert used.factors.tolist() == [[1], [0]]
-    assert used.factor_table == (Factor("size", 2),)
+    assert used.table.values.tolist() == [[1], [0]]
+    assert used.table.factors == (Factor("size", 2),)
 
 
 def test_a_survey_is_remembered_as_it_was(place):

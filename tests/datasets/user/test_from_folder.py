@@ -175,7 +175,7 @@ def test_a_file_of_labels_that_begins_with_a_picture_is_refused(pictures):
     (pictures.parent / "labels.csv").write_text(text.partition("\n")[2])
     with pytest.raises(
         DataError,
-        match=r"The first line of .*labels\.csv names the picture '000\.png'; expected the names of the columns",
+        match=r"The first line of .*labels\.csv names the picture '000\.png'; expected columns",
     ):
         FromFolder(str(pictures), csv).pinned()
 

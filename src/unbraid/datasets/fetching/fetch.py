@@ -40,7 +40,7 @@ def fetch(publication: Publication, folder: Path | None = None) -> tuple[Path, .
             )
             _fetch_file(Download(published, published.url, folder, advice))
     by_hand = [published for published in publication.files if published.url is None]
-    if missing := [published.name for published in by_hand if not _exists(folder / published.name)]:
+    if missing := [published.name for published in by_hand if not (folder / published.name).exists()]:
         way = publication.how_to_get or f"There is no direct download; see {publication.homepage}"
         raise DataError(f"{publication.title}: {way.rstrip('. ')}. Put {' and '.join(missing)} into {folder}.")
     for published in by_hand:
@@ -50,18 +50,18 @@ def fetch(publication: Publication, folder: Path | None = None) -> tuple[Path, .
 
 def _fetch_file(download: Download) -> None:
     path = download.folder / download.published.name
-    # Checked before the lock is taken: a folder that cannot be written to can still be read.
-    if not _exists(path):
-        try:
+    try:
+        # Checked before the lock is taken: a folder that cannot be written to can still be read.
+        if not path.exists():
             with _locked(download):
                 # Another process that held the lock may have fetched it.
-                if not _exists(path):
+                if not path.exists():
                     return _receive(download, path)
-        except OSError as error:
-            raise DataError(
-                f"{path.name} cannot be written to {download.folder} ({error.strerror or error}). Make room there, or "
-                "set UNBRAID_CACHE to a folder that you may write to and that has the room, and fetch again."
-            ) from error
+    except OSError as error:
+        raise DataError(
+            f"{path.name} cannot be written to {download.folder} ({error.strerror or error}). Make room there, or set "
+            "UNBRAID_CACHE to a folder that you may write to and that has the room, and fetch again."
+        ) from error
     return _check_present(path, download.published)
 
 
@@ -102,15 +102,6 @@ def _receive(download: Download, path: Path) -> None:
     files.put_in_place(download.part, path)
     download.forget()
     log.info("Fetched %s: %s.", path, verified)
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError as error:
-        raise DataError(
-            f"{path} cannot be read ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you may read."
-        ) from error
 
 
 def _check_present(path: Path, published: PublishedFile) -> None:

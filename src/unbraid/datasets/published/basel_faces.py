@@ -1,12 +1,10 @@
 """3D Faces: the renders of the Basel face model."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, final
 
-import numpy as np
 import torch
 from jaxtyping import UInt8
 from torch import Tensor
@@ -14,7 +12,7 @@ from torch import Tensor
 from unbraid.datasets.dataset import Factor, grid_rows
 from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid.datasets.formats.pth import read_tensor
-from unbraid.datasets.image_store import Plan
+from unbraid.datasets.image_store import Blocks, Plan
 from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import DataError
 
@@ -75,7 +73,7 @@ class BaselFaces(ConvertedDataset):
             )
         images = tensor.reshape(num_images, 1, _SIDE, _SIDE)
 
-        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+        def blocks(start: int) -> Blocks:
             for first in range(start, num_images, _IMAGES_PER_BLOCK):
                 yield _as_bytes(path, first, images[first : first + _IMAGES_PER_BLOCK]).numpy()
 

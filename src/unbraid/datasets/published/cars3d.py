@@ -1,7 +1,6 @@
 """Cars3D: rendered cars from four elevations and 24 azimuths."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, final
@@ -15,7 +14,7 @@ from unbraid.datasets.dataset import Factor, grid_rows
 from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid.datasets.formats import mat
 from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder, Tar
-from unbraid.datasets.image_store import Plan, sliced
+from unbraid.datasets.image_store import Blocks, Plan, sliced
 from unbraid.datasets.pictures import resized
 from unbraid.datasets.published.converted import ConvertedDataset, in_listed_order
 
@@ -86,7 +85,7 @@ class Cars3D(ConvertedDataset):
         cars = _cars(source)
         factor_table = _factor_table(len(cars))
 
-        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+        def blocks(start: int) -> Blocks:
             images = _images(source, cars, self.resolution).reshape(-1, *self.image_shape)
             return sliced(images, start, _IMAGES_PER_BLOCK)
 

@@ -7,7 +7,6 @@ from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, final
 
 import numpy as np
-from jaxtyping import UInt8
 
 from unbraid.datasets.dataset import Factor, FactorImages
 from unbraid.datasets.fetching.verification import Publication, published_files
@@ -136,14 +135,13 @@ class CelebA(PartedDataset):
             follow_exif=False,
             shrink=1 if self.crop is None or self.crop % self.resolution else self.crop // self.resolution,
         )
-
-        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-            return decode_many(source, list(faces.values())[start:], framing)
-
         present = np.frombuffer(b"".join(attributes[name] for name in faces), np.int8).reshape(-1, len(ATTRIBUTES))
         numbers = np.frombuffer(b"".join(parts.get(name, bytes([_NO_PART])) for name in faces), np.int8)
         factors = np.column_stack([present, numbers])
-        return Plan(self.image_shape, (*self.factors, _PART_COLUMN), factors, blocks)
+        members, factor_table = list(faces.values()), (*self.factors, _PART_COLUMN)
+        return Plan(
+            self.image_shape, factor_table, factors, lambda start: decode_many(source, members[start:], framing)
+        )
 
     def part(self, images: FactorImages) -> FactorImages:
         if self.split in _PARTS:
@@ -178,8 +176,7 @@ def _faces(source: Container, attributes: Mapping[str, bytes], labels: Path) -> 
     faces = {name: found[name] for name in sorted(found) if name in attributes}
     if not faces:
         raise DataError(
-            f"{source.path} has {len(found):,} .jpg files, none of which {labels} names. "
-            "Expected 000001.jpg and so on: fetch the official files."
+            f"{source.path} has {len(found):,} .jpg files, none of which {labels} names. Expected 000001.jpg etc."
         )
     for number, what in (
         (len(found) - len(faces), "faces without attributes"),
@@ -201,8 +198,8 @@ def read_attributes(path: Path) -> dict[str, bytes]:
     _, names = next(lines, (2, []))
     if names != [name.encode() for name in ATTRIBUTES]:
         raise DataError(
-            f"{path}: line 2 has {len(names)} names of attributes; expected the {len(ATTRIBUTES)} official ones, "
-            f"{ATTRIBUTES[0]} to {ATTRIBUTES[-1]}. Fetch the official file."
+            f"{path}: line 2 has {len(names)} names of attributes; expected the {len(ATTRIBUTES)} official ones. Fetch "
+            "the official file."
         )
     return _by_face(path, lines, {b"-1": 0, b"1": 1}, len(ATTRIBUTES))
 

@@ -3,15 +3,12 @@
 import logging
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, final
 
-import numpy as np
-from jaxtyping import UInt8
-
-from unbraid.datasets.dataset import Factor, FactorImages
+from unbraid.datasets.dataset import Factor, FactorImages, grid_rows
 from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid.datasets.formats import mat
 from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder, Tar, read_bounded
@@ -120,12 +117,10 @@ class Chairs3D(PartedDataset):
             background="white",
             mask=self.masks,
         )
-
-        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-            return decode_many(source, chosen[start:], framing)
-
-        factors = np.indices((len(models), len(_ELEVATIONS), len(_AZIMUTHS))).reshape(3, -1).T
-        return Plan(self.image_shape, _factor_table(len(models)), factors, blocks)
+        table = _factor_table(len(models))
+        return Plan(
+            self.image_shape, table, grid_rows(table), lambda start: decode_many(source, chosen[start:], framing)
+        )
 
     def part(self, images: FactorImages) -> FactorImages:
         if self.split == "all":
@@ -152,9 +147,8 @@ def _renders(source: Container, members: Sequence[ArchiveMember]) -> dict[str, d
         view = (int(match[1]), int(match[2])) if match else None
         if view is None or view not in _VIEWS:
             raise DataError(
-                f"{source.named(member)} is not named as a render: expected image_..._pEEE_tAAA_r...png with an "
-                "elevation EEE of 020 or 030 and an azimuth AAA of 000, 011, 023 to 348. Remove it, or fetch the "
-                "official file."
+                f"{source.named(member)} is not named as a render: expected image_..._pEEE_tAAA_r...png with the "
+                "elevation EEE and the azimuth AAA of a view. Remove it, or fetch the official file."
             )
         views = found.setdefault(model, {})
         if view in views:
@@ -164,14 +158,13 @@ def _renders(source: Container, members: Sequence[ArchiveMember]) -> dict[str, d
         views[view] = member
     if not found:
         raise DataError(
-            f"{source.path} holds no renders: expected {_FOLDER}/MODEL/renders/image_000_p020_t000_r096.png and so "
-            "on. Fetch the official file."
+            f"{source.path} holds no renders: expected {_FOLDER}/MODEL/renders/image_000_p020_t000_r096.png and so on."
         )
     for model, views in sorted(found.items()):
         if missing := [view for view in _VIEWS if view not in views]:
             raise DataError(
                 f"{source.path}: model {model} lacks {len(missing)} of its {len(_VIEWS)} renders, the first at "
-                f"elevation {missing[0][0]} and azimuth {missing[0][1]}. Unpack or fetch it again, or remove the model."
+                f"elevation {missing[0][0]} and azimuth {missing[0][1]}. Unpack or fetch it again."
             )
     return found
 
@@ -202,8 +195,8 @@ def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names:
         positions = mat.read_positions(content, "selected", str(listing))
         if max(positions, default=0) >= len(names):
             raise DataError(
-                f"{listing} selects model {max(positions) + 1}, and {_NAMES} names {len(names)}. Its numbers are "
-                f"positions in that list: fetch the official {_ARCHIVE}, which holds it."
+                f"{listing} selects model {max(positions) + 1}, and {_NAMES} names {len(names)}. Fetch the official "
+                f"{_ARCHIVE}."
             )
         chosen = [names[position] for position in positions]
     if not chosen:
@@ -220,8 +213,5 @@ def _square_size(source: Container, first: ArchiveMember) -> tuple[int, int]:
     (content,) = source.contents([first])
     _, height, width = shape_of(content, source.named(first))
     if height != width:
-        raise DataError(
-            f"{source.named(first)} is {height} x {width} pixels (height x width); a render is square. Fetch the "
-            "official file."
-        )
+        raise DataError(f"{source.named(first)} is {height} x {width} pixels (height x width); a render is square.")
     return height, width

@@ -7,13 +7,10 @@ import logging
 import math
 import os
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
-
-import numpy as np
-from jaxtyping import UInt8
 
 from unbraid._internal import files
 from unbraid._internal.names import kebab_case
@@ -23,7 +20,7 @@ from unbraid.datasets.dataset import FactorDataset, FactorImages
 from unbraid.datasets.fetching import verification
 from unbraid.datasets.fetching.fetch import fetched_folder
 from unbraid.datasets.fetching.verification import Publication, PublishedFile
-from unbraid.datasets.image_store import ImageStore, Plan
+from unbraid.datasets.image_store import Blocks, ImageStore, Plan
 from unbraid.errors import DataError, SpecError
 
 log = logging.getLogger(__name__)
@@ -112,7 +109,7 @@ class ConvertedDataset(FactorDataset):
         found = [self._identity(source, sources) for source in sources]
         plan = self.plan(sources)
 
-        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+        def blocks(start: int) -> Blocks:
             yield from plan.blocks(start)
             file_stamps.check_unchanged(sources, before)
 
@@ -211,8 +208,7 @@ def in_listed_order(names: Collection[str], listed: Iterable[str]) -> list[str]:
 
 def check_crop(owner: str, crop: int | None, resolution: int, side: int) -> None:
     """Raises an error for a crop that is larger than the pictures, or smaller than the images."""
-    if not _FEWEST_PIXELS <= resolution <= (side if crop is None else crop) <= side:
+    if not (least := _FEWEST_PIXELS) <= resolution <= (side if crop is None else crop) <= side:
         raise SpecError(
-            f"{owner}: crop is {crop} and resolution {resolution}; expected {_FEWEST_PIXELS} <= resolution <= crop <= "
-            f"{side}, the width of a picture, or no crop."
+            f"{owner}: crop is {crop} and resolution {resolution}; expected {least} <= resolution <= crop <= {side}."
         )

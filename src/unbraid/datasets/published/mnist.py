@@ -138,10 +138,7 @@ def read_idx(path: Path, shape: tuple[int, ...]) -> UInt8[np.ndarray, "..."]:
     header = struct.pack(f">HBB{len(shape)}I", 0, _UNSIGNED_BYTE, len(shape), *shape)
     content = read_unzipped(path, len(header) + math.prod(shape) + 1)
     if not content.startswith(header) or len(content) != len(header) + math.prod(shape):
-        raise DataError(
-            f"{path} does not hold {shape} bytes in the IDX format. Fetch the official file, or use FromArrays for "
-            "custom images."
-        )
+        raise DataError(f"{path} does not hold {shape} bytes in the IDX format. Fetch the official file.")
     return np.frombuffer(content, np.uint8, offset=len(header)).reshape(shape)
 
 

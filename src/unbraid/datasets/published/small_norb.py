@@ -2,7 +2,6 @@
 
 import math
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal, final
@@ -13,7 +12,7 @@ from jaxtyping import Int32, Int64, UInt8
 from unbraid.datasets.dataset import Factor
 from unbraid.datasets.fetching.verification import Publication, published_files
 from unbraid.datasets.formats.archives import read_unzipped
-from unbraid.datasets.image_store import Plan, sliced
+from unbraid.datasets.image_store import Blocks, Plan, sliced
 from unbraid.datasets.pictures import resized
 from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import DataError
@@ -105,15 +104,14 @@ class SmallNORB(ConvertedDataset):
         if self.camera == "both":
             rows = np.column_stack([rows.repeat(2, axis=0), np.arange(2 * len(rows)) % 2])
 
-        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+        def blocks(start: int) -> Blocks:
             first_pair, surplus = divmod(start, len(cameras))
             for (path, *_), labels_of_split in zip(splits, labels, strict=True):
                 if first_pair < len(labels_of_split):
                     pairs = read_matrix(path, "uint8", (2, _SIDE, _SIDE), _PAIRS_PER_SPLIT)
                     if len(pairs) != len(labels_of_split):
                         raise DataError(
-                            f"{path} has {len(pairs)} pairs of images, and {len(labels_of_split)} are labeled. Fetch "
-                            "the official files, all of one split."
+                            f"{path} has {len(pairs)} pairs, and {len(labels_of_split)} are labeled. Fetch both files."
                         )
                     for block in sliced(pairs, first_pair, _PAIRS_PER_BLOCK):
                         yield resized(block[:, cameras].reshape(-1, 1, _SIDE, _SIDE)[surplus:], self.resolution)
@@ -129,8 +127,7 @@ def _labels(categories_path: Path, info_path: Path) -> Int64[np.ndarray, "pair f
     info = read_matrix(info_path, "int32", (4,), _PAIRS_PER_SPLIT)
     if len(categories) != len(info):
         raise DataError(
-            f"{categories_path} labels {len(categories)} pairs and {info_path.name} {len(info)}. Fetch the official "
-            "files, all of one split."
+            f"{categories_path} labels {len(categories)} pairs and {info_path.name} {len(info)}. Fetch both files."
         )
     labels, steps = np.column_stack([categories, info]).astype(np.int64), [step for _, step in _COLUMNS]
     for column, (factor, step) in zip(labels.T, _COLUMNS, strict=True):
@@ -160,8 +157,8 @@ def read_matrix(
     is_expected = (magic, found, tuple(shape)) == (_MAGICS[type_], num_dimensions, row_shape)
     if not is_expected or not 1 <= num_rows <= max_rows or len(content) != header.size + num_rows * row_bytes:
         raise DataError(
-            f"{path} begins with {magic:#010x}, {found} dimensions and {lengths}, and has {len(content):,} bytes or "
-            f"more; expected {_MAGICS[type_]:#010x}, {num_dimensions} dimensions and 1 to {max_rows} rows of "
-            f"{row_shape}. It may be cut short or damaged: fetch it again."
+            f"{path} begins with {magic:#010x}, {found} dimensions and {lengths}; expected {_MAGICS[type_]:#010x}, "
+            f"{num_dimensions} dimensions and 1 to {max_rows} rows of {row_shape}, and no bytes after them. It may be "
+            "cut short: fetch it again."
         )
     return np.frombuffer(content, dtype, offset=header.size).reshape(num_rows, *row_shape)

@@ -98,8 +98,7 @@ class Threshold(Subset):
             known = column[~column.isnan()]
             if len(known) == 0:
                 raise DataError(
-                    f"Threshold: {self.factor} is not known in any of the {len(column):,} images. Choose another "
-                    "factor."
+                    f"Threshold: {self.factor} is not known in any of the {len(column):,} images. Choose another."
                 )
             threshold = float(known.sort().values[whole_share(self.quantile or 0.0, len(known))])
         return column < threshold if self.side == "below" else column >= threshold
@@ -204,8 +203,7 @@ class HeldOutCombinations(Subset):
 def _check_ordered(name: str, factors: Sequence[Factor], owner: str) -> None:
     if not factor_named(name, factors, owner).ordered:
         raise SpecError(
-            f"{owner}: the values of {name} have no order. Choose them one by one, with ChosenValues, or name another "
-            "factor."
+            f"{owner}: the values of {name} have no order. Name another factor, or choose values with ChosenValues."
         )
 
 
@@ -242,13 +240,11 @@ def outer_rows(
     count = whole_share(fraction, len(rows))
     if count == 0:
         raise DataError(
-            f"outer_rows: {fraction:g} of the {len(rows):,} images looked at is not one image. Look at more, or take "
-            "a larger fraction."
+            f"outer_rows: {fraction:g} of the {len(rows):,} images looked at is not one image. Take a larger fraction."
         )
-    if not bool(looked_at.isfinite().all()):
+    if num_bad := int((~looked_at.isfinite()).sum()):
         raise DataError(
-            f"outer_rows: the feature is NaN or infinite in {int((~looked_at.isfinite()).sum()):,} of the images "
-            "looked at."
+            f"outer_rows: the feature is NaN or infinite in {num_bad:,} of the images looked at. Drop them."
         )
     order = looked_at.argsort(descending=side == "high", stable=True).to(rows.device)
     return rows[order[:count]].sort().values

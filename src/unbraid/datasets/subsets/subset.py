@@ -1,6 +1,5 @@
 """Subset, the base class of subsets of images, and subsets by row number: listed rows, a range, a random split."""
 
-import tokenize
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +17,6 @@ from unbraid.config import Config
 from unbraid.datasets import file_stamps
 from unbraid.datasets.dataset import Factor, FactorImages, Values, plain_array
 from unbraid.errors import DataError, SpecError
-
-# What NumPy raises for damaged headers; from Python 3.12 on, a SyntaxError too.
-_DAMAGE = (
-    *(OSError, ValueError, TypeError, OverflowError, MemoryError, RecursionError),
-    *(SyntaxError, tokenize.TokenError),
-)
 
 Part = Literal["train", "test"]
 
@@ -66,8 +59,7 @@ class Subset(Config, ABC):
         rows = self.rows(images.factor_table, images.values)
         if images.weights is not None and not float(images.weights[rows].double().sum()) > 0:
             raise DataError(
-                f"{type(self).__name__}: all {len(rows):,} images of the {self.part} part have the weight 0. "
-                "Choose others."
+                f"{type(self).__name__}: all {len(rows):,} images of the {self.part} part have weight 0. Choose others."
             )
         return images.select(rows)
 
@@ -124,16 +116,15 @@ class Rows(Subset):
             found = files.sha256(path)
             # Mapped, so that a header with more numbers than the file has bytes raises before memory is reserved.
             numbers = np.lib.format.open_memmap(files.regular(path), mode="r")
-        except _DAMAGE as error:
+        except Exception as error:  # of any type: NumPy evaluates the header of the file
             raise DataError(
                 f"{path} cannot be read as an .npy of row numbers ({error}). Write one with numpy.save."
-            ) from None
+            ) from error
         file_stamps.check_expected(path, found, self.sha256)
         rows = _checked(numbers, str(path))
         if rows[-1] >= len(values):
             raise DataError(
-                f"{self.path} names row {rows[-1]}, and there are {len(values):,} images, numbered from 0. Give rows "
-                "of these images."
+                f"{self.path} names row {rows[-1]}, and there are {len(values):,} images, numbered from 0. Remove it."
             )
         chosen = torch.zeros(len(values), dtype=torch.bool)
         chosen[torch.from_numpy(rows)] = True
@@ -143,18 +134,12 @@ class Rows(Subset):
 def _checked(numbers: np.ndarray, where: str) -> Int64[np.ndarray, " row"]:
     """Returns the numbers in order, or raises an error if they are not rows."""
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or numbers.size == 0:
-        raise DataError(
-            f"{where}: {numbers.dtype} of shape {numbers.shape} was given; expected a list of row numbers, integers "
-            "from 0, at least one."
-        )
+        raise DataError(f"{where}: {numbers.dtype} of shape {numbers.shape} was given; expected a list of row numbers.")
     rows = np.sort(numbers.astype(np.int64))
     if rows[0] < 0:
         raise DataError(f"{where}: the least row is {rows[0]}; rows are numbered from 0. Count from the front.")
     if (repeated := rows[1:][rows[1:] == rows[:-1]]).size:
-        raise DataError(
-            f"{where}: row {repeated[0]} is named twice. Name each once; images that count more than others have "
-            "weights."
-        )
+        raise DataError(f"{where}: row {repeated[0]} is named twice. Name each once; weights make images count more.")
     return rows
 
 
@@ -174,8 +159,7 @@ class RowRange(Subset):
         super().__post_init__()
         if self.start < 0 or (self.stop is not None and self.stop <= self.start):
             raise SpecError(
-                f"RowRange: the rows are {self.start} to {self.stop}; expected a start of 0 or more and a stop beyond "
-                "it."
+                f"RowRange: the rows are {self.start} to {self.stop}; expected a start of 0 or more and a later stop."
             )
 
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
@@ -213,8 +197,7 @@ class RandomSplit(Subset):
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
         if not 0 < self._count(num_images) < num_images:
             raise SpecError(
-                f"RandomSplit: {self.fraction:g} of {num_images:,} images leaves one part without any. Choose another "
-                "fraction."
+                f"RandomSplit: {self.fraction:g} of {num_images:,} images leaves one part without any. Choose another."
             )
 
     def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:

@@ -1,7 +1,6 @@
 """Faces of invented people in random poses, labeled with their traits."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from unbraid._internal import draws, files
 from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, check_drawable
-from unbraid.datasets.image_store import ImageStore, Plan
+from unbraid.datasets.image_store import Blocks, ImageStore, Plan
 from unbraid.datasets.synthetic import heads, shading
 
 # Part of the name of the cache. Raise it when a change here, in heads.py or in shading.py changes a pixel.
@@ -97,7 +96,7 @@ class AttributeFaces(FactorDataset):
         facts = {"people": self.num_people, "poses": self.poses_per_person, "version": _DRAWING_VERSION}
         return Plan(self.image_shape, _measured(), table, self._blocks, facts=facts)
 
-    def _blocks(self, start: int) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
+    def _blocks(self, start: int) -> Blocks:
         """Yields the images from number `start` on, in order; a block is one person."""
         first, skipped = divmod(start, self.poses_per_person)
         return shading.drawn_ahead(self._person, range(first, self.num_people), skipped)

@@ -87,18 +87,13 @@ def _thumbnail(path: Path, checksum: str, resolution: int) -> UInt8[np.ndarray, 
     from PIL import Image
 
     content = read_bounded(path)
-    if (found := files.sha256(path)) != checksum:
-        raise DataError(
-            f"The background {path} has SHA-256 {found}, but the config expects {checksum or 'none'}. Restore it, or "
-            "make a new config."
-        )
-    small = Image.fromarray(pictures.with_channels(pictures.decode(content, str(path)), 3))
+    file_stamps.check_expected(path, files.sha256(path), checksum or "none")
+    small = Image.fromarray(pictures.decode(content, str(path), 3))
     small.thumbnail((_MAX_WIDTH, _MAX_HEIGHT), Image.Resampling.BICUBIC, reducing_gap=None)
     if min(small.size) < resolution:
         raise DataError(
-            f"The background {path} is {small.height} x {small.width} pixels (height x width) once it fits into "
-            f"{_MAX_HEIGHT} x {_MAX_WIDTH}; patches of "
-            f"{resolution} x {resolution} are cut from it. Name a larger or less oblong picture."
+            f"The background {path} is {small.height} x {small.width} pixels once it fits into {_MAX_HEIGHT} x "
+            f"{_MAX_WIDTH}, too small for patches of {resolution} x {resolution}. Name a larger or less oblong picture."
         )
     return np.ascontiguousarray(np.asarray(small).transpose(2, 0, 1))
 

@@ -1,7 +1,6 @@
 """dSprites: white squares, ellipses and hearts in every scale, orientation and position."""
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar, final
@@ -16,7 +15,7 @@ from unbraid.datasets import file_stamps
 from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, check_drawable, grid_rows
 from unbraid.datasets.fetching import verification
 from unbraid.datasets.fetching.verification import Publication, PublishedFile
-from unbraid.datasets.image_store import ImageStore, Plan
+from unbraid.datasets.image_store import Blocks, ImageStore, Plan
 from unbraid.datasets.pixels import packed
 from unbraid.datasets.synthetic import sprites
 from unbraid.errors import DataError, SpecError
@@ -142,7 +141,7 @@ class DSprites(FactorDataset):
             0, 0
         ]
 
-    def _blocks(self, start: int) -> Iterator[UInt64[np.ndarray, "block row"]]:
+    def _blocks(self, start: int) -> Blocks:
         """Yields the images from number `start` on; a block is one shape, scale and orientation, or a part of it."""
         centers = self._centers()
         num_parts = -(-self.num_positions // max(1, _IMAGES_PER_BLOCK // self.num_positions))
@@ -185,10 +184,7 @@ def _check_default_grid(config: DSprites) -> None:
         each.name for each in fields(config) if each.name != "root" and getattr(config, each.name) != each.default
     ]
     if changed:
-        raise SpecError(
-            f"DSprites: the official file has one grid, so root cannot be combined with {', '.join(changed)}. "
-            "Leave them out, or leave root out to have the images drawn."
-        )
+        raise SpecError(f"DSprites: the official file has one grid: root cannot be combined with {', '.join(changed)}.")
 
 
 def official_path(root: str) -> Path:
@@ -201,8 +197,7 @@ def official_path(root: str) -> Path:
         if path.is_file():
             return path
     raise DataError(
-        f"DSprites(root={root!r}): there is no file {Path(root) / OFFICIAL_FILE}. Name the folder that holds "
-        f"{OFFICIAL_FILE}, or leave root out."
+        f"DSprites(root={root!r}): there is no file {Path(root) / OFFICIAL_FILE}. Name its folder, or leave root out."
     )
 
 
@@ -218,15 +213,14 @@ def open_official(
         stamp, sha256 = file_stamps.stamp(path), files.sha256(path)
     except OSError as error:
         raise DataError(
-            f"{path} cannot be read ({error.strerror or error}). Make it a file that you may read, or leave root out "
-            "to have the images drawn."
+            f"{path} cannot be read ({error.strerror or error}). Make it a file that you may read, or leave root out."
         ) from error
 
     def plan() -> Plan:
         verification.check_file(path, PUBLICATION.files[0])
         return Plan(image_shape, factors, grid_rows(factors), blocks, "bits")
 
-    def blocks(start: int) -> Iterator[UInt64[np.ndarray, "block row"]]:
+    def blocks(start: int) -> Blocks:
         for images in Npz(path).blocks("imgs", _IMAGES_PER_BLOCK, start):
             yield packed(images)
         file_stamps.check_unchanged([path], [stamp])

@@ -31,14 +31,6 @@ class PaintedSprites(Pixels):
         num_images, _, height, width = self.masks.shape
         return torch.Size((num_images, 3, height, width))
 
-    @property
-    def device(self) -> torch.device:
-        return self.masks.device
-
-    @property
-    def nbytes(self) -> int:
-        return self.masks.nbytes + (0 if self.picture is None else self.picture.nbytes)
-
     def __getitem__(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "..."]:
         if isinstance(rows, slice):
             rows = torch.arange(*rows.indices(len(self)), device=self.device)
@@ -47,10 +39,6 @@ class PaintedSprites(Pixels):
         flat = torch.where(flat < 0, flat + len(self), flat)
         images = self.variant.paint(self.masks[flat], flat, self.picture)
         return images.reshape(*rows.shape, *self.shape[1:])
-
-    def to(self, device: torch.device | str) -> "PaintedSprites":
-        picture = None if self.picture is None else self.picture.to(device)
-        return replace(self, masks=self.masks.to(device), picture=picture)
 
 
 def random_bytes(

@@ -3,7 +3,6 @@
 import functools
 import math
 import threading
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import ClassVar, final
 
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from unbraid._internal import files
 from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, check_drawable, grid_rows
-from unbraid.datasets.image_store import ImageStore, Plan
+from unbraid.datasets.image_store import Blocks, ImageStore, Plan
 from unbraid.datasets.synthetic import heads, shading
 
 # Part of the name of the cache. Raise it when a change here, in heads.py or in shading.py changes a pixel.
@@ -97,7 +96,7 @@ class ShadedFaces(FactorDataset):
         facts = {"config": asdict(self), "version": _DRAWING_VERSION}
         return Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks, facts=facts)
 
-    def _blocks(self, start: int) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
+    def _blocks(self, start: int) -> Blocks:
         """Yields the images from number `start` on, in order; a block is one person at one azimuth."""
         first, skipped = divmod(start, self.num_elevations * self.num_lightings)
         azimuths = _angles(self.num_azimuths, _MAX_AZIMUTH)

@@ -12,15 +12,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import final
 
-import numpy as np
-from jaxtyping import Float64, Int64
-
 from unbraid._internal import files
 from unbraid.codes.labels import quoted
 from unbraid.datasets import file_stamps
-from unbraid.datasets.dataset import Factor, tabulated
+from unbraid.datasets.dataset import Factor
 from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder
-from unbraid.datasets.user import labels, own_pictures
+from unbraid.datasets.user import own_pictures
+from unbraid.datasets.user.labels import LabelTable, from_text
 from unbraid.datasets.user.own_pictures import PictureShapes
 from unbraid.errors import DataError
 
@@ -93,9 +91,7 @@ class Labeled:
     """Holds the pictures that are used, with their labels."""
 
     members: tuple[ArchiveMember, ...]
-    factors: Int64[np.ndarray, "image factor"] | Float64[np.ndarray, "image factor"]
-    factor_table: tuple[Factor, ...]
-    words: dict[str, tuple[str, ...]]
+    table: LabelTable
     num_rows: int = 0
     """The number of rows in the file of labels."""
 
@@ -114,13 +110,11 @@ def listing(place: PictureFolder) -> Listing:
     except (OSError, ValueError) as error:  # the latter of a name that no file can have
         where, reason = getattr(error, "filename", None), getattr(error, "strerror", None)
         raise DataError(
-            f"{where or place.csv or place.folder} cannot be read ({reason or error}). Check that it is there and is "
-            "yours to read."
+            f"{where or place.csv or place.folder} cannot be read ({reason or error}). Check the path."
         ) from None
     if not found:
         raise DataError(
-            f"{place.folder} holds no pictures, by their suffixes, and {num_others} other files. Name the folder that "
-            "holds them."
+            f"{place.folder} holds no pictures, by their suffixes, and {num_others} other files. Name another folder."
         )
     found.sort()
     digest = hashlib.sha256(json.dumps([found, of_labels]).encode()).hexdigest()
@@ -155,12 +149,11 @@ def labeled(place: PictureFolder, listed: Listing) -> Labeled:
     """Returns the pictures that are used: all of them, or those with labels if there is a file of labels."""
     everything = listed.members()
     if place.csv is None:
-        return Labeled(everything, np.empty((len(everything), 0), dtype=np.int64), (), {})
+        return Labeled(everything, LabelTable.from_columns((), len(everything)))
     header, rows = read_label_csv(place.csv)
     if header[0] in listed.stamps:
         raise DataError(
-            f"The first line of {place.csv} names the picture {header[0]!r}; expected the names of the columns. Put "
-            "them into a line before it, such as file,size."
+            f"The first line of {place.csv} names the picture {header[0]!r}; expected columns such as file,size."
         )
     members = tuple(member for member in everything if member.name in rows)
     if not members:
@@ -170,12 +163,10 @@ def labeled(place: PictureFolder, listed: Listing) -> Labeled:
         )
     cells = zip(*(rows[member.name] for member in members), strict=True)
     try:
-        columns = [labels.from_text(name, column) for name, column in zip(header[1:], cells, strict=True)]
+        columns = [from_text(name, column) for name, column in zip(header[1:], cells, strict=True)]
     except DataError as error:
         raise DataError(f"{place.csv}: {error}") from None
-    found = [column for column, _ in columns]
-    words = {column.name: names for column, names in columns if names}
-    return Labeled(members, tabulated(found, len(members)).numpy(), labels.factor_table(found, words), words, len(rows))
+    return Labeled(members, LabelTable.from_columns(columns, len(members)), len(rows))
 
 
 def read_label_csv(path: Path) -> tuple[list[str], dict[str, list[str]]]:
@@ -190,15 +181,15 @@ def read_label_csv(path: Path) -> tuple[list[str], dict[str, list[str]]]:
             file_at = header.index(_FILE) if _FILE in header else 0
             if len(header) < 2:
                 raise DataError(
-                    f"{path} names {len(header)} columns in its first line; expected one for the names of the "
-                    "pictures and one or more for factors, separated by commas."
+                    f"{path} names {len(header)} columns in its first line; expected file and one or more factors, "
+                    "separated by commas."
                 )
             rows: dict[str, list[str]] = {}
             for row in filter(None, reader):
                 if len(row) != len(header):
                     raise DataError(
                         f"Line {reader.line_num} of {path} has {len(row)} fields and the first line names "
-                        f"{len(header)} columns. Give every row a value for each."
+                        f"{len(header)}. Give each a value."
                     )
                 cells = [cell.strip() for cell in row]
                 name = PurePosixPath(cells.pop(file_at)).as_posix()
@@ -236,7 +227,7 @@ def _look_through(place: PictureFolder, listed: Listing) -> Survey:
         digest.update(os.fsencode(member.name) + b"\0" + of_content)
     if place.csv is not None:
         digest.update(files.sha256(place.csv).encode())
-    return Survey(listed.stamp, listed.is_settled, digest.hexdigest(), shapes, used.factor_table)
+    return Survey(listed.stamp, listed.is_settled, digest.hexdigest(), shapes, used.table.factors)
 
 
 def _walk(folder: Path, *, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:

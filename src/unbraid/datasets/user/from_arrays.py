@@ -199,7 +199,7 @@ def _as_vectors(vectors: np.ndarray) -> Float32[np.ndarray, "image number"]:
     if num_bad := int((~np.isfinite(found)).any(axis=1).sum()):
         raise DataError(
             f"{num_bad} of {len(found)} vectors hold NaN, infinity or a number beyond single precision; drop or fill "
-            "them. (An array of two axes is taken as vectors: a single image is images[None].)"
+            "them. (A single image is images[None].)"
         )
     return found
 
@@ -213,10 +213,7 @@ def as_bytes(images: np.ndarray) -> np.ndarray:
     if images.dtype == np.bool_:
         return images.astype(np.uint8) * np.uint8(255)
     if images.dtype.kind != "f":
-        raise DataError(
-            f"images holds {images.dtype}; give uint8 from 0 to 255, floats from 0 to 1, or booleans. FromArrays(path) "
-            "reads an .npz file, FromFolder(path) a folder of pictures."
-        )
+        raise DataError(f"images holds {images.dtype}; give uint8 from 0 to 255, floats from 0 to 1, or booleans.")
     _check_unit_interval(images)
     converted = np.empty(images.shape, dtype=np.uint8)
     for start in range(0, len(images), _IMAGES_AT_ONCE):
@@ -232,10 +229,7 @@ def _checked_brightness(images: np.ndarray) -> np.ndarray:
         if (most := max(most, int(images[start : start + _IMAGES_AT_ONCE].max()))) > 1:
             return images
     if most == 1:
-        raise DataError(
-            "images is at most 1 where 255 is white: nearly black. If it holds 0 and 1, multiply by 255 or give "
-            "booleans."
-        )
+        raise DataError("images is at most 1 where 255 is white: nearly black. Multiply by 255, or give booleans.")
     return images
 
 
@@ -261,8 +255,8 @@ def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
     channels_first, channels_last = (shape[1] in (1, 3), shape[3] in (1, 3)) if len(shape) == 4 else (False, False)
     if channels_first and channels_last:
         raise DataError(
-            f"images has shape {shape}, where the channels could be the second or the last axis. Leave the channel "
-            "axis out if there is one channel; else pad the images until only one of the two axes has length 1 or 3."
+            f"images has shape {shape}, where the channels could be the second or the last axis. Leave out an axis of "
+            "one channel, or pad the images."
         )
     if channels_first:
         return shape[0], shape[1], shape[2], shape[3]
@@ -270,7 +264,7 @@ def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
         return shape[0], shape[3], shape[1], shape[2]
     raise DataError(
         f"images has shape {shape}; expected (image, height, width), (image, height, width, channel) or (image, "
-        "channel, height, width) with 1 or 3 channels, or (vector, number). Transpose or reshape it."
+        "channel, height, width) with 1 or 3 channels, or (vector, number)."
     )
 
 

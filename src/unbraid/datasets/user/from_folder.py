@@ -1,12 +1,8 @@
 """A user's own pictures, with or without factors, from a folder."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, final
-
-import numpy as np
-from jaxtyping import UInt8
 
 from unbraid._internal import files
 from unbraid.datasets import file_stamps
@@ -130,9 +126,8 @@ class FromFolder(FactorDataset):
         found = folder_survey.survey(self._place)
         if found.sha256 != self._checksum:
             raise DataError(
-                f"{self.path} has changed: its pictures{' and labels' if self.csv else ''} have SHA-256 "
-                f"{found.sha256}, but {self._checksum} was expected. Restore them, or construct FromFolder anew from "
-                "the folder as it is."
+                f"{self.path} has changed: its SHA-256 is {found.sha256}, but {self._checksum} was expected. Restore "
+                "the folder, or construct FromFolder anew."
             )
         return found
 
@@ -147,9 +142,10 @@ class FromFolder(FactorDataset):
                 f"{self.path} was changed while it was read. Leave the folder alone until its pictures are converted."
             )
         framing = own_pictures.framing(self._shape_of(found), self.resolution)
-
-        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-            return own_pictures.images(listed, used.members, framing, self.path, start)
-
-        facts = {"sha256": found.sha256, "words": used.words}
-        return Plan(framing.image_shape, used.factor_table, used.factors, blocks, facts=facts)
+        return Plan(
+            framing.image_shape,
+            used.table.factors,
+            used.table.values,
+            lambda start: own_pictures.images(listed, used.members, framing, self.path, start),
+            facts={"sha256": found.sha256, "words": used.table.words},
+        )

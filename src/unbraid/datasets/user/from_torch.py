@@ -39,8 +39,7 @@ def from_torch(
         rows.append(targets)
         if images[-1].shape != images[0].shape:
             raise DataError(
-                f"Image {number} has shape {images[-1].shape}, and the first {images[0].shape}. Resize or crop them to "
-                "one size, as with a transform of the data set."
+                f"Image {number} has shape {images[-1].shape}, and the first {images[0].shape}. Resize or crop them."
             )
         if targets.keys() != rows[0].keys():
             raise DataError(
@@ -89,8 +88,7 @@ def _targets(target: Any, number: int) -> dict[str, Any]:
         array = _array(value)
         if array.dtype.kind not in "biuf" or array.ndim > 1:
             raise DataError(
-                f"The target {name!r} of item {number} is {value!r}; expected a number or several. Number the "
-                "words, or leave it out."
+                f"The target {name!r} of item {number} is {value!r}; expected numbers. Number its values, or leave it."
             )
         found |= {str(name): array} if array.ndim == 0 else {f"{name}_{i}": each for i, each in enumerate(array)}
     return found

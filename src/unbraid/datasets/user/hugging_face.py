@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any, ClassVar, final
 
 import numpy as np
-from jaxtyping import UInt8
 
 from unbraid._internal import files
 from unbraid.codes import Labels
 from unbraid.codes.columns import column_of, datasets_library, feature_of
 from unbraid.datasets import file_stamps
-from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, tabulated
+from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
 from unbraid.datasets.formats.archives import ArchiveMember, Container, read_bounded
 from unbraid.datasets.image_store import ImageStore, Plan
 from unbraid.datasets.user import own_pictures
-from unbraid.datasets.user.labels import factor_table, ranked
+from unbraid.datasets.user.labels import LabelTable, ranked
 from unbraid.errors import CodesError, DataError, SpecError
 
 _IMAGES_PER_BLOCK = 256
@@ -84,21 +83,22 @@ class FromHuggingFace(FactorDataset):
         hashes, shapes = own_pictures.survey(pictures, members, _WHERE, "looking through a data set of Hugging Face")
         framing = own_pictures.framing(shapes.image_shape(_WHERE, resolution, channels), resolution)
         columns = [_column(name, dataset.features[name], dataset.with_format(None)[name][:]) for name in names]
-        found = [labels for labels, _ in columns]
-        words = {labels.name: names for labels, names in columns if names}
-        values, table = tabulated(found, len(members)).numpy(), factor_table(found, words)
+        table = LabelTable.from_columns(columns, len(members))
         content = [
-            [asdict(factor) for factor in table],
-            hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest(),
+            [asdict(factor) for factor in table.factors],
+            hashlib.sha256(np.ascontiguousarray(table.values).tobytes()).hexdigest(),
         ]
         store = own_pictures.store_for(
             "from-hugging-face", hashlib.sha256(b"".join(hashes)).hexdigest(), content, resolution, channels
         )
-
-        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-            return own_pictures.images(replace(pictures, hashes=hashes), members, framing, _WHERE, start)
-
-        plan = Plan(framing.image_shape, table, values, blocks, facts={"words": words})
+        unchanged = replace(pictures, hashes=hashes)
+        plan = Plan(
+            framing.image_shape,
+            table.factors,
+            table.values,
+            lambda start: own_pictures.images(unchanged, members, framing, _WHERE, start),
+            facts={"words": table.words},
+        )
         store.ensure(lambda: plan, "converting a data set of Hugging Face", verify=True)
         return cls(str(store.folder))
 
@@ -166,8 +166,7 @@ def _check_columns(dataset: Any, image: str, factors: Sequence[str]) -> None:
     if not isinstance(dataset.features[image], library.Image):
         raise DataError(
             f"Column {image!r} of the data set holds {dataset.features[image]}; expected pictures. Name another with "
-            f"image=..., turn it into pictures with dataset.cast_column({image!r}, datasets.Image()), or pass the "
-            "arrays to FromArrays.from_arrays."
+            f"image=..., or convert it with dataset.cast_column({image!r}, datasets.Image())."
         )
     if len(dataset) == 0:
         raise DataError("The data set has no rows. Give one with at least one image.")
@@ -190,7 +189,7 @@ class _Pictures(Container):
         return member.name
 
     def contents(self, members: Iterable[ArchiveMember]) -> Iterator[bytes]:
-        first, block = 0, []
+        first, block = 0, list[Any]()
         for member in members:
             row = member.offset
             if not first <= row < first + len(block):
@@ -199,8 +198,7 @@ class _Pictures(Container):
             content = _content(block[row - first], member.name)
             if self.hashes and hashlib.sha256(content).digest() != self.hashes[row]:
                 raise DataError(
-                    f"The file of {member.name} was changed while it was read. Leave it alone until the pictures are "
-                    "converted."
+                    f"The file of {member.name} was changed while it was read. Leave it alone during the conversion."
                 )
             yield content
 
@@ -240,8 +238,7 @@ def _column(name: str, feature: Any, labels: list[Any]) -> tuple[Labels, tuple[s
         given = list(map({word: number for number, word in enumerate(words)}.__getitem__, given))
     elif not re.fullmatch(r"u?int\d+|bool|float\d+", dtype):
         raise DataError(
-            f"Column {name!r} of the data set holds {feature}; expected a class label, a number or a word an image. "
-            "Leave it out of factors."
+            f"Column {name!r} holds {feature}; expected a class label, a number or a word an image. Leave it out."
         )
     column = np.ma.masked_all(len(labels), dtype=np.array(given).dtype)
     column[known] = given

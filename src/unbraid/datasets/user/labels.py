@@ -1,19 +1,18 @@
 """Labels of a user's images: checked, and numbered from 0 as a data set keeps them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float, Float32, Int64
 
-from unbraid._internal.arrays import shown
 from unbraid._internal.names import suggestion
 from unbraid.codes import Labels
 from unbraid.codes.conversions import as_factors
 from unbraid.codes.labels import Marks, is_missing
 from unbraid.codes.named_arrays import COLUMNS, columns_in, factor_arrays, in_order
-from unbraid.datasets.dataset import Factor
+from unbraid.datasets.dataset import Factor, tabulated
 from unbraid.errors import CodesError, DataError
 
 _TABLE = ("factors", "factor_names", "factor_ordered", "factor_known")
@@ -33,6 +32,22 @@ def factor_table(columns: Sequence[Labels], words: Mapping[str, Sequence[str]] |
         Factor(labels.name, size and max(size, len((words or {}).get(labels.name, ()))), labels.ordered)
         for labels, size in zip(columns, sizes, strict=True)
     )
+
+
+@final
+@dataclass(frozen=True)
+class LabelTable:
+    """Labels numbered from 0 as one table, the factors in its columns, and the words of categorical factors."""
+
+    values: Int64[np.ndarray, "image factor"] | Float[np.ndarray, "image factor"]
+    factors: tuple[Factor, ...]
+    words: dict[str, tuple[str, ...]]
+
+    @classmethod
+    def from_columns(cls, columns: Sequence[tuple[Labels, tuple[str, ...]]], num_images: int) -> "LabelTable":
+        """Returns the table of these labels, each with its words."""
+        found, words = [labels for labels, _ in columns], {labels.name: names for labels, names in columns if names}
+        return cls(tabulated(found, num_images).numpy(), factor_table(found, words), words)
 
 
 def from_text(name: str, cells: Sequence[str]) -> tuple[Labels, tuple[str, ...]]:
@@ -96,11 +111,8 @@ def _table_columns(arrays: dict[str, np.ndarray]) -> tuple[Labels, ...]:
 
 def _names(arrays: dict[str, np.ndarray], num_factors: int) -> list[str]:
     names: list[str] = arrays.get("factor_names", np.array([f"factor_{k}" for k in range(num_factors)])).tolist()
-    if not isinstance(names, list) or len(names) != num_factors or len(set(names)) < num_factors:
-        raise DataError(
-            f"factor_names is {shown(names) if isinstance(names, list) else names!r}; expected a different name for "
-            f"each of the {num_factors} factors."
-        )
+    if np.ndim(names) != 1 or len(names) != num_factors or len(set(names)) < num_factors:
+        raise DataError(f"factor_names is {names}; expected a different name for each of the {num_factors} factors.")
     return names
 
 
@@ -135,12 +147,11 @@ def probabilities_in(arrays: dict[str, np.ndarray], num_images: int) -> Float32[
     weights = arrays["weights"]
     if weights.shape != (num_images,) or weights.dtype.kind not in "iuf":
         raise DataError(
-            f"weights is {weights.dtype} of shape {weights.shape}; expected one number for each of the {num_images} "
-            "images."
+            f"weights is {weights.dtype} of shape {weights.shape}; expected one number for each of {num_images} images."
         )
     if not np.isfinite(weights).all() or weights.min() < 0 or weights.max() <= 0:
         raise DataError(
-            f"weights runs from {weights.min():g} to {weights.max():g}; expected finite weights, none negative, not "
+            f"weights runs from {weights.min():g} to {weights.max():g}; expected finite numbers, none negative, not "
             "all zero."
         )
     shares = weights / weights.max()  # first, so that the sum cannot overflow

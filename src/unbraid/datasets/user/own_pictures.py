@@ -2,18 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
-
-import numpy as np
-from jaxtyping import UInt8
 
 from unbraid._internal import files
 from unbraid._internal.progress import Event, emit
 from unbraid.datasets import pictures
 from unbraid.datasets.formats.archives import ArchiveMember, Container
-from unbraid.datasets.image_store import ImageStore
+from unbraid.datasets.image_store import Blocks, ImageStore
 from unbraid.errors import DataError, SpecError
 
 _MAX_RESOLUTION = 4096
@@ -56,7 +53,7 @@ class PictureShapes:
             )
             raise DataError(
                 f"The pictures in {where} have {len(sizes)} sizes (height x width): {listed}. Make them alike, or give "
-                "a resolution: then each is cut to its central square and resized."
+                "a resolution."
             )
         ((height, width),) = sizes
         return channels, height, width
@@ -65,15 +62,9 @@ class PictureShapes:
 def check_settings(name: str, resolution: int | None, channels: int | None) -> None:
     """Raises an error for settings that make no image."""
     if resolution is not None and not 1 <= resolution <= _MAX_RESOLUTION:
-        raise SpecError(
-            f"{name}: resolution is {resolution}; give 1 to {_MAX_RESOLUTION} pixels, or leave it out to keep the "
-            "pictures' size."
-        )
+        raise SpecError(f"{name}: resolution is {resolution}; give 1 to {_MAX_RESOLUTION} pixels, or leave it out.")
     if channels not in (None, 1, 3):
-        raise SpecError(
-            f"{name}: channels is {channels}; give 1 (gray) or 3 (color), or leave it out to take what the pictures "
-            "have."
-        )
+        raise SpecError(f"{name}: channels is {channels}; give 1 (gray) or 3 (color), or leave it out.")
 
 
 def framing(image_shape: tuple[int, int, int], resolution: int | None) -> pictures.Framing:
@@ -108,7 +99,7 @@ def survey(
 
 def images(
     source: Container, members: Sequence[ArchiveMember], frame: pictures.Framing, where: str, start: int
-) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+) -> Blocks:
     """Yields the pictures from number `start` on as images.
 
     If one cannot be decoded, the error counts all others that cannot be either, so that they can be fixed at once.
