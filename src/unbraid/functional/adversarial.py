@@ -4,8 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.functional._tensors import Array, as_float
-from unbraid.functional.losses import Weight, elbo, log_likelihood
+from unbraid.functional.losses import Array, Weight, as_float, elbo, log_likelihood
 from unbraid.models.distributions.likelihoods import Likelihood
 from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
 from unbraid.models.distributions.priors.prior import StandardNormalPrior

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.functional._tensors import Array, as_float
+from unbraid.functional.losses import Array, as_float
 from unbraid.information.aggregate import Decomposition, Estimator, decompose, log_aggregate, log_weights
 from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
 from unbraid.models.distributions.priors.prior import StandardNormalPrior

@@ -1,6 +1,5 @@
 """The adversarial autoencoder."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,7 +7,7 @@ from unbraid.config.schedule import Weight
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.levers import Levers, RatePrice, moved
-from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_fixed_prior
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Shapes, Step, check_fixed_prior
 from unbraid.objectives.terms.adversary import critic_loss, generator_loss, judged
 
 
@@ -39,9 +38,7 @@ class AAE(Objective):
     def rate_price(self) -> RatePrice:
         return RatePrice("This objective has no rate, so there is no beta.")
 
-    def draw_shapes(
-        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
-    ) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
         del image_shape
         return {"prior": (batch_size, model.latents.num_columns)}
 

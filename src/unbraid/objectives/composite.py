@@ -1,7 +1,6 @@
 """A weighted sum of most terms of the other objectives."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -27,7 +26,7 @@ from unbraid.objectives.decomposed_elbo import (
 from unbraid.objectives.dip_vae import DIPVAE
 from unbraid.objectives.factor_vae import FactorVAE, estimated_total_correlation, loss_of_critic
 from unbraid.objectives.levers import Levers, RatePrice, moved
-from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_rate, check_weights
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Shapes, Step, check_rate, check_weights
 from unbraid.objectives.terms.covariance import covariance_of_batch, squared_distances_from_identity
 from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
 
@@ -117,9 +116,7 @@ class Composite(Objective):
         if self.critic:
             FactorVAE().check(model)
 
-    def draw_shapes(
-        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
-    ) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
         return FactorVAE().draw_shapes(batch_size, model, image_shape) if self.critic else {}
 
     def check_image_weights(self) -> None:

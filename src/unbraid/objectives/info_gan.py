@@ -1,6 +1,5 @@
 """A generator with codes that an encoder recovers from its images."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -14,7 +13,7 @@ from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.levers import Levers, RatePrice, moved
-from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_density, check_fixed_prior
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Shapes, Step, check_density, check_fixed_prior
 from unbraid.objectives.terms.adversary import critic_loss, generator_loss
 
 
@@ -74,9 +73,7 @@ class InfoGAN(Objective):
     def rate_price(self) -> RatePrice:
         return RatePrice("This objective has no rate, so there is no beta.")
 
-    def draw_shapes(
-        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
-    ) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
         return {
             "code": (batch_size, model.latents.num_columns),
             "noise": (batch_size, model.noise_inputs),

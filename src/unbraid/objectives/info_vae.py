@@ -1,6 +1,5 @@
 """The VAE that does not penalize information."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from unbraid.config.schedule import Weight, extremes
@@ -9,7 +8,7 @@ from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import NO_WEIGHT, Levers, RatePrice, moved
-from unbraid.objectives.objective import Loss, Objective, Step
+from unbraid.objectives.objective import Loss, Objective, Shapes, Step
 from unbraid.objectives.terms.mmd import Bandwidth, Kernel, Statistic, squared_mmd
 from unbraid.objectives.terms.parts import rate
 
@@ -58,9 +57,7 @@ class InfoVAE(Objective):
     def rate_price(self) -> RatePrice:
         return RatePrice.beside("the distance of all codes together from the prior (MMD)", 1 - extremes(self.alpha)[1])
 
-    def draw_shapes(
-        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
-    ) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
         del image_shape
         return {"prior": (batch_size, model.latents.num_columns)}
 

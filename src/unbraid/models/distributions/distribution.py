@@ -2,10 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Self
+from typing import Any, Self, final
 
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from unbraid._internal.arrays import columns
 from unbraid.codes import LatentPrior
@@ -150,3 +150,16 @@ def spread(total: Float[Tensor, " batch"], each: Float[Tensor, "batch latent"]) 
     q's correlations and minus that of p's. That part belongs to no latent more than to another.
     """
     return each + (total - each.sum(dim=1))[:, None] / each.shape[1]
+
+
+@final
+class Fixed(nn.Module):
+    """A module without weights whose output is always the given value."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self._value = value
+
+    def forward(self, progress: Tensor | None = None) -> Any:
+        del progress
+        return self._value
