@@ -15,11 +15,9 @@ from unbraid.objectives.terms.adversary import critic_loss, generator_loss, judg
 class AAE(Objective):
     """distortion - weight log D(z): an autoencoder whose codes must look like draws from the prior.
 
-    Makhzani et al., arXiv:1511.05644v2, section 2.
-
-    The critic D distinguishes draws from the prior (real) and codes (fake): it minimizes -log D(p) - log(1 - D(z)).
-    Only draws are compared, so the encoder may be deterministic as well as stochastic. No density of a code is
-    penalized, and the rate is not logged: there may be none.
+    Makhzani et al., arXiv:1511.05644v2, section 2. The critic D distinguishes draws from the prior (real) and codes
+    (fake): it minimizes -log D(p) - log(1 - D(z)). Only draws are compared, so the encoder may be deterministic. The
+    rate is not logged: there may be none.
     """
 
     weight: Weight = 10.0

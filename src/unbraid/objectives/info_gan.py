@@ -1,4 +1,4 @@
-"""A generator with codes that an encoder recovers from its images."""
+"""InfoGAN: a generator with codes that an encoder recovers from its images."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -21,17 +21,15 @@ from unbraid.objectives.terms.adversary import critic_loss, generator_loss
 class InfoGAN(Objective):
     """-log D(G(c, u)) - weight E log Q(c | G(c, u)): a generator, and an encoder that reads its codes.
 
-    Chen et al., arXiv:1606.03657v1, eq. 6.
+    Chen et al., arXiv:1606.03657v1, eq. 6. The decoder is the generator G, and the mean of its likelihood the image;
+    codes c are drawn from the prior, and u is standard normal, one number for each of the model's `noise_inputs`. The
+    encoder is Q: it reads generated images in training, and real ones afterwards, so every metric applies. The critic D
+    classifies images as real or generated. D and Q read images with Gaussian noise of the standard deviation
+    `instance_noise`. Continuous codes have the `weight`, discrete ones the `discrete_weight`.
 
-    The decoder is the generator G, and the mean of its likelihood the image; codes c are drawn from the prior, and u is
-    standard normal, one number for each of the model's `noise_inputs`. The encoder is Q: it reads generated images
-    alone in training, and real ones afterwards, so every metric applies. The critic D classifies images as real or
-    generated. D and Q read images with Gaussian noise of the standard deviation `instance_noise`. Continuous codes have
-    the `weight`, discrete ones the `discrete_weight`.
-
-    With `shared_trunk`, as published, D and Q are one net but for their last layers: D reads what the encoder makes of
-    an image before its last layer, and the encoder learns with D, at D's rate, from both losses. The optimizer of the
-    spec is then that of G alone. Without, D is a separate net.
+    With `shared_trunk`, as published, D and Q are one net except for their last layers: D reads the output of the
+    encoder before its last layer, and the encoder learns with D, at D's rate, from both losses. The optimizer of the
+    spec is then that of G only. Without, D is a separate net.
     """
 
     weight: Weight = 0.1
@@ -40,9 +38,8 @@ class InfoGAN(Objective):
     """Weight of reading discrete codes back."""
     instance_noise: Weight = field(default_factory=lambda: Linear(0.1, 0.0))
     """Standard deviation of the noise on images that the critic and the encoder read."""
-
     shared_trunk: bool = True
-    """Whether the critic and the encoder are one net but for their last layers."""
+    """Whether the critic and the encoder are one net except for their last layers."""
 
     config_version: ClassVar[int] = 2
     weights_are_nonnegative: ClassVar[bool] = True
@@ -62,9 +59,8 @@ class InfoGAN(Objective):
             likelihood = model.likelihood.make()
         if any(True for _ in likelihood.parameters()):
             raise SpecError(
-                f"InfoGAN reads the mean of the likelihood alone, so what {type(model.likelihood).__name__} learns "
-                "would stay as it began. Use one "
-                "without weights, such as GaussianLikelihood."
+                f"InfoGAN reads the mean of the likelihood only, so the weights of {type(model.likelihood).__name__} "
+                "would not be trained. Use one without weights, such as GaussianLikelihood."
             )
 
     def levers(self) -> Levers:
@@ -86,10 +82,8 @@ class InfoGAN(Objective):
         assert step.critic_in_training is not None
         code = step.prior.sample(step.draws["code"])
         fake = _generated(step, code)
-        noisy_real, noisy_fake = (
-            step.x + self.instance_noise * step.draws["real"],
-            fake + self.instance_noise * step.draws["fake"],
-        )
+        noisy_real = step.x + self.instance_noise * step.draws["real"]
+        noisy_fake = fake + self.instance_noise * step.draws["fake"]
         generator = generator_loss(step.critic(noisy_fake))
         continuous, discrete = _information(step, code, noisy_fake)
         # One batch at a time: with BatchNorm, a critic that reads both at once could use their statistics.
@@ -116,10 +110,8 @@ def _information(
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
     """Returns E[log Q(c|x) - log p(c)] of the continuous codes and of the discrete ones, in nats.
 
-    They are lower bounds on the information of an image about the codes.
-
-    -log p(c) averages to the entropy of the codes, and has no gradient: the prior is fixed. Continuous latents come
-    first.
+    They are lower bounds on the mutual information of image and codes: -log p(c) averages to the entropy of the codes,
+    and has no gradient, because the prior is fixed.
     """
     assert step.encode is not None
     posterior = step.encode(image)

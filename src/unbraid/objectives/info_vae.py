@@ -17,12 +17,10 @@ from unbraid.objectives.terms.parts import rate
 class InfoVAE(Objective):
     """distortion + (1 - alpha) KL(q(z|x) || p(z)) + (alpha + weight - 1) MMD^2(q(z), p(z)).
 
-    Zhao et al., arXiv:1706.02262v3, section 3.
-
-    `weight` is their lambda. alpha = 0 and weight = 1 are the VAE; alpha = 1 is the MMD-VAE, where a code may have any
-    information about the image as long as all codes together look like the prior; weight = 1 - alpha is the beta-VAE
-    with that beta. The MMD compares the codes of the batch with as many draws from the prior. The defaults are ours,
-    chosen on MNIST (docs/objectives/info-vae.md).
+    Zhao et al., arXiv:1706.02262v3, section 3. `weight` is their lambda. alpha = 0 and weight = 1 are the VAE; alpha =
+    1 is the MMD-VAE, which matches q(z) with the prior and does not limit the information of a code; weight = 1 - alpha
+    is the beta-VAE with that beta. The MMD compares the codes of the batch with as many draws from the prior. The
+    defaults are ours, chosen on MNIST (docs/objectives/info-vae.md).
     """
 
     alpha: Weight = 0.5

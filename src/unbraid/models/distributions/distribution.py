@@ -35,10 +35,10 @@ class Distribution(ABC):
         return self
 
     @abstractmethod
-    def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
+    def log_prob(self, z: Float[Tensor, "... column"]) -> Float[Tensor, "... latent"]:
         """Returns log q(z_j | x) of each image's code, or log p(z_j), of each latent by itself, in nats.
 
-        It is not summed: callers choose the axis.
+        It is not summed: callers choose the axis. Further axes of `z` before that of the batch broadcast.
         """
 
     def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
@@ -96,9 +96,9 @@ class Posterior(Distribution):
     def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch column"]:
         """Returns one differentiable draw for each image, computed from standard normal noise."""
 
-    @abstractmethod
     def pairwise_log_prob(self, z: Float[Tensor, "sample column"]) -> Float[Tensor, "sample batch latent"]:
         """Returns log q(z_j^(i) | x_n) of every code under every image's posterior, in nats."""
+        return self.log_prob(z[:, None])
 
     def pairwise_joint_log_prob(
         self, z: Float[Tensor, "sample column"], latents: Sequence[int]
