@@ -54,7 +54,7 @@ def factor_vae_critic_loss(joint: Array, permuted: Array) -> Float[Tensor, ""]:
 def permute_latents(
     z: Array, *, noise: Array | None = None, generator: torch.Generator | None = None
 ) -> Float[Tensor, "batch latent"]:
-    """Returns each latent of the batch in a random order of its own. Kim & Mnih, arXiv:1802.05983v3, algorithm 1.
+    """Returns each latent of the batch in a separate random order. Kim & Mnih, arXiv:1802.05983v3, algorithm 1.
 
     The orders are those of `noise` (batch, latent), or of numbers drawn with `generator`.
 

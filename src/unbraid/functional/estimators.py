@@ -81,7 +81,7 @@ def _parts(
 ) -> Decomposition:
     z, posterior = as_float(z), DiagonalGaussian(as_float(mean), as_float(logvar))
     own, pairwise, prior = posterior.log_prob(z), posterior.pairwise_log_prob(z), StandardNormalPrior().log_prob(z)
-    # Without a prior of its own: the total correlation is that of the codes.
+    # The prior is factorized, so the total correlation is that of the codes.
     return decompose(own, pairwise, _table(estimator, z, dataset_size), prior, groups)
 
 

@@ -2,6 +2,7 @@
 
 import functools
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, final
 
@@ -90,13 +91,13 @@ class Autoencoder(Config):
         outputs = _tried(encoder, model.encoder, model.image_shape, "images")
         if outputs.shape != (2, self.latents.num_parameters):
             raise SpecError(
-                f"The {encoder} outputs {_numbers(outputs)} for an image; {type(self.latents).__name__} need "
-                f"{self.latents.num_parameters} numbers. Make it end in latents.num_parameters."
+                f"The {encoder} outputs {_by(outputs.shape[1:])} numbers for an image; "
+                f"{type(self.latents).__name__} need {self.latents.num_parameters} numbers. Make it end in latents.num_parameters."
             )
         images = _tried(decoder, model.decoder, (self.latents.num_columns + self.noise_inputs,), "codes")
         if images.shape != (2, *model.image_shape):
             raise SpecError(
-                f"The {decoder} outputs {_numbers(images)} for images of {model.image_shape}. Make it end in the shape "
+                f"The {decoder} outputs {_by(images.shape[1:])} for images of {model.image_shape}. Make it end in the shape "
                 "of the images."
             )
 
@@ -251,14 +252,10 @@ class AutoencoderModule(nn.Module):
         x: Tensor = images if is_ready else unlabeled(images).batch(slice(None))
         if x.shape[1:] != self.image_shape:
             raise DataError(
-                f"The images are {_described(x.shape[1:])} (channels x height x width); this model takes "
-                f"{_described(self.image_shape)}. Resize, crop or convert them first."
+                f"The images are {_by(x.shape[1:])} (channels x height x width); this model takes "
+                f"{_by(self.image_shape)}. Resize, crop or convert them first."
             )
         return x.to(like)
-
-
-def _described(shape: tuple[int, ...]) -> str:
-    return " x ".join(map(str, shape))
 
 
 def trunk_of(encoder: nn.Module) -> nn.Sequential:
@@ -291,8 +288,8 @@ def _tried(name: str, net: nn.Module, shape: tuple[int, ...], what: str) -> Tens
     return output
 
 
-def _numbers(output: Tensor) -> str:
-    return " x ".join(map(str, output.shape[1:])) + (" numbers" if output.ndim == 2 else "")
+def _by(shape: Iterable[int]) -> str:
+    return " x ".join(map(str, shape))
 
 
 def _check_layers(name: str, net: nn.Module) -> None:

@@ -11,7 +11,6 @@ from torch import Tensor
 from unbraid.config.schedule import Weight, extremes, scaled
 from unbraid.errors import SpecError
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.models.distributions.distribution import Posterior
 from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import Levers, RatePrice, moved
@@ -66,15 +65,17 @@ class DIPVAE(Objective):
 
     def check(self, model: Autoencoder) -> None:
         check_rate(self, model)
-        posterior = _a_posterior(model.latents)
-        if posterior.mean.shape[1] < 1:
+        latents = model.latents
+        if latents.num_discrete == latents.num_latents:
             raise SpecError(
-                f"DIPVAE reads means, and {type(model.latents).__name__} have no continuous latent. Add some, such as "
+                f"DIPVAE reads means, and {type(latents).__name__} have no continuous latent. Add some, such as "
                 "GaussianLatents."
             )
+        zeros = torch.zeros(2, latents.num_parameters, device="cpu")
+        posterior = latents.posterior(zeros, torch.zeros((), device="cpu"))
         if self.kind == "ii" and posterior.gaussian_std is None and posterior.covariance is None:
             raise SpecError(
-                f"DIPVAE of kind 'ii' reads the variance of q(z | x), and {type(model.latents).__name__} do not have "
+                f"DIPVAE of kind 'ii' reads the variance of q(z | x), and {type(latents).__name__} do not have "
                 "it. Use GaussianLatents, or kind 'i'."
             )
 
@@ -91,7 +92,7 @@ class DIPVAE(Objective):
         return replace(self, diagonal=scaled(self.off_diagonal, DIAGONAL_SHARE[self.kind]))
 
     def initial_state(self, latents: Latents) -> Mapping[str, Tensor]:
-        size = _a_posterior(latents).mean.shape[1]
+        size = latents.num_latents - latents.num_discrete
         match self.mode:
             case "batch":
                 return {}
@@ -148,8 +149,3 @@ def _state(step: Step, **tensors: Tensor) -> dict[str, Tensor]:
     return {"started": torch.ones_like(step.state["started"])} | {
         name: tensor.detach() for name, tensor in tensors.items()
     }
-
-
-def _a_posterior(latents: Latents) -> Posterior:
-    """Returns the posterior of an encoder that outputs zeros, for its shape."""
-    return latents.posterior(torch.zeros(2, latents.num_parameters, device="cpu"), torch.zeros((), device="cpu"))

@@ -81,7 +81,9 @@ class InfoGAN(Objective):
         assert step.critic is not None
         assert step.critic_in_training is not None
         code = step.prior.sample(step.draws["code"])
-        fake = _generated(step, code)
+        assert step.decode is not None
+        assert step.likelihood is not None
+        fake = step.likelihood.mean(step.decode(torch.cat([code, step.draws["noise"]], dim=1)))
         noisy_real = step.x + self.instance_noise * step.draws["real"]
         noisy_fake = fake + self.instance_noise * step.draws["fake"]
         generator = generator_loss(step.critic(noisy_fake))
@@ -97,12 +99,6 @@ class InfoGAN(Objective):
             },
             critic=critic_loss(real_logits, fake_logits),
         )
-
-
-def _generated(step: Step, code: Float[Tensor, "batch column"]) -> Float[Tensor, "batch channel height width"]:
-    assert step.decode is not None
-    assert step.likelihood is not None
-    return step.likelihood.mean(step.decode(torch.cat([code, step.draws["noise"]], dim=1)))
 
 
 def _information(
