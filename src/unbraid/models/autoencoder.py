@@ -92,13 +92,14 @@ class Autoencoder(Config):
         if outputs.shape != (2, self.latents.num_parameters):
             raise SpecError(
                 f"The {encoder} outputs {_by(outputs.shape[1:])} numbers for an image; "
-                f"{type(self.latents).__name__} need {self.latents.num_parameters} numbers. Make it end in latents.num_parameters."
+                f"{type(self.latents).__name__} need {self.latents.num_parameters} numbers. Make it end in "
+                "latents.num_parameters."
             )
         images = _tried(decoder, model.decoder, (self.latents.num_columns + self.noise_inputs,), "codes")
         if images.shape != (2, *model.image_shape):
             raise SpecError(
-                f"The {decoder} outputs {_by(images.shape[1:])} for images of {model.image_shape}. Make it end in the shape "
-                "of the images."
+                f"The {decoder} outputs {_by(images.shape[1:])} for images of {model.image_shape}. Make it end in the "
+                "shape of the images."
             )
 
     def num_features(self, image_shape: ImageShape) -> int:

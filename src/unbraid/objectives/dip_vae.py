@@ -31,7 +31,7 @@ class DIPVAE(Objective):
     """distortion + KL(q(z|x) || p(z)) + off_diagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2.
 
     Kumar et al., arXiv:1711.00848v1, eq. 6. C is the covariance of the means for `kind` "i", and that of the codes for
-    "ii"; each pair counts twice, as (i, j) and as (j, i). The default `diagonal` is 10 `off_diagonal` for "i", as in the
+    "ii"; each pair counts twice. The default `diagonal` is 10 `off_diagonal` for "i", as in the
     paper, and `off_diagonal` for "ii". C is that of the batch, or a running estimate in which the past is constant:
     "ema" averages the covariances of batches, "moments" the first and second moments, both with weight `decay` on the
     past, from the first batch on. Then only the share 1 - decay of C has a gradient; with `rescale` the gradient is
