@@ -213,7 +213,7 @@ def test_an_encoder_without_a_trunk_is_refused_unless_the_critic_is_apart():
 
 
 def test_a_variance_that_nothing_would_teach_is_refused_when_the_spec_is_built():
-    with pytest.raises(SpecError, match="the mean of the likelihood alone.*such as GaussianLikelihood"):
+    with pytest.raises(SpecError, match="the mean of the likelihood only.*such as GaussianLikelihood"):
         replace(
             spec(GaussianLatents(3)),
             model=Autoencoder(latents=GaussianLatents(3), likelihood=LearnedGaussianLikelihood()),

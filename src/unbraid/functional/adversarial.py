@@ -4,8 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.functional._tensors import Array, as_float
-from unbraid.functional.losses import Weight, elbo, log_likelihood
+from unbraid.functional.losses import Array, Weight, as_float, elbo, log_likelihood
 from unbraid.models.distributions.likelihoods import Likelihood
 from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
 from unbraid.models.distributions.priors.prior import StandardNormalPrior
@@ -55,7 +54,7 @@ def factor_vae_critic_loss(joint: Array, permuted: Array) -> Float[Tensor, ""]:
 def permute_latents(
     z: Array, *, noise: Array | None = None, generator: torch.Generator | None = None
 ) -> Float[Tensor, "batch latent"]:
-    """Returns each latent of the batch in a random order of its own. Kim & Mnih, arXiv:1802.05983v3, algorithm 1.
+    """Returns each latent of the batch in a separate random order. Kim & Mnih, arXiv:1802.05983v3, algorithm 1.
 
     The orders are those of `noise` (batch, latent), or of numbers drawn with `generator`.
 

@@ -14,7 +14,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unbraid.errors import SpecError
-from unbraid.functional._tensors import Array, as_float
 from unbraid.information.aggregate import Estimator
 from unbraid.models.distributions.likelihoods import BernoulliLikelihood, Likelihood
 from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
@@ -34,6 +33,9 @@ from unbraid.objectives import (
 )
 from unbraid.objectives.decomposed_elbo import Groups
 from unbraid.objectives.terms.mmd import Bandwidth, Kernel, Statistic
+
+Array = Any
+"""A tensor, or a NumPy array."""
 
 Weight = Any
 """The weight of a term: a number, or a 0-d tensor."""
@@ -314,3 +316,9 @@ def _loss(
 def log_likelihood(x: Tensor, logits: Tensor, likelihood: Likelihood | None) -> Float[Tensor, " batch"]:
     rows = (len(x), 1, 1, -1)
     return (likelihood or BernoulliLikelihood()).log_prob(x.reshape(rows), logits.reshape(rows))
+
+
+def as_float(given: Array) -> Tensor:
+    """Returns a floating-point tensor, without a copy where it is one."""
+    tensor = torch.as_tensor(given)
+    return tensor if tensor.is_floating_point() else tensor.to(torch.get_default_dtype())

@@ -8,8 +8,7 @@ from torch import Tensor
 from torch.nn.functional import log_softmax
 
 from unbraid.errors import SpecError
-from unbraid.functional._tensors import Array, as_float
-from unbraid.functional.losses import Weight
+from unbraid.functional.losses import Array, Weight, as_float
 from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
 from unbraid.objectives.dip_vae import DIAGONAL_SHARE
 from unbraid.objectives.terms.covariance import covariance_of_batch, squared_distances_from_identity

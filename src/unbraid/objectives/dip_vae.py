@@ -11,7 +11,6 @@ from torch import Tensor
 from unbraid.config.schedule import Weight, extremes, scaled
 from unbraid.errors import SpecError
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.models.distributions.distribution import Posterior
 from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import Levers, RatePrice, moved
@@ -31,11 +30,9 @@ DIAGONAL_SHARE: dict[str, float] = {"i": 10.0, "ii": 1.0}
 class DIPVAE(Objective):
     """distortion + KL(q(z|x) || p(z)) + off_diagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2.
 
-    Kumar et al., arXiv:1711.00848v1, eq. 6.
-
-    C is the covariance of the means for `kind` "i", and that of the codes for "ii"; each pair counts twice, as (i, j)
-    and as (j, i). Without a `diagonal` it is 10 `off_diagonal` for "i", as in the paper, and `off_diagonal` for "ii",
-    whatever number or schedule that is. C is that of the batch, or a running estimate in which the past is constant:
+    Kumar et al., arXiv:1711.00848v1, eq. 6. C is the covariance of the means for `kind` "i", and that of the codes for
+    "ii"; each pair counts twice. The default `diagonal` is 10 `off_diagonal` for "i", as in the
+    paper, and `off_diagonal` for "ii". C is that of the batch, or a running estimate in which the past is constant:
     "ema" averages the covariances of batches, "moments" the first and second moments, both with weight `decay` on the
     past, from the first batch on. Then only the share 1 - decay of C has a gradient; with `rescale` the gradient is
     that of a whole batch.
@@ -68,15 +65,17 @@ class DIPVAE(Objective):
 
     def check(self, model: Autoencoder) -> None:
         check_rate(self, model)
-        posterior = _a_posterior(model.latents)
-        if posterior.mean.shape[1] < 1:
+        latents = model.latents
+        if latents.num_discrete == latents.num_latents:
             raise SpecError(
-                f"DIPVAE reads means, and {type(model.latents).__name__} have no continuous latent. Add some, such as "
+                f"DIPVAE reads means, and {type(latents).__name__} have no continuous latent. Add some, such as "
                 "GaussianLatents."
             )
+        zeros = torch.zeros(2, latents.num_parameters, device="cpu")
+        posterior = latents.posterior(zeros, torch.zeros((), device="cpu"))
         if self.kind == "ii" and posterior.gaussian_std is None and posterior.covariance is None:
             raise SpecError(
-                f"DIPVAE of kind 'ii' reads the variance of q(z | x), and {type(model.latents).__name__} do not have "
+                f"DIPVAE of kind 'ii' reads the variance of q(z | x), and {type(latents).__name__} do not have "
                 "it. Use GaussianLatents, or kind 'i'."
             )
 
@@ -93,7 +92,7 @@ class DIPVAE(Objective):
         return replace(self, diagonal=scaled(self.off_diagonal, DIAGONAL_SHARE[self.kind]))
 
     def initial_state(self, latents: Latents) -> Mapping[str, Tensor]:
-        size = _a_posterior(latents).mean.shape[1]
+        size = latents.num_latents - latents.num_discrete
         match self.mode:
             case "batch":
                 return {}
@@ -150,8 +149,3 @@ def _state(step: Step, **tensors: Tensor) -> dict[str, Tensor]:
     return {"started": torch.ones_like(step.state["started"])} | {
         name: tensor.detach() for name, tensor in tensors.items()
     }
-
-
-def _a_posterior(latents: Latents) -> Posterior:
-    """Returns the posterior of an encoder that outputs zeros, for its shape."""
-    return latents.posterior(torch.zeros(2, latents.num_parameters, device="cpu"), torch.zeros((), device="cpu"))

@@ -1,6 +1,5 @@
 """The VAE with a total correlation that a critic estimates."""
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -13,7 +12,7 @@ from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import Levers, RatePrice, moved, smaller
-from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_rate
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Shapes, Step, check_rate
 from unbraid.objectives.terms.adversary import density_ratio_loss, judged, log_ratio, permuted_codes
 from unbraid.objectives.terms.parts import rate
 
@@ -56,9 +55,7 @@ class FactorVAE(Objective):
     def needs_other_batch(self) -> bool:
         return not self.same_batch
 
-    def draw_shapes(
-        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
-    ) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
         del image_shape
         return {"permutation": (batch_size, model.latents.num_latents)}
 

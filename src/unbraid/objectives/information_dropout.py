@@ -15,10 +15,8 @@ from unbraid.objectives.objective import check_fixed_prior, check_rate
 class InformationDropout(CaseOfDecomposedELBO):
     """distortion + beta I(x; z) + gamma TC.
 
-    Achille & Soatto, arXiv:1611.01353v3, as in Esmaeili et al., arXiv:1804.02086v1, table 1.
-
-    Their multiplicative noise is not part of it. Nothing in it fixes the scale of a latent: no term compares a marginal
-    with the prior, so means and stds may drift together. Bins with a fixed range then say little; use metrics that do
+    Achille & Soatto, arXiv:1611.01353v3, as in Esmaeili et al., arXiv:1804.02086v1, table 1, without their
+    multiplicative noise. No term fixes the scale of a latent, so means and stds may drift together: use metrics that do
     not depend on scale, or add a small `dimension_wise_kl` with `DecomposedELBO`.
     """
 

@@ -26,6 +26,8 @@ from unbraid.models.layers.initial_weights import seeded
 from unbraid.objectives.levers import Levers, RatePrice
 
 CriticReads = Literal["codes", "images", "features"]
+Shapes = Mapping[str, tuple[int, ...]]
+"""Shapes of draws by name."""
 
 
 @final
@@ -267,9 +269,7 @@ class Objective(Config, ABC):
         """Whether a step needs a second, independent batch. By default it does not."""
         return False
 
-    def draw_shapes(
-        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
-    ) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
         """Returns the shapes of the standard normal numbers that a step needs beside those of the codes, by name."""
         del batch_size, model, image_shape
         return {}

@@ -32,9 +32,6 @@ class Odd(Posterior):
     def log_prob(self, z):
         return 3 * z
 
-    def pairwise_log_prob(self, z):
-        return 3 * z[:, None]
-
     def joint_log_prob(self, z, latents):
         return self.log_prob(z)[:, list(latents)].sum(dim=1) + (0 if self.is_factorized else 1)
 

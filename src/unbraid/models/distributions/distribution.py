@@ -2,10 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Self
+from typing import Any, Self, final
 
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from unbraid._internal.arrays import columns
 from unbraid.codes import LatentPrior
@@ -35,10 +35,10 @@ class Distribution(ABC):
         return self
 
     @abstractmethod
-    def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
+    def log_prob(self, z: Float[Tensor, "... column"]) -> Float[Tensor, "... latent"]:
         """Returns log q(z_j | x) of each image's code, or log p(z_j), of each latent by itself, in nats.
 
-        It is not summed: callers choose the axis.
+        It is not summed: callers choose the axis. Further axes of `z` before that of the batch broadcast.
         """
 
     def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
@@ -96,9 +96,9 @@ class Posterior(Distribution):
     def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch column"]:
         """Returns one differentiable draw for each image, computed from standard normal noise."""
 
-    @abstractmethod
     def pairwise_log_prob(self, z: Float[Tensor, "sample column"]) -> Float[Tensor, "sample batch latent"]:
         """Returns log q(z_j^(i) | x_n) of every code under every image's posterior, in nats."""
+        return self.log_prob(z[:, None])
 
     def pairwise_joint_log_prob(
         self, z: Float[Tensor, "sample column"], latents: Sequence[int]
@@ -150,3 +150,16 @@ def spread(total: Float[Tensor, " batch"], each: Float[Tensor, "batch latent"]) 
     q's correlations and minus that of p's. That part belongs to no latent more than to another.
     """
     return each + (total - each.sum(dim=1))[:, None] / each.shape[1]
+
+
+@final
+class Fixed(nn.Module):
+    """A module without weights whose output is always the given value."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self._value = value
+
+    def forward(self, progress: Tensor | None = None) -> Any:
+        del progress
+        return self._value

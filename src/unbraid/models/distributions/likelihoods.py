@@ -17,7 +17,7 @@ from torch.nn.functional import softplus
 
 from unbraid.config import Config
 from unbraid.errors import SpecError
-from unbraid.models.distributions.fixed import Fixed
+from unbraid.models.distributions.distribution import Fixed
 
 Images = Float[Tensor, "*batch channel height width"]
 """Images, or the outputs of a decoder for them."""

@@ -32,14 +32,11 @@ class Deterministic(Posterior):
         del noise
         return self.loc
 
-    def log_prob(self, z: Float[Tensor, "batch latent"]) -> NoReturn:
+    def log_prob(self, z: Float[Tensor, "... latent"]) -> NoReturn:
         raise SpecError(
             "Deterministic latents have no density q(z | x), and the loss needs one. Use GaussianLatents, or an "
             "objective that reads draws only, such as AAE."
         )
-
-    def pairwise_log_prob(self, z: Float[Tensor, "sample latent"]) -> NoReturn:
-        self.log_prob(z)
 
 
 @final

@@ -44,11 +44,8 @@ class DiagonalGaussian(Posterior):
     def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch latent"]:
         return self.loc + self.gaussian_std * noise
 
-    def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-        return self._log_density(z - self.loc)
-
-    def pairwise_log_prob(self, z: Float[Tensor, "sample latent"]) -> Float[Tensor, "sample batch latent"]:
-        return self._log_density(z[:, None, :] - self.loc[None, :, :])
+    def log_prob(self, z: Float[Tensor, "... latent"]) -> Float[Tensor, "... latent"]:
+        return -0.5 * ((z - self.loc).square() * (-self.log_var).exp() + self.log_var) - 0.5 * _LOG_2PI
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:
         """Returns KL(N(m, s^2) || N(0, 1)) = (m^2 + s^2 - log s^2 - 1) / 2, per image and latent, in nats.
@@ -56,9 +53,6 @@ class DiagonalGaussian(Posterior):
         Kingma & Welling, arXiv:1312.6114v10, appendix B. It is not summed: callers choose the axis.
         """
         return 0.5 * (self.loc.square() + self.log_var.exp() - self.log_var - 1)
-
-    def _log_density(self, deviation: Float[Tensor, "*#batch latent"]) -> Float[Tensor, "*batch latent"]:
-        return -0.5 * (deviation.square() * (-self.log_var).exp() + self.log_var) - 0.5 * _LOG_2PI
 
 
 @final

@@ -38,20 +38,14 @@ class Laplace(Posterior):
     def rsample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         return self.loc + self.log_scale.exp() * noises.laplace(noise)
 
-    def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-        return self._log_density(z)
-
-    def pairwise_log_prob(self, z: Float[Tensor, "sample latent"]) -> Float[Tensor, "sample batch latent"]:
-        return self._log_density(z[:, None, :])
+    def log_prob(self, z: Float[Tensor, "... latent"]) -> Float[Tensor, "... latent"]:
+        return -(z - self.loc).abs() * (-self.log_scale).exp() - self.log_scale - _LOG_2
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:
         """Returns (m^2 + 2 b^2 + log(2 pi)) / 2 - log(2 b) - 1: the variance is 2 b^2, the entropy 1 + log(2 b)."""
         return (
             0.5 * (self.loc.square() + math.log(2 * math.pi)) + (2 * self.log_scale).exp() - self.log_scale - _LOG_2 - 1
         )
-
-    def _log_density(self, z: Float[Tensor, "*#batch latent"]) -> Float[Tensor, "*batch latent"]:
-        return -(z - self.loc).abs() * (-self.log_scale).exp() - self.log_scale - _LOG_2
 
 
 @final

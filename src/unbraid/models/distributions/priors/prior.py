@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from unbraid.codes import LatentPrior
 from unbraid.config import Config
 from unbraid.errors import SpecError
-from unbraid.models.distributions.distribution import Posterior, Prior
-from unbraid.models.distributions.fixed import Fixed
+from unbraid.models.distributions.distribution import Fixed, Posterior, Prior
 
 
 class PriorConfig(Config, ABC):
