@@ -53,10 +53,11 @@ def as_tree(cls: _Class) -> _Class:
 def named_leaves(tree: Tree) -> dict[str, Tensor]:
     """Returns every tensor of a tree by its path, such as "model.weights.encoder.0.bias", in the order of the tree."""
     leaves, _ = tree_flatten_with_path(tree)
-    return {
-        ".".join(str(key.name if isinstance(key, GetAttrKey) else key.key) for key in path): leaf
-        for path, leaf in leaves
-    }
+    named: dict[str, Tensor] = {}
+    for path, leaf in leaves:
+        keys: Sequence[Any] = path
+        named[".".join(str(key.name if isinstance(key, GetAttrKey) else key.key) for key in keys)] = leaf
+    return named
 
 
 Reason = Literal["loss not finite", "loss above max_loss", "gradient not finite"]
