@@ -121,7 +121,7 @@ class FleetState:
 @final
 @dataclass(frozen=True)
 class MemberState:
-    """The state with which a member leaves a fleet or joins another.
+    """The state of one member, for checkpoints.
 
     `step` counts the steps taken; `failed_at` is the step, counted from 1, at which the loss or its gradient was not
     finite, or the loss too large.
@@ -199,9 +199,9 @@ def tensor_text(tensor: Tensor) -> str:
 
 
 def learns_with(spec: RunSpec, which: str, name: str) -> str:
-    """Returns whose optimizer updates these weights of a net: that of "model" or of "critic".
+    """Returns which optimizer updates these weights of a net: "model" or "critic".
 
-    An encoder that shares its trunk with the critic learns with the critic.
+    The critic's optimizer updates an encoder that shares its trunk with the critic.
     """
     return "critic" if name.startswith("encoder.") and spec.objective.critic_reads == "features" else which
 

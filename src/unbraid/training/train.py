@@ -1,4 +1,4 @@
-"""`train`: from specs and seeds to finished runs."""
+"""`train` turns specs and seeds into finished runs."""
 
 import contextlib
 import logging
