@@ -159,7 +159,6 @@ class Terminal(io.StringIO):
 def terminal(monkeypatch):
     """Bars come at once, and inside a block standard error is a terminal. (pytest puts its own back after set-up.)"""
     monkeypatch.setattr("unbraid._internal.progress.SECONDS_BEFORE_A_BAR", -1.0)
-    monkeypatch.setattr("unbraid._internal.progress._SECONDS_BETWEEN_UPDATES", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     return Terminal()
 

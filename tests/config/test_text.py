@@ -142,7 +142,7 @@ def test_what_cannot_be_read_is_refused_with_what_was_expected(text, annotation,
     ("text", "place"),
     [
         ("beta-tcvae:4", "no place for '4'.*beta"),
-        ("beta-tcvae:beta=linear:0:4:gama=2", "no setting 'gama'.*'gamma'"),
+        ("beta-tcvae:gama=2", "no setting 'gama'.*'gamma'"),
         ("beta-tcvae:msw", "no place for 'msw'.*'mws'"),
     ],
 )

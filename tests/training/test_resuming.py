@@ -155,5 +155,5 @@ def test_a_folder_in_place_of_a_file_of_an_unfinished_run_is_told(tmp_path):
     run = Run.place(tmp_path, SPEC, 0)
     (run.folder / "log.txt").unlink()
     (run.folder / "log.txt").mkdir()
-    with pytest.raises(IsADirectoryError, match=r"log\.txt"):
+    with pytest.raises(RunError, match=r"log\.txt is a folder where a file is expected"):
         train([SPEC], [0], folder=tmp_path, resume=True)

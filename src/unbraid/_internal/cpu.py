@@ -7,14 +7,11 @@ spinning thread keeps the one that it waits for from running, and training slows
 """
 
 import contextlib
-import logging
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
-
-log = logging.getLogger(__name__)
 
 _CGROUPS, _MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 _LOAD = Path("/proc/loadavg")  # Linux; its fourth word starts with the number of runnable threads
@@ -120,8 +117,10 @@ def busy_cores_check(times: Callable[[], tuple[float, float, float] | None] | No
         seconds, waited, computed = (after - before for after, before in zip(now, last, strict=True))
         last = now
         if waited > _SHARE_WAITED * seconds and computed < _SHARE_OWN * seconds * usable_cores():
+            import logging  # late: `import unbraid` imports this module
+
             last = None
-            log.warning(BUSY_CORES)
+            logging.getLogger(__name__).warning(BUSY_CORES)
 
     return check
 

@@ -166,7 +166,8 @@ class Bar:
             elif now >= self._next:
                 if event.seconds_left is None and event.share > 0:
                     event = replace(event, seconds_left=(now - self._began) * (1 / event.share - 1))
-                self._next = now + _SECONDS_BETWEEN_UPDATES
+                if self._console.is_jupyter:  # each update is sent to the browser
+                    self._next = now + _SECONDS_BETWEEN_UPDATES
                 self._show(event, event.share if event.outermost.total else None)
 
     def print(self, line: str) -> None:

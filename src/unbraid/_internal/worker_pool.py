@@ -110,7 +110,7 @@ class WorkerPool:
             return {ticket: now - heard for ticket, (_, heard) in self._under_way.items()}
 
     def close(self) -> None:
-        """Asks the workers to stop, and kills those that run for more than `grace` seconds after that."""
+        """Stops the workers, and kills those that still run after `grace` seconds."""
         with self._lock:
             self._is_closed = True  # from here on no process is started
             self._waiting.clear()

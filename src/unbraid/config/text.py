@@ -131,27 +131,34 @@ def _parse_config(text: str, kind: type, where: str) -> Any:
         if not settings:
             raise ValueError
         raise SpecError(f"{where} is {text!r}. {suggestion(_with_dashes(name), choices(kind))}")
-    return _built(cls, settings, f"{where} {text!r}", is_outermost=True)
+    whole, begun = f"{where} {text!r}", list[_Begun]()
+    built = _built(cls, settings, whole, begun)
+    if settings:
+        raise _no_place(begun[-1], settings[0], whole)
+    return built
 
 
-def _built(cls: type, settings: list[str], whole: str, *, is_outermost: bool = False) -> Any:
+_Begun = tuple[type, dict[str, Any]]
+"""The class of a config whose settings are being read, and the values of its fields so far."""
+
+
+def _built(cls: type, settings: list[str], whole: str, begun: list[_Begun]) -> Any:
     """Returns the config of the settings that belong to it, which are removed from the front of the list.
 
     The rest belongs to the config around it. `whole` is the place and the text of the outermost config, for errors.
     """
     hints, given = hints_of(cls), dict[str, Any]()
+    begun.append((cls, given))
     while settings and (name := _field_of(cls, settings[0], given)):
         _, value = _name_and_value(settings.pop(0))
-        inner = next(
-            (found for kind in kinds_of(hints[name]) if (found := choices(kind).get(_with_dashes(value)))), None
-        )
-        if inner is None:
-            given[name] = parse(_unwrapped(value), hints[name], f"{name} in {whole}")
+        classes = {short: each for kind in kinds_of(hints[name]) for short, each in choices(kind).items()}
+        if inner := classes.get(_with_dashes(value)):
+            given[name] = _built(inner, settings, whole, begun)
         else:
-            given[name] = _built(inner, settings, whole)
-    if settings and is_outermost:
-        raise SpecError(f"{whole}: {_no_place(cls, settings[0], given, whole)}")
+            given[name] = parse(_unwrapped(value), hints[name], f"{name} in {whole}")
     if missing := [name for name in required_fields(cls) if name not in given]:
+        if settings and "=" not in settings[0]:
+            raise _no_place((cls, given), settings[0], whole)
         raise SpecError(f"{whole}: {cls.__name__} lacks {', '.join(missing)}. Its fields are {', '.join(hints)}.")
     return cls(**given)
 
@@ -172,20 +179,20 @@ def _next_field(cls: type, given: Collection[str]) -> str | None:
     return next((name for name in by_place if name not in given), None)
 
 
-def _no_place(cls: type, setting: str, given: Collection[str], whole: str) -> str:
-    """Returns the reason why a setting belongs to no field. Raises the error of its value if it has a field."""
-    hints = hints_of(cls)
-    name, value = _name_and_value(setting)
+def _no_place(begun: _Begun, setting: str, whole: str) -> SpecError:
+    """Returns the error for a setting that belongs to no field, or for a value that its field does not allow."""
+    cls, given = begun
+    hints, words, (name, value) = hints_of(cls), _fields_by_choice(cls), _name_and_value(setting)
     if name in given:
-        return f"{name} is set twice. Give it once."
+        return SpecError(f"{whole}: {name} is set twice. Give it once.")
     if name:
-        return f"{cls.__name__} has no setting {name!r}. {suggestion(name, hints)}"
-    words = _fields_by_choice(cls)
+        return SpecError(f"{whole}: {cls.__name__} has no setting {name!r}. {suggestion(name, hints)}")
     if (following := _next_field(cls, given)) and not words:
         parse(value, hints[following], f"{following} in {whole}")
     advice = f"{suggestion(_with_underscores(setting), words)} " if words else ""
-    return (
-        f"{cls.__name__} has no place for {setting!r}. {advice}Set a field by its name: {', '.join(hints) or 'none'}."
+    return SpecError(
+        f"{whole}: {cls.__name__} has no place for {setting!r}. {advice}Set a field by its name: "
+        f"{', '.join(hints) or 'none'}."
     )
 
 

@@ -25,8 +25,8 @@ _BRANCHES = (
 )
 _DRAWS = (
     "draws random numbers",
-    """What is random is drawn outside, so that a model is the same alone and beside others. An objective asks for
-    standard normal numbers by draw_shapes(), and finds them in step.draws. A net cannot draw: leave out Dropout, and
+    """What is random is drawn outside, so that a model is the same alone and beside others. An objective requests
+    standard normal numbers by draw_shapes(), and reads them from step.draws. A net cannot draw: leave out Dropout, and
     noise in forward().""",
 )
 _READS = (

@@ -1,9 +1,8 @@
 """A step as one program: traced once, compiled, and replayed on the GPU without Python.
 
-A fleet's step is some thousand small operations under `vmap` and `grad`. On a GPU, starting them one by one takes
-longer than computing them. So the step is run once with tensors that have shapes but no numbers, and what it does is
-written down as a flat list of operations; inductor makes few kernels of them; and a CUDA graph starts all of these at
-once.
+A fleet's step consists of some thousand small operations under `vmap` and `grad`. On a GPU, launching them one by one
+takes longer than computing them. So the step is traced once with fake tensors, inductor compiles the trace into few
+kernels, and a CUDA graph launches these at once.
 """
 
 import gc
@@ -103,12 +102,12 @@ class Programs:
 
 @final
 class Replayed:
-    """A compiled function of tensors that stay where they are, recorded as a CUDA graph.
+    """A compiled function of tensors with fixed memory, recorded as a CUDA graph.
 
     Each call runs it on what they hold by then.
 
-    `complete` adds to these tensors what is made anew for each call, and is recorded too. Functions that are never
-    called at once may share a `pool` of memory.
+    `complete` adds the inputs that are computed for each call, and is recorded too. Functions that are not called at
+    the same time may share a `pool` of memory.
     """
 
     def __init__(self, function: Function, complete: Function, tree: Tree, pool: Any) -> None:

@@ -1,4 +1,4 @@
-"""How many models are trained side by side: as many as fit into memory, by the measured need of one."""
+"""The number of models that are trained side by side, from the measured memory of one."""
 
 import math
 import weakref
@@ -28,8 +28,8 @@ _BESIDE_TENSORS_ON_A_CPU = 2.0
 class Memory:
     """Memory in bytes.
 
-    `per_member` is what one member more takes, at most, `beside` what any fleet takes in addition, and `free` what was
-    free before there was one.
+    `per_member` is the most that one more member takes, `beside` the constant part of a fleet, and `free` the free
+    memory before the fleet.
     """
 
     per_member: int
@@ -38,7 +38,7 @@ class Memory:
 
     @property
     def capacity(self) -> int:
-        """Returns the most members of a fleet, 1 or more: whether even one fits is seen by trying."""
+        """Returns the most members of a fleet, 1 or more: whether one fits is found by trying."""
         return max(1, int((self.free * _SHARE_FOR_FLEETS - self.beside) / max(1, self.per_member)))
 
 

@@ -1,4 +1,4 @@
-"""Which runs start together, and from which step."""
+"""Fleets of new and interrupted runs, and the steps they start from."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""`train`: from specs and seeds to finished runs."""
+"""`train` turns specs and seeds into finished runs."""
 
 import contextlib
 import logging
@@ -17,7 +17,7 @@ from unbraid._internal.progress import Event, Listener, emit, listening, progres
 from unbraid.config.annotations import in_short
 from unbraid.config.digest import own_source
 from unbraid.datasets.dataset import FactorImages
-from unbraid.errors import SpecError, TrainingError, TrainingInterrupted
+from unbraid.errors import RunError, SpecError, TrainingError, TrainingInterrupted
 from unbraid.training.batches import load_or_stream
 from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.checks import check_existing, check_requests, check_unlocked, requested_runs
@@ -122,8 +122,13 @@ def train_runs(
         num_later = len(pending)
         for part in parts:
             num_later -= len(part)
-            with listening(busy_cores_check() if can_advise else None):
-                _train_part(part, num_later, device, options)
+            try:
+                with listening(busy_cores_check() if can_advise else None):
+                    _train_part(part, num_later, device, options)
+            except IsADirectoryError as error:
+                raise RunError(
+                    f"{error.filename} is a folder where a file is expected. Move it away, and repeat the command."
+                ) from None
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
             f"No run is left: {len(pending)} of {len(pending)} failed, the first because {pending[0].failure}. "

@@ -1,4 +1,4 @@
-"""The source of classes that are not of unbraid, as spec.json names it and the folder `source` of a run keeps it.
+"""The source of user classes, by digest in spec.json and as text in the folder `source` of a run.
 
 It is compared and displayed, and never executed.
 """
