@@ -22,31 +22,25 @@ NUM_ROWS, NUM_COLUMNS = 2, 8  # of samples
 @final
 @dataclass(frozen=True)
 class Traversals:
-    """A strip of frames for each latent, the most informative first.
+    """A strip of frames for each latent in use, the most informative first, and the other latents.
 
     A discrete latent has a frame for each category. All start from the image `start`.
     """
 
     start: int
-    strips: tuple[tuple[Reading, FrameSheet], ...]
+    used: tuple[tuple[Reading, FrameSheet], ...]
+    unused: tuple[Reading, ...]
     num_hidden: int
-
-    @property
-    def used(self) -> list[tuple[Reading, FrameSheet]]:
-        return [(reading, frames) for reading, frames in self.strips if not reading.is_unused]
-
-    @property
-    def unused(self) -> list[Reading]:
-        return [reading for reading, _ in self.strips if reading.is_unused]
 
 
 def traversals(pictures: Pictures, readings: Sequence[Reading]) -> Traversals:
-    """Returns the strips of the most informative latents, including unused ones."""
+    """Returns the strips of the most informative latents."""
     drawn = readings[:MAX_LATENTS]
     made = pictures.traversal([reading.latent for reading in drawn])
-    reading_of = {reading.latent: reading for reading in drawn}
-    strips = [(reading_of[strip.latent], sheet(strip.frames[None])) for strip in made.strips]
-    return Traversals(made.strips[0].start, tuple(strips), num_hidden=len(readings) - len(strips))
+    frames = {strip.latent: strip.frames for strip in made.strips}
+    used = [(reading, sheet(frames[reading.latent][None])) for reading in drawn if not reading.is_unused]
+    unused = [reading for reading in drawn if reading.is_unused]
+    return Traversals(made.strips[0].start, tuple(used), tuple(unused), num_hidden=len(readings) - len(drawn))
 
 
 def traversal_sheet(
