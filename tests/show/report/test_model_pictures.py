@@ -13,7 +13,8 @@ from unbraid.models import MLP, Autoencoder
 from unbraid.models.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
 from unbraid.objectives import VAE
 from unbraid.show.pages.pictures import sheet
-from unbraid.show.report.latent_pictures import (
+from unbraid.show.report.members import read_members
+from unbraid.show.report.model_pictures import (
     MAX_LATENTS,
     NUM_COLUMNS,
     NUM_ROWS,
@@ -23,7 +24,6 @@ from unbraid.show.report.latent_pictures import (
     traversal_sheet,
     traversals,
 )
-from unbraid.show.report.members import read_members
 from unbraid.training import train
 from unbraid.training.runs.pictures import NUM_IMAGES, ModelPictures, some_rows
 
