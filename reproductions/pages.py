@@ -18,7 +18,7 @@ _VERDICTS = ("reproduced", "in part", "not reproduced", "undecided")
 _CHANGED = "†"
 _ABOUT = (
     "Every table and figure of five papers is an item that one command trains, scores and judges, whatever comes out. "
-    "A verdict follows from kept scores by [one rule](../studies.md), and every item is run by "
+    "A verdict follows from kept scores by [one rule](../claims.md), and every item is run by "
     "`python -m reproductions run chen2018/table1` in a checkout ([how](../reproduce.md)). Scale is a separate column: "
     '"quick" is a smaller experiment than the paper\'s. A checked definition compares numbers that need no training, '
     "and is counted apart. " + _CHANGED + " marks items whose claims were changed after scores were known. "
@@ -227,7 +227,8 @@ def text_of_item(item: Item) -> str:
     lines = [f"{item.id}: {item.title}", f"{item.place}: {item.quote}"]
     for key, data in item.on.items():
         found = largest(item, key)
-        lines.append(f"\non {_data(data)} ({_cost(data)}): {NOT_RUN if found is None else f'{_verdict(found)}, {found.scale}'}")
+        state = NOT_RUN if found is None else f"{_verdict(found)} (scale {found.scale})"
+        lines.append(f"\non {_data(data)} ({_cost(data)}): {state}")
         judged = found.judged.claims if found else ()
         lines += [f"  {each.verdict}: {each.claim.sentence} {each.reason}" for each in judged]
         if not judged:
@@ -235,4 +236,5 @@ def text_of_item(item: Item) -> str:
                 lines += [f"  - {claim.sentence}" for claim in claims_of(item, key, data.default_scale)]
             except UnbraidError as error:
                 lines.append(f"  {error}")
-    return "\n".join([*lines, "", *(f"{each}" for each in item.settings), item.notes])
+    printed = [f"printed: {each.setting}, {each.metric}: {each.value:g}" for each in item.printed]
+    return "\n".join([*lines, "", *printed, *item.settings, item.notes])

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 import reproductions
+from docs.hooks.reference import _MODULES as PUBLIC_MODULES
 from reproductions.catalogue import NAMES, find_items, items, paper
 from reproductions.evidence import claims_of
 from reproductions.item import Code, Data, Experiment, Item
 from reproductions.running import run_item
 from reproductions.words import at_least
+from tests.test_exported_names import SOURCE, exports
 from unbraid import MLP, Autoencoder, DSprites, RunSpec
 from unbraid.errors import DataError, SpecError, UnbraidError
 from unbraid.studies import Setting, StudyOptions, computed
@@ -100,12 +102,16 @@ def test_an_unknown_item_is_refused():
         find_items(["chen2018/figure99"])
 
 
-def test_only_public_names_of_the_package_are_imported():
+def test_only_documented_names_of_the_package_are_imported():
     for path in FOLDER.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
+            assert not isinstance(node, ast.Import) or not any("unbraid" in alias.name for alias in node.names), path
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("unbraid"):
-                assert not any(part.startswith("_") for part in (node.module or "").split(".")), path
-                assert not any(alias.name.startswith("_") for alias in node.names), path
+                folder = SOURCE.joinpath(*node.module.split(".")[1:], "__init__.py")
+                # Names that a folder exports are in the reference, and so is all of the modules that are listed there.
+                known = exports(folder) if folder.exists() else {}
+                unknown = [a.name for a in node.names if a.name not in known and not folder.with_name(a.name).is_dir()]
+                assert not unknown or node.module in PUBLIC_MODULES, (path, node.module, unknown)
 
 
 def test_a_run_keeps_its_scores_and_pictures_as_evidence_and_judges_them(tmp_path):

@@ -1,6 +1,6 @@
-from unbraid.show.report import cards as cards_module
-from unbraid.show.report.cards import cards
+from unbraid.show.report import model_pictures
 from unbraid.show.report.members import read_members
+from unbraid.show.report.model_pictures import cards
 from unbraid.show.report.report import Page
 
 
@@ -16,7 +16,7 @@ def test_every_member_has_a_card_and_those_that_are_shown_in_full_refer_there(tr
 
 
 def test_of_many_models_each_card_holds_less(trained, monkeypatch):
-    monkeypatch.setattr(cards_module, "MAX_FULL", 2)
+    monkeypatch.setattr(model_pictures, "MAX_FULL", 2)
     page = Page.from_members(read_members(trained))
     (card,) = (card for card in cards(page.ordered) if card.member.role is None)
     assert card.frames.width == 5 * 9 - 1

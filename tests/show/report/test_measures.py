@@ -48,7 +48,7 @@ def test_what_is_not_scored_cannot_order_and_says_how_to_score_it(member):
 def test_a_measure_knows_its_direction_and_its_ends(member):
     scores = {"sap": Score("SAP", 0.2), "mine": Score("Mine", 3.0)}
     _, sap, mine, *_ = measures_of([replace(member(0.1), scores=scores)])
-    assert (sap.higher_is_better, sap.bounds, sap.arrow) == (True, (0.0, 1.0), "↑")
+    assert (sap.higher_is_better, sap.bounds, sap.title) == (True, (0.0, 1.0), "SAP ↑")
     assert (mine.higher_is_better, mine.bounds) == (True, (-math.inf, math.inf))
 
 

@@ -6,8 +6,7 @@ import pytest
 from unbraid.objectives import BetaVAE
 from unbraid.show.report.groups import group_members
 from unbraid.show.report.measures import Measure
-from unbraid.show.report.plane import rate_distortion_plot
-from unbraid.show.report.sweeps import sweeps_of
+from unbraid.show.report.sweeps import rate_distortion_plot, sweeps_of
 from unbraid.training.runs import History
 
 MIG = Measure("mig", True, (0.0, 1.0))

@@ -37,7 +37,8 @@ class Group:
 
     @property
     def family(self) -> str:
-        return family_of(self.spec)
+        """The family that gives a setting its color: its objective."""
+        return kebab_case(type(self.spec.objective))
 
     @property
     def color(self) -> str:
@@ -74,11 +75,6 @@ class Group:
         return measure.text(self.median(measure)), " to ".join(map(measure.text, ends))
 
 
-def family_of(spec: RunSpec) -> str:
-    """Returns the family that gives a spec its color: its objective."""
-    return kebab_case(type(spec.objective))
-
-
 def seed_text(seeds: Sequence[int]) -> str:
     """Returns seeds in the form of --seeds: 0, 1, 2, 3 and 7 are "0-3,7"."""
     runs = itertools.groupby(enumerate(sorted(seeds)), key=lambda each: each[1] - each[0])
@@ -103,11 +99,11 @@ def group_members(members: Sequence[ReportedRun]) -> list[Group]:
 
     ordered = sorted(by_digest.values(), key=key)
     labels = run_labels([group[0].run for group in ordered])
-    families = [family_of(group[0].run.spec) for group in ordered]
+    families = [type(group[0].run.spec.objective) for group in ordered]
     return [Group(index, labels[index], tuple(group), _shade(index, families)) for index, group in enumerate(ordered)]
 
 
-def _shade(index: int, families: Sequence[str]) -> float:
+def _shade(index: int, families: Sequence[type]) -> float:
     """Returns how strong the color of a group is: the last of a family is the strongest."""
     same_family = [place for place, family in enumerate(families) if family == families[index]]
     share = 1.0 if len(same_family) == 1 else same_family.index(index) / (len(same_family) - 1)

@@ -49,10 +49,6 @@ class Measure:
         return sorted(members, key=key)
 
     @property
-    def arrow(self) -> str:
-        return ARROWS[self.higher_is_better]
-
-    @property
     def label(self) -> str:
         """Its name as papers write it: "MIG" for `mig`. Names that are no acronym stay as they are."""
         head, *settings = self.name.split(":")
@@ -61,7 +57,7 @@ class Measure:
     @property
     def title(self) -> str:
         """Its label, with an arrow that shows which direction is better."""
-        return f"{self.label} {self.arrow}".strip()
+        return f"{self.label} {ARROWS[self.higher_is_better]}".strip()
 
     @property
     def direction(self) -> str:
@@ -101,19 +97,14 @@ def measures_of(members: Sequence[ReportedRun], by: str | None = None) -> list[M
     """
     known = {name for member in members for name, value in member.values.items() if not math.isnan(value)}
     names = [name for name in dict.fromkeys(n for member in members for n in member.values) if name in known]
-    first = _asked(by, names) if by else next((m.mig_name for m in members if m.mig is not None), TRAINING[0])
+    first = (by or "").strip().lower() or next((m.mig_name for m in members if m.mig is not None), TRAINING[0])
+    if by and first not in names:
+        raise SpecError(
+            f"The report was to be sorted by {by!r}, which no run here has a score of. {suggestion(first, names)} "
+            f"`unbraid score RUNS --metrics {first}` would make them."
+        )
     names.sort(key=lambda name: (name != first, name in TRAINING))
     return [named_measure(name) for name in dict.fromkeys((first, *names))]
-
-
-def _asked(by: str, names: Sequence[str]) -> str:
-    spelt = by.strip().lower()
-    if spelt in names:
-        return spelt
-    raise SpecError(
-        f"The report was to be sorted by {by!r}, which no run here has a score of. {suggestion(spelt, names)} "
-        f"`unbraid score RUNS --metrics {spelt}` would make them."
-    )
 
 
 def named_measure(name: str) -> Measure:

@@ -19,18 +19,23 @@ from unbraid.metrics.latent_readings import Reading, read_latents
 from unbraid.metrics.scoring import Scoring, named
 from unbraid.metrics.unused_latents import UNUSED
 from unbraid.show.pages.page import content_policy, filled
-from unbraid.show.report import latent_pictures, loss_curves
-from unbraid.show.report.cards import cards
+from unbraid.show.report import loss_curves, model_pictures
 from unbraid.show.report.code_plots import CodeCurves, CodeMaps, code_curves, code_maps
 from unbraid.show.report.groups import Group, group_members
 from unbraid.show.report.heat_map import HeatMap, mig_heat_map
 from unbraid.show.report.measures import Measure, measures_of, shown_members
 from unbraid.show.report.members import TRAINING, ReportedRun, Role, read_members, why_left_out
-from unbraid.show.report.plane import RateDistortionPlot, rate_distortion_plot
 from unbraid.show.report.provenance import spec_table, training_data, training_facts
 from unbraid.show.report.strip_plot import StripPlot, score_strips
 from unbraid.show.report.summary import summary_of, title_of
-from unbraid.show.report.sweeps import Sweep, SweepPlot, sweep_plot, sweeps_of
+from unbraid.show.report.sweeps import (
+    RateDistortionPlot,
+    Sweep,
+    SweepPlot,
+    rate_distortion_plot,
+    sweep_plot,
+    sweeps_of,
+)
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec_text import train_command
 
@@ -63,7 +68,7 @@ class MemberPanel:
     group: Group
     readings: list[Reading]
     heat_map: HeatMap | None
-    traversals: latent_pictures.Traversals
+    traversals: model_pictures.Traversals
     curves: CodeCurves | None
     maps: CodeMaps | None
 
@@ -151,7 +156,7 @@ class Page:
             group,
             readings,
             None if member.mig is None else mig_heat_map(member.mig, order),
-            latent_pictures.traversals(member.run.pictures, readings),
+            model_pictures.traversals(member.run.pictures, readings),
             code_curves(codes, readings, group.color),
             code_maps(codes, readings),
         )
@@ -234,10 +239,10 @@ def render_report(
         "measure": page.measure,
         "groups": page.groups,
         "panels": page.panels,
-        "cards": cards(page.ordered),
+        "cards": model_pictures.cards(page.ordered),
         "shares": page.measure.shares([page.measure.value(member) for member, _ in page.ordered]),
-        "reconstructions": latent_pictures.reconstructions(page.shown),
-        "samples": latent_pictures.prior_samples(page.shown),
+        "reconstructions": model_pictures.reconstructions(page.shown),
+        "samples": model_pictures.prior_samples(page.shown),
         "loss_panels": loss_curves.loss_panels(page.groups),
         "shared": shared,
         "differing": differing,
@@ -249,7 +254,7 @@ def render_report(
         "gap_names": page.gap_names,
         "unscored": [m.run.name for m in page.members if math.isnan(page.measure.value(m))],
         "has_thin_curves": len(page.members) <= loss_curves.MAX_THIN,
-        "positions": latent_pictures.POSITIONS,
+        "positions": model_pictures.POSITIONS,
         "unused": UNUSED,
         "training": TRAINING,
         "num_hard": max((m.hard.num_images for m in page.members if m.hard is not None), default=0),

@@ -12,8 +12,8 @@ from unbraid.figures.labeled_sheet import LabeledSheet
 from unbraid.figures.lines import median_lines
 from unbraid.figures.saving import rendered, save
 from unbraid.figures.traversal import Traversal
-from unbraid.show.report.latent_pictures import NUM_COLUMNS, NUM_ROWS
 from unbraid.show.report.loss_curves import NUM_POINTS, mean_curve
+from unbraid.show.report.model_pictures import NUM_COLUMNS, NUM_ROWS
 from unbraid.show.report.report import MemberPanel, Page
 from unbraid.show.report.sweeps import Sweep
 from unbraid.training.runs.history import is_latent_column

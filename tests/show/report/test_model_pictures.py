@@ -13,7 +13,8 @@ from unbraid.models import MLP, Autoencoder
 from unbraid.models.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
 from unbraid.objectives import VAE
 from unbraid.show.pages.pictures import sheet
-from unbraid.show.report.latent_pictures import (
+from unbraid.show.report.members import read_members
+from unbraid.show.report.model_pictures import (
     MAX_LATENTS,
     NUM_COLUMNS,
     NUM_ROWS,
@@ -23,7 +24,6 @@ from unbraid.show.report.latent_pictures import (
     traversal_sheet,
     traversals,
 )
-from unbraid.show.report.members import read_members
 from unbraid.training import train
 from unbraid.training.runs.pictures import NUM_IMAGES, ModelPictures, some_rows
 
@@ -35,7 +35,7 @@ def test_a_strip_moves_one_latent_and_leaves_the_others(trained):
     moved = codes.mean[made.start].repeat(len(POSITIONS), 1)
     moved[:, 2] = torch.tensor(POSITIONS)
     with torch.no_grad():
-        assert made.strips[0][1] == sheet(model.decode(moved)[None])
+        assert made.used[0][1] == sheet(model.decode(moved)[None])
 
 
 def test_strips_come_in_the_order_of_the_readings_and_unused_ones_apart(trained):
@@ -48,7 +48,7 @@ def test_strips_come_in_the_order_of_the_readings_and_unused_ones_apart(trained)
 def test_no_more_latents_are_drawn_than_a_page_can_hold(trained):
     readings = [Reading(0, nats=1.0)] * (MAX_LATENTS + 5)
     made = traversals(trained[0].pictures, readings)
-    assert (len(made.strips), made.num_hidden) == (MAX_LATENTS, 5)
+    assert (len(made.used), made.num_hidden) == (MAX_LATENTS, 5)
 
 
 def test_a_discrete_latent_is_put_at_each_of_its_categories_and_the_others_stand_still():
@@ -63,9 +63,7 @@ def test_a_discrete_latent_is_put_at_each_of_its_categories_and_the_others_stand
         [[-1.0, 0.5, 0, 1, 0, 0], [-1.0, 0.5, 0, 1, 0, 1]],
     )
     with torch.no_grad():
-        assert [strip for _, strip in made.strips] == [
-            sheet(model.decode(torch.tensor(code))[None]) for code in expected
-        ]
+        assert [strip for _, strip in made.used] == [sheet(model.decode(torch.tensor(code))[None]) for code in expected]
 
 
 def test_a_model_is_one_sheet_with_a_row_for_each_latent(trained):
