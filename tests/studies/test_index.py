@@ -25,7 +25,7 @@ def test_a_finished_run_is_known_with_its_scores_read_or_remembered(tmp_path, ho
     for _ in range(how_often):
         found, _ = records(tmp_path, A, B)
     record = found[A]
-    assert (record.state, record.seconds, record.fleet_size, record.has_arrays) == ("finished", 2.5, 2, True)
+    assert (record.state, record.seconds, record.has_arrays) == ("finished", 2.5, True)
     assert (record.num_used, record.refused) == (3, {"sap": "no labels"})
     assert (record.numbers["mig"].value, record.numbers["mig"].low) == (0.4, 0.1)
     assert math.isnan(record.numbers["mig"].high)

@@ -7,8 +7,8 @@ import torch
 
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
-from unbraid.studies import latent_agreement
-from unbraid.studies.latent_agreement import agreement_scores, with_latent_agreement
+from unbraid.studies import seed_agreement
+from unbraid.studies.seed_agreement import agreement_scores, with_latent_agreement
 from unbraid.studies.study_scores import StudyScores
 
 GENERATOR = torch.Generator().manual_seed(5)
@@ -58,7 +58,7 @@ class FakeRun:
 
 def test_it_is_one_metric_more_of_a_study(monkeypatch, tmp_path):
     runs = {"vae": {0: FakeRun("vae-0", TRUE), 1: FakeRun("vae-1", -TRUE)}, "alone": {0: FakeRun("alone-0", TRUE)}}
-    monkeypatch.setattr(latent_agreement, "runs_with_codes", lambda *_: runs)
+    monkeypatch.setattr(seed_agreement, "runs_with_codes", lambda *_: runs)
     bare = StudyScores(("vae", "alone"), {"vae": "vae", "alone": "vae"}, ("mig",), {"mig": True}, (), ())
     scores = with_latent_agreement(None, tmp_path, bare)
     assert scores.metrics == ("mig", "latent-agreement")

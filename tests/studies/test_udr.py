@@ -7,7 +7,7 @@ from scipy import stats
 
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
-from unbraid.studies.udr import udr_scores
+from unbraid.studies.seed_agreement import udr_scores
 
 GENERATOR = torch.Generator().manual_seed(5)
 TRUE = torch.randn(400, 3, generator=GENERATOR)

@@ -74,8 +74,9 @@ def study_plan(
             rows.append([setting.label, str(len(setting.seeds)), f"{setting.spec.num_steps:,}", *map(str, counts)])
         print_rows(("setting", "seeds", "steps", "to train", "to score", "done", "failed"), rows)
         training = plan.runs_that_need("training")
+        steps = sum(each.setting.spec.num_steps for each in training)
         say(
-            f"{study.num_runs} runs: {len(training)} to train in {len(plan.to_train)} fleets ({plan.model_steps:,} "
+            f"{study.num_runs} runs: {len(training)} to train in {len(plan.to_train)} fleets ({steps:,} "
             f"steps of models), {len(plan.runs_that_need('scoring'))} only to score, "
             f"{len(plan.runs_that_need('nothing'))} done, {len(plan.runs_that_need('failed'))} failed."
         )

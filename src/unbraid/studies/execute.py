@@ -16,12 +16,11 @@ from unbraid._internal.progress import Event, emit, part_of, progress_bar
 from unbraid._internal.worker_pool import WorkerPool
 from unbraid.config.digest import classes_of_main
 from unbraid.errors import RunError, SpecError, TrainingError, TrainingInterrupted, UnbraidError
-from unbraid.studies.cluster.driver import Driver, FleetTask, num_workers, start_processes
-from unbraid.studies.cluster.fleet_task import fleet_order, last_line
-from unbraid.studies.cluster.parcels import receive, settle_arrivals
+from unbraid.studies.cluster.driver import Driver, FleetTask, Workers, num_workers, start_processes
+from unbraid.studies.cluster.fleet_task import fleet_order, last_line, receive, settle_arrivals
 from unbraid.studies.index import read_records
 from unbraid.studies.plan import Speed, StudyFleet, StudyPlan, plan_study
-from unbraid.studies.questions import scoring_order
+from unbraid.studies.questions import questions_to_json
 from unbraid.studies.retention import Retention, register, registered
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Study, StudyOptions, StudyRun
@@ -100,18 +99,6 @@ def _in_this_process(study: Study, options: StudyOptions) -> StudyOptions:
         )
     log.warning("%s is defined in a script or a notebook, so the study is run in this process.", ", ".join(names))
     return replace(options, num_workers=1, num_scorers=0)
-
-
-def _ray_workers(folder: Path, options: StudyOptions, threads: int) -> Any:
-    """Connects to a Ray cluster."""
-    try:
-        from unbraid.studies.cluster.ray_workers import RayWorkers
-    except ImportError as error:
-        raise SpecError(
-            f"Ray is not installed ({error}). Install it with `pip install 'unbraid[ray]'` here and on every node, or "
-            "run the study on this machine, without --on ray."
-        ) from None
-    return RayWorkers(folder, options.address, threads, str(options.device), autoscaling=options.autoscaling)
 
 
 @final
@@ -241,29 +228,32 @@ class _Execution:
         """Trains and scores all fleets on several workers."""
         fleets = {fleet.runs[0].name: self._new(fleet, plan) for fleet in plan.to_train}
         options, threads = self._options, self._study.threads or torch.get_num_threads()
-        token: Sequence[str] = ()
-        if options.on == "ray":
-            workers = _ray_workers(self._folder, options, threads)
-            device, token = workers.device, workers.token
-        else:
-            workers, device = start_processes(self._num_workers, str(options.device), threads)
+        workers, device, token = self._start_workers(threads)
 
         def take(task: FleetTask, answer: Mapping[str, Any], parcels: Iterable[bytes]) -> None:
             if not answer["is_home"]:
+                log.warning("A worker does not share %s; its runs are sent, and not resumed elsewhere.", self._folder)
                 receive(parcels, self._folder, task.key)
             for each in fleets[task.key]:
-                self._take_run(each, answer["runs"][each.name], len(fleets[task.key]))
+                outcome = answer["runs"][each.name]
+                if outcome["status"] != "finished":
+                    self._fail(each, outcome["reason"])
+                    continue
+                self._outcome.num_trained += 1
+                if outcome["side_by_side"] < len(fleets[task.key]):
+                    self._outcome.halved[each.name] = outcome["side_by_side"]
+                self._take_score(each, outcome["error"], outcome["failed"])
 
         tasks = []
         for key, runs in fleets.items():
             order = fleet_order(
                 [(each, self._retention.missing(each, RunRecord("new"))) for each in runs],
-                self._folder,
+                folder=str(self._folder.absolute()),
                 device=device,
                 scoring_device=device if self._has_many_images else "cpu",
                 threads=threads,
-                packages=options.packages,
-                token=token,
+                packages=list(options.packages),
+                token=list(token),
                 remove_arrays=all(self._retention.keeps_scores_alone(each) for each in runs),
                 training=self._training,
             )
@@ -279,21 +269,27 @@ class _Execution:
             for each in fleets[key]:
                 self._fail(each, reason)
 
-    def _take_run(self, each: StudyRun, outcome: Mapping[str, Any], fleet_size: int) -> None:
-        """Records the outcome of a run on a worker."""
-        if outcome["status"] != "finished":
-            self._fail(each, outcome["reason"])
-            return
-        self._outcome.num_trained += 1
-        if outcome["side_by_side"] < fleet_size:
-            self._outcome.halved[each.name] = outcome["side_by_side"]
-        self._take_score(each, outcome["error"], outcome["failed"])
+    def _start_workers(self, threads: int) -> tuple[Workers, str, Sequence[str]]:
+        """Returns workers, the kind of their devices, and the token with which they check for the shared folder."""
+        options, device = self._options, str(self._options.device)
+        if options.on == "local":
+            return *start_processes(self._num_workers, device, threads), ()
+        try:
+            from unbraid.studies.cluster.ray_workers import RayWorkers
+        except ImportError as error:
+            raise SpecError(
+                f"Ray is not installed ({error}). Install it with `pip install 'unbraid[ray]'` here and on every node, "
+                "or run the study on this machine, without --on ray."
+            ) from None
+        nodes = RayWorkers(self._folder, options.address, threads, device, autoscaling=options.autoscaling)
+        return nodes, nodes.device, nodes.token
 
     def _request_scores(self, runs: Sequence[StudyRun], records: Mapping[str, RunRecord]) -> None:
         for each in runs:
             if questions := self._retention.missing(each, records[each.name]):
-                order = scoring_order(each.run.folder, questions, self._scoring_device, self._options.packages)
-                self._scorers.submit(each.name, order)
+                order = {"folder": str(each.run.folder), "asked": questions_to_json(questions)}
+                places = {"device": self._scoring_device, "packages": list(self._options.packages)}
+                self._scorers.submit(each.name, order | places)
 
     def _take_scores(self, seconds: float = 0.0) -> None:
         """Takes the available scores; waits at most so many seconds for the next one."""

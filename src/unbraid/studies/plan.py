@@ -80,11 +80,6 @@ class StudyPlan:
         """The fleets with at least one run to train."""
         return [fleet for fleet in self.fleets if any(self.needs[each.name] == "training" for each in fleet.runs)]
 
-    @property
-    def model_steps(self) -> int:
-        """The steps of all models to train."""
-        return sum(each.setting.spec.num_steps for each in self.runs_that_need("training"))
-
 
 def plan_study(study: Study, folder: Path) -> StudyPlan:
     """Returns the remaining work of the study, from the records of its runs under the folder."""

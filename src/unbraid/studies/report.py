@@ -42,14 +42,6 @@ def write_study_report(
     """
     if not scores.numbers:
         raise UnbraidError(f"No run of the study {study.name!r} is scored yet. Train and score: unbraid study run.")
-    path = Path(path)
-    page = render(study, scores, made_by or {}, command, date or datetime.datetime.now(datetime.UTC).date())
-    files.write_bytes(path, page.encode("utf-8", errors="replace"))
-    return path
-
-
-def render(study: Study, scores: StudyScores, made_by: Mapping[str, Any], command: str, date: datetime.date) -> str:
-    """Returns the page as text."""
     scored = [name for name in scores.metrics if scores.with_any_score(name)]
     main = next((name for name in (study.best_by, *_FIRST) if name in scored), scored[0])
     shown = [name for name in dict.fromkeys((main, *_FIRST)) if name in scored]
@@ -57,7 +49,7 @@ def render(study: Study, scores: StudyScores, made_by: Mapping[str, Any], comman
     directed = [name for name in scored if scores.higher_is_better[name] is not None]
     heads, rows = wide_rows(scores, shown)
     all_heads, all_rows = wide_rows(scores, scored)
-    return filled(
+    page = filled(
         "study.html",
         {
             "study": study,
@@ -76,15 +68,17 @@ def render(study: Study, scores: StudyScores, made_by: Mapping[str, Any], comman
             "failed": [run.run for run in scores.runs if run.state == "failed"],
             "missing": sum(run.state not in ("finished", "failed") for run in scores.runs),
             "num_runs": len(scores.runs),
-            "made_by": made_by,
+            "made_by": made_by or {},
             "command": command,
             "digests": {run.setting: run.run.rpartition("-seed")[0] for run in scores.runs},
-            "date": date,
+            "date": date or datetime.datetime.now(datetime.UTC).date(),
             "policy": content_policy(),
             "version": __version__,
         },
         {"strength": lambda value: 0.0 if math.isnan(value) else round(abs(value), 2)},
     )
+    files.write_bytes(Path(path), page.encode("utf-8", errors="replace"))
+    return Path(path)
 
 
 def answer(ranking: Ranking | None, scores: StudyScores) -> str:

@@ -45,7 +45,6 @@ class RunRecord(NamedTuple):
     state: RunState
     reason: str = ""
     seconds: float = math.nan
-    fleet_size: int = 1
     has_arrays: bool = False
     num_used: int | None = None
     numbers: Mapping[str, KeptNumbers] = _NONE
@@ -115,7 +114,6 @@ def _finished(ending: Mapping[str, Any], scores: Mapping[str, Any], *, has_weigh
     return RunRecord(
         "finished",
         seconds=float(ending.get("seconds", math.nan)),
-        fleet_size=max(1, len(ending.get("fleet", []))),
         has_arrays=has_weights and not ending.get("removed_files"),
         num_used=scores.get("num_used"),
         numbers={question_key(s["name"], s.get("scoring", {})): _numbers_of(s) for s in scores.get("scores", [])},

@@ -10,11 +10,10 @@ from unbraid.codes import Codes
 from unbraid.errors import UnbraidError
 from unbraid.figures.traversal import SideBySide
 from unbraid.studies.collect import collect, runs_with_codes
-from unbraid.studies.latent_agreement import agreement_scores
+from unbraid.studies.seed_agreement import agreement_scores, udr_scores
 from unbraid.studies.statistics import Measurement, StatisticsError, spearman
 from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
-from unbraid.studies.udr import udr_scores
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.runs_in import traverse_together
 
