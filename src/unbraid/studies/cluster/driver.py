@@ -20,6 +20,7 @@ from unbraid._internal.device import resolve_device
 from unbraid._internal.progress import Event, emit
 from unbraid._internal.worker_pool import Ended, Json, WorkerPool
 from unbraid.errors import RunError, SpecError
+from unbraid.training.interrupt import terminable
 
 log = logging.getLogger(__name__)
 
@@ -211,7 +212,7 @@ def drive(
     started: StartedWorkers, tasks: Iterable[FleetTask], take: Take, patience: Patience, name: str
 ) -> dict[str, str]:
     """Trains fleets on workers and closes these. Returns the reasons for failures by the key of the fleet."""
-    with contextlib.closing(started.workers):
+    with terminable(), contextlib.closing(started.workers):
         driver = Driver(started.workers, take, patience, name=name)
         try:
             driver.run(tasks)
