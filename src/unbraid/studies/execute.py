@@ -24,6 +24,7 @@ from unbraid.studies.questions import questions_to_json
 from unbraid.studies.retention import Retention, register, registered
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Study, StudyOptions, StudyRun
+from unbraid.training.interrupt import terminable
 from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.train import train_runs
@@ -258,7 +259,7 @@ class _Execution:
                 training=self._training,
             )
             tasks.append(FleetTask(key, order))
-        with contextlib.closing(workers):
+        with terminable(), contextlib.closing(workers):
             driver = Driver(workers, take, options.patience, name=f"study {self._study.name}")
             try:
                 driver.run(tasks)
