@@ -140,8 +140,8 @@ def evaluate_as(
     if not scores:
         for error in failed.values():
             raise error
-        reasons = {*refused.values()} - {_NEEDS_MODEL}
-        raise CodesError(reasons.pop() if len(reasons) == 1 else " ".join(by_reason(refused or left_out)))
+        distinct = {*refused.values()} - {_NEEDS_MODEL}
+        raise CodesError(distinct.pop() if len(distinct) == 1 else " ".join(by_reason(refused or left_out)))
     for note in notes:
         log.warning(note)
     for name, error in failed.items():
