@@ -71,6 +71,8 @@ class Labels:
                 f"`known` of factor {name!r} holds {known.dtype} of shape {tuple(known.shape)}; expected True or False "
                 f"for each of {len(values)} labels."
             )
+        if not values.is_floating_point():
+            return
         bad = self.is_known & ~(values if values.ndim == 1 else values.sum(dim=1)).isfinite()
         if rows := bad.nonzero()[:, 0].tolist():
             raise CodesError(
