@@ -48,7 +48,7 @@ def as_array(name: str, values: Any) -> np.ndarray | Tensor:
         return values.detach()
     if is_masked(values):
         raise CodesError(
-            f"{name} has masked entries, which cannot be scored: drop those rows, or fill them. "
+            f"{name} has masked entries: drop those rows, or fill them. "
             "Only labels may be masked, as one numpy.ma array; those are missing labels."
         )
     try:

@@ -21,11 +21,11 @@ from unbraid.diagnose.latent_checks import check_collapse, check_redundancy, use
 from unbraid.diagnose.loss_weight import LossWeights, diagnose_weights
 from unbraid.errors import CodesError, DataError
 from unbraid.metrics.unused_latents import is_collapsed
+from unbraid.models.categories import likeliest
 from unbraid.models.distributions import GaussianLikelihood
+from unbraid.models.distributions.distribution import Posterior
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.models.trained.coded_images import CodedImages
-from unbraid.models.trained.decode import likeliest
+from unbraid.models.trained.elbo import CodedImages
 from unbraid.objectives.levers import Levers, RatePrice
 from unbraid.objectives.objective import Objective
 from unbraid.training.runs.run import Run

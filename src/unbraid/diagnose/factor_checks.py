@@ -15,14 +15,14 @@ from unbraid.codes import Codes, Labels
 from unbraid.diagnose.diagnosis import OF_CODES, Finding, Remedy, depend_less, latents_named
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG
-from unbraid.metrics.chance_shares import (
+from unbraid.metrics.latent_readings import (
+    LEAST_SHARE,
     above_chance,
     estimator_for,
     factor_shares,
     shares_by_chance,
     varying,
 )
-from unbraid.metrics.latent_readings import LEAST_SHARE
 from unbraid.objectives.levers import Levers
 
 Shares = Mapping[str, list[float]]

@@ -82,7 +82,7 @@ def log_weights(
     stratified_pairs p(n_i) on the diagonal and (1 - p(n_i)) / M off it. naive stays as it is, and mss is not defined.
     Only Python values are checked, so `weights` may be a tensor under `vmap`.
     """
-    _check_config(estimator, batch_size, dataset_size, weights is not None)
+    _check_config(estimator, batch_size, dataset_size, is_weighted=weights is not None)
     if weights is None:
         dtype = dtype or torch.get_default_dtype()
         # float64 until the end: a float32 rounds 1 / N before its logarithm is taken.
@@ -257,7 +257,7 @@ def _log_own_and_others(
             assert_never(estimator)
 
 
-def _check_config(estimator: Estimator, batch_size: int, dataset_size: int, is_weighted: bool) -> None:
+def _check_config(estimator: Estimator, batch_size: int, dataset_size: int, *, is_weighted: bool) -> None:
     check_value(estimator, Estimator, "estimator")
     if batch_size < 2:
         raise SpecError(

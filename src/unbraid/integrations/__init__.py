@@ -14,17 +14,34 @@ if TYPE_CHECKING:
     from unbraid.integrations.export import export_onnx as export_onnx
     from unbraid.integrations.export import export_torch as export_torch
     from unbraid.integrations.onnx_encoder import OnnxEncoder as OnnxEncoder
+    from unbraid.integrations.tensorboard_run import TensorBoardListener as TensorBoardListener
     from unbraid.integrations.tensorboard_run import write_tensorboard as write_tensorboard
 
-__all__ = ["CodesMetric", "CodesScorer", "OnnxEncoder", "export_onnx", "export_torch", "write_tensorboard"]
-_FILES = ("codes_metric", "codes_scorer", "onnx_encoder", "export", "export", "tensorboard_run")
+_FILES = {
+    "CodesMetric": "codes_metric",
+    "CodesScorer": "codes_scorer",
+    "OnnxEncoder": "onnx_encoder",
+    "TensorBoardListener": "tensorboard_run",
+    "export_onnx": "export",
+    "export_torch": "export",
+    "write_tensorboard": "tensorboard_run",
+}
+__all__ = [
+    "CodesMetric",
+    "CodesScorer",
+    "OnnxEncoder",
+    "TensorBoardListener",
+    "export_onnx",
+    "export_torch",
+    "write_tensorboard",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _FILES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(importlib.import_module(f"{__name__}.{_FILES[__all__.index(name)]}"), name)
+        return getattr(importlib.import_module(f"{__name__}.{_FILES[name]}"), name)
     except ImportError as error:
         raise SpecError(
             f"{name} needs torchmetrics ({error}). Install it: pip install 'unbraid[torchmetrics]'."

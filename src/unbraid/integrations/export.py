@@ -21,7 +21,7 @@ from unbraid._internal.version import __version__
 from unbraid.config import text_of
 from unbraid.errors import RunError, SpecError
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.distributions.posteriors.posterior import Posterior
+from unbraid.models.distributions.distribution import Posterior
 
 TOLERANCE = 1e-5
 """The largest difference between ONNX and torch, relative to the largest output."""

@@ -29,7 +29,7 @@ def test_influences_of_a_subset_are_those_of_all(monkeypatch, estimator):
     part = of(estimator, some)
     assert part["mutual_information"].shape == (20, 4, 2)
     for name in part:
-        torch.testing.assert_close(part[name], whole[name][some.influence_rows])
+        torch.testing.assert_close(part[name], whole[name][some.influence_sample.rows])
 
 
 @pytest.mark.parametrize("estimator", [Quantized(20), MeansHistogram(20), Exact()])
