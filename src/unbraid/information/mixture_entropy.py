@@ -126,8 +126,8 @@ def _gauss_legendre(
     vander = functools.partial(np.polynomial.legendre.legvander, deg=_NUM_POINTS - 1)
     to_polynomial = (np.arange(_NUM_POINTS)[:, None] + 0.5) * vander(nodes).T * weights
     halving = np.stack([vander((nodes + side) / 2) @ to_polynomial for side in (-1, 1)])
-    nodes, weights, halving = (torch.from_numpy(table).to(device) for table in (nodes, weights, halving))
-    return nodes, weights, halving
+    points, masses, matrices = (torch.from_numpy(table).to(device) for table in (nodes, weights, halving))
+    return points, masses, matrices
 
 
 def mixture_densities(
