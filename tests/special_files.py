@@ -20,7 +20,7 @@ from tests.training.runs.finished_runs import finish
 from tests.training.squares import MLP_SPEC, PACKAGES
 from unbraid._internal import files
 from unbraid._internal.npz import Npz
-from unbraid.cli.image_files import read_pictures
+from unbraid.cli.encode import read_pictures
 from unbraid.codes import Codes
 from unbraid.codes.codes_file import read_safetensors
 from unbraid.codes.csv_file import read_csv
@@ -39,7 +39,7 @@ from unbraid.datasets.synthetic.dsprites import DSprites
 from unbraid.datasets.user.folder_survey import read_label_csv
 from unbraid.datasets.user.from_arrays import FromArrays
 from unbraid.errors import UnbraidError
-from unbraid.integrations.export.onnx_encoder import OnnxEncoder
+from unbraid.integrations.onnx_encoder import OnnxEncoder
 from unbraid.metrics.scorecard import Scorecard
 from unbraid.training.checkpoint import save_checkpoint, usable_checkpoints
 from unbraid.training.runs import History, Run

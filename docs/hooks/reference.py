@@ -20,6 +20,7 @@ _INTERNAL = ("unbraid.cli", "unbraid.show.pages")
 # Modules that are public as they are: what they define without an underscore.
 _MODULES = (
     "unbraid._internal.device",
+    "unbraid.datasets.weights",
     "unbraid.errors",
     "unbraid.metrics.evaluate",
     "unbraid.metrics.published",
@@ -31,7 +32,6 @@ _MODULES = (
     "unbraid._internal.precision",
     "unbraid._internal.progress",
     "unbraid.config.schedule",
-    "unbraid.training.listeners",
     "unbraid.training.presets",
     "unbraid._internal.table",
 )

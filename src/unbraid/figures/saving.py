@@ -2,14 +2,11 @@
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unbraid._internal import files
 from unbraid.errors import UnbraidError
-from unbraid.figures.canvas import data_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from unbraid.figures.canvas import Axes, data_of
 
 _FORMATS = (".svg", ".pdf", ".png")
 # Text stays text, and the same figure has the same bytes.
@@ -17,7 +14,7 @@ _RULES = {"svg.fonttype": "none", "svg.hashsalt": "unbraid", "pdf.fonttype": 42}
 _NO_DATE: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
 
 
-def save(axes: "Axes | tuple[Axes, ...]", path: Path | str, *, overwrite: bool = False) -> Path:
+def save(axes: Axes | tuple[Axes, ...], path: Path | str, *, overwrite: bool = False) -> Path:
     """Writes the figure of these axes in the format of its suffix (.svg, .pdf or .png), and returns its path.
 
     The numbers that are drawn are written as a csv beside it. Files that exist are kept unless `overwrite` is true.
@@ -46,7 +43,7 @@ def _holds(path: Path, numbers: str | None) -> bool:
     return numbers is not None and files.read_bytes(path) == numbers.encode()
 
 
-def rendered(axes: "Axes", suffix: str = ".png") -> bytes:
+def rendered(axes: Axes, suffix: str = ".png") -> bytes:
     """Returns the figure of these axes as the bytes of a file with this suffix."""
     import matplotlib as mpl
 

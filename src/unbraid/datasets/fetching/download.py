@@ -1,6 +1,6 @@
 """Download of one file, over as many connections as it takes.
 
-Until it is complete it is `<name>.part`, and `<name>.part.json` keeps the headers of the server, so that a later try or
+An incomplete download is `<name>.part`; `<name>.part.json` keeps the headers of the server, so that a later try or
 process resumes where this one stopped. Nothing else reads a part.
 """
 

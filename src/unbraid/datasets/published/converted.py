@@ -93,9 +93,9 @@ class ConvertedDataset(FactorDataset):
             return self.store.ensure(
                 lambda: self._verified_plan(sources),
                 f"converting {type(self).__name__}",
-                flaw=lambda: self._flaw(sources, verify),
+                flaw=lambda: self._flaw(sources, verify=verify),
             )
-        if (flaw := self._flaw(None, verify)) is not None:
+        if (flaw := self._flaw(None, verify=verify)) is not None:
             raise DataError(self._missing(flaw))
         return self.store.images()
 
@@ -117,7 +117,7 @@ class ConvertedDataset(FactorDataset):
         made_from = [each["sha256"] or each["stamp"] for each in found]
         return replace(plan, blocks=blocks, facts={"sources": found}, made_from=made_from)
 
-    def _flaw(self, sources: Sequence[Path] | None, verify: bool) -> str | None:
+    def _flaw(self, sources: Sequence[Path] | None, *, verify: bool) -> str | None:
         """Returns why the files must be converted (again), or None. Converted files may be removed."""
         store = self.store
         if (flaw := store.flaw(verify=verify)) is not None:

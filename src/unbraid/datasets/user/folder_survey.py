@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import final
 
 from unbraid._internal import files
-from unbraid.codes.label_text import quoted
+from unbraid.codes.labels import quoted
 from unbraid.datasets import file_stamps
 from unbraid.datasets.dataset import Factor
 from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder
@@ -101,7 +101,7 @@ def listing(place: PictureFolder) -> Listing:
     suffixes = _suffixes()
     found, num_others = [], 0
     try:
-        for name, about in _walk(place.folder, place.recursive):
+        for name, about in _walk(place.folder, recursive=place.recursive):
             if name[name.rfind(".") :].lower() in suffixes:
                 found.append((name, file_stamps.stamp_of(about)))
             else:
@@ -230,7 +230,7 @@ def _look_through(place: PictureFolder, listed: Listing) -> Survey:
     return Survey(listed.stamp, listed.is_settled, digest.hexdigest(), shapes, used.table.factors)
 
 
-def _walk(folder: Path, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:
+def _walk(folder: Path, *, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:
     """Yields the files that are not hidden, by their names below the folder."""
     waiting = [""]
     while waiting:

@@ -13,7 +13,7 @@ import numpy as np
 
 from unbraid._internal import files
 from unbraid.codes import Labels
-from unbraid.codes.hugging_face import column_of, datasets_library, feature_of
+from unbraid.codes.columns import column_of, datasets_library, feature_of
 from unbraid.datasets import file_stamps
 from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
 from unbraid.datasets.formats.archives import ArchiveMember, Container, read_bounded
@@ -265,7 +265,7 @@ def to_hugging_face(dataset: FactorDataset | FactorImages) -> Any:
     name = "vector" if is_vector else "image"
     if taken := [labels.name for labels in images.factors if labels.name == name]:
         raise DataError(f"A factor is called {taken[0]!r}, which is the name of the column of images. Rename it.")
-    columns: dict[str, Any] = {name: list(_rows(images, is_vector))}
+    columns: dict[str, Any] = {name: list(_rows(images, is_vector=is_vector))}
     number = library.Sequence(library.Value("float32"), length=images.image_shape[2])
     features: dict[str, Any] = {name: number if is_vector else library.Image()}
     for labels in images.factors:
@@ -274,7 +274,7 @@ def to_hugging_face(dataset: FactorDataset | FactorImages) -> Any:
     return library.Dataset.from_dict(columns, features=library.Features(features))
 
 
-def _rows(images: FactorImages, is_vector: bool) -> Iterator[Any]:
+def _rows(images: FactorImages, *, is_vector: bool) -> Iterator[Any]:
     """Yields vectors as lists, images as PNG files in the form of `datasets`."""
     from PIL import Image
 

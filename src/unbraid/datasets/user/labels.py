@@ -10,8 +10,7 @@ from jaxtyping import Float, Float32, Int64
 from unbraid._internal.names import suggestion
 from unbraid.codes import Labels
 from unbraid.codes.conversions import as_factors
-from unbraid.codes.label_text import is_missing, labels_of_text
-from unbraid.codes.labels import Marks
+from unbraid.codes.labels import Marks, is_missing
 from unbraid.codes.named_arrays import COLUMNS, columns_in, factor_arrays, in_order
 from unbraid.datasets.dataset import Factor, tabulated
 from unbraid.errors import CodesError, DataError
@@ -56,7 +55,7 @@ def from_text(name: str, cells: Sequence[str]) -> tuple[Labels, tuple[str, ...]]
     numbers: dict[str, int] = {}
     places = np.array([numbers.setdefault(cell, len(numbers)) for cell in cells], dtype=np.int64)
     try:
-        labels = labels_of_text(name, list(numbers), places)
+        labels = Labels.from_text(name, list(numbers), places)
     except CodesError as error:
         raise DataError(str(error)) from None
     words = () if labels.ordered else tuple(sorted(cell for cell in numbers if not is_missing(cell)))

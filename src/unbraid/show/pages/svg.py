@@ -12,6 +12,9 @@ from unbraid.figures.style import family_number
 Ticks = Sequence[tuple[float, str]]
 """Places along an axis, each with its text."""
 
+STRONG = 2 / 3
+"""The share of a color from which text on it is light: black and white text change places at a luminance of 0.18."""
+
 _NUM_COLORS = 8
 
 
