@@ -32,7 +32,6 @@ _MODULES = (
     "unbraid._internal.precision",
     "unbraid._internal.progress",
     "unbraid.config.schedule",
-    "unbraid.training.listeners",
     "unbraid.training.presets",
     "unbraid._internal.table",
 )

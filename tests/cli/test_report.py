@@ -15,7 +15,7 @@ def test_a_page_is_written_and_said_where(unbraid, trained, tmp_path):
     [
         (["nowhere"], "There is no folder nowhere"),
         (["."], "nothing to report: there are no runs"),
-        ([".", "--out", "page.pdf"], "name an .html file"),
+        ([".", "--out", "page.pdf"], "a file that ends in .html"),
     ],
 )
 def test_a_mistake_is_told_in_a_line(unbraid, tmp_path, monkeypatch, arguments, complaint):

@@ -4,7 +4,7 @@ import itertools
 import logging
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,15 @@ from unbraid._internal.memory import no_garbage_collection
 from unbraid.config.paths import fields_of
 from unbraid.show.report.sweeps import is_plain_number, swept_path
 from unbraid.studies.index import read_records
-from unbraid.studies.run_records import KeptNumbers, RunRecord
+from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Setting, Study, StudyRun
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
-from unbraid.training.runs.kept_scores import question_key
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.scored_images import settled
+from unbraid.training.runs.run_scores import question_key, settled
 
 log = logging.getLogger(__name__)
+
+_NO_ENDS = math.nan, math.nan  # no interval
 
 
 def collect(study: Study, folder: Path | str, *, parts: bool = True) -> StudyScores:
@@ -54,7 +55,9 @@ def scores_of(study: Study, placed: list[StudyRun], records: Mapping[str, RunRec
                 continue
             numbers.append(Number(label, seed, metric, scoring, "value", "", kept.value, kept.low, kept.high, name))
             if kept.parts or kept.factors:
-                numbers.extend(_parts(each, metric, scoring, kept))
+                of = label, seed, metric, scoring
+                numbers += [Number(*of, "part", part, *ends, name) for part, ends in kept.parts.items()]
+                numbers += [Number(*of, "factor", f, value, *_NO_ENDS, name) for f, value in kept.factors.items()]
             if kept.over and not scoring:
                 over.setdefault(metric, {})[kept.over] = None
     return StudyScores(
@@ -81,14 +84,6 @@ def _keys(study: Study, of: StudyRun) -> dict[str, tuple[str, str]]:
         for name in study.metrics_by_name:
             found.setdefault(question_key(name, changes), (name, named))
     return found
-
-
-def _parts(of: StudyRun, metric: str, scoring: str, kept: KeptNumbers) -> Iterator[Number]:
-    label, seed, run = of.setting.label, of.seed, of.name
-    for name, (value, low, high) in kept.parts.items():
-        yield Number(label, seed, metric, scoring, "part", name, value, low, high, run)
-    for name, value in kept.factors.items():
-        yield Number(label, seed, metric, scoring, "factor", name, value, math.nan, math.nan, run)
 
 
 def runs_with_codes(study: Study, folder: Path, scores: StudyScores) -> dict[str, dict[int, Run]]:

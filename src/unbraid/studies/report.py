@@ -42,14 +42,6 @@ def write_study_report(
     """
     if not scores.numbers:
         raise UnbraidError(f"No run of the study {study.name!r} is scored yet. Train and score: unbraid study run.")
-    path = Path(path)
-    page = render(study, scores, made_by or {}, command, date or datetime.datetime.now(datetime.UTC).date())
-    files.write_bytes(path, page.encode("utf-8", errors="replace"))
-    return path
-
-
-def render(study: Study, scores: StudyScores, made_by: Mapping[str, Any], command: str, date: datetime.date) -> str:
-    """Returns the page as text."""
     scored = [name for name in scores.metrics if scores.with_any_score(name)]
     main = next((name for name in (study.best_by, *_FIRST) if name in scored), scored[0])
     shown = [name for name in dict.fromkeys((main, *_FIRST)) if name in scored]
@@ -57,7 +49,7 @@ def render(study: Study, scores: StudyScores, made_by: Mapping[str, Any], comman
     directed = [name for name in scored if scores.higher_is_better[name] is not None]
     heads, rows = wide_rows(scores, shown)
     all_heads, all_rows = wide_rows(scores, scored)
-    return filled(
+    page = filled(
         "study.html",
         {
             "study": study,
@@ -76,15 +68,17 @@ def render(study: Study, scores: StudyScores, made_by: Mapping[str, Any], comman
             "failed": [run.run for run in scores.runs if run.state == "failed"],
             "missing": sum(run.state not in ("finished", "failed") for run in scores.runs),
             "num_runs": len(scores.runs),
-            "made_by": made_by,
+            "made_by": made_by or {},
             "command": command,
-            "digests": _digests(scores),
-            "date": date,
+            "digests": {run.setting: run.run.rpartition("-seed")[0] for run in scores.runs},
+            "date": date or datetime.datetime.now(datetime.UTC).date(),
             "policy": content_policy(),
             "version": __version__,
         },
-        {"strength": _strength},
+        {"strength": lambda value: 0.0 if math.isnan(value) else round(abs(value), 2)},
     )
+    files.write_bytes(Path(path), page.encode("utf-8", errors="replace"))
+    return Path(path)
 
 
 def answer(ranking: Ranking | None, scores: StudyScores) -> str:
@@ -109,16 +103,6 @@ def answer(ranking: Ranking | None, scores: StudyScores) -> str:
             f"{collapsed} of {len(scores.runs)} runs are collapsed: fewer than two of their latents are informative."
         )
     return " ".join(sentences)
-
-
-def _digests(scores: StudyScores) -> dict[str, str]:
-    """Returns the digest of the spec of every setting, by which its runs are named."""
-    return {run.setting: run.run.rpartition("-seed")[0] for run in scores.runs}
-
-
-def _strength(value: float) -> float:
-    """Returns the color strength of a correlation, from 0 to 1."""
-    return 0.0 if math.isnan(value) else round(min(1.0, abs(value)), 2)
 
 
 def strip_of(scores: StudyScores, metric: str) -> Markup:

@@ -15,7 +15,7 @@ from unbraid._internal.memory import no_garbage_collection
 from unbraid._internal.names import kebab_case
 from unbraid.config import Config, from_json, to_json
 from unbraid.errors import SpecError
-from unbraid.integrations.hub.repository import PushOptions
+from unbraid.integrations.hub import PushOptions
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.model import ModelScore
 from unbraid.metrics.scoring import Scoring
@@ -23,7 +23,7 @@ from unbraid.metrics.selection import select
 from unbraid.studies.claims.claim import Claim
 from unbraid.studies.cluster.driver import Patience
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.spec import RunSpec
+from unbraid.training.runs.spec import RunSpec, whole_seed
 from unbraid.training.runs.spec_text import spec_labels
 
 Keep = Literal["scores", "best", "all"]
@@ -55,6 +55,8 @@ class Setting(Config):
             raise SpecError(f"The setting {self.label!r} has no seeds; give at least one, such as seeds=(0, 1, 2).")
         if repeated := [seed for seed, count in Counter(self.seeds).items() if count > 1]:
             raise SpecError(f"The setting {self.label!r} has the seed {repeated[0]} twice. Give each once.")
+        for seed in self.seeds:
+            whole_seed(seed)
         if not self.family:
             object.__setattr__(self, "family", kebab_case(type(self.spec.objective)))
 
@@ -114,8 +116,7 @@ class Study(Config):
             raise SpecError(f"members_per_fleet is {self.members_per_fleet}; expected 1 or more.")
         if self.threads is not None and self.threads < 1:
             raise SpecError(f"threads is {self.threads}; expected 1 or more, or None.")
-        self._check_labels()
-        self._check_runs()
+        self._check_settings()
         metrics = self.metrics_by_name
         if self.keep == "best" and self.best_by not in metrics:
             raise SpecError(
@@ -125,13 +126,11 @@ class Study(Config):
         for claim in self.claims:
             claim.check([setting.label for setting in self.settings], metrics)
 
-    def _check_labels(self) -> None:
+    def _check_settings(self) -> None:
+        """Raises if two settings have the same label, or a run in common."""
         labels = Counter(setting.label for setting in self.settings)
         if repeated := [label for label, count in labels.items() if count > 1]:
             raise SpecError(f"Two settings are called {repeated[0]!r}. Give each its own label.")
-
-    def _check_runs(self) -> None:
-        """Raises if two settings have a run in common."""
         found: dict[tuple[str, int], str] = {}
         for setting in self.settings:
             digest = setting.spec.digest

@@ -203,9 +203,9 @@ def test_an_axis_without_values_is_refused(name):
 
 
 def test_a_misspelt_shape_is_answered_with_the_nearest():
-    with pytest.raises(SpecError, match="'elipse' is not a shape; did you mean 'ellipse'"):
+    with pytest.raises(SpecError, match="'elipse' is not a shape. Did you mean 'ellipse'"):
         DSprites(shapes=("square", "elipse"))
-    with pytest.raises(SpecError, match="known are square, ellipse, heart"):
+    with pytest.raises(SpecError, match="Valid: ellipse, heart, square"):
         DSprites(shapes=("zzz",))
 
 

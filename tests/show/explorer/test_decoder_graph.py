@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tests.show.explorer.decoders import NUM_INPUTS, decoder_of, small
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.show.explorer.decoder_graph import UnknownLayerError, decoder_graph
 
 

@@ -19,7 +19,7 @@ from unbraid.metrics.estimators import Quantized
 from unbraid.metrics.scoring import Scoring
 from unbraid.models import encode
 from unbraid.models.distributions import DeterministicLatents
-from unbraid.models.trained.coded_images import CodedImages
+from unbraid.models.trained.elbo import CodedImages
 from unbraid.objectives import AAE
 from unbraid.studies import Setting, Study, collect
 from unbraid.training.runs import Run

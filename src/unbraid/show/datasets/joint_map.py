@@ -15,8 +15,7 @@ from markupsafe import Markup
 from PIL import Image
 from torch import Tensor
 
-from unbraid.datasets.columns import discrete_factor, value_indices
-from unbraid.datasets.dataset import Factor, FactorImages
+from unbraid.datasets.dataset import Factor, FactorImages, discrete_factor, value_indices
 from unbraid.datasets.weights import Joint
 from unbraid.errors import SpecError
 from unbraid.show.pages.pictures import data_address

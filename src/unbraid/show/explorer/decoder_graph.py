@@ -18,7 +18,7 @@ from torch.nn.functional import interpolate
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from unbraid.errors import SpecError
-from unbraid.models.distributions.likelihoods.continuous_bernoulli import ContinuousBernoulliLikelihood
+from unbraid.models.distributions.likelihoods import ContinuousBernoulliLikelihood
 from unbraid.show.explorer.packing import Packer
 
 _BATCH = 2  # two codes at once detect a net that mixes images

@@ -16,23 +16,22 @@ from unbraid._internal.arrays import as_floats
 from unbraid.codes import Codes, Labels
 from unbraid.codes.matching import match_latents
 from unbraid.errors import CodesError
-from unbraid.metrics.chance_shares import factor_shares
 from unbraid.metrics.estimators import Quantized
 from unbraid.metrics.evaluate import evaluate
-from unbraid.metrics.latent_readings import Reading, read_latents
+from unbraid.metrics.latent_readings import Reading, factor_shares, read_latents
 from unbraid.metrics.metric import Score
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.scoring import Scoring
 from unbraid.metrics.unused_latents import badge, unused_latents
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.distributions.likelihoods.likelihood import Likelihood
-from unbraid.models.trained.decode import likeliest
+from unbraid.models.categories import likeliest
+from unbraid.models.distributions.likelihoods import Likelihood
 from unbraid.models.trained.latent_moves import Decoder, Place, decoding, places
 from unbraid.models.trained.traverse import typical_image
 from unbraid.show.explorer.decoder_graph import UnknownLayerError, decoder_graph
 from unbraid.show.explorer.packing import INT8_FROM, Packer, Precision, as_bytes
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.spec_text import in_words
+from unbraid.training.runs.spec_text import name_text
 
 NUM_STARTS = 36  # images to start from
 _NUM_PROOFS = 16  # codes that Python decodes for the page to compare its own results with
@@ -171,7 +170,7 @@ def payload(
     names = [] if first.mig is None else list(first.mig.per_factor)
     return {
         "shape": shape,
-        "factors": [in_words(name) for name in names],
+        "factors": [name_text(name) for name in names],
         "starts": starts,
         "models": [_model(model, first, rows, precision) for model in models],
         "packed": packer.packed(),
@@ -194,7 +193,7 @@ def _model(
     for place, reading in enumerate(readings):
         latents[reading.latent] |= {
             "nats": _rounded(reading.nats, 4),
-            "follows": [in_words(name) for name, _ in reading.follows],
+            "follows": [name_text(name) for name, _ in reading.follows],
             "unused": reading.is_unused,
             "place": place,
         }
@@ -342,4 +341,4 @@ def _described(factors: Sequence[Labels], row: int) -> str:
         for labels in factors
         if not labels.is_soft and bool(labels.is_known[row]) and bool((labels.values != labels.values[0]).any())
     ]
-    return ", ".join(f"{in_words(labels.name)} {labels.values[row].item():.4g}" for labels in shown)
+    return ", ".join(f"{name_text(labels.name)} {labels.values[row].item():.4g}" for labels in shown)

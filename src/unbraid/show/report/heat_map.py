@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from unbraid.metrics.chance_shares import factor_shares
-from unbraid.metrics.latent_readings import LEAST_SHARE
+from unbraid.metrics.latent_readings import LEAST_SHARE, factor_shares
 from unbraid.metrics.metric import Score
 from unbraid.show.pages.svg import STRONG
 

@@ -12,7 +12,7 @@ from unbraid.figures.point_labels import spread
 from unbraid.show.pages.svg import Axis, Frame, element, polyline, text, tick_text
 from unbraid.show.report.groups import Group
 from unbraid.training.runs.history import History, is_latent_column
-from unbraid.training.runs.spec_text import in_words
+from unbraid.training.runs.spec_text import name_text
 
 Curve = Float[np.ndarray, "2 _point"]
 """Steps, and values."""
@@ -63,7 +63,7 @@ def loss_panels(groups: Sequence[Group]) -> list[LossPanel]:
     num_members = sum(len(group.members) for group in groups)
     num_lines = num_members if num_members <= MAX_THIN else len(groups)
     count = max(_LEAST_POINTS, min(NUM_POINTS, _MOST_POINTS // max(1, num_lines * len(names))))
-    ends = [m.history.column("step")[-1] for group in groups for m in group.members if m.history.rows]
+    ends = [m.history["step"][-1] for group in groups for m in group.members if m.history.rows]
     x_axis = Axis.until(max(ends, default=0.0) or 1.0, steps=3)
     panels = []
     for name in names:
@@ -82,7 +82,7 @@ def mean_curve(history: History, part: str, count: int) -> Curve:
     """Returns the means of a part over equal stretches of training; no points where it was not logged."""
     if part not in history.columns:
         return np.empty((2, 0))
-    table = np.array([history.column("step"), history.column(part)])
+    table = np.array([history["step"], history[part]])
     stretches = np.array_split(table[:, ~np.isnan(table[1])], count, axis=1)
     means = [each.mean(axis=1) for each in stretches if each.size]
     return np.stack(means, axis=1) if means else np.empty((2, 0))
@@ -98,7 +98,7 @@ def _of_part(name: str, curves: Sequence[tuple[Group, Curve]], x_axis: Axis, num
     thick = [(group, curve, "thick") for group, curve in medians.items()]
     ends = {group: float(curve[1, -1]) for group, curve in medians.items()}
     labels = _end_labels(ends, y_axis) if num_groups <= _MOST_LABELS else []
-    title, meaning = _MEANINGS.get(name, (in_words(name), ""))
+    title, meaning = _MEANINGS.get(name, (name_text(name), ""))
     described = ", ".join(f"{group.label} {_short(end)}" for group, end in list(ends.items())[:_MOST_DESCRIBED])
     label = f"{title} over training, at the end: {described}"
     return LossPanel(title, meaning, _plot([*thin, *thick], labels, x_axis, y_axis, label))

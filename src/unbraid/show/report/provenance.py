@@ -8,18 +8,17 @@ from typing import Any, final
 from unbraid._internal import files
 from unbraid._internal.amounts import duration
 from unbraid._internal.version import __version__
+from unbraid.config.annotations import short_name
 from unbraid.config.digest import missing_classes
 from unbraid.config.paths import fields_of
-from unbraid.config.registry import short_name
 from unbraid.config.schedule import Schedule
 from unbraid.config.text import text_of
 from unbraid.show.pages.pictures import FrameSheet, sheet
 from unbraid.show.report.groups import Group
 from unbraid.show.report.members import ReportedRun
-from unbraid.training.environment import kept_stretches
 from unbraid.training.runs.pictures import some_rows
 from unbraid.training.runs.spec import RunSpec
-from unbraid.training.runs.spec_text import worth_a_word
+from unbraid.training.runs.spec_text import labeled_fields
 
 _NUM_IMAGE_COLUMNS = 12
 
@@ -80,7 +79,7 @@ def spec_table(specs: Sequence[RunSpec]) -> tuple[dict[str, str], dict[str, list
     differs only if it is not at its default.
     """
     described = [_described(spec) for spec in specs]
-    worth = {flag_of(f"objective.{name}") for spec in specs for name in worth_a_word(spec.objective)}
+    worth = {flag_of(f"objective.{name}") for spec in specs for name in labeled_fields(spec.objective)}
     shared, differing = {}, {}
     for name in dict.fromkeys(name for fields in described for name in fields):
         values = [fields.get(name, "") for fields in described]
@@ -114,7 +113,7 @@ def _text(value: Any) -> str:
 
 def training_facts(members: Sequence[ReportedRun]) -> dict[str, str]:
     """Returns versions, device and time of training as text, as the folders of the runs record them."""
-    every = [stretch for member in members for stretch in kept_stretches(member.run)]
+    every = [stretch for member in members for stretch in member.run.environments]
     names = ("unbraid", "torch", "device")
     facts = {
         name: ", ".join(dict.fromkeys(str(stretch[name]) for stretch in every if stretch.get(name) is not None))

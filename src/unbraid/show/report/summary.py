@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
+from unbraid.config.annotations import short_name
 from unbraid.config.digest import missing_classes
-from unbraid.config.registry import short_name
 from unbraid.show.report.groups import Group
 from unbraid.show.report.measures import Measure
 from unbraid.show.report.members import ReportedRun

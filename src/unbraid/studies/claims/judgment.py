@@ -12,7 +12,7 @@ from unbraid.studies.claims.claim import Claim
 from unbraid.studies.claims.quantities import MIN_SEEDS, Scores, computed
 from unbraid.studies.statistics import Measurement, StatisticsError, holm
 from unbraid.studies.study_scores import StudyScores
-from unbraid.training.runs.kept_scores import question_key
+from unbraid.training.runs.run_scores import question_key
 
 LEVEL = 0.05
 """The chance that any of the claims is wrongly supported, and the chance that any is wrongly contradicted."""
