@@ -9,13 +9,13 @@ from unbraid.errors import UnbraidError
 from unbraid.figures.style import COLUMN_WIDTH, INK, SMALL_TEXT, TEXT_SIZE, family_look
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes as Axes
+    from matplotlib.axes import Axes as Axes  # noqa: PLC0414 (exported to the files beside it)
     from matplotlib.figure import Figure
 else:  # matplotlib is imported when a figure is drawn
     Axes = Figure = Any
 
 _DATA = "unbraid_data"  # the attribute of axes that holds their table
-_IN_NOTEBOOK = "_repr_png_"  # what a notebook asks a value for
+_IN_NOTEBOOK = "_repr_png_"  # the method by which a notebook displays a value
 
 
 def new_figure(width: float, height: float) -> "Figure":
@@ -87,7 +87,7 @@ def show_families(axes: Axes, families: Iterable[str], *, lines: bool = False) -
 
 
 def keep_data(axes: Axes, table: Table) -> None:
-    """Stores the numbers that are drawn in the axes, and lets a notebook show their figure.
+    """Stores the numbers that are drawn in the axes, and makes a notebook display their figure.
 
     Numbers of an earlier figure in the same axes stay.
     """

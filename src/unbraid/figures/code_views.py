@@ -106,7 +106,7 @@ def means_by_value(
 ) -> tuple[Float[np.ndarray, " value"], Float[np.ndarray, "value column"], Float[np.ndarray, "value column"]]:
     """Returns the values of a factor, and the mean and standard deviation of each column over the images of each value.
 
-    Where there are more than `most_values`, neighbors are binned and their mean stands for them.
+    Where there are more than `most_values`, neighbors are binned and replaced by their mean.
     """
     numbers = numbers_of(labels)
     known = ~np.isnan(numbers)

@@ -60,8 +60,8 @@ def heat_map(
 def latent_factor_map(codes: Any, factors: Sequence[str] = (), *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws a table of latents by factors as colors.
 
-    Of `Codes`, it is the absolute rank correlation of the mean of each latent with each factor that varies and whose
-    values have an order; else `codes` is a table of your own, such as mutual information, and `factors` names its
+    Of `Codes`, it is the absolute rank correlation of the mean of each latent with each factor that varies and is
+    ordered; else `codes` is a table of your own, such as mutual information, and `factors` names its
     columns.
     """
     if not isinstance(codes, Codes):
@@ -73,7 +73,7 @@ def latent_factor_map(codes: Any, factors: Sequence[str] = (), *, label: str = "
     columns = {name: column for name, column in ordered.items() if np.nanmin(column) < np.nanmax(column)}
     if not columns:
         raise UnbraidError(
-            "The codes have no factor that varies and whose values have an order. Give codes with one, or a table of "
+            "The codes have no ordered factor that varies. Pass codes with one, or a table of "
             "your own, such as mutual information."
         )
     means = codes.mean.double().cpu().numpy()
@@ -103,7 +103,7 @@ def metric_correlation(
 ) -> Axes:
     """Draws the rank correlation (Spearman's) of all pairs of columns over the runs that have both.
 
-    A metric of which lower is better counts with the other sign, so that +1 always means that two metrics agree.
+    The sign of metrics for which lower is better is flipped, so +1 always means that two metrics agree.
     """
     if unknown := [name for name in columns if name not in table.columns]:
         raise UnbraidError(f"The table has no column {unknown[0]!r}. {suggestion(unknown[0], table.columns)}")

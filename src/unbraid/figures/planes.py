@@ -67,10 +67,10 @@ def median_paths(
 ) -> Axes:
     """Draws the settings of each family as a path through the plane of two columns.
 
-    The path goes through their medians over seeds, in the order of the column `along`, such as beta, whose values are
-    written beside.
+    The path goes through their medians over seeds, in the order of the column `along`, such as beta. Its values are
+    written beside the path.
 
-    Every run is a small point. The axes show all medians; how many runs lie beyond them is written in their corner.
+    Every run is a small point. The axes show all medians; the number of runs outside them is written in their corner.
     `labels` are the titles of the axes, by default the columns.
     """
     rows = chosen_rows(table, x, y)
@@ -120,7 +120,7 @@ def rate_distortion_plane(
 
 
 def _show_medians(axes: Axes, rows: list[dict[str, Any]], path: list[Any], x: str, y: str) -> None:
-    """Sets the ends of the axes, and reports how many runs lie outside."""
+    """Sets the ends of the axes, and writes how many runs are outside."""
     medians = np.array([each[3:] for each in path])
     margins = _MARGIN * np.ptp(medians, axis=0)
     margins[margins == 0] = 1.0

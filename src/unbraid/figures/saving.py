@@ -35,7 +35,7 @@ def check_figure_place(path: Path, *, overwrite: bool = False, numbers: str | No
         raise UnbraidError(f"A figure was to be saved as {path.name}; its name may end in {', '.join(_FORMATS)}.")
     for each in (path, path.with_suffix(".csv")):
         if each.exists() and not overwrite and not (each != path and _holds(each, numbers)):
-            raise UnbraidError(f"{each} exists and is kept. Choose another name, or say that it may be overwritten.")
+            raise UnbraidError(f"{each} exists and is kept. Choose another name, or pass overwrite=True (--force).")
         files.check_writable(each)
 
 

@@ -11,7 +11,7 @@ from unbraid.figures.observations import LabeledValues, Values, as_table, chosen
 from unbraid.figures.style import INK, PLAIN, family_look
 
 _NUM_POINTS = 24  # of the outline of a violin
-_GOLDEN_RATIO = 0.618034  # multiples of it, modulo one, lie apart however many there are
+_GOLDEN_RATIO = 0.618034  # multiples of it, modulo one, are far apart for any count
 _UNBOUNDED = (-np.inf, np.inf)
 
 
@@ -41,7 +41,7 @@ def box_plot(values: Values, column: str = "value", *, label: str = "", axes: Ax
 def violin_plot(values: Values, column: str = "value", *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws the estimated density of each setting between its lowest and highest number, and each number in it.
 
-    Equal numbers have no density and are drawn as points alone.
+    Equal numbers have no density and are drawn only as points.
     """
     axes, found = _axes_with_rows(values, column, label, axes)
     for place, group in enumerate(found):
@@ -60,7 +60,7 @@ def violin_plot(values: Values, column: str = "value", *, label: str = "", axes:
 def strip_plot(values: Values, column: str = "value", *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws each number as a point in the row of its setting, and the median as a line.
 
-    Points lie a little above and below the middle of their row, so that equal ones stay visible.
+    Points are drawn a little above and below the middle of their row, so that equal ones stay visible.
     """
     axes, found = _axes_with_rows(values, column, label, axes)
     for place, group in enumerate(found):
@@ -104,7 +104,7 @@ def sorted_bars(
 ) -> Axes:
     """Draws a bar for each number, the highest at the top.
 
-    `values` are numbers by label, such as the score of each latent, or a table, whose medians by setting are drawn.
+    `values` are numbers by label, such as the score of each latent, or a table; then medians by setting are drawn.
     """
     if isinstance(values, Table):
         found = [(g.label, g.family, float(np.median(g.values))) for g in groups(chosen_rows(values, column), column)]

@@ -85,7 +85,7 @@ class Traversal:
         return self._sheet().axes().figure
 
     def save(self, path: Path | str) -> Path:
-        """Writes a picture (.png), an animation (.gif) or a drawing whose labels are text (.svg), and returns its path.
+        """Writes a picture (.png), an animation (.gif) or a drawing with labels as text (.svg), and returns its path.
 
         In an animation the columns follow each other, there and back. A drawing needs matplotlib.
         """

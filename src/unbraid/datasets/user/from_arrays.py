@@ -210,7 +210,10 @@ def as_bytes(images: np.ndarray) -> np.ndarray:
     if images.dtype == np.bool_:
         return images.astype(np.uint8) * np.uint8(255)
     if images.dtype.kind != "f":
-        raise DataError(f"images holds {images.dtype}; give uint8 from 0 to 255, floats from 0 to 1, or booleans.")
+        raise DataError(
+            f"images holds {images.dtype}; give uint8 from 0 to 255, floats from 0 to 1, or booleans. "
+            "FromArrays(path) reads an .npz file."
+        )
     _check_unit_interval(images)
     converted = np.empty(images.shape, dtype=np.uint8)
     for start in range(0, len(images), _IMAGES_AT_ONCE):

@@ -71,7 +71,7 @@ def factor_sweeps(images: FactorImages, seed: int = 0) -> FactorSweeps:
     known = [labels.is_known.cpu()[rows] for labels in images.factors]
     counts = [len(torch.unique(factors[is_known, place])) for place, is_known in enumerate(known)]
     varying = [place for place, count in enumerate(counts) if count > 1]
-    # Images with equal factors differ in something that is not labeled, so no factor can be shown alone.
+    # Images with equal factors differ in something unlabeled, so no factor can be isolated.
     is_labeled = bool(varying) and all(map(torch.all, known)) and len(np.unique(factors, axis=0)) == len(factors)
     anchor, alone = _held_fixed(factors, varying, seed) if is_labeled else (None, {})
     num_lines = _NUM_LINES if len(varying) <= _MAX_FACTORS_WITH_LINES else 1

@@ -45,7 +45,7 @@ class JointMap:
 
     @property
     def correlation(self) -> float:
-        """The correlation of the value indices; NaN where a factor does not vary, has no order, or is alone."""
+        """The correlation of the value indices; NaN for a single factor, or one without an order or variation."""
         if len(self.factors) < 2 or not all(factor.ordered for factor in self.factors):
             return math.nan
         first, second = (torch.arange(size, dtype=torch.float64) for size in self.table.shape)

@@ -80,7 +80,7 @@ def decoder_graph(decoder: nn.Module, num_inputs: int) -> DecoderGraph:
     net = nn.Sequential(copy.deepcopy(decoder)).to("cpu", torch.float64).eval()
     try:
         module = fx.GraphModule(net, _Tracer().trace(net))
-    except Exception as error:  # the user's code runs on stand-ins, and may raise anything
+    except Exception as error:  # user code runs on proxies, and may raise anything
         raise UnknownLayerError(
             f"its forward pass ({type(decoder).__name__}) cannot be followed: {str(error).splitlines()[0]}"
         ) from error
@@ -95,9 +95,9 @@ def decoder_graph(decoder: nn.Module, num_inputs: int) -> DecoderGraph:
 
 @final
 class _Tracer(fx.Tracer):
-    """Follows a forward pass down to layers of torch, and to modules without weights and parts."""
+    """Traces a forward pass down to layers of torch and modules without weights or submodules."""
 
-    proxy_buffer_attributes = True  # a buffer beside the size of a batch, which is not known yet
+    proxy_buffer_attributes = True  # buffers may be combined with the size of a batch, which is a proxy
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         is_plain = next(m.children(), None) is None and next(m.parameters(), None) is None
@@ -106,26 +106,26 @@ class _Tracer(fx.Tracer):
 
 @final
 class _Reader(fx.Interpreter):
-    """Runs the net, and writes down what each step does to the image on its way."""
+    """Runs the net and records each step as a layer."""
 
     def __init__(self, module: fx.GraphModule) -> None:
         super().__init__(module)
         self.extra_traceback = False
         self.layers: list[Layer] = []
-        self._on_the_way: set[fx.Node] = set()  # nodes whose values depend on the code
+        self._dependent: set[fx.Node] = set()  # nodes whose values depend on the code
         self._last: fx.Node | None = None
 
     def run_node(self, n: fx.Node) -> Any:
         result = super().run_node(n)
         if n.op == "output":
             if n.all_input_nodes != [self._last]:
-                raise UnknownLayerError("it does not return the last of its layers alone")
+                raise UnknownLayerError("it returns more than the output of its last layer")
             return result
-        sources = [source for source in n.all_input_nodes if source in self._on_the_way]
+        sources = [source for source in n.all_input_nodes if source in self._dependent]
         if isinstance(result, Tensor) and (n.op == "placeholder" or sources):
             if n.op != "placeholder":
                 self.layers += self._layer(n, sources, result)
-            self._on_the_way.add(n)
+            self._dependent.add(n)
             self._last = n
         return result
 

@@ -42,8 +42,8 @@ def write_explorer(
 
     It is one file that decodes in the browser, and needs no server and no network.
 
-    It shows the finished ones of `runs` whose weights are still there, side by side, if they were trained on the same
-    images; the one with the best MIG names the sliders, and the others follow it. Or it shows any `decoder`, a module
+    It shows the finished `runs` that still have weights side by side, if they were trained on the same images. The one
+    with the best MIG labels the sliders, and the others are matched to it. Or it shows any `decoder`, a module
     of torch from codes to images between 0 and 1, with `codes` of some images (`Codes`, or a table of numbers) and, if
     available, the `images` themselves in the same order. Weights are written in half precision, and those of a
     large decoder in int8, which `precision` can change.
@@ -125,10 +125,10 @@ def _of_runs(runs: Sequence[Run]) -> tuple[list[ExploredModel], Any]:
             f"{len(finished)} finished runs were given; an explorer shows 1 to {MAX_RUNS} side by side. `unbraid runs` "
             "lists them with their scores: name some."
         )
-    seen = {(run.spec.dataset, run.spec.subset) for run in finished}
-    if len(seen) > 1:
+    datasets = {(run.spec.dataset, run.spec.subset) for run in finished}
+    if len(datasets) > 1:
         raise RunError(
-            f"These runs were trained on {len(seen)} different sets of images, so their latents cannot be matched. "
+            f"These runs were trained on {len(datasets)} different sets of images, so their latents cannot be matched. "
             "Write an explorer for each."
         )
     labels = run_labels(finished)

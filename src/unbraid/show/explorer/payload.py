@@ -108,7 +108,7 @@ class ExploredModel:
     def readings(self) -> list[Reading]:
         """Returns every latent, the most informative first.
 
-        Where codes have no width, and so no information, those whose means spread most come first.
+        If codes have no width, and so no information, latents are sorted by the std of their means.
         """
         try:
             return read_latents(self.codes, self.mig)
@@ -184,7 +184,9 @@ def starting_rows(model: ExploredModel, num_images: int) -> Int64[Tensor, " row"
     return torch.cat([torch.tensor([typical]), drawn[drawn != typical]])[:NUM_STARTS]
 
 
-def _model(model: ExploredModel, first: ExploredModel, rows: Int64[Tensor, " row"], asked: Precision) -> dict[str, Any]:
+def _model(
+    model: ExploredModel, first: ExploredModel, rows: Int64[Tensor, " row"], requested: Precision
+) -> dict[str, Any]:
     packer = Packer()
     readings = model.readings()
     latents = _latents(model)
@@ -218,7 +220,7 @@ def _model(model: ExploredModel, first: ExploredModel, rows: Int64[Tensor, " row
         order = [reading.latent for reading in readings]
         found |= {"reason": str(error), "frames": _decoded_frames(model, order, rows, packer)}
     else:
-        precision = asked if asked != "auto" else "int8" if graph.num_weights > INT8_FROM else "half"
+        precision = requested if requested != "auto" else "int8" if graph.num_weights > INT8_FROM else "half"
         found |= {
             "graph": graph.packed(precision, packer),
             "precision": precision,
@@ -229,7 +231,7 @@ def _model(model: ExploredModel, first: ExploredModel, rows: Int64[Tensor, " row
 
 
 def _latents(model: ExploredModel) -> list[dict[str, Any]]:
-    """Returns where each latent lies in a code, and where its codes lie."""
+    """Returns the columns of each latent in a code, and the range of its codes."""
     means, shares = model.codes.mean.double(), model.shares()
     low, high = np.quantile(means.cpu().numpy(), [0.005, 0.995], axis=0)
     std = model.codes.marginal_std
@@ -263,7 +265,7 @@ def _rounded(value: float, decimals: int) -> float | None:
 
 
 def _proof(model: ExploredModel, columns: Float[Tensor, "row column"], packer: Packer) -> dict[str, Any]:
-    """Adds codes and their images, decoded by torch: codes of images, and as many drawn from where codes lie."""
+    """Adds codes and their images, decoded by torch: codes of images, and as many drawn from the range of codes."""
     known = columns[: _NUM_PROOFS // 2]
     noise = draws.normal(torch.arange(_NUM_PROOFS - len(known)), "explorer proof", 0, (columns.shape[1],)).to(columns)
     drawn = known[torch.arange(len(noise)) % len(known)].clone()

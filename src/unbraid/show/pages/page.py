@@ -1,4 +1,4 @@
-"""Templates of pages, and the policy that lets nothing run in a page but its own script."""
+"""Templates of pages, and the content policy that allows only the script of the page."""
 
 import base64
 import hashlib
@@ -49,7 +49,7 @@ def fixed(value: float, decimals: int = 2) -> str:
 def content_policy(script: str = "", style: str = "") -> str:
     """Returns the content security policy of a page: no connection, no form, and no script but this one.
 
-    With a `style`, that style sheet alone is allowed and no picture; without one, both may be inline.
+    With a `style`, only that style sheet is allowed, and no picture; without one, both may be inline.
     """
 
     def by_hash(text: str) -> str:

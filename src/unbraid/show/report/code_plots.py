@@ -24,7 +24,7 @@ _LEAST_RANGE = 1.0
 PIXELS = 120
 MAX_FACTORS = 6
 _MAX_IMAGES = 2000
-# From the first value to the last: dark blue, through green, to yellow (after viridis), seen on light and dark.
+# From the first value to the last: dark blue, through green, to yellow (after viridis), readable on light and dark.
 _SCALE = np.array(
     [(72, 60, 150, 255), (42, 120, 142, 255), (34, 168, 132, 255), (122, 200, 80, 255), (240, 200, 40, 255)]
 )
@@ -113,7 +113,7 @@ def _curve(
 
 
 def _shares(labels: Labels) -> Float[np.ndarray, " image"]:
-    """Returns where each value lies between the least and the greatest, from 0 to 1; NaN if unknown or all alike."""
+    """Returns values scaled to [0, 1]; NaN if unknown, or if all values are equal."""
     values = labels.values.double().where(labels.is_known, torch.nan).numpy()
     known = values[~np.isnan(values)]
     if not known.size or known.min() == known.max():

@@ -50,7 +50,7 @@ class Measure:
 
     @property
     def label(self) -> str:
-        """Its name as papers write it: "MIG" for `mig`. Names that are no acronym stay as they are."""
+        """Its name as papers write it: "MIG" for `mig`. Other names are not changed."""
         head, *settings = self.name.split(":")
         return ":".join((head.upper() if head in _acronyms() else head, *settings))
 

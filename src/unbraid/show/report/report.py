@@ -176,8 +176,8 @@ def write_report(
 
     It can be read without its script too.
 
-    Runs without a MIG are scored first, and keep their scores. Runs that are not finished, or whose weights were
-    deleted, are named on the page and left out of its figures. The same runs, title and `date` (today by default) give
+    Runs without a MIG are scored first, and keep their scores. Runs that are not finished, or have no weights any more,
+    are listed on the page and left out of its figures. The same runs, title and `date` (today by default) give
     the same bytes. `factors` are the names of those that scores are over; by default, all. Models are sorted and
     colored `by` a score that they have kept, by its name; by default "mig". With a folder for `figures`, each figure is
     written there too, as SVG and PNG.
@@ -198,7 +198,7 @@ def write_report(
     if not finished:
         states = ", ".join(f"{run.name} {why_left_out(run)}" for run in runs[:3]) or "no runs were given"
         raise RunError(
-            f"A report needs at least one finished run, and here {states}. `unbraid runs` shows how each run stands."
+            f"A report needs at least one finished run, and here {states}. `unbraid runs` lists the state of each run."
         )
     path = Path(path)
     page = Page.from_members(read_members(finished, Scoring(factors=named(factors))), by)

@@ -25,7 +25,7 @@ _LINE = 12.0  # between two lines of text
 _LEAST_SPACE = 26.0  # between the middles of two numbers below the axis
 # With fewer values a number is not an axis yet: they are strips.
 LEAST_VALUES = 3
-# Values that lie further apart than this are spaced by their logarithms.
+# With a larger ratio of the ends, values are spaced by their logarithms.
 _LOG_RATIO = 8.0
 # Of the plane: pixels that a letter takes across, the most medians with a text, and the lines of one ELBO.
 _LETTER, _MOST_MEDIANS, _NUM_LEVELS = 6.6, 40, 6
@@ -102,7 +102,7 @@ def swept_path(specs: Sequence[RunSpec], least_values: int = 2) -> str | None:
 
 
 def _series(members: Sequence[Group], path: str) -> list[Series]:
-    """Returns a line for each way in which all else is alike; one value alone makes no line."""
+    """Returns a line for each combination of the other fields that has several values of this one."""
     by_rest: dict[Hashable, dict[float, Group]] = {}
     for group in members:
         fields = fields_of(group.spec)
@@ -159,10 +159,10 @@ def sweep_plot(sweep: Sweep, measure: Measure) -> SweepPlot:
 
 
 def _levels(others: Sequence[Group], measure: Measure, up: Callable[[float], float]) -> list[Markup]:
-    """Draws a line across for each family of a single setting, if there are not too many; their names lie apart."""
+    """Draws a line across for each family of a single setting, if there are not too many."""
     families = [group.family for group in others]
-    alone = [group for group in others if families.count(group.family) == 1]
-    known = [(group, up(value)) for group in alone if math.isfinite(value := group.median(measure))]
+    single = [group for group in others if families.count(group.family) == 1]
+    known = [(group, up(value)) for group in single if math.isfinite(value := group.median(measure))]
     if len(known) > _MOST_LEVELS:
         return []
     places = spread([y - 4 for _, y in known], _LINE, FRAME.top + _LINE, FRAME.base - 3)
@@ -250,7 +250,7 @@ def rate_distortion_plot(
 
 
 def _labels(medians: Sequence[tuple[Point, str, str]]) -> list[Markup]:
-    """Draws texts beside their points, without those that would lie on others."""
+    """Draws texts beside their points, without those that would overlap others."""
     drawn: list[Markup] = []
     kept: list[Point] = []
     for (x, y), label, family in medians:
