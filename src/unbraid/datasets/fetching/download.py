@@ -158,10 +158,7 @@ class Download:
         return total
 
     def _continue(self, response: Any, begun: "_Remote", start: int) -> int | None:
-        """Checks that the server resumes the same file at the end of the part.
-
-        Returns the number of bytes of the whole file if it is known.
-        """
+        """Checks that the server resumes the same file at the end of the part. Returns its size if it is known."""
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "").strip())
         total = int(found[2]) if found and found[2] != "*" else begun.num_bytes
         # Not every server supports If-Range.
