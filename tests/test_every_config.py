@@ -10,8 +10,7 @@ import pytest
 from tests.discovery import concrete_subclasses
 from unbraid._internal.names import kebab_case
 from unbraid.config import from_json, parse, text_of, to_json
-from unbraid.config.annotations import describe, hints_of
-from unbraid.config.registry import choices
+from unbraid.config.annotations import choices, describe, hints_of
 from unbraid.config.schedule import Cosine, Cyclic, Linear, Schedule
 from unbraid.datasets.dataset import FactorDataset
 from unbraid.datasets.subsets import ChosenValues, HeldOutCombinations, OuterValues, Subset, Threshold

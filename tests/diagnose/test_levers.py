@@ -6,7 +6,8 @@ import pytest
 
 from unbraid import objectives
 from unbraid.config.schedule import Linear
-from unbraid.diagnose.remedies import depend_less, levers_of, rate_price
+from unbraid.diagnose.diagnose import levers_of, rate_price
+from unbraid.diagnose.diagnosis import depend_less
 from unbraid.models.distributions import CorrelatedGaussianLatents, GaussianLatents
 from unbraid.objectives import (
     AAE,

@@ -69,19 +69,19 @@ class Autoencoder(Config):
         """Returns a model for images of this shape, with the initial weights of this seed, on the CPU."""
         return seeded(lambda: self._assemble(image_shape), seed)
 
-    def weight_shapes(self, image_shape: ImageShape) -> dict[str, tuple[int, ...]]:
-        """Returns the shape of each tensor of the state dict, without memory for any."""
+    def without_memory(self, image_shape: ImageShape) -> "AutoencoderModule":
+        """Returns the model on the device "meta": its tensors have shapes, and no memory."""
         with torch.device("meta"):
-            return {name: tuple(each.shape) for name, each in self._assemble(image_shape).state_dict().items()}
+            return self._assemble(image_shape)
 
     def check(self, image_shape: ImageShape) -> None:
         """Raises if the nets do not fit the images, the latents or a fleet, without memory for weights."""
         nets = type(self.encoder), type(self.decoder or self.encoder)
         encoder, decoder = f"encoder {nets[0].__name__}", f"decoder {nets[1].__name__}"
-        with torch.device("meta"):
-            model = self._assemble(image_shape)
-            # The nets of unbraid fit, and a try takes a second: for tensors on `meta` torch imports its compiler.
-            if any(map(is_own, nets)):
+        model = self.without_memory(image_shape)
+        # The nets of unbraid fit, and a try takes a second: for tensors on `meta` torch imports its compiler.
+        if any(map(is_own, nets)):
+            with torch.device("meta"):
                 self._try(model, encoder, decoder)
         _check_layers(encoder, model.encoder)
         _check_layers(decoder, model.decoder)

@@ -35,6 +35,7 @@ Groups = tuple[tuple[int, ...], ...] | Literal["each", "model"]
 """Latents that belong together, by number, also nested; or "each", every latent by itself; or "model", those of the
 model's latents.
 """
+_MAX_NAMED = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,7 +259,12 @@ def check_groups(objective: Objective, groups: Groups, model: Autoencoder) -> No
 
 
 def check_deeper(objective: Objective, deeper: tuple[float, ...], groups: Groups) -> None:
-    """Raises if there are weights of levels that the groups do not have."""
+    """Raises if weights are of levels that the groups do not have, or if comparing the groups would take minutes."""
+    if not isinstance(groups, str) and (named := sum(map(len, groups))) > _MAX_NAMED:
+        raise SpecError(
+            f"{type(objective).__name__}: groups name {named:,} latents; expected at most {_MAX_NAMED:,}. For each "
+            'latent by itself, write groups="each".'
+        )
     num_levels = 0 if isinstance(groups, str) else len(cuts(groups)) - 1
     if len(deeper) > num_levels or not all(map(math.isfinite, deeper)):
         raise SpecError(

@@ -233,13 +233,9 @@ class Objective(Config, ABC):
 
     @final
     def trained_form(self) -> "Objective":
-        """Returns the form that a fleet binds: `general()`, unless a subclass replaces `__call__` below it."""
-        for cls in type(self).__mro__:
-            if "general" in vars(cls):
-                break
-            if "__call__" in vars(cls):
-                return self
-        return self.general()
+        """Returns the form that a fleet binds: `general()`, unless the class that defines `__call__` lacks it."""
+        owner = next(cls for cls in type(self).__mro__ if "__call__" in vars(cls))
+        return self.general() if "general" in vars(owner) else self
 
     def check_image_weights(self) -> None:
         """Raises if the formula is not defined for images that are not equally likely."""

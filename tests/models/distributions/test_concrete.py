@@ -12,7 +12,13 @@ from torch.func import grad
 from tests.models.distributions.families import END, drawn
 from unbraid.config.schedule import Linear
 from unbraid.errors import SpecError
-from unbraid.models.distributions import Concrete, ConcreteLatents, GaussianLatents, LearnedCategories
+from unbraid.models.distributions import (
+    BernoulliLatents,
+    Concrete,
+    ConcreteLatents,
+    GaussianLatents,
+    LearnedCategories,
+)
 from unbraid.models.distributions.posteriors.concrete import concrete_log_density
 
 PMF, DENSITY = ConcreteLatents(4), ConcreteLatents(4, measure="density")
@@ -170,8 +176,10 @@ def test_a_temperature_that_is_ever_0_is_refused(temperature):
 
 
 def test_a_sum_over_too_many_categories_is_refused():
-    with pytest.raises(SpecError, match='"summed" .* there are 1,025; expected at most 1,024'):
+    with pytest.raises(SpecError, match='"summed" .* expected at most 1,024'):
         ConcreteLatents(1025, measure="summed")
+    with pytest.raises(SpecError, match="expected at most 1,024"):
+        BernoulliLatents(20_000, measure="summed")
 
 
 @pytest.mark.parametrize("categories", [1, 0])

@@ -1,4 +1,4 @@
-"""How far reconstructions are from their images."""
+"""The difference of images and their reconstructions."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
@@ -24,7 +24,7 @@ class ReconstructionError(ModelScore):
     """
 
     error: Literal["squared", "absolute", "cross_entropy"] = "squared"
-    """The squared or the absolute difference of intensities, or their cross-entropy in nats."""
+    """The squared or absolute difference of intensities, or their cross-entropy in nats."""
 
     quantity: ClassVar[str] = "reconstruction error"
     higher_is_better: ClassVar[bool | None] = False

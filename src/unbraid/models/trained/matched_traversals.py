@@ -18,7 +18,7 @@ def traverse_matched(
     *,
     latents: Sequence[int] | None = None,
     image: int | None = None,
-    range: Range = RANGE,
+    range: Range = RANGE,  # noqa: A002 (as in numpy.histogram)
     num_frames: int = NUM_FRAMES,
     min_std: float = 0.05,
 ) -> SideBySide:

@@ -44,7 +44,7 @@ def traverse(
     code: Any,
     *,
     latents: int | Iterable[int] | None = None,
-    range: Range | Mapping[int, Range] = RANGE,
+    range: Range | Mapping[int, Range] = RANGE,  # noqa: A002 (as in numpy.histogram)
     num_frames: int = NUM_FRAMES,
     images: int | Iterable[int] | None = None,
     order_by: OrderBy | None = None,
@@ -126,7 +126,7 @@ def category_samples(
         blocks = torch.cat([put, others], dim=1).split(1024)
         frames = torch.cat([model.likelihood.mean(model.decoder(block)) for block in blocks]).cpu()
         draws = tuple(map(float, range(num_draws)))
-        strips.append(Strip(f"category {category}", chosen, 0, draws, False, frames))
+        strips.append(Strip(f"category {category}", chosen, 0, draws, is_discrete=False, frames=frames))
     return Traversal(tuple(strips), f"draws from the prior by the category of z{chosen}")
 
 

@@ -16,6 +16,7 @@ from unbraid.errors import SpecError
 from unbraid.models.distributions import noise as noises
 from unbraid.models.distributions.distribution import Posterior
 from unbraid.models.distributions.posteriors.concrete import DiscreteLatents, Measure, Relaxed
+from unbraid.models.distributions.posteriors.latents import MAX_LATENTS
 from unbraid.models.distributions.priors.categorical_priors import Logits
 
 
@@ -110,8 +111,8 @@ class BernoulliLatents(DiscreteLatents):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.size < 1:
-            raise SpecError(f"BernoulliLatents: size is {self.size}; expected 1 or more.")
+        if not 1 <= self.size <= MAX_LATENTS:
+            raise SpecError(f"BernoulliLatents: size is {self.size}; expected 1 to {MAX_LATENTS:,}.")
         if not 0 < self.prior_probability < 1:
             raise SpecError(
                 f"BernoulliLatents: prior_probability is {self.prior_probability}; expected a number between 0 and 1, "

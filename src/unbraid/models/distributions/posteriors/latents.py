@@ -13,6 +13,8 @@ from unbraid.models.distributions.priors.prior import PriorConfig
 
 # A table of a large batch by so many combinations is as large as that of the pairs of its codes.
 _MAX_COMBINATIONS = 1024
+MAX_LATENTS = 1_000_000
+"""More would take seconds and gigabytes before the first weight is compared or made."""
 
 
 class Latents(Config, ABC):
@@ -23,7 +25,7 @@ class Latents(Config, ABC):
         if self.num_combinations > _MAX_COMBINATIONS:
             raise SpecError(
                 f'{type(self).__name__}: with the measure "summed" an estimate sums over all combinations of '
-                f"categories, and there are {self.num_combinations:,}; expected at most {_MAX_COMBINATIONS:,}. Use "
+                f"categories; expected at most {_MAX_COMBINATIONS:,}. Use "
                 'fewer discrete latents or categories, or measure="pmf".'
             )
 
@@ -110,9 +112,9 @@ class ContinuousLatents(Latents):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.size < 1:
+        if not 1 <= self.size <= MAX_LATENTS:
             raise SpecError(
-                f"{type(self).__name__}: size is {self.size}; a code needs at least 1 latent (the papers use 10)."
+                f"{type(self).__name__}: size is {self.size}; expected 1 to {MAX_LATENTS:,} (the papers use 10)."
             )
 
     @property
