@@ -20,10 +20,10 @@ from unbraid.metrics.metric import Metric
 from unbraid.metrics.scoring import Scoring
 from unbraid.models.architecture import Architecture
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.models.distributions.likelihoods.likelihood import Likelihood
+from unbraid.models.distributions.likelihoods import Likelihood
 from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.distributions.priors.categorical_priors import CategoricalPriorConfig
-from unbraid.models.distributions.priors.prior_configs import PriorConfig
+from unbraid.models.distributions.priors.prior import PriorConfig
 from unbraid.objectives.objective import Objective
 from unbraid.training.critic import Critic
 from unbraid.training.optimizers.optimizer import Optimizer

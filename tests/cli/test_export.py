@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.integrations.export.quick import quick_exports
+from tests.integrations.quick_exports import quick_exports
 from tests.words import words
 from unbraid.codes import Codes
 from unbraid.training.runs import Run

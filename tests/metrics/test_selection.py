@@ -89,7 +89,7 @@ def test_a_seed_reaches_whatever_is_random_and_leaves_the_names():
         ("migg", "There is no metric 'migg'. Did you mean 'mig'?"),
         ("", "There is no metric ''"),
         (["mig", "unsupervized"], "Did you mean 'unsupervised'?"),
-        ([], "No metric was asked for"),
+        ([], "No metric was given"),
         ("mig:quantised", "Did you mean 'quantized'?"),
         ("mig:quantized:bins=3", "Quantized has no setting 'bins'. Did you mean 'num_bins'?"),
         (

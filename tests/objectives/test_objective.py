@@ -248,6 +248,12 @@ class Doubled(Objective):
         return BetaVAE(beta=self.beta * 2)(step)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PenalizedWithParts(Penalized):
+    def general(self):
+        return replace(super().general(), mutual_information=0.5)
+
+
 def trained(*objectives):
     members = [Member(replace(MLP_SPEC, objective=objective), 0) for objective in objectives]
     fleet = Fleet(members, MLP_SPEC.training_data.load())
@@ -262,6 +268,12 @@ def test_a_subclass_of_a_built_in_is_trained_as_it_is_written():
     torch.testing.assert_close(weights[0], plain[0])
     assert not torch.allclose(weights[1], plain[0])
     assert not torch.allclose(weights[1], weights[2])
+
+
+def test_a_subclass_of_a_subclass_keeps_its_call():
+    weights, losses = trained(PenalizedWithParts(l1=0.0), PenalizedWithParts(l1=5.0))
+    assert "l1" in losses
+    assert not torch.allclose(weights[0], weights[1])
 
 
 def test_a_built_in_takes_the_numbers_of_a_fleet():

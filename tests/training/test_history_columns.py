@@ -15,8 +15,7 @@ from unbraid.errors import RunError, SpecError
 from unbraid.metrics import Informativeness
 from unbraid.metrics.scoring import Scoring
 from unbraid.models.distributions import DeterministicLatents
-from unbraid.models.trained.coded_images import CodedImages
-from unbraid.models.trained.elbo import hard_elbo
+from unbraid.models.trained.elbo import CodedImages, hard_elbo
 from unbraid.objectives import AAE
 from unbraid.training import TrainingOptions, reporter, train
 from unbraid.training.batches import Batches

@@ -18,6 +18,7 @@ import re
 import types
 import typing
 from collections.abc import Collection
+from itertools import pairwise
 from typing import Any, Literal
 
 from unbraid._internal.names import suggestion
@@ -57,14 +58,12 @@ def parse(text: str, annotation: Any, where: str) -> Any:
 
 def split(text: str, separator: str) -> list[str]:
     """Returns the parts of a text between separators that are not in brackets."""
-    parts, depth = [""], 0
-    for character in text:
+    ends, depth = [-1], 0
+    for place, character in enumerate(text):
         depth += (character == "(") - (character == ")")
         if character == separator and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts]
+            ends.append(place)
+    return [text[start + 1 : end].strip() for start, end in pairwise([*ends, len(text)])]
 
 
 def text_of(value: Any) -> str:

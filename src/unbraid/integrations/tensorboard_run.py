@@ -37,16 +37,20 @@ def write_tensorboard(run: Run, folder: Path | str, *, num_images: int = 1000, l
     place = Path(folder) / run.name
     if (place / "projector_config.pbtxt").exists():
         raise RunError(f"{place} holds the codes of a run already. Remove it, or name another folder.")
+    if num_images < 1:
+        raise SpecError(f"num_images is {num_images}; expected the number of codes in the projector, at least 1.")
     codes, traversal = run.codes(), run.traverse()
     with new_writer(str(place)) as writer:
-        _add_codes(writer, run, codes, _spread(len(codes), num_images))
+        _add_codes(writer, run, codes, torch.linspace(0, len(codes) - 1, min(len(codes), num_images)).long())
         writer.add_image("traversal", _pixels(traversal.png()), run.spec.num_steps, dataformats="HWC")
         for name, png in _maps(codes).items():
             writer.add_image(name, _pixels(png), run.spec.num_steps, dataformats="HWC")
         for name, score in run.named_scores().items():
             writer.add_scalar(f"scores/{name}", score.value, run.spec.num_steps)
-        if losses:
-            _add_losses(writer, run)
+        for name in run.history.columns[1:] if losses else ():
+            for step, value in zip(run.history["step"], run.history[name], strict=True):
+                if math.isfinite(value):
+                    writer.add_scalar(name, value, int(step))
     return place
 
 
@@ -88,13 +92,6 @@ def _summary_writer() -> Any:
     return SummaryWriter
 
 
-def _spread(count: int, most: int) -> Int64[Tensor, " row"]:
-    """Returns evenly spaced rows."""
-    if most < 1:
-        raise SpecError(f"num_images is {most}; give how many codes the projector shows, at least 1.")
-    return torch.linspace(0, count - 1, min(count, most)).long()
-
-
 def _add_codes(writer: Any, run: Run, codes: Codes, rows: Int64[Tensor, " row"]) -> None:
     chosen = codes[rows]
     names, labels = list(chosen.factor_names), [_texts(factor) for factor in chosen.factors]
@@ -130,14 +127,10 @@ def _maps(codes: Codes) -> dict[str, bytes]:
     """Returns the maps of latents as PNG files; none without matplotlib."""
     if importlib.util.find_spec("matplotlib") is None or codes.mean.shape[1] == 0:
         return {}
-    varying = [labels for labels in codes.factors if labels.ordered and not labels.is_soft and _varies(labels)]
+    ordered = [labels for labels in codes.factors if labels.ordered and not labels.is_soft]
+    varying = [labels for labels in ordered if len(labels.values[labels.is_known].unique()) > 1]
     found = {"latents_latents": rendered(figures.latent_latent_map(codes))} if codes.mean.shape[1] > 1 else {}
     return found | ({"latents_factors": rendered(figures.latent_factor_map(codes))} if varying else {})
-
-
-def _varies(labels: Labels) -> bool:
-    known = labels.values[labels.is_known]
-    return len(known) > 0 and bool((known != known[0]).any())
 
 
 def _pixels(png: bytes) -> UInt8[np.ndarray, "height width channel"]:
@@ -145,11 +138,3 @@ def _pixels(png: bytes) -> UInt8[np.ndarray, "height width channel"]:
 
     with Image.open(BytesIO(png)) as picture:
         return np.asarray(picture.convert("RGB"))
-
-
-def _add_losses(writer: Any, run: Run) -> None:
-    history = run.history
-    for name in history.columns[1:]:
-        for step, value in zip(history["step"], history[name], strict=True):
-            if math.isfinite(value):
-                writer.add_scalar(name, value, int(step))

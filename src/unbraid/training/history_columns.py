@@ -12,8 +12,7 @@ from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import SpecError
 from unbraid.information.aggregate import log_aggregate, log_weights
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.coded_images import CodedImages
-from unbraid.models.trained.elbo import hard_elbo
+from unbraid.models.trained.elbo import CodedImages, hard_elbo
 from unbraid.training.batches import Batches
 from unbraid.training.fleet import Fleet
 from unbraid.training.options import TrainingOptions

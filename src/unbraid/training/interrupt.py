@@ -56,6 +56,20 @@ def interruptible() -> Iterator[Interrupt]:
 
 
 @contextlib.contextmanager
+def terminable() -> Iterator[None]:
+    """Raises KeyboardInterrupt within the block at SIGTERM and SIGHUP too, unless they are ignored or handled."""
+    is_main = threading.current_thread() is threading.main_thread()
+    ends = [number for number in _SIGNALS if is_main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in ends:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number in ends:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
 def stoppable() -> Iterator[None]:
     """Raises TrainingInterrupted after the block, in which no step is taken, if a signal came within it.
 

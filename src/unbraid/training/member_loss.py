@@ -11,10 +11,10 @@ from torch.func import functional_call
 
 from unbraid._internal.precision import nets_run_in
 from unbraid.models.autoencoder import AutoencoderModule, trunk_of, with_noise_inputs
-from unbraid.models.distributions.posteriors.categories import with_categories
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.models.layers.batch_norm import make_batch_norm_stateless
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.batch_norm import make_batch_norm_stateless
+from unbraid.models.categories import with_categories
+from unbraid.models.distributions.distribution import Posterior
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.objectives.objective import EncodedBatch, Step
 from unbraid.training.forbidden import checked, explained
 from unbraid.training.state import Member, as_tree

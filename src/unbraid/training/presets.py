@@ -18,8 +18,9 @@ from unbraid.models.architecture import Architecture
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.conv import Conv
 from unbraid.models.distributions.posteriors.deterministic import DeterministicLatents
-from unbraid.models.distributions.posteriors.latents import GaussianLatents, Latents
-from unbraid.models.distributions.priors.uniform_prior import UniformPrior
+from unbraid.models.distributions.posteriors.gaussian import GaussianLatents
+from unbraid.models.distributions.posteriors.latents import Latents
+from unbraid.models.distributions.priors.prior import UniformPrior
 from unbraid.models.infogan_conv import InfoGANConv
 from unbraid.models.mlp import MLP
 from unbraid.objectives import (

@@ -21,7 +21,7 @@ from torch.utils._pytree import (
 
 from unbraid.config.digest import own_source
 from unbraid.models.architecture import ImageShape
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.training.optimizers.optimizer import Optimizer
 from unbraid.training.runs.spec import RunSpec
 

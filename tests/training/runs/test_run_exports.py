@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.integrations.export.quick import quick_exports
+from tests.integrations.quick_exports import quick_exports
 from tests.training.runs.finished_runs import SPEC, finish
 from unbraid._internal import files
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import RunError
-from unbraid.integrations.export import OnnxEncoder
+from unbraid.integrations.onnx_encoder import OnnxEncoder
 from unbraid.training.runs import Run
 
 

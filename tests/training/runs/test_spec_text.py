@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unbraid.cli.flags import typed_in
-from unbraid.cli.training_runs import specs_of
+from unbraid.cli.train import specs_of
 from unbraid.config.schedule import Cosine, Linear
 from unbraid.datasets import DSprites, FromArrays
 from unbraid.datasets.subsets import RandomSplit

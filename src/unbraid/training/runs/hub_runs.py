@@ -21,7 +21,7 @@ from unbraid.config import text_of
 from unbraid.datasets.dataset import FactorDataset
 from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import CodesError, RunError, UnbraidError
-from unbraid.integrations.hub.repository import ModelCard, PushOptions, Result, check_name, fetch, installed, push
+from unbraid.integrations.hub import PushOptions, Result, check_name, fetch, installed, model_card, push
 from unbraid.metrics.score_rows import in_markdown, markdown_table, rows_of
 from unbraid.training.runs.pictures import PICTURES
 from unbraid.training.runs.run import Run
@@ -63,7 +63,7 @@ def push_run(run: Run, repo_id: str, options: PushOptions) -> str:
     contents, picture = contents_of(run, codes=options.get("codes", True)), traversal_picture(run)
     if picture is not None:
         contents[_PICTURE] = picture
-    contents["README.md"] = _card(run, repo_id, options, has_picture=picture is not None).content()
+    contents["README.md"] = _card(run, repo_id, options, has_picture=picture is not None)
     private, revision = options.get("private", False), options.get("revision")
     return push(repo_id, contents, message=f"Add {run.name}", private=private, revision=revision)
 
@@ -204,7 +204,7 @@ def as_json(content: Any) -> bytes:
     return (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()
 
 
-def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) -> ModelCard:
+def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) -> bytes:
     """Returns the card of a run in this repository: its settings, scores and data, and how to load it."""
     spec, scores = run.spec, run.named_scores()
     objective, dataset = kebab_case(type(spec.objective)), dataset_name(spec.dataset)
@@ -217,7 +217,12 @@ def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) ->
         "```\n\n"
         f"It was pushed by unbraid {__version__}."
     )
-    rows = [row for name, score in scores.items() for row in rows_of(name, score, None) if row.quantity == "value"]
+    rows = [
+        row
+        for name, score in scores.items()
+        for row in rows_of(name, score, higher_is_better=None)
+        if row.quantity == "value"
+    ]
     table = (
         markdown_table(rows) + "\n\nIntervals are over images, for this one model." if rows else "None were computed."
     )
@@ -234,7 +239,7 @@ def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) ->
         PLAIN_FILES,
     ]
     results = [Result(dataset, name, score.value) for name, score in scores.items()]
-    return ModelCard(run.name, [objective, dataset], results, "\n\n".join(parts), options.get("license"))
+    return model_card(run.name, [objective, dataset], results, "\n\n".join(parts), options.get("license"))
 
 
 def traversal_picture(run: Run) -> bytes | None:

@@ -17,7 +17,7 @@ from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import RunError
 from unbraid.figures.traversal import Strip, Traversal
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.decode import likeliest
+from unbraid.models.categories import likeliest
 from unbraid.models.trained.traverse import NUM_FRAMES, traverse
 
 PICTURES = "pictures.safetensors"

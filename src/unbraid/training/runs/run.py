@@ -19,14 +19,14 @@ from unbraid.config.annotations import check_value, in_short
 from unbraid.config.digest import missing_classes
 from unbraid.errors import RunError, SpecError, shortened
 from unbraid.figures.traversal import Traversal
-from unbraid.integrations.export.model_files import ExportedFile, export_onnx, export_torch
-from unbraid.integrations.hub.repository import PushOptions
+from unbraid.integrations.export import ExportedFile, export_onnx, export_torch
+from unbraid.integrations.hub import PushOptions
 from unbraid.metrics.metric import Score
 from unbraid.metrics.scorecard import Scorecard
 from unbraid.metrics.scoring import ScoredPart, Scoring
 from unbraid.metrics.selection import Metrics, select
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.new_images import encoder_of
+from unbraid.models.trained.encode import encoder_of
 from unbraid.models.trained.traverse import OrderBy, traverse
 from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.pictures import PICTURES, ModelPictures, Pictures, StoredPictures

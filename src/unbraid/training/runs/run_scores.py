@@ -17,7 +17,7 @@ from unbraid.datasets.training_data import TrainingData
 from unbraid.errors import CodesError, RunError
 from unbraid.metrics.evaluate import evaluate_as
 from unbraid.metrics.metric import Score
-from unbraid.metrics.model.measure import Trained
+from unbraid.metrics.model import Trained
 from unbraid.metrics.score_json import score_from_json, score_key, score_to_json
 from unbraid.metrics.scorecard import Scorecard
 from unbraid.metrics.scoring import Sampling, ScoredPart, Scoring

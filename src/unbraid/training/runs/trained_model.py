@@ -18,7 +18,7 @@ from unbraid.config.annotations import check_value
 from unbraid.config.paths import fields_of
 from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.batch_norm import has_batch_norm, set_population_statistics
+from unbraid.models.batch_norm import has_batch_norm, set_population_statistics
 from unbraid.training.runs.run_folder import read_record
 
 if TYPE_CHECKING:
@@ -82,12 +82,8 @@ def trained_model(run: "Run", step: int | None) -> AutoencoderModule:
     spec, image_shape = run.spec, run.image_shape or run.spec.dataset.image_shape
     weights = _weights_before_the_end(run, step)
     path = None if weights else run.checked("weights.safetensors")
-    if path is None:
-        shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    else:
-        with safe_open(path, framework="numpy") as stored:  # which reads its header
-            shapes = {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}  # noqa: SIM118
-    _check_shapes(run, image_shape, shapes)
+    found = _shapes_in(path) if path else {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    _check_shapes(run, image_shape, found, has_buffers=path is not None)
     model = spec.model.build(image_shape, run.seed).to(spec.dtype)
     if path is not None:
         model.load_state_dict(load_file(path))
@@ -136,20 +132,30 @@ def _checkpoint_weights(run: "Run", path: Path) -> dict[str, Tensor]:
     return {name.removeprefix(_WEIGHTS): each for name, each in tensors.items() if name.startswith(_WEIGHTS)}
 
 
-def _check_shapes(run: "Run", image_shape: tuple[int, int, int], found: Mapping[str, tuple[int, ...]]) -> None:
+def _shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
+    """Returns the shapes of the tensors in a file, from its header."""
+    with safe_open(path, framework="numpy") as stored:
+        return {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}  # noqa: SIM118
+
+
+def _check_shapes(
+    run: "Run", image_shape: tuple[int, int, int], found: Mapping[str, tuple[int, ...]], *, has_buffers: bool
+) -> None:
     """Raises if the nets of the spec have weights of other shapes than these. Allocates no memory for weights."""
     for path, value in fields_of(run.spec.model).items():
         if isinstance(value, tuple) and len(value) > _MAX_ENTRIES:
             raise RunError(f"{run.folder}: {path} has {len(value):,} entries; expected at most {_MAX_ENTRIES:,}.")
     try:
-        expected = run.spec.model.weight_shapes(image_shape)
+        model = run.spec.model.without_memory(image_shape)
     except (RuntimeError, TypeError, OverflowError) as error:
         raise RunError(
             f"The nets of {run.folder} cannot be made ({str(error).partition(chr(10))[0]}). Restore its spec.json."
         ) from None
-    for name, shape in found.items():
-        if shape != expected.get(name):
+    expected = {name: tuple(each.shape) for name, each in model.state_dict().items()}
+    needed = expected if has_buffers else dict(model.named_parameters())
+    for name in [*found, *needed]:
+        if found.get(name) != expected.get(name):
             raise RunError(
-                f"The weights of {run.folder} are not those of its spec: {name} has shape {shape}; expected "
+                f"The weights of {run.folder} are not those of its spec: {name} has shape {found.get(name)}; expected "
                 f"{expected.get(name)}. Restore spec and weights, or train this run again with --force."
             )
