@@ -77,10 +77,9 @@ def _runs_to_json(scores: StudyScores) -> Iterator[dict[str, Any]]:
     for run in scores.runs:
         numbers: dict[str, dict[str, Any]] = defaultdict(dict)
         for number in by_run[run.run]:
-            has_interval = not math.isnan(number.low)
-            plain = [_rounded(each) for each in (number.value, number.low, number.high)]
-            question = f"{number.metric}\t{number.scoring}".rstrip("\t")
-            numbers[question][f"{number.quantity}:{number.of}"] = plain if has_interval else plain[0]
+            values = [_rounded(each) for each in (number.value, number.low, number.high)]
+            question, place = f"{number.metric}\t{number.scoring}".rstrip("\t"), f"{number.quantity}:{number.of}"
+            numbers[question][place] = values[0] if math.isnan(number.low) else values
         content = {name: value for name, value in asdict(run).items() if name != "refused" or value}
         yield {**content, "seconds": _rounded(run.seconds), "numbers": numbers}
 

@@ -102,7 +102,7 @@ class _Database:
         for start in range(0, len(ordered), _AT_ONCE):
             part = ordered[start : start + _AT_ONCE]
             given = ordered if len(ordered) <= _AT_ONCE else (part[0], part[-1])
-            rows = self._attempt(lambda database, given=given: database.execute(query, given).fetchall())
+            rows = self._attempt(functools.partial(_rows, query, given))
             found = {row[0]: row[1:] for row in rows or []}
             yield from ((name, _intact(contents, name, found.get(name.encode()))) for name in part)
 
@@ -142,6 +142,10 @@ class _Database:
                 except (sqlite3.Error, OSError):
                     self._path = None
         return None
+
+
+def _rows(query: str, given: Sequence[str], database: sqlite3.Connection) -> list[Any]:
+    return database.execute(query, given).fetchall()
 
 
 def _is_damage(error: Exception, path: Path) -> bool:
@@ -200,7 +204,7 @@ def _record(state: bytes, numbers: bytes | None = None, parts: bytes | None = No
     """Returns the record from the contents of a row."""
     _, plain, questions, refused = state.split(b"\n")
     kept = _unread(questions) if numbers is None else _kept(questions, numbers, parts)
-    return RunRecord(*json.loads(plain), kept, _loaded(refused))
+    return RunRecord._make([*json.loads(plain), kept, _loaded(refused)])
 
 
 def _kept(questions: bytes, content: bytes, parts: bytes | None) -> dict[str, KeptNumbers]:

@@ -30,7 +30,6 @@ Need = Literal["training", "scoring", "nothing", "failed"]
 _MOST_SEEDS = 200  # that are tried for a claim
 _BYTES_OF_RECORDS = 200_000  # history, scores with their tables, spec, log
 _SECONDS_TO_TIME = 1.0
-_WARM_UP_STEPS = 2
 _MAX_STEPS_TO_TIME = 50
 
 
@@ -168,7 +167,7 @@ class Speed:
         trained = Fleet(members, images, programs=Programs(Inductor(deterministic=False)))
         try:
             trained.prepare()
-            for _ in range(_WARM_UP_STEPS):
+            for _ in range(2):  # to warm up
                 trained.advance(log=False)
             began, steps = now(), 0
             while steps < _MAX_STEPS_TO_TIME and (steps == 0 or now() - began < _SECONDS_TO_TIME):

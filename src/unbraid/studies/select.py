@@ -83,7 +83,7 @@ class Choice:
 def choices(study: Study, folder: Path, scores: StudyScores, by: Criterion) -> list[Choice]:
     """Returns all runs with a value of the criterion, best first."""
     if by in ("udr", "agreement"):
-        values = _of_seeds(study, folder, scores, udr_scores if by == "udr" else _agreements)
+        values = _of_seeds(study, folder, scores, udr_scores if by == "udr" else agreement_scores)
     elif (metric := {"wsepin": "sepin", "elbo": "elbo"}[by]) in scores.higher_is_better:
         values = {(label, s): value for label in scores.settings for s, value in scores.values(label, metric).items()}
     else:
@@ -92,7 +92,10 @@ def choices(study: Study, folder: Path, scores: StudyScores, by: Criterion) -> l
             f"{', '.join(scores.metrics)}. Add it to them and run the study again."
         )
     names = {(run.setting, run.seed): run.run for run in scores.runs}
-    found = [Choice(setting, seed, names[setting, seed], value) for (setting, seed), value in values.items()]
+    found = []
+    for (setting, seed), value in values.items():
+        # A run without informative latents agrees with no other.
+        found.append(Choice(setting, seed, names[setting, seed], 0.0 if math.isnan(value) else value))
     return sorted(found, key=lambda choice: -choice.value)
 
 
@@ -127,8 +130,3 @@ def _of_seeds(
             "keep='scores' or 'best' removes them: use keep='all', or select by wsepin or elbo."
         )
     return found
-
-
-def _agreements(codes: Mapping[int, Codes]) -> dict[int, float]:
-    """Returns the agreement of each seed; 0 for one without informative latents, which agrees with no other."""
-    return {seed: 0.0 if math.isnan(value) else value for seed, value in agreement_scores(codes).items()}
