@@ -73,7 +73,7 @@ docs-serve: $(VENV)/installed-dev  ## Show the site at http://localhost:8000 whi
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs serve
 
 build: $(VENV)/installed-dev  ## Make the wheel and the source archive in dist/
-	$(PY) -c 'from unbraid.cli.flags import known_flags; known_flags("train")'
+	$(PY) -c 'from unbraid.cli.flags import known_fields; known_fields("train")'
 	$(PY) -m build
 
 release-check:  ## Check what is released, in environments of its own: a quarter of an hour, and the network

@@ -21,7 +21,7 @@ import numpy as np
 
 from tests.browser import running_chromium
 from unbraid import runs_in, train
-from unbraid.cli.first_runs import config
+from unbraid.cli.quickstart import config
 from unbraid.models import MLP, Architecture, Autoencoder, Conv, SpatialBroadcast
 from unbraid.objectives import VAE, BetaTCVAE
 from unbraid.show.explorer import write_explorer

@@ -50,7 +50,7 @@ LIST = """
 + (std.double().log() + 0.5 * math.log(2 * math.pi))
 - (shift * coefficients[-1] + excess * coefficients[-2]) / order)
 + (shift * coefficients[-1] + excess * coefficients[-2]) / (order - 1))
-@ information/gaussian_mixture_sums.py:
+@ information/gaussian_mixture.py:
 - (slope * (u.square() - _HALF))
 + (slope * (u.square() + _HALF))
 @ information/mixture_entropy.py:
@@ -145,7 +145,7 @@ LIST = """
 @ objectives/terms/mmd.py:
 - / (size * (size - 1))
 + / size**2
-@ objectives/terms/permuted_codes.py:
+@ objectives/terms/adversary.py:
 - order = noise.argsort(dim=0)
 + order = noise.argsort(dim=1)
 @ objectives/annealed_vae.py:
@@ -191,8 +191,8 @@ LIST = """
 
 # codes: codes
 @ codes/conversions.py:
-- std_of_logs = (logs / 2).exp().to(mean)
-+ std_of_logs = logs.exp().to(mean)
+- return (as_floats("log_var", log_var).double() / 2).exp()
++ return as_floats("log_var", log_var).double().exp()
 @ codes/concat.py: metrics/test_fitted_elsewhere.py
 - return (codes.weights.double() / codes.weights.double().sum() * len(codes)).to(codes.mean)
 + return (codes.weights.double() / codes.weights.double().sum()).to(codes.mean)

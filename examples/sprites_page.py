@@ -72,8 +72,7 @@ def agreements(scores: StudyScores) -> Iterator[str]:
     yield f"| | {' | '.join(ASKED)} |"
     yield "|---|" + "---:|" * len(ASKED)
     for metric in judged:
-        line = found.correlations[judged.index(metric)]
-        yield f"| {metric} | {' | '.join(f'{line[judged.index(other)]:+.2f}' for other in ASKED)} |"
+        yield f"| {metric} | {' | '.join(f'{found[metric][other]:+.2f}' for other in ASKED)} |"
 
 
 def criteria(scores: StudyScores) -> Iterator[str]:

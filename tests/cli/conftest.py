@@ -12,7 +12,7 @@ from tests.cli.scored_arrays import FACTORS
 from tests.words import words
 from unbraid import metrics
 from unbraid.cli import main
-from unbraid.cli.flags import known_flags
+from unbraid.cli.flags import known_fields
 from unbraid.metrics import MIG
 
 TINY = words(
@@ -35,7 +35,7 @@ Unbraid = Callable[..., Outcome]
 @pytest.fixture(scope="session", autouse=True)
 def _made_flags() -> None:
     """Makes the flags before a test adds classes or imports nothing."""
-    known_flags("train")
+    known_fields("train")
 
 
 @pytest.fixture

@@ -11,10 +11,11 @@ import torch
 import unbraid.cli.app as app_module
 from unbraid._internal.version import __version__
 from unbraid.cli.commands import below
-from unbraid.cli.flags import known_flags
+from unbraid.cli.flags import flags_of, known_fields
 from unbraid.errors import SpecError, TrainingError
 
 COMMANDS = list(below())
+AGAIN = "What is finished is kept. To continue, type the command again."
 
 
 def test_the_version_is_one_line(unbraid):
@@ -61,7 +62,7 @@ def test_the_help_of_train_lists_the_fields_of_what_is_named_or_taken_by_default
 def test_no_name_is_broken_in_two_by_the_help(unbraid):
     out = unbraid("train", "--help").out
     for flag in ("dataset", "objective", "model.encoder", "model.likelihood", "subset"):
-        assert all(name in out for name in known_flags("train")[flag].configs)
+        assert all(name in out for name in flags_of(known_fields("train"))[flag].configs)
     assert max(len(line) for line in out.partition("Options:")[2].splitlines()) <= 80
 
 
@@ -138,7 +139,7 @@ def raising(error: BaseException):
         (
             OSError(errno.ENOSPC, "No space left on device", "/runs/x"),
             1,
-            f"Error: /runs/x: No space left on device. Make room on that disk. {app_module._go_on([])}\n",
+            f"Error: /runs/x: No space left on device. Make room on that disk. {AGAIN}\n",
         ),
         (OSError("odd"), 1, "Error: A file: odd. Check the path, the permissions and the space on the disk.\n"),
     ],
@@ -205,8 +206,7 @@ def test_a_reader_that_goes_away_is_not_an_error(trained):
     assert done.stdout.startswith("run")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"), [(["train", "--resume"], "again with --resume."), (["score"], "again.")]
-)
-def test_how_to_go_on_depends_on_the_command(arguments, text):
-    assert app_module._go_on(arguments).endswith(f"type the command {text}")
+@pytest.mark.parametrize(("command", "text"), [("train", "again with --resume."), ("score", "again.")])
+def test_how_to_go_on_depends_on_the_command(monkeypatch, unbraid, command, text):
+    monkeypatch.setattr(app_module, "make_app", raising(OSError(errno.ENOSPC, "No space left on device", "/runs/x")))
+    assert unbraid(command).err.endswith(f"type the command {text}\n")

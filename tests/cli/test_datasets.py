@@ -7,7 +7,7 @@ import pytest
 
 import unbraid.datasets
 from tests.cli.dots import CONTENT, Dots
-from unbraid.config.registry import choices
+from unbraid.config.annotations import choices
 from unbraid.datasets import Factor, FactorDataset
 from unbraid.datasets.fetching.verification import PublishedFile
 
@@ -37,17 +37,14 @@ def test_every_data_set_is_listed(unbraid):
 def test_a_drawn_set_is_told_with_its_factors_and_license(unbraid):
     assert rows(unbraid("datasets").out)["dsprites"] == [
         "dsprites 737,280 images, 64 x 64, gray drawn here",
-        "shape (3), scale (6), orientation (40), position_x (32), position_y (32) Apache-2.0",
+        "shape(3), scale(6), orientation(40), position_x(32), position_y(32) Apache-2.0",
     ]
 
 
 def test_a_stand_in_is_named_as_one(unbraid):
-    assert "drawn here, a stand-in for basel-faces" in " ".join(
-        line.removeprefix("shaded-faces 127,050 images, 64 x 64, gray ").removeprefix(
-            "identity (50), azimuth (21), elevation (11), lighting (11) "
-        )
-        for line in rows(unbraid("datasets").out)["shaded-faces"]
-    )
+    told = " ".join(rows(unbraid("datasets").out)["shaded-faces"])
+    assert "drawn here" in told
+    assert "stand-in for basel-faces" in told
 
 
 def test_images_of_ones_own_may_be_anything(unbraid):
@@ -56,7 +53,7 @@ def test_images_of_ones_own_may_be_anything(unbraid):
 
 def where(unbraid):
     first, second = rows(unbraid("datasets").out)["dots"]
-    assert second == "brightness (3), place (4) CC0"
+    assert second == "brightness(3), place(4) CC0"
     return first.removeprefix("dots 12 images, 2 x 2, gray ")
 
 
@@ -107,8 +104,7 @@ def test_of_many_factors_the_first_are_named(unbraid, monkeypatch):
     many = tuple(Factor(f"attribute_{number}", 2) for number in range(10))
     monkeypatch.setattr(Dots, "factors", property(lambda self: many))
     told = " ".join(rows(unbraid("datasets").out)["dots"])
-    assert "attribute_5 (2)" in told
-    assert told.endswith("attribute_6 (2), 3 more")
+    assert "attribute_6(2), +3" in told
 
 
 def test_a_flag_or_a_command_that_does_not_exist_is_refused(unbraid):

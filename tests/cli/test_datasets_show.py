@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import unbraid.cli.datasets_show as show_module
+import unbraid.cli.datasets as datasets_module
 import unbraid.datasets
 from tests.cli.dots import CONTENT, Dots
 from tests.words import words
@@ -46,7 +46,7 @@ def test_a_picture_that_exists_is_kept_unless_forced(unbraid, here):
     (here / "dsprites.html").write_bytes(b"mine")
     outcome = unbraid("datasets", "show", "dsprites", *TINY)
     assert outcome.code == 2
-    assert outcome.err == "Error: dsprites.html exists. Name another file with --out, or replace it with --force.\n"
+    assert "dsprites.html, which exists" in outcome.err
     assert (here / "dsprites.html").read_bytes() == b"mine"
     assert unbraid("datasets", "show", "dsprites", *TINY, "--force").code == 0
     assert (here / "dsprites.html").read_bytes().startswith(b"<!doctype html>")
@@ -60,8 +60,8 @@ def test_the_fields_of_the_data_set_may_be_named_as_in_train(unbraid, drawn):
     assert drawn[0][3][0].startswith("The 737,280 images of dSprites")
     assert drawn[0][3][1:] == [
         (
-            "64 images, 8 x 8, gray, resolution 8, shapes heart, square, number of scales 2, number of orientations 1, "
-            "number of positions 4"
+            "64 images, 8 x 8, gray, dsprites (resolution 8, shapes heart, square, number of scales 2, number of "
+            "orientations 1, number of positions 4)"
         )
     ]
 
@@ -117,8 +117,8 @@ def test_images_of_ones_own_need_their_file(unbraid, here):
     ("arguments", "complaint"),
     [
         (["dsprits"], "There is no data set 'dsprits'. Did you mean 'dsprites'?"),
-        (["dsprites", "--out", "x.jpg"], "name an .html file"),
-        (["dsprites", "--out", "."], "name an .html file"),
+        (["dsprites", "--out", "x.jpg"], "a file that ends in .html"),
+        (["dsprites", "--out", "."], "a file that ends in .html"),
         (["dsprites", "--resolution", "7"], "resolution is 7"),
         (["mnist", "--num-scales", "2"], "and --dataset is mnist. Leave it out"),
         (["mnist"], "Run `unbraid datasets fetch mnist`"),
@@ -144,8 +144,9 @@ def test_a_mistake_is_told_in_a_line_and_nothing_is_drawn(unbraid, here, tmp_pat
 
 
 def test_no_short_flag_stands_for_two_things():
-    own = {f"--{name}" for name in show_module._OWN}
-    short = [name for path in show_module.shown_flags() if (name := show_module.short_name(path))]
+    own = {f"--{name}" for name in datasets_module._OWN_FLAGS}
+    paths = vars(datasets_module.datasets_show)["config_flags"].flags()
+    short = [name for path in paths if (name := datasets_module._short_name(path))]
     assert len(set(short)) == len(short)
     assert not own & set(short)
 

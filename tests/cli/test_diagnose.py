@@ -3,20 +3,18 @@
 import json
 import shutil
 
-import pytest
-
 from tests.training.runs.finished_runs import fail
 from unbraid.training.runs import Run
 
 
-def test_findings_are_said_and_kept(unbraid, trained, tmp_path):
+def test_findings_are_printed(unbraid, trained):
     run = sorted(trained.iterdir())[0]
-    outcome = unbraid("diagnose", run, "--save", tmp_path / "findings.json")
+    outcome = unbraid("diagnose", run)
     assert outcome.code == 0, outcome.err
     assert outcome.out.startswith(f"{run} (beta-tcvae")
     assert "What to try next:" in outcome.out
     assert "checks that ask you to look" not in outcome.out  # one run needs no summary
-    kept = json.loads((tmp_path / "findings.json").read_text())
+    kept = json.loads(unbraid("diagnose", run, "--json").out)
     assert list(kept) == [run.name]
     beta = next(finding for finding in kept[run.name]["findings"] if finding["check"] == "effective beta")
     assert beta["numbers"]["beta"] > 0
@@ -45,15 +43,6 @@ def test_runs_of_one_name_are_told_apart_by_their_folders(unbraid, trained, tmp_
     assert f"{copy} (beta-tcvae" in said
 
 
-def test_a_file_is_replaced_only_by_force(unbraid, trained, tmp_path):
-    run, kept = sorted(trained.iterdir())[0], tmp_path / "findings.json"
-    kept.write_text("mine")
-    outcome = unbraid("diagnose", run, "--save", kept)
-    assert (outcome.code, "which exists" in outcome.err, kept.read_text()) == (2, True, "mine")
-    assert unbraid("diagnose", run, "--save", kept, "--force", "--images", 16).code == 0
-    assert run.name in json.loads(kept.read_text())
-
-
 def test_a_damaged_run_does_not_stop_the_others(unbraid, trained):
     damaged = sorted(trained.iterdir())[1]
     (damaged / "weights.safetensors").unlink()
@@ -80,11 +69,6 @@ def test_a_run_that_failed_is_diagnosed_too(unbraid, trained):
     assert "max_gradient_norm=1" in outcome.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [(["."], "nothing to diagnose"), ([".", "--save", "page.html"], "name a .json file")],
-)
-def test_a_mistake_is_told_in_a_line(unbraid, tmp_path, monkeypatch, arguments, complaint):
-    monkeypatch.chdir(tmp_path)
-    outcome = unbraid("diagnose", *arguments)
-    assert (outcome.code, complaint in outcome.err) == (2, True)
+def test_a_folder_without_runs_is_refused(unbraid, tmp_path):
+    outcome = unbraid("diagnose", tmp_path)
+    assert (outcome.code, "nothing to diagnose" in outcome.err) == (2, True)

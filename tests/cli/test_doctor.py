@@ -1,5 +1,6 @@
 """`unbraid doctor`."""
 
+import sys
 from collections import namedtuple
 from pathlib import Path
 
@@ -7,14 +8,14 @@ import pytest
 import torch
 
 import unbraid
-from unbraid.cli import checkup
+from unbraid.cli import doctor as doctor_module
 
 LOOKS = ["unbraid", "packages", "extras", "device", "threads", "cache", "disk", "memory", "test run"]
 
 
 @pytest.fixture
 def _no_test_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkup, "make_test_run", lambda folder, device: checkup.CheckupResult("test run", "made"))
+    monkeypatch.setattr(doctor_module, "make_test_run", lambda folder, device: doctor_module.CheckResult("made"))
 
 
 def test_a_sound_machine_is_looked_over_and_a_model_trained_scored_and_shown(unbraid, tmp_path):
@@ -42,62 +43,63 @@ def test_what_a_test_run_raises_is_what_is_wrong(unbraid, tmp_path, monkeypatch)
 
 
 @pytest.mark.usefixtures("_no_test_run")
-def test_a_look_that_fails_does_not_hide_the_others(tmp_path, monkeypatch):
-    monkeypatch.setitem(checkup.sys.modules, "unbraid._internal.memory", None)  # importing it fails
-    found = {finding.about: finding for finding in checkup.check_up(tmp_path, "cpu")}
-    assert list(found) == LOOKS
-    assert "ModuleNotFoundError" in found["memory"].wrong
-    assert found["disk"].wrong is None
+def test_a_look_that_fails_does_not_hide_the_others(unbraid, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "unbraid._internal.memory", None)  # importing it fails
+    outcome = unbraid("doctor", "--out", tmp_path, "--device", "cpu")
+    assert (outcome.code, [line[:9].strip() for line in outcome.out.splitlines()[:-1]]) == (1, LOOKS)
+    assert "Error: memory: ModuleNotFoundError" in outcome.err
+    assert "disk:" not in outcome.err
 
 
 def test_packages_that_are_missing_or_too_old_are_named_with_the_command_that_mends_it(monkeypatch):
     asked = ["numpy>=99.1", "nonesuch>=1.0", "scipy>=1.12", "typer[all]>=0.20", 'ray>=2; extra == "ray"']
-    monkeypatch.setattr(checkup.metadata, "requires", lambda name: asked)
-    found = checkup.look_at_packages()
+    monkeypatch.setattr(doctor_module.metadata, "requires", lambda name: asked)
+    found = doctor_module.check_packages()
     assert "nonesuch missing" in found.found
-    assert found.wrong == "Missing or too old. Mend it: pip install 'numpy>=99.1' 'nonesuch>=1.0'"
+    assert found.wrong == "Missing or too old. Fix it: pip install 'numpy>=99.1' 'nonesuch>=1.0'"
 
 
 def test_extras_that_are_missing_are_told_and_not_wrong(monkeypatch):
     asked = ['nonesuch>=2; extra == "ray"', 'numpy>=1; extra == "figures"', 'ruff>=1; extra == "lint"']
-    monkeypatch.setattr(checkup.metadata, "requires", lambda name: asked)
-    found = checkup.look_at_extras()
+    monkeypatch.setattr(doctor_module.metadata, "requires", lambda name: asked)
+    found = doctor_module.check_extras()
     assert found.found.startswith("numpy ")
     assert found.found.endswith("; not installed: nonesuch")
     assert found.wrong is None
 
 
 def test_a_gpu_that_torch_cannot_use_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkup, "_DEVICES", tmp_path)
+    monkeypatch.setattr(doctor_module, "_DEVICES", tmp_path)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert checkup.look_at_device("cpu").wrong is None
+    assert doctor_module.check_device("cpu").wrong is None
     (tmp_path / "nvidia0").touch()
-    assert checkup.look_at_device("cpu").wrong.startswith("There is an NVIDIA GPU, and torch")
+    assert doctor_module.check_device("cpu").wrong.startswith("There is an NVIDIA GPU, and torch")
 
 
 def test_more_threads_than_cores_are_told(monkeypatch):
     monkeypatch.setattr("unbraid._internal.cpu.usable_cores", lambda: 3)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1000)
-    assert checkup.look_at_threads().wrong.endswith("export OMP_NUM_THREADS=3")
+    assert doctor_module.check_threads().wrong.endswith("export OMP_NUM_THREADS=3")
 
 
 def test_little_disk_and_little_memory_are_told(monkeypatch, tmp_path):
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(checkup.shutil, "disk_usage", lambda place: usage(2, 1, 10**6))
+    monkeypatch.setattr(doctor_module.shutil, "disk_usage", lambda place: usage(2, 1, 10**6))
     monkeypatch.setattr("unbraid._internal.memory.free_memory", lambda device: 10**6)
-    assert checkup.look_at_disk(tmp_path).wrong == "Only 1.0 MB are free. Name another folder with --out."
-    assert checkup.look_at_cache().wrong == "Only 1.0 MB are free. Set UNBRAID_CACHE to a folder on another disk."
-    assert checkup.look_at_memory().wrong.startswith("Only 1.0 MB are free.")
+    assert doctor_module.check_disk(tmp_path).wrong == "Only 1.0 MB are free. Name another folder with --out."
+    assert doctor_module.check_cache().wrong == "Only 1.0 MB are free. Set UNBRAID_CACHE to a folder on another disk."
+    assert doctor_module.check_memory().wrong.startswith("Only 1.0 MB are free.")
 
 
 @pytest.mark.usefixtures("_no_test_run")
-def test_a_folder_that_cannot_be_written_is_told(tmp_path):
+def test_a_folder_that_cannot_be_written_is_told(unbraid, tmp_path):
     (tmp_path / "file").touch()
-    found = {finding.about: finding for finding in checkup.check_up(tmp_path / "file", "cpu")}
-    assert "cannot be written" in found["disk"].wrong
+    outcome = unbraid("doctor", "--out", tmp_path / "file", "--device", "cpu")
+    assert outcome.code == 1
+    assert "cannot be written" in outcome.err
 
 
 def test_windows_is_told(monkeypatch):
-    monkeypatch.setattr(checkup.sys, "platform", "win32")
-    assert "docs/versions.md" in checkup.look_at_unbraid().wrong
-    assert str(Path(unbraid.__file__).parent) in checkup.look_at_unbraid().found
+    monkeypatch.setattr(doctor_module.sys, "platform", "win32")
+    assert "docs/versions.md" in doctor_module.check_unbraid().wrong
+    assert str(Path(unbraid.__file__).parent) in doctor_module.check_unbraid().found

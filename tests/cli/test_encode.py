@@ -153,8 +153,8 @@ def test_color_is_turned_gray_for_a_run_on_gray_images(unbraid, run, tmp_path):
         (["text.png"], [], "does not begin as any picture does"),
         (["notes.txt"], [], "neither a .png, .jpg or .npz file nor a folder"),
         (["empty"], [], "holds no .png, .jpg, .jpeg files"),
-        (["large.npz", "large.png"], [], "Give one .npz alone"),
-        (["large.npz"], ["--out", "codes.mat"], "name an .npz, a .safetensors or a .csv file"),
+        (["large.npz", "large.png"], [], "Give one .npz"),
+        (["large.npz"], ["--out", "codes.mat"], "ends in .npz, .safetensors, .csv"),
         (["large.npz"], ["--device", "gpu"], "expected 'auto', 'cpu' or 'cuda'"),
     ],
 )

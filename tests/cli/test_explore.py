@@ -17,7 +17,7 @@ def test_a_page_is_written_and_said_where(unbraid, trained, tmp_path):
     [
         (["nowhere"], "There is no folder nowhere"),
         (["."], "nothing to explore: there are no runs"),
-        ([".", "-o", "page.pdf"], "name an .html file"),
+        ([".", "-o", "page.pdf"], "a file that ends in .html"),
         ([".", "--precision", "double"], "'double' is not one of"),
     ],
 )

@@ -5,8 +5,7 @@ import pytest
 import torch
 from PIL import Image
 
-from unbraid.cli import image_files
-from unbraid.cli.image_files import picture_paths, read_pictures
+from unbraid.cli.encode import picture_paths, read_pictures
 from unbraid.datasets.pictures import fitted
 from unbraid.datasets.user.from_arrays import unlabeled
 from unbraid.errors import DataError
@@ -68,7 +67,7 @@ def test_a_picture_of_another_size_is_refused(tmp_path):
 
 
 def test_a_picture_of_another_size_is_not_decoded(tmp_path, monkeypatch):
-    monkeypatch.setattr(image_files, "decode", lambda *_: pytest.fail("was decoded"))
+    monkeypatch.setattr("unbraid.datasets.pictures.decode", lambda *_: pytest.fail("was decoded"))
     Image.new("L", (2000, 2000)).save(tmp_path / "large.png")
     with pytest.raises(DataError, match=r"large\.png is 2000 x 2000 pixels .* trained on 4 x 5"):
         read_pictures([tmp_path / "large.png"], (1, 4, 5))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from unbraid.cli.options import parse_every, parse_seeds
+from unbraid.cli.options import parse_seeds
 from unbraid.errors import SpecError
 
 
@@ -45,13 +45,3 @@ def test_other_seeds_are_refused(text, complaint):
 
 def test_the_largest_number_of_seeds_is_allowed():
     assert len(parse_seeds("0-999")) == 1000
-
-
-def test_a_number_that_says_how_to_train_takes_one_value_and_says_so():
-    assert parse_every(None, "--checkpoint-every") is None
-    assert parse_every("500", "--checkpoint-every") == 500
-    with pytest.raises(SpecError, match=r"--checkpoint-every is '5,10'; expected one whole number.*cannot be swept"):
-        parse_every("5,10", "--checkpoint-every")
-    for text in ("0", "soon", "-1", "1.5"):
-        with pytest.raises(SpecError, match=r"expected one whole number from 1 on\.$"):
-            parse_every(text, "--held-out-every")

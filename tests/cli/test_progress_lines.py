@@ -9,9 +9,8 @@ import threading
 import pytest
 from rich.console import Console
 
-from unbraid._internal.progress import Bar, Event, emit, showing
-from unbraid.cli.console import stage
-from unbraid.cli.progress_lines import Lines, progress_of_commands
+from unbraid._internal.progress import Bar, Event, emit
+from unbraid.cli.progress import Lines, progress_of_commands
 
 
 def screen(width=100):
@@ -63,7 +62,7 @@ def test_a_screen_shows_what_is_done_how_much_of_it_and_then_nothing():
     assert "12,000 of 202,599 images" in shown(console)
     bar(Event("converting CelebA", 202_599, 202_599, "images"))
     assert console.file.getvalue().endswith("\x1b[2K")  # the line is wiped
-    assert bar._live is None
+    assert bar._shown is None
 
 
 def test_work_that_is_soon_over_does_not_flicker():
@@ -83,7 +82,7 @@ def test_other_work_gets_another_bar_and_work_without_an_end_is_closed():
     bar.close()
     assert "5.0 MB" in shown(console).partition("Downloading b")[2]
     assert "Downloading a" not in shown(console).partition("Downloading b")[2]
-    assert bar._live is None
+    assert bar._shown is None
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -99,7 +98,7 @@ def test_a_bar_takes_one_line(width):
 
 def test_a_failure_takes_the_bar_away(monkeypatch):
     console = screen()
-    monkeypatch.setattr("unbraid.cli.progress_lines.errors", lambda: console)
+    monkeypatch.setattr("unbraid.cli.progress.errors", lambda: console)
     monkeypatch.setattr("unbraid._internal.progress.SECONDS_BEFORE_A_BAR", -1.0)
     with pytest.raises(ZeroDivisionError), progress_of_commands():  # noqa: PT012 - what happens before the error matters
         emit(Event("converting", 1, 9, "images"))
@@ -112,7 +111,7 @@ def test_a_failure_takes_the_bar_away(monkeypatch):
 
 def test_threads_that_work_together_share_a_bar(monkeypatch):
     console = screen()
-    monkeypatch.setattr("unbraid.cli.progress_lines.errors", lambda: console)
+    monkeypatch.setattr("unbraid.cli.progress.errors", lambda: console)
     monkeypatch.setattr("unbraid._internal.progress.SECONDS_BEFORE_A_BAR", -1.0)
     with progress_of_commands():
         event = Event("decoding", 1, 9, "images")
@@ -126,27 +125,10 @@ def test_threads_that_work_together_share_a_bar(monkeypatch):
 
 def test_every_command_is_watched(monkeypatch, unbraid):
     def find(*arguments):
-        monkeypatch.setattr("unbraid.cli.progress_lines.SECONDS_BEFORE_A_LINE", -1.0)
+        monkeypatch.setattr("unbraid.cli.progress.SECONDS_BEFORE_A_LINE", -1.0)
         emit(Event("converting CelebA", 12_000, 202_599, "images"))
         sys.exit(0)
 
-    monkeypatch.setattr("unbraid.cli.run_folders.open_runs", find)
+    monkeypatch.setattr("unbraid.cli.runs.open_runs", find)
     outcome = unbraid("runs")
     assert (outcome.out, outcome.err) == ("", "Converting CelebA: 12,000 of 202,599 images.\n")
-
-
-def test_a_spinner_tells_itself_how_far_the_work_is(monkeypatch):
-    console, outside = screen(), []
-    monkeypatch.setattr("unbraid.cli.console.output", lambda: console)
-    with showing(outside.append), stage("Reading the images"):
-        emit(Event("converting CelebA", 12_000, 202_599, "images"))
-    assert "Reading the images: converting CelebA, 12,000 of 202,599 images ..." in shown(console)
-    assert outside == []
-
-
-def test_off_screen_a_stage_leaves_it_to_whoever_watches(capsys):
-    outside = []
-    with showing(outside.append), stage("Reading the images"):
-        emit(Event("converting CelebA", 1, 2, "images"))
-    assert outside == [Event("converting CelebA", 1, 2, "images")]
-    assert capsys.readouterr().out == "Reading the images ...\n"

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from unbraid.cli.first_runs import config
+from unbraid.cli.quickstart import config
 from unbraid.datasets import DSprites
 from unbraid.models import MLP, Autoencoder
 from unbraid.models.distributions import GaussianLatents
@@ -24,7 +24,7 @@ def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
             model=Autoencoder(MLP((8,), (8,)), latents=GaussianLatents(2)),
         )
 
-    monkeypatch.setattr(importlib.import_module("unbraid.cli.first_runs"), "config", small)
+    monkeypatch.setattr(importlib.import_module("unbraid.cli.quickstart"), "config", small)
 
 
 def test_the_config_is_small_and_has_factors_to_find():

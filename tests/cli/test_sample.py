@@ -42,8 +42,8 @@ def test_a_run_in_training_draws_with_its_newest_checkpoint_and_says_so(unbraid,
 @pytest.mark.parametrize(
     ("flags", "complaint"),
     [
-        (["--out", "samples.jpg"], "name a .png or an .npz file"),
-        (["--out", "there.png"], "there.png exists"),
+        (["--out", "samples.jpg"], "ends in .png, .npz"),
+        (["--out", "there.png"], "there.png, which exists"),
         (["--num-images", "1025"], "a picture shows at most 1024"),
         (["--num-images", "0"], "--num-images"),
     ],

@@ -10,8 +10,8 @@ import pytest
 
 from tests.training.squares import MLP_SPEC
 from unbraid import VAE, BetaVAE
-from unbraid.cli.study_figure import Kind
-from unbraid.cli.study_files import parse_seconds
+from unbraid.cli.options import parse_seconds
+from unbraid.cli.study_results import Kind
 from unbraid.errors import SpecError
 from unbraid.studies import Claim, Setting, Study, difference
 from unbraid.studies.figures import KINDS
@@ -86,8 +86,8 @@ def test_tables_are_written_as_the_suffix_says(done, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--to", "t.txt"), "written as .csv, .md, .tex, .parquet, .json"),
-        (("--form", "long", "--to", "t.md"), "written as .csv, .parquet, .json"),
+        (("--to", "t.txt"), ".csv, .md, .tex, .parquet, .json"),
+        (("--form", "long", "--to", "t.md"), ".csv, .parquet, .json"),
         (("--metrics", "mgi"), "no metric 'mgi'"),
     ],
 )
@@ -99,7 +99,7 @@ def test_a_table_that_cannot_be_had_is_refused_in_a_line(done, arguments, messag
 
 def test_a_table_is_not_overwritten_unless_asked(done, tmp_path):
     (tmp_path / "t.csv").write_text("mine")
-    assert "exists and is kept" in done("table", "--to", tmp_path / "t.csv").err
+    assert "which exists" in done("table", "--to", tmp_path / "t.csv").err
     assert (tmp_path / "t.csv").read_text() == "mine"
     assert done("table", "--to", tmp_path / "t.csv", "--force").code == 0
 
@@ -110,12 +110,12 @@ def test_a_figure_is_written_with_its_numbers(done, tmp_path):
     assert (outcome.code, "its numbers in" in outcome.out) == (0, True)
     rows = list(csv.DictReader((tmp_path / "mig.csv").read_text().splitlines()))
     assert [row["setting"] for row in rows] == [f"beta-vae, beta {beta}" for beta in (1, 4, 9) for _ in range(2)]
-    assert "exists and is kept" in done("figure", "--metric", "mig", "--to", tmp_path / "mig.svg").err
+    assert "mig.svg exists" in done("figure", "--metric", "mig", "--to", tmp_path / "mig.svg").err
     assert done("figure", "--metric", "sepin", "--to", tmp_path / "mig.svg", "--force").code == 0
 
 
 def test_every_kind_that_is_drawn_can_be_asked_for():
-    assert get_args(Kind) == tuple(KINDS)
+    assert get_args(Kind) == KINDS
 
 
 def test_a_figure_of_a_study_that_was_not_run_says_so(unbraid, place, tmp_path):
@@ -178,7 +178,7 @@ def test_a_report_is_written_from_runs_or_from_evidence(done, tmp_path):
         assert "The report is in" in done("report", "--to", tmp_path / name, *arguments).out
     pages = [(tmp_path / name).read_text() for name in ("runs.html", "evidence.html")]
     assert all("beta-vae, beta 9" in page and "Which metrics agree" in page for page in pages)
-    assert "name an .html file" in done("report", "--to", tmp_path / "page.txt").err
+    assert "a file that ends in .html" in done("report", "--to", tmp_path / "page.txt").err
 
 
 def test_evidence_of_another_study_is_refused(unbraid, done, place, tmp_path):
@@ -188,7 +188,7 @@ def test_evidence_of_another_study_is_refused(unbraid, done, place, tmp_path):
     outcome = unbraid(
         "study", "report", other, "--packages", "tests", "--scores", evidence, "--to", tmp_path / "x.html"
     )
-    assert "the scores of the study 'small', and this is 'other'" in outcome.err
+    assert "the scores of the study 'small'" in outcome.err
 
 
 def test_a_failed_run_is_told_with_exit_code_1_and_can_be_retried(unbraid, tmp_path):

@@ -7,14 +7,14 @@ import math
 from rich.console import Console
 
 from unbraid._internal import files
+from unbraid.cli.score_cards import score_cards
 from unbraid.cli.tables import (
-    Scored,
+    NamedScorecard,
     card_table,
     comparison_table,
     median,
     print_rows,
     run_row,
-    score_row,
     score_table,
     titled,
 )
@@ -33,8 +33,12 @@ def score(value: float, **gaps: float) -> Score:
     return Score("MIG", value, per_factor=gaps, settings={"estimator": "exact"})
 
 
+def named(label: str, seed: int | None, one: Score, num_unused: int = 0, **ends: float) -> NamedScorecard:
+    return NamedScorecard(label, label, Scorecard(("mig",), (one,), {}, 10, 2, num_unused=num_unused), seed, ends)
+
+
 def test_a_factor_without_a_gap_has_no_column():
-    rows = printed(score_table([Scored("vae", 0, score(0.25, shape=math.nan, scale=0.25))]))
+    rows = printed(score_table([named("vae", 0, score(0.25, shape=math.nan, scale=0.25))]))
     assert rows[0] == ["MIG", "over", "scale", "(estimator", "exact)"]
     assert rows[1] == ["objective", "seed", "MIG", "95", "%", "interval", "scale"]
     assert rows[2] == ["vae", "0", "0.250", "0.250"]
@@ -43,19 +47,19 @@ def test_a_factor_without_a_gap_has_no_column():
 def test_the_median_over_seeds_follows():
     rows = printed(
         score_table(
-            [Scored("vae", seed, score(value), distortion=90.0, rate=9.0) for seed, value in enumerate((0.1, 0.4, 0.2))]
+            [named("vae", seed, score(value), distortion=90.0, rate=9.0) for seed, value in enumerate((0.1, 0.4, 0.2))]
         )
     )
     assert rows[-1] == ["vae", "median", "0.200", "90.0", "9.0"]
 
 
 def test_a_single_seed_has_no_median():
-    rows = printed(score_table([Scored("vae", 0, score(0.1)), Scored("beta-vae", 0, score(0.2))]))
+    rows = printed(score_table([named("vae", 0, score(0.1)), named("beta-vae", 0, score(0.2))]))
     assert len(rows) == 4
 
 
 def test_a_label_is_printed_as_it_is():
-    assert printed(score_table([Scored("[red]codes.npz", None, score(0.1))]))[2][0] == "[red]codes.npz"
+    assert printed(score_table([named("[red]codes.npz", None, score(0.1))]))[2][0] == "[red]codes.npz"
 
 
 def vouch_for(path):
@@ -65,17 +69,16 @@ def vouch_for(path):
     (path.parent / "finished.json").write_text(json.dumps(record))
 
 
-def test_a_row_tells_how_training_ended(trained):
+def test_a_card_has_the_end_of_training(trained):
     run = Run.open(min(trained.iterdir()))
-    history = run.history
-    row = score_row("label", run, card(mig=0.1), ["mig"])
-    assert row.distortion == history.column("distortion")[-1]
+    [each] = score_cards([run], "mig", device="cpu")
+    assert each.end("distortion") == run.history["distortion"][-1]
     rewritten = run.folder / "history.csv"
     rewritten.write_text("step,loss,rate\n" + "".join(f"{step},1,{step}\n" for step in range(20)))
     vouch_for(rewritten)
-    row = score_row("label", run, card(mig=0.1), ["mig"])
-    assert row.rate == 18.5
-    assert math.isnan(row.distortion)
+    [each] = score_cards([run], "mig", device="cpu")
+    assert each.end("rate") == 18.5
+    assert math.isnan(each.end("distortion"))
 
 
 def test_an_unfinished_run_shows_how_far_it_is(trained):
@@ -95,7 +98,7 @@ def test_the_median_is_of_what_is_finite():
 
 
 def test_an_interval_stands_beside_its_score_and_not_beside_a_median():
-    rows = [Scored("vae", seed, Score("MIG", 0.2, (0.1, 0.3))) for seed in (0, 1)]
+    rows = [named("vae", seed, Score("MIG", 0.2, (0.1, 0.3))) for seed in (0, 1)]
     shown = printed(score_table(rows))
     assert shown[2] == ["vae", "0", "0.200", "0.100", "to", "0.300"]
     assert shown[-1] == ["vae", "median", "0.200"]
@@ -112,7 +115,13 @@ def test_a_card_is_a_row_for_each_score():
 
 def test_cards_of_one_label_are_shown_by_their_median_and_its_spread_and_keep_their_direction():
     shown = printed(
-        comparison_table([("vae", card(mig=0.1)), ("vae", card(mig=0.3)), ("codes", card(mig=0.7, jemmig=0.25))])
+        comparison_table(
+            [
+                NamedScorecard("vae", "a", card(mig=0.1)),
+                NamedScorecard("vae", "b", card(mig=0.3)),
+                NamedScorecard("codes", "c", card(mig=0.7, jemmig=0.25)),
+            ]
+        )
     )
     assert " ".join(shown[0]) == "metric better vae (median and range of 2) codes"
     assert [" ".join(row) for row in shown[1:]] == ["MIG ↑ 0.200 (0.100 to 0.300) 0.700", "JEMMIG ↓ – 0.250"]
@@ -131,12 +140,18 @@ def test_a_row_says_what_it_is():
 
 def test_medians_say_how_many_of_their_runs_are_collapsed():
     shown = printed(
-        comparison_table([("vae", card(2, mig=0.1)), ("vae", card(mig=0.3)), ("codes", card(1, mig=0.7, sap=0.25))])
+        comparison_table(
+            [
+                NamedScorecard("vae", "a", card(2, mig=0.1)),
+                NamedScorecard("vae", "b", card(mig=0.3)),
+                NamedScorecard("codes", "c", card(1, mig=0.7, sap=0.25)),
+            ]
+        )
     )
     assert " ".join(shown[0]) == "metric better vae (median and range of 2, 1 collapsed) codes (collapsed)"
-    rows = printed(score_table([Scored("vae", 0, score(0.1), unused="6 of 6"), Scored("vae", 1, score(0.3))]))
+    rows = printed(score_table([named("vae", 0, score(0.1), 2), named("vae", 1, score(0.3))]))
     assert " ".join(rows[1]) == "objective seed MIG 95 % interval unused latents"
-    assert " ".join(rows[2]) == "vae 0 0.100 6 of 6"
+    assert " ".join(rows[2]) == "vae 0 0.100 2 of 2"
     assert " ".join(rows[-1]) == "vae median 0.200 1 of 2 runs collapsed"
 
 

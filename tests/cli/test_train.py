@@ -10,7 +10,7 @@ import pytest
 
 from tests.words import words
 from unbraid._internal.progress import Event
-from unbraid.cli import training_runs
+from unbraid.cli import train as train_module
 from unbraid.cli.progress import PlainDisplay
 from unbraid.objectives import BetaVAE
 from unbraid.training.presets import preset
@@ -264,8 +264,8 @@ def test_a_run_that_failed_before_is_told_and_not_repeated(unbraid, tiny, tmp_pa
 
 def test_a_named_starting_point_is_trained_and_flags_change_it(unbraid, tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(training_runs, "train_and_tell", lambda runs, *_, **__: asked.extend(runs))
-    monkeypatch.setattr(training_runs, "refuse_failed", lambda runs: None)
+    monkeypatch.setattr(train_module, "train_with_progress", lambda runs, *_, **__: asked.extend(runs))
+    monkeypatch.setattr(train_module, "refuse_failed", lambda runs: None)
     told = unbraid(
         "train", "--preset", "beta-vae-sprites", "--steps", "5", "--objective.beta", "1,2", "--out", tmp_path
     )

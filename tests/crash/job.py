@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from unbraid.cli import first_runs, main
+from unbraid.cli import main, quickstart
 from unbraid.datasets.synthetic.dsprites import DSprites
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.conv import Conv
-from unbraid.models.distributions.posteriors.latents import GaussianLatents
+from unbraid.models.distributions.posteriors.gaussian import GaussianLatents
 from unbraid.objectives.objective import Objective
 from unbraid.training.optimizers import Adam
 from unbraid.training.options import TrainingOptions
@@ -42,12 +42,12 @@ def tiny_config(objective: Objective, num_steps: int) -> RunSpec:
 
 def make_tiny() -> None:
     """From here on, in this process, the quickstart is a matter of a second."""
-    train_and_tell = first_runs.train_and_tell
+    train_with_progress = quickstart.train_with_progress
 
     def with_more_checkpoints(runs: Sequence[Run], options: TrainingOptions, device: str, *, resume: bool) -> None:
-        train_and_tell(runs, replace(options, checkpoint_every=checkpoint_every), device, resume=resume)
+        train_with_progress(runs, replace(options, checkpoint_every=checkpoint_every), device, resume=resume)
 
-    first_runs.config, first_runs.train_and_tell = tiny_config, with_more_checkpoints
+    quickstart.config, quickstart.train_with_progress = tiny_config, with_more_checkpoints
 
 
 def command(folder: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unbraid.cli import training_runs as command
+from unbraid.cli import train as command
 from unbraid.cli.app import make_app
 from unbraid.errors import UnbraidError
 
@@ -36,7 +36,7 @@ def test_they_are_found():
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_training_command_of_the_pages_asks_for_something_that_can_be_built(line, monkeypatch, tmp_path):
     asked = []
-    monkeypatch.setattr(command, "train_and_tell", lambda runs, *_, **__: asked.extend(runs))
+    monkeypatch.setattr(command, "train_with_progress", lambda runs, *_, **__: asked.extend(runs))
     monkeypatch.setattr(command, "refuse_failed", lambda runs: None)
     for name in ("UNBRAID_DATA", "UNBRAID_CACHE"):
         monkeypatch.setenv(name, str(tmp_path))

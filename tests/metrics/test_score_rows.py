@@ -33,7 +33,7 @@ def test_an_interval_that_is_not_known_is_not_shown():
 
 
 def test_a_value_that_is_undefined_is_a_dash_on_screen_and_empty_in_csv():
-    rows = list(rows_of("mig", Score("MIG", math.nan), None))
+    rows = list(rows_of("mig", Score("MIG", math.nan), higher_is_better=None))
     assert cells(rows) == [("mig", "–", "", "", "")]
     card = Scorecard(("mig",), (Score("MIG", math.nan),), {}, 1, 1)
     assert card.to_csv().splitlines()[1] == "mig,MIG,value,,,,,,,{},"

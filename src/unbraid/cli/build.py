@@ -3,61 +3,69 @@
 import dataclasses
 import inspect
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from typing import Any, final
 
 from unbraid._internal.names import kebab_case, suggestion
-from unbraid.cli.config_flags import kind_of
-from unbraid.cli.flags import Flag, Given, spelled
-from unbraid.cli.values import parse_each, refuse_twice, sweeps
+from unbraid.cli.flags import Given, name_in, spelled
 from unbraid.config import parse
-from unbraid.config.annotations import default_of, entries_of, hints_of
-from unbraid.config.registry import choices
+from unbraid.config.annotations import alternatives, choices, default_of, entries_of, hints_of, kinds_of
+from unbraid.config.text import split
 from unbraid.errors import SpecError
 
 
-def build(cls: type, given: Given, flags: Mapping[str, Flag], start: Any = None) -> list[Any]:
-    """Returns every config that was asked for: more than one where a name was repeated or a number has several values.
+def build(cls: type, given: Given, start: Any = None) -> list[Any]:
+    """Returns a config for every combination of the given names and values.
 
-    What was not asked for is as in `start`, if there is one.
+    Other fields have the values of `start` or, without it, their defaults.
     """
     builder = _Builder(given)
     built = builder.variants(cls, "", start)
-    builder.refuse_unused(flags)
+    builder.refuse_unused()
     return built
 
 
-def build_kind(kind: type, path: str, given: Given, flags: Mapping[str, Flag], default: Any) -> list[Any]:
+def build_kind(kind: type, path: str, given: Given, default: Any) -> list[Any]:
     """Returns every config of a kind that was asked for, as `build` does; the default if none was."""
     builder = _Builder(given)
     built = builder.of_kind(kind, path, default) or [default]
-    builder.refuse_unused(flags)
+    builder.refuse_unused()
     return built
+
+
+def kind_of(annotation: Any) -> type | None:
+    """Returns the kind of config that a field holds, if it holds one. A number that may follow a schedule is a number.
+
+    The kind is an abstract class of which one config is chosen by name, or the class of the config.
+    """
+    return None if float in alternatives(annotation) else next(iter(kinds_of(annotation)), None)
+
+
+def parse_each(text: str, annotation: Any, flag: str) -> list[Any]:
+    """Returns the values to try: as many as there are between commas, or one where the value is a text or a list."""
+    return [parse(part, annotation, flag) for part in (split(text, ",") if _sweeps(annotation) else [text])]
 
 
 @final
 class _Builder:
-    """Goes down the fields and takes what was given for them, noting what it took."""
+    """Goes down the fields, takes the texts that were given for them, and records the fields that were used."""
 
     def __init__(self, given: Given) -> None:
         self._given = given
-        self._used: set[str] = set()
-        self._chosen: dict[str, list[str]] = {}
+        self._unused = dict.fromkeys(given)
+        self._chosen: dict[str, tuple[type, list[str]]] = {}  # the kind, and the names of the configs
 
     def variants(self, cls: type, prefix: str, start: Any) -> list[Any]:
-        """Returns the class with every combination of the given values.
-
-        Its other fields are those of `start`, if there is one.
-        """
+        """Returns the class with every combination of the given values. Other fields have those of `start`."""
         hints, values = hints_of(cls), {}
-        for of_class in fields(cls):
-            path = prefix + of_class.name
-            default = default_of(of_class) if start is None else getattr(start, of_class.name)
-            if of_field := self._of_field(hints[of_class.name], path, default):
-                values[of_class.name] = of_field
+        for field in fields(cls):
+            path = prefix + field.name
+            default = default_of(field) if start is None else getattr(start, field.name)
+            if of_field := self._of_field(hints[field.name], path, default):
+                values[field.name] = of_field
             elif default is MISSING:
-                raise SpecError(_missing(path, hints[of_class.name], self._chosen.get(prefix.rstrip("."))))
+                raise SpecError(self._missing(path, hints[field.name]))
         combinations = [
             dict(zip(values, combination, strict=True)) for combination in itertools.product(*values.values())
         ]
@@ -69,77 +77,84 @@ class _Builder:
         The list is empty if no flag names or changes one.
         """
         if path in self._given:
-            self._used.add(path)
-            chosen = [_named_config(text, kind, path) for text in self._given[path]]
+            texts = self._take(path)
+            chosen = [_named_config(text, kind, path) for text in texts]
             if len(set(chosen)) < len(chosen):
-                raise SpecError(
-                    f"{spelled(path)} names {', '.join(self._given[path]).lower()}: one of them twice. Give each once."
-                )
-            for text, (_, config) in zip(self._given[path], chosen, strict=True):
+                raise SpecError(f"{spelled(path)} names {', '.join(texts).lower()}: one of them twice. Give each once.")
+            for text, (_, config) in zip(texts, chosen, strict=True):
                 self._refuse_second_values(path, text, config)
-            self._chosen[path] = [kebab_case(cls, kind) for cls, _ in chosen]
+            self._chosen[path] = kind, [kebab_case(cls, kind) for cls, _ in chosen]
             # The default by its name is the default: that of a critic's optimizer is not that of the class.
             chosen = [(cls, default if start is None and type(default) is cls else start) for cls, start in chosen]
             return [variant for cls, start in chosen for variant in self.variants(cls, f"{path}.", start)]
-        below = [other for other in self._given if other.startswith(f"{path}.")]
-        if not below:
+        if not (below := self._below(path)):
             return []
         if default is MISSING or default is None:
-            raise SpecError(f"{spelled(below[0])} needs {spelled(path)}. {suggestion('', choices(kind))}")
-        self._chosen[path] = [kebab_case(type(default), kind)]
+            raise SpecError(f"{spelled(below)} needs {spelled(path)}. {suggestion('', choices(kind))}")
+        self._chosen[path] = kind, [kebab_case(type(default), kind)]
         return self.variants(type(default), f"{path}.", default)
 
-    def _refuse_second_values(self, path: str, text: str, config: Any) -> None:
-        """Refuses a field that is set after the name of its config and by a flag as well."""
-        for of_class in fields(config) if config is not None else ():
-            flag = f"{path}.{of_class.name}"
-            if flag in self._given and getattr(config, of_class.name) != default_of(of_class):
-                raise SpecError(f"{spelled(flag)} sets what {spelled(path)} {text} has set. Leave out one of them.")
-
-    def refuse_unused(self, flags: Mapping[str, Flag]) -> None:
-        for path in self._given:
-            if path not in self._used:
-                parent = path.rpartition(".")[0]
-                owners = ", ".join(flags[path].owners)
-                raise SpecError(
-                    f"{spelled(path)} is for {owners}, and {spelled(parent)} is {', '.join(self._chosen[parent])}. "
-                    "Leave it out, or choose one of them."
-                )
+    def refuse_unused(self) -> None:
+        """Raises if a field was given that none of the chosen configs has."""
+        for path in self._unused:
+            above, _, name = path.rpartition(".")
+            while above not in self._chosen:
+                above, _, name = above.rpartition(".")
+            kind, names = self._chosen[above]
+            owners = [owner for owner, cls in choices(kind).items() if name in {field.name for field in fields(cls)}]
+            raise SpecError(
+                f"{spelled(path)} is for {', '.join(owners)}, and {spelled(above)} is {', '.join(names)}. "
+                "Leave it out, or choose one of them."
+            )
 
     def _of_field(self, annotation: Any, path: str, default: Any) -> list[Any]:
         kind = kind_of(annotation)
         if kind is not None and inspect.isabstract(kind):
             return self.of_kind(kind, path, default)
         if kind is not None:
-            return (
-                self.variants(kind, f"{path}.", default)
-                if any(other.startswith(f"{path}.") for other in self._given)
-                else []
-            )
+            return self.variants(kind, f"{path}.", default) if self._below(path) else []
         if path not in self._given:
             return []
-        self._used.add(path)
-        texts = self._given[path]
+        texts = self._take(path)
         if len(texts) > 1 and entries_of(annotation) is None:
-            several = f" Several values go in one list: {','.join(texts)}." if sweeps(annotation) else ""
+            several = f" Several values go in one list: {','.join(texts)}." if _sweeps(annotation) else ""
             raise SpecError(
                 f"{spelled(path)} was given {len(texts)} times ({', '.join(texts)}). Give it once.{several}"
             )
         values = [value for text in texts for value in parse_each(text, annotation, spelled(path))]
-        refuse_twice(values, " ".join(texts), spelled(path))
+        if len(set(map(repr, values))) < len(values):
+            raise SpecError(f"{spelled(path)} is {' '.join(texts)!r}, which names a value twice. Give each once.")
         return values
+
+    def _take(self, path: str) -> Sequence[str]:
+        self._unused.pop(path, None)
+        return self._given[path]
+
+    def _below(self, path: str) -> str:
+        """Returns the first given field of the config in this field; nothing if there is none."""
+        return next((other for other in self._given if other.startswith(f"{path}.")), "")
+
+    def _refuse_second_values(self, path: str, text: str, config: Any) -> None:
+        """Raises if a field is set both after the name of its config and by a flag."""
+        for field in fields(config) if config is not None else ():
+            flag = f"{path}.{field.name}"
+            if flag in self._given and getattr(config, field.name) != default_of(field):
+                raise SpecError(f"{spelled(flag)} sets what {spelled(path)} {text} has set. Leave out one of them.")
+
+    def _missing(self, path: str, annotation: Any) -> str:
+        kind, above = kind_of(annotation), path.rpartition(".")[0]
+        owner = f"{spelled(above)} {self._chosen[above][1][0]} needs it. " if above in self._chosen else ""
+        return f"{spelled(path)} is missing. {owner}" + (f"Choose one of {', '.join(choices(kind))}." if kind else "")
 
 
 def _named_config(text: str, kind: type, path: str) -> tuple[type, Any]:
     """Returns the class of the config that was named, and the config itself if settings follow the name."""
-    valid, (name, colon, _) = choices(kind), text.partition(":")
-    canonical = name.lower().replace("_", "-")
-    if canonical not in valid:
-        raise SpecError(f"{spelled(path)} is {text!r}. {suggestion(canonical, valid)}")
-    return valid[canonical], parse(text, kind, spelled(path)) if colon else None
+    valid, name = choices(kind), name_in(text)
+    if name not in valid:
+        raise SpecError(f"{spelled(path)} is {text!r}. {suggestion(name, valid)}")
+    return valid[name], parse(text, kind, spelled(path)) if ":" in text else None
 
 
-def _missing(path: str, annotation: Any, chosen: Collection[str] | None) -> str:
-    kind = kind_of(annotation)
-    owner = f"{spelled(path.rpartition('.')[0])} {next(iter(chosen))} needs it. " if chosen else ""
-    return f"{spelled(path)} is missing. {owner}" + (f"Choose one of {', '.join(choices(kind))}." if kind else "")
+def _sweeps(annotation: Any) -> bool:
+    """Returns whether a comma separates values to try. In a text it may be a letter; in a list it separates entries."""
+    return str not in alternatives(annotation) and entries_of(annotation) is None

@@ -1,23 +1,26 @@
-"""Every command by its name, found without being loaded: only the one that is typed is imported.
+"""Every command by its name. Only the module of the command that is typed is imported.
 
-A new command is one file and one line here. The words of the command, joined by underscores, are the name of the
-module and of the function in it: `unbraid datasets show` is `datasets_show` in `datasets_show.py`.
+A new command is a function and one line here. The words of the command, joined by underscores, are the name of the
+function. Its module is the first word, unless `_MODULES` has another.
 """
 
 import functools
 import importlib
 import inspect
 import re
-from collections.abc import Callable
-from typing import Any, final
+import textwrap
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, final
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from unbraid.cli.flags import attached, derived_of
-from unbraid.cli.sections import SectionedCommand
+from unbraid.cli.flags import ConfigFlags, spelled, typed_in
+from unbraid.cli.progress import progress_of_commands
+from unbraid.errors import TrainingError, TrainingInterrupted
 
-# In the order in which one comes to need them, each with the first line of its help.
+# In the order in which users need them, each with the first line of its help.
 COMMANDS = {
     "quickstart": "Train, score and show a few small models.",
     "train": "Train models side by side, from one seed or many.",
@@ -30,26 +33,34 @@ COMMANDS = {
     "datasets list": "List the data sets.",
     "datasets show": "Write a page about a data set.",
     "datasets fetch": "Download the files of a data set.",
-    "objectives": "List what models can be trained to minimize.",
-    "models": "List what models can be made of.",
-    "metrics": "List what codes and models can be scored by.",
-    "encode": "Turn new images into codes.",
+    "objectives": "List objectives.",
+    "models": "List nets, latents, priors and likelihoods.",
+    "metrics": "List metrics of codes and scores of models.",
+    "encode": "Encode new images.",
     "sample": "Draw images from the prior of a model.",
     "export": "Write the encoder and the decoder of a run as ONNX files.",
     "push": "Push a run to the Hugging Face Hub.",
     "pull": "Fetch a run, or a zoo of them, from the Hugging Face Hub.",
-    "zoo": "Turn the runs of a study into a zoo on the Hugging Face Hub.",
-    "study": "Plan, run and look at a study.",
-    "study plan": "Say what a study would do.",
-    "study run": "Train and score what is missing of a study.",
-    "study status": "Say how far a study is.",
-    "study retry": "Put the failed runs of a study aside.",
+    "zoo": "Push the runs of a study to the Hugging Face Hub.",
+    "study": "Plan, run and show a study.",
+    "study plan": "Show what a study would train, and how long it takes.",
+    "study run": "Train and score the missing runs of a study.",
+    "study status": "Show the progress of a study.",
+    "study retry": "Archive the failed runs of a study.",
     "study table": "Show the scores of a study.",
     "study figure": "Draw the scores of a study.",
     "study select": "Choose runs without labels.",
     "study report": "Write a page about a study.",
     "doctor": "Check the installation.",
 }
+_MODULES = {
+    **dict.fromkeys(("objectives", "models", "metrics"), "lists"),
+    "explore": "report",
+    **dict.fromkeys(("push", "pull", "zoo"), "hub"),
+    **dict.fromkeys(("study table", "study figure", "study select", "study report"), "study_results"),
+}
+# The widest column of flags that the formatter allows, and the space after it.
+_FIRST_COLUMN, _BETWEEN = 30, 2
 
 
 def below(words: str = "") -> dict[str, str]:
@@ -61,8 +72,8 @@ def below(words: str = "") -> dict[str, str]:
 
 def function_of(words: str) -> Callable[..., None]:
     """Returns the function of a command, and imports its module."""
-    name = words.replace(" ", "_")
-    function: Callable[..., None] = getattr(importlib.import_module(f"unbraid.cli.{name}"), name)
+    module = importlib.import_module(f"unbraid.cli.{_MODULES.get(words, words.partition(' ')[0])}")
+    function: Callable[..., None] = getattr(module, words.replace(" ", "_"))
     return function
 
 
@@ -76,12 +87,54 @@ def make_group(words: str, function: Callable[..., None], **settings: Any) -> An
     return group
 
 
+@functools.cache
+def command_of(words: str) -> Any:
+    """Returns a command that has none below it, and imports its module.
+
+    It is made once in a process: typer spends half a millisecond on each of hundreds of flags.
+    """
+    function = function_of(words)
+    config_flags: ConfigFlags | None = vars(function).get("config_flags")
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    typed = function if config_flags is None else _with_parameters(function, config_flags)
+    app.command(words.rpartition(" ")[2], cls=Command, help=_help(function))(typed)
+    command = typer.main.get_command(app)
+    command.config_flags = config_flags  # type: ignore[attr-defined]
+    return command
+
+
+def _help(function: Callable[..., None]) -> str:
+    # The sign \b keeps typer from running the lines of examples and of lists of words together.
+    return re.sub("\n\n(?=Example|Words)", "\n\n\b\n", inspect.getdoc(function) or "")
+
+
+def _with_parameters(command: Callable[..., None], config_flags: ConfigFlags) -> Callable[..., None]:
+    """Returns the command with a parameter for each flag instead of its argument `given`, as typer requires."""
+    paths = {path.replace(".", "__"): path for path in config_flags.flags()}
+
+    @functools.wraps(command)
+    def with_given(**values: Any) -> None:
+        typed = {path: values.pop(parameter) for parameter, path in paths.items()}
+        command(**values, given={path: texts for path, texts in typed.items() if texts})
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    own = [each for each in inspect.signature(command).parameters.values() if each.name != "given"]
+    parameters = [each.replace(kind=keyword) for each in own]
+    for parameter, path in paths.items():
+        alias = config_flags.alias(path)
+        option = typer.Option(spelled(path), *([alias] if alias else []))
+        # A list, so that a second use is an error and not silently preferred.
+        parameters.append(
+            inspect.Parameter(parameter, keyword, default=None, annotation=Annotated[list[str] | None, option])
+        )
+    with_given.__annotations__ = {each.name: each.annotation for each in parameters}
+    vars(with_given)["__signature__"] = inspect.Signature(parameters)
+    return with_given
+
+
 @final
 class CommandGroup(TyperGroup):
-    """Holds commands that are imported when they are typed.
-
-    Of a group that has a command `list`, it is meant where none is named.
-    """
+    """A group of commands that are imported when they are typed. Without a command it runs its `list`, if any."""
 
     words = ""
 
@@ -102,23 +155,56 @@ class CommandGroup(TyperGroup):
             formatter.write_dl(list(below(self.words).items()))
 
 
-@functools.cache
-def command_of(words: str) -> Any:
-    """Returns a command that has none below it, and imports its module.
+@final
+class Command(TyperCommand):
+    """A command whose help lists arguments, options, and flags of config fields, panel by panel, as plain text.
 
-    It is made once in a process: typer spends half a millisecond on each of hundreds of flags.
+    These are the fields of the configs that were named before --help or are taken by default. While the command runs,
+    long work shows its progress.
     """
-    function = function_of(words)
-    derived = derived_of(function)
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(words.rpartition(" ")[2], cls=SectionedCommand, help=_help(function))(
-        function if derived is None else attached(function, derived)
-    )
-    command = typer.main.get_command(app)
-    command.derived = derived  # type: ignore[attr-defined]
-    return command
+
+    config_flags: ConfigFlags | None = None
+    arguments: tuple[str, ...] = ()
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        self.arguments = tuple(args)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            with progress_of_commands():
+                return super().invoke(ctx)
+        except TrainingInterrupted as stopped:
+            if stopped.at_once:
+                raise KeyboardInterrupt from None
+            raise TrainingError(str(stopped)) from None
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = defaultdict(list, {"Arguments": [], "Options": []})
+        parameters = {parameter.name: parameter for parameter in self.get_params(ctx)}
+        options = {}
+        if self.config_flags is not None:
+            options = {path: parameters.pop(path.replace(".", "__")) for path in self.config_flags.flags()}
+        for parameter in parameters.values():
+            name, help_text = parameter.get_help_record(ctx) or ("", "")
+            is_argument = parameter.param_type_name == "argument"
+            # To an argument typer adds the Python type, which means nothing on a command line.
+            if name:
+                sections["Arguments" if is_argument else "Options"].append((name.partition(" <")[0], help_text))
+        if self.config_flags is not None:
+            sections |= {panel: [] for panel in self.config_flags.panels.values()}
+            given = typed_in(self.arguments, self.config_flags.argument)
+            for path, flag in self.config_flags.flags(given).items():
+                names = f"{', '.join(options[path].opts)} {flag.metavar}"
+                sections[self.config_flags.panel(path)].append((names, flag.help))
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(_wrapped(records, formatter.width))
 
 
-def _help(function: Callable[..., None]) -> str:
-    # The sign \b keeps typer from running the lines of examples and of lists of words together.
-    return re.sub("\n\n(?=Example|Words)", "\n\n\b\n", inspect.getdoc(function) or "")
+def _wrapped(records: Sequence[tuple[str, str]], width: int) -> list[tuple[str, str]]:
+    """Returns the records with their texts in lines, so that no name is broken at its dash: it could not be copied."""
+    room = max(width - min(max(len(name) for name, _ in records), _FIRST_COLUMN) - _BETWEEN - 2, 10)
+    # The sign \b keeps the formatter from wrapping them again.
+    return [(name, "\b\n" + "\n".join(textwrap.wrap(text, room, break_on_hyphens=False))) for name, text in records]

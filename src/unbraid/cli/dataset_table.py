@@ -1,26 +1,21 @@
-"""The data sets as text: content, place and license."""
+"""The table of data sets: contents, place and license."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, dataclass, fields
-from typing import final
+from dataclasses import MISSING, fields
 
-from rich.console import Console, ConsoleOptions, Group
-from rich.measure import Measurement
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from unbraid._internal.names import suggestion
-from unbraid.config.registry import choices
-from unbraid.datasets.dataset import Factor, FactorDataset
+from unbraid.cli.flags import name_in
+from unbraid.config.annotations import choices
+from unbraid.datasets.dataset import FactorDataset
 from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import SpecError, UnbraidError
 
-# Of more factors, the first are named.
 _MAX_FACTORS_NAMED = 7
-# On a narrow screen the factors need the room more.
-_MAX_LICENSE_WIDTH = 20
-# What is drawn here is made by unbraid, and is under its license.
-_LICENSE_OF_DRAWN = "Apache-2.0"
+_MAX_LICENSE_WIDTH = 20  # on a narrow screen the factors need the room more
+_LICENSE_OF_DRAWN = "Apache-2.0"  # images that unbraid draws have its license
 
 
 def dataset_table() -> Table:
@@ -30,45 +25,22 @@ def dataset_table() -> Table:
     table.add_column("images, factors (values)")
     table.add_column("where, license", max_width=_MAX_LICENSE_WIDTH)
     for name, cls in choices(FactorDataset).items():
-        table.add_row(name, _contents(cls), Group(Text(where(cls)), Text(license_of(cls), style="dim")))
+        where, license_name = _place_and_license(cls)
+        table.add_row(name, _contents(cls), Group(Text(where), Text(license_name, style="dim")))
     return table
 
 
 def named(name: str) -> type[FactorDataset]:
-    """Returns the data set of this name, or raises an error that names those that there are."""
+    """Returns the class of the data set with this name. Raises if there is none."""
     known = choices(FactorDataset)
-    canonical = name.lower().replace("_", "-")
-    if canonical not in known:
-        raise SpecError(f"There is no data set {name!r}. {suggestion(canonical, known)}")
-    return known[canonical]
-
-
-def license_of(cls: type[FactorDataset]) -> str:
-    if issubclass(cls, ConvertedDataset):
-        return cls.publication.license
-    return "yours" if required(cls) else _LICENSE_OF_DRAWN
-
-
-def where(cls: type[FactorDataset]) -> str:
-    """Returns where the images are, or what has to be done to have them."""
-    if required(cls):
-        return "your files"
-    if not issubclass(cls, ConvertedDataset):
-        return f"drawn here, a stand-in for {cls.stands_in_for}" if cls.stands_in_for else "drawn here"
-    dataset = cls()
-    if dataset.is_converted:
-        return "cached"
-    try:
-        if dataset.find() is not None:
-            return "files found"
-    except (OSError, UnbraidError):
-        return "files cannot be read"
-    return "to be fetched" if all(file.url for file in cls.publication.files) else "ask the owner"
+    if name_in(name) not in known:
+        raise SpecError(f"There is no data set {name!r}. {suggestion(name_in(name), known)}")
+    return known[name_in(name)]
 
 
 def required(cls: type) -> list[str]:
-    """Returns the fields without which the data set cannot be made: those that name a user's own images."""
-    return [of_class.name for of_class in fields(cls) if of_class.default is of_class.default_factory is MISSING]
+    """Returns the required fields of a data set: those that name a user's own images."""
+    return [field.name for field in fields(cls) if field.default is field.default_factory is MISSING]
 
 
 def images_in_words(num_images: int, image_shape: tuple[int, int, int]) -> str:
@@ -78,41 +50,34 @@ def images_in_words(num_images: int, image_shape: tuple[int, int, int]) -> str:
     return f"{num_images:,} images, {height} x {width}, {kind}"
 
 
-def _contents(cls: type[FactorDataset]) -> Group:
-    """Returns the images and factors of the data set with its defaults.
+def _place_and_license(cls: type[FactorDataset]) -> tuple[str, str]:
+    """Returns where the images are or how to get them, and their license."""
+    if required(cls):
+        return "your files", "yours"
+    if not issubclass(cls, ConvertedDataset):
+        stand_in = f", a stand-in for {cls.stands_in_for}" if cls.stands_in_for else ""
+        return f"drawn here{stand_in}", _LICENSE_OF_DRAWN
+    dataset = cls()
+    if dataset.is_converted:
+        return "cached", cls.publication.license
+    where = "to be fetched" if all(file.url for file in cls.publication.files) else "ask the owner"
+    try:
+        if dataset.find() is not None:
+            where = "files found"
+    except (OSError, UnbraidError):
+        where = "files cannot be read"
+    return where, cls.publication.license
 
-    They are unknown where it has required fields.
-    """
+
+def _contents(cls: type[FactorDataset]) -> Group:
+    """Returns the images and factors of the data set with its defaults. Those of a user's own images are unknown."""
     if required(cls):
         return Group(Text("any images"), Text("any factors"))
     dataset = cls()
-    factors = [_describe(factor) for factor in dataset.factors[:_MAX_FACTORS_NAMED]]
+    factors = [  # without spaces, so that lines are only broken between factors
+        f"{factor.name}({f'{factor.size:,}' if factor.size else 'continuous'})"
+        for factor in dataset.factors[:_MAX_FACTORS_NAMED]
+    ]
     if (more := len(dataset.factors) - len(factors)) > 0:
-        factors.append(f"{more} more")
-    return Group(Text(images_in_words(dataset.num_images, dataset.image_shape)), _Listed(factors))
-
-
-def _describe(factor: Factor) -> str:
-    return f"{factor.name} ({f'{factor.size:,}' if factor.size else 'continuous'})"
-
-
-@final
-@dataclass(frozen=True)
-class _Listed:
-    """Shows words with commas between them, in as many lines as it takes. Lines are broken at commas alone."""
-
-    items: Sequence[str]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        lines = [""]
-        for item in [*(f"{item}," for item in self.items[:-1]), *self.items[-1:]]:
-            longer = f"{lines[-1]} {item}".lstrip()
-            if len(longer) <= options.max_width or not lines[-1]:
-                lines[-1] = longer
-            else:
-                lines.append(item)
-        yield Text("\n".join(lines))
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        widths = [len(item) + 1 for item in self.items]
-        return Measurement(max(widths, default=0), sum(widths) + len(widths)).with_maximum(options.max_width)
+        factors.append(f"+{more}")
+    return Group(Text(images_in_words(dataset.num_images, dataset.image_shape)), Text(", ".join(factors)))

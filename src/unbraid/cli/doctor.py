@@ -1,39 +1,209 @@
-"""`unbraid doctor`."""
+"""`unbraid doctor`.
 
+Every check imports what it needs, because the import may be what is broken: what a check raises is its result.
+"""
+
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import typer
 
+from unbraid._internal.amounts import size_text
+from unbraid._internal.version import __version__
 from unbraid.cli.console import complain, output, say
 from unbraid.cli.options import Device, OutFolder
 
-_WRONG = 1
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+_LITTLE_DISK = 2 * 10**9
+_LITTLE_MEMORY = 2 * 10**9
+_FOR_DEVELOPERS = {"test", "lint", "docs", "dev"}
+_DEVICES = Path("/dev")
 
 
-def doctor(
-    out: OutFolder = Path(),
-    device: Device = "auto",
-) -> None:
+@final
+class CheckResult(NamedTuple):
+    """The result of a check and, if something is wrong, what it is and how to fix it."""
+
+    found: str
+    wrong: str | None = None
+
+
+def doctor(out: OutFolder = Path(), device: Device = "auto") -> None:
     """Check the installation.
 
     It lists versions, device, threads, cache, free disk and memory, then trains, scores and shows a tiny model in a
-    temporary folder. Where something is wrong it prints what to do about it, and exits with 1. Add what it prints to a
-    bug report.
+    temporary folder. It prints how to fix what is wrong, and exits with 1 if something is. Add the output to a bug
+    report.
 
     Examples:
       unbraid doctor
       unbraid doctor --out runs --device cuda
     """
-    from unbraid.cli.checkup import check_up
-
-    findings = []
-    for finding in check_up(out, device):
-        findings.append(finding)
-        say(f"{finding.about:9} {finding.found}", style="" if finding.wrong is None else "yellow")
-    wrong = [finding for finding in findings if finding.wrong is not None]
+    checks: dict[str, Callable[[], CheckResult]] = {
+        "unbraid": check_unbraid,
+        "packages": check_packages,
+        "extras": check_extras,
+        "device": lambda: check_device(device),
+        "threads": check_threads,
+        "cache": check_cache,
+        "disk": lambda: check_disk(out),
+        "memory": check_memory,
+        "test run": lambda: make_test_run(out, device),
+    }
+    errors = []
+    for name, check in checks.items():
+        try:
+            result = check()
+        except Exception as error:  # noqa: BLE001 (whatever is broken is the result)
+            result = CheckResult("it failed", f"{type(error).__name__}: {error}")
+        say(f"{name:9} {result.found}", style="yellow" if result.wrong else "")
+        if result.wrong:
+            errors.append(f"{name}: {result.wrong}")
     output().print()
-    for finding in wrong:
-        complain(f"{finding.about}: {finding.wrong}")
-    if wrong:
-        raise typer.Exit(_WRONG)
+    for message in errors:
+        complain(message)
+    if errors:
+        raise typer.Exit(1)
     say("Nothing is wrong.")
+
+
+def check_unbraid() -> CheckResult:
+    place = Path(__file__).parents[1]
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    found = f"{__version__} in {place}; Python {platform.python_version()} ({sys.executable}), {system}"
+    wrong = "Windows is not supported: use WSL (docs/versions.md)." if sys.platform == "win32" else None
+    return CheckResult(found, wrong)
+
+
+def check_packages() -> CheckResult:
+    """Returns the versions of required packages. Wrong are those that are missing or too old."""
+    needed = [each for each in _requirements() if each.marker is None]
+    bad = " ".join(
+        f"'{each.name}{each.specifier}'"
+        for each in needed
+        if (version := _version(each)) is None or not each.specifier.contains(version, prereleases=True)
+    )
+    found = ", ".join(f"{each.name} {_version(each) or 'missing'}" for each in needed)
+    return CheckResult(found, f"Missing or too old. Fix it: pip install {bad}" if bad else None)
+
+
+def check_extras() -> CheckResult:
+    """Returns the packages that some features need. A missing one is not wrong."""
+    extras = set(metadata.metadata("unbraid").get_all("Provides-Extra", ())) - _FOR_DEVELOPERS
+    packages = [
+        each for each in _requirements() if each.marker and any(each.marker.evaluate({"extra": e}) for e in extras)
+    ]
+    there = ", ".join(f"{each.name} {version}" for each in packages if (version := _version(each)))
+    missing = ", ".join(each.name for each in packages if _version(each) is None)
+    return CheckResult("; ".join(filter(None, [there, missing and f"not installed: {missing}"])))
+
+
+def _requirements() -> "list[Requirement]":
+    from packaging.requirements import Requirement
+
+    found = [Requirement(text) for text in metadata.requires("unbraid") or ()]
+    return [each for each in found if each.name != "unbraid"]
+
+
+def _version(package: "Requirement") -> str | None:
+    try:
+        return metadata.version(package.name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def check_device(name: str) -> CheckResult:
+    """Returns where models would be trained. Wrong is a GPU of this machine that torch cannot use."""
+    import torch
+
+    from unbraid._internal.device import resolve_device
+    from unbraid._internal.memory import free_memory
+
+    device = resolve_device(name)
+    if device.type == "cuda":
+        gpu, free = torch.cuda.get_device_name(device), size_text(free_memory(device))
+        return CheckResult(f"{gpu}, {free} free; torch is built for CUDA {torch.version.cuda}")
+    wrong = None
+    if any(_DEVICES.glob("nvidia[0-9]*")) and not torch.cuda.is_available():
+        reason = "is built without CUDA" if torch.version.cuda is None else "cannot use it with this driver"
+        wrong = f"There is an NVIDIA GPU, and torch {torch.__version__} {reason}. See https://pytorch.org/get-started."
+    return CheckResult(f"the CPU ({'as asked' if name == 'cpu' else 'torch finds no GPU'})", wrong)
+
+
+def check_threads() -> CheckResult:
+    """Returns the number of CPU threads of torch. Wrong are more of them than this process may use cores."""
+    import torch
+
+    from unbraid._internal.cpu import others_are_running, usable_cores
+
+    threads, cores = torch.get_num_threads(), usable_cores()
+    busy = "; other programs are busy, which slows training down" if others_are_running() else ""
+    wrong = f"{threads} threads share {cores} cores and wait for each other. Fix it: export OMP_NUM_THREADS={cores}"
+    return CheckResult(f"{threads} for {cores} cores{busy}", wrong if threads > cores else None)
+
+
+def check_cache() -> CheckResult:
+    """Returns the folder of drawn and converted data sets, and its size."""
+    from unbraid._internal import files
+
+    folder = files.cache_folder()
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    _, wrong = _room_in(folder, "Set UNBRAID_CACHE to a folder on another disk.")
+    return CheckResult(f"{folder}, {size_text(size)}", wrong)
+
+
+def check_disk(folder: Path) -> CheckResult:
+    """Returns the free disk for runs."""
+    free, wrong = _room_in(folder, "Name another folder with --out.")
+    return CheckResult(f"{size_text(free)} free in {folder.absolute()}", wrong)
+
+
+def _room_in(folder: Path, fix: str) -> tuple[int, str | None]:
+    """Returns the free bytes for a folder, and an error if they are few. Raises if the folder cannot be written."""
+    from unbraid._internal import files
+
+    files.check_writable(folder / "doctor")
+    absolute = folder.absolute()
+    free = shutil.disk_usage(next(place for place in (absolute, *absolute.parents) if place.exists())).free
+    return free, f"Only {size_text(free)} are free. {fix}" if free < _LITTLE_DISK else None
+
+
+def check_memory() -> CheckResult:
+    """Returns the free memory. Wrong is less than imports, images and a small fleet take."""
+    import torch
+
+    from unbraid._internal.memory import free_memory
+
+    free = free_memory(torch.device("cpu"))
+    wrong = f"Only {size_text(free)} are free. Close other programs, or give the container more."
+    return CheckResult(f"{size_text(free)} free", wrong if free < _LITTLE_MEMORY else None)
+
+
+def make_test_run(folder: Path, device: str) -> CheckResult:
+    """Trains, reads, scores and shows a tiny model in a temporary folder below the folder of runs."""
+    from unbraid.datasets import DSprites
+    from unbraid.models import MLP, Autoencoder
+    from unbraid.models.distributions import GaussianLatents
+    from unbraid.show.report import write_report
+    from unbraid.training import train
+    from unbraid.training.runs import Run, RunSpec
+
+    began = time.monotonic()
+    images = DSprites(resolution=8, shapes=("heart", "square"), num_scales=2, num_orientations=2, num_positions=4)
+    model = Autoencoder(MLP((8,), (8,)), latents=GaussianLatents(2))
+    spec = RunSpec(dataset=images, model=model, num_steps=5, batch_size=8)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="unbraid-doctor-", dir=folder) as place:
+        [run] = train([spec], [0], folder=Path(place), device=device, progress=False)
+        Run.open(run.folder).score("mig", device=device, progress=False)
+        write_report([run], Path(place) / "report.html")
+    return CheckResult(f"trained, read back, scored and shown in {time.monotonic() - began:.1f} s")

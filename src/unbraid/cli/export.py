@@ -5,20 +5,20 @@ from typing import Annotated, Literal
 
 import typer
 
-from unbraid.cli.console import say, stage
-from unbraid.cli.options import Packages, parse_packages
+from unbraid.cli.console import say
+from unbraid.cli.options import Force, Packages, RunFolder, parse_packages
 
 
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)],
+    run: RunFolder,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Where the two files go. By default into the run.", show_default=False),
+        Path | None, typer.Option(metavar="FOLDER", help="The folder of the two files. By default that of the run.")
     ] = None,
     to: Annotated[
-        Literal["onnx", "torch"], typer.Option(help="ONNX, or the files of torch.export, which its reader unpickles.")
+        Literal["onnx", "torch"], typer.Option(help="ONNX, or files of torch.export, which readers unpickle.")
     ] = "onnx",
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    *,
+    force: Force = False,
     packages: Packages = None,
 ) -> None:
     """Write the encoder and the decoder of a run as ONNX files.
@@ -35,13 +35,11 @@ def export(
 
     opened = Run.open(run, packages=parse_packages(packages))
     folder = opened.folder / to if out is None else out
-    with stage(f"Exporting {opened.name}"):
-        write = opened.export_onnx if to == "onnx" else opened.export_torch
-        written = write(folder, force=force)
+    say(f"Exporting {opened.name} ...")
+    write = opened.export_onnx if to == "onnx" else opened.export_torch
+    written = write(folder, force=force)
     for each in written:
-        checked = (
-            ""
-            if each.largest_difference is None
-            else f", within {each.largest_difference:.1e} of torch by onnxruntime (opset {each.opset})"
-        )
+        checked = ""
+        if each.largest_difference is not None:
+            checked = f", within {each.largest_difference:.1e} of torch by onnxruntime (opset {each.opset})"
         say(f"{each.path}: SHA-256 {each.sha256[:12]}...{checked}")

@@ -1,20 +1,81 @@
-"""The flags of fields of configs, made from the classes: the content of `flags.json`."""
+"""The texts of the flags of config fields, made from the classes. They are the content of `flags.json`."""
 
+import inspect
+import re
+import types
+import typing
+from dataclasses import MISSING, fields
 from typing import Any
 
-from unbraid.cli.config_flags import flags_of, flags_of_kind
-from unbraid.cli.flags import flags_to_json
+from unbraid._internal.names import kebab_case
+from unbraid.cli.build import kind_of
+from unbraid.cli.flags import FieldTexts
+from unbraid.config import text_of
+from unbraid.config.annotations import alternatives, choices, default_of, field_docs, hints_of, is_kind
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.model import ModelScore
+from unbraid.metrics.scoring import Scoring
 from unbraid.training.runs.spec import RunSpec
 
+_WORDS = {int: "INTEGER", float: "NUMBER", str: "TEXT", bool: "true|false"}
 
-def flag_tables() -> dict[str, Any]:
-    """Returns the flags of the classes as they are, by table and path."""
-    tables = {
-        "train": flags_of(RunSpec),
-        "score": flags_of_kind(Metric, "metric", MIG()),
-        "model_scores": flags_of_kind(ModelScore, "score"),
+
+def flag_tables() -> dict[str, dict[str, FieldTexts]]:
+    """Returns the texts of all fields by table and name."""
+    # --sampling also takes "data", and the subset of a part is one of runs.
+    scoring = {name: texts for name, texts in fields_of(Scoring).items() if not texts["configs"]}
+    return {
+        "train": fields_of(RunSpec),
+        "score": {"metric": _texts_of(Metric, MIG()), **scoring},
+        "model_scores": {"score": _texts_of(ModelScore, MISSING)},
     }
-    return {name: flags_to_json(flags.values()) for name, flags in tables.items()}
+
+
+def fields_of(cls: type, start: Any = None) -> dict[str, FieldTexts]:
+    """Returns the texts of the fields of a class. Defaults are those of `start` if it is of this class."""
+    hints, docs = hints_of(cls), field_docs(cls)
+    found = {}
+    for field in fields(cls):
+        default = getattr(start, field.name) if type(start) is cls else default_of(field)
+        found[field.name] = _texts_of(hints[field.name], default, docs.get(field.name, ""))
+    return found
+
+
+def _texts_of(annotation: Any, default: Any, meaning: str = "") -> FieldTexts:
+    kind = kind_of(annotation)
+    text = None if default is MISSING else "" if default in ("", (), None) else text_of(default)
+    if kind is None:
+        return {"meaning": meaning, "metavar": placeholder(annotation), "default": text, "configs": {}}
+    is_named = inspect.isabstract(kind)
+    return {
+        "meaning": meaning,
+        "metavar": "NAME",
+        "default": kebab_case(type(default), kind) if is_named and text else text,
+        "configs": {
+            name: {"summary": first_sentence(cls), "fields": fields_of(cls, default)}
+            for name, cls in (choices(kind) if is_named else {"": kind}).items()
+        },
+    }
+
+
+def first_sentence(cls: type) -> str:
+    """Returns the first sentence of the docstring, which describes the class."""
+    words = " ".join((inspect.getdoc(cls) or "").split())
+    sentence = re.match(r".+?(?:(?<!et al)\.|\?)(?= [A-Z`]|$)", words)
+    return sentence[0] if sentence else words
+
+
+def placeholder(annotation: Any) -> str:
+    """Returns what the help shows for the value: NUMBER, or the words to choose from."""
+    kinds = [kind for kind in alternatives(annotation) if kind is not types.NoneType]
+    return "|".join(map(_placeholder, kinds))
+
+
+def _placeholder(kind: Any) -> str:
+    if typing.get_origin(kind) is typing.Literal:
+        return "|".join(map(str, typing.get_args(kind)))
+    if typing.get_origin(kind) is tuple:
+        item = typing.get_args(kind)[0]
+        return _placeholder(item) + (";..." if typing.get_origin(item) is tuple else ",...")
+    return str(kind.__name__).upper() if is_kind(kind) else _WORDS.get(kind, "VALUE")

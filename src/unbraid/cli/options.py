@@ -1,67 +1,71 @@
-"""Flags that several commands share, and what their values mean."""
+"""Arguments and options that several commands share, and what their values mean."""
 
 import os
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from unbraid._internal import files
 from unbraid.errors import SpecError
 
 _MAX_SEEDS = 1000
 # A seed is a signed 64-bit integer on the device.
 _MAX_SEED = 2**63 - 1
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
+RunFolders = Annotated[list[Path], typer.Argument(metavar="RUNS", help="Runs, or folders of runs.")]
+StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The JSON file of a study.")]
 Device = Annotated[
     str, typer.Option(metavar="auto|cpu|cuda", help="Where to compute. auto takes a GPU if there is one.")
 ]
-CheckpointEvery = Annotated[
-    str | None,
-    typer.Option(
-        metavar="STEPS",
-        help=(
-            "Steps between two checkpoints. By default the clock decides: under 2 % of the time goes into them. One "
-            "is also saved on Ctrl-C."
-        ),
-        show_default=False,
-    ),
+OutFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of the runs.")]
+Page = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write, an .html file.")]
+Title = Annotated[str | None, typer.Option(metavar="TEXT", help="The headline of the page.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Snapshots = Annotated[
+    str | None, typer.Option(metavar="NUMBERS", help="Keep the weights after these steps as well, such as 1000,5000.")
 ]
-OutFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the runs are kept.")]
 Packages = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES",
         envvar="UNBRAID_PACKAGES",
-        help="Modules or packages with classes of your own that runs may name: mine, or mine,theirs. Imported.",
-        show_default=False,
+        help="Import these modules or packages, because runs name their classes: mine, or mine,theirs.",
     ),
 ]
 
 
+def check_target(flag: str, path: Path, suffixes: Sequence[str], *, force: bool) -> None:
+    """Raises if the file that a flag names cannot or must not be written, before anything is computed."""
+    if path.suffix not in suffixes:
+        raise SpecError(f"{flag} is {path}; name a file that ends in {', '.join(suffixes)}.")
+    files.check_writable(path)
+    if path.exists() and not force:
+        raise SpecError(f"{flag} is {path}, which exists. Name another file, or replace it with --force.")
+
+
+def parse_names(text: str | None) -> list[str]:
+    """Returns the names between commas."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
 def parse_packages(text: str | None) -> list[str]:
-    """Returns the packages that were named as ones to trust. They may lie in the folder of the command."""
-    names = [name.strip() for name in (text or "").split(",") if name.strip()]
+    """Returns the names of the packages to import. They may lie in the current folder."""
+    names = parse_names(text)
     for name in names:
         if not re.fullmatch(r"[^\W\d]\w*", name):
             raise SpecError(
                 f"--packages is {text!r}; expected names to import, separated by commas, such as mine, without dots "
-                "and paths: the folder of mine.py is the one that you are in, or one of PYTHONPATH."
+                "and paths. mine.py has to lie in the current folder or in one of PYTHONPATH."
             )
     if names and os.getcwd() not in sys.path:  # noqa: PTH109 (a text is wanted)
         sys.path.append(os.getcwd())  # noqa: PTH109 (last, so that no file there takes the place of an installed module)
     return names
-
-
-def parse_every(text: str | None, flag: str) -> int | None:
-    """Returns the number of steps between two events. It is one for all models: no part of what is trained."""
-    if text is None:
-        return None
-    if not re.fullmatch(r"0*[1-9][0-9]{0,17}", text.strip()):
-        several = " It sets how to train and not what, so it cannot be swept." if "," in text else ""
-        raise SpecError(f"{flag} is {text!r}; expected one whole number from 1 on.{several}")
-    return int(text)
 
 
 def parse_seeds(text: str) -> list[int]:
@@ -91,3 +95,14 @@ def parse_steps(text: str | None) -> tuple[int, ...]:
     if not all(re.fullmatch(r"[0-9]{1,18}", part) and int(part) > 0 for part in parts):
         raise SpecError(f"--snapshots is {text!r}; expected steps from 1 on, such as 1000, or 1000,5000.")
     return tuple(sorted({int(part) for part in parts}))
+
+
+def parse_seconds(text: str) -> float:
+    """Returns `90s`, `20m`, `1.5h` or `1h30m` in seconds. A number without a unit is minutes."""
+    plain = text.strip().lower()
+    if re.fullmatch(r"\d+(\.\d+)?", plain):
+        return float(plain) * 60
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", plain)
+    if not parts or "".join(number + unit for number, unit in parts) != plain:
+        raise SpecError(f"--budget is {text!r}; expected a time such as 90s, 20m, 1h30m, or 20 for minutes.")
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)

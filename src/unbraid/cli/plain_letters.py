@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 _HANDLER = "unbraid.plain_letters"
 _SIGNS = {"↑": "^", "↓": "v", "→": "->", "←": "<-", "×": "x", "·": "*", "≤": "<=", "≥": ">=", "‖": "||", "│": "|"}
-_DASHES = "–—−━─╸╺"  # a bar of progress among them
+_SIGNS |= dict.fromkeys("–—−━─╸╺", "-")  # a bar of progress among them
 _RAW_BYTES = range(0xDC80, 0xDD00)  # how Python spells the bytes of a file name that is not valid Unicode
 
 
@@ -30,8 +30,6 @@ def plain_letters() -> Iterator[None]:
 
 def plain(character: str) -> str:
     """Returns ASCII that stands for a character: "beta" for a Greek letter, "a" for "ä", "?" where nothing is alike."""
-    if character in _DASHES:
-        return "-"
     if greek := re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (?:FINAL )?(\w+)", unicodedata.name(character, "")):
         return greek[2].lower() if greek[1] == "SMALL" else greek[2].capitalize()
     likeness = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()

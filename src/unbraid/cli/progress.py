@@ -1,142 +1,170 @@
-"""How training goes, shown while it goes: a live display on a screen, a line now and then elsewhere."""
+"""Progress of commands and of training: a bar or a table on a screen, elsewhere a line now and then."""
 
 import contextlib
+import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
-from typing import final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, final
 
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
 from unbraid._internal.amounts import capitalised
-from unbraid._internal.progress import Event, showing
-from unbraid.cli.console import SECONDS_BETWEEN_LINES, errors, output, say
-from unbraid.cli.progress_lines import Lines
-from unbraid.cli.tables import median
-from unbraid.training.runs.run import Run
-from unbraid.training.runs.spec_text import spec_labels
+from unbraid._internal.progress import Bar, Event, showing
+from unbraid.cli.console import errors, output, say
 
+if TYPE_CHECKING:
+    from unbraid.training.runs.run import Run
+
+SECONDS_BEFORE_A_LINE = 5.0  # work that is over sooner needs no line in a log
+_SECONDS_BETWEEN_LINES = 60.0
 _IMAGES = "Drawing or reading the images"
 
 
-def training_display(runs: Sequence[Run]) -> "PlainDisplay | LiveDisplay":
-    """Returns the display that suits standard output, for the training of these runs."""
-    console = output()
-    return LiveDisplay(console, runs) if console.is_terminal else PlainDisplay(runs)
+@contextlib.contextmanager
+def progress_of_commands() -> Iterator[None]:
+    """Shows the progress of long work inside the block on standard error."""
+    console = errors()
+    if console.is_terminal:
+        with contextlib.closing(Bar(console)) as bar, showing(bar):
+            yield
+    else:
+        with showing(Lines(console)):
+            yield
 
 
 @final
-class PlainDisplay(contextlib.AbstractContextManager):
-    """Prints the plan while its block runs, a line when a fleet begins and ends, and at most one a minute between."""
+class Lines:
+    """Prints a line when work turns out to be long, at most one a minute from then on, and one at its end."""
 
-    def __init__(self, runs: Sequence[Run], clock: Callable[[], float] = time.monotonic) -> None:
-        self._labels, self._clock, self._showing = _labels(runs), clock, contextlib.ExitStack()
-        self._fleet: tuple[str, ...] = ()
-        self._last = clock()
-        self._others = Lines(errors())
-
-    def __enter__(self) -> "PlainDisplay":
-        say(f"{_IMAGES} ...")
-        self._showing.enter_context(showing(self))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._showing.close()
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console, self._clock = console, clock
+        self._lock = threading.Lock()
+        self._about, self._next, self._has_lines = "", 0.0, False
 
     def __call__(self, event: Event) -> None:
-        match event.about:
-            case "training":
-                self._training(event)
-            case "planning" | "compiling":
-                say(_in_words(event))
-            case "encoding images" if event.done == 0:
-                say(_in_words(event))
-            case "encoding images":
-                pass
-            case _:
-                self._others(event)
+        with self._lock:
+            now, about, is_over = self._clock(), event.outermost.about, event.is_over and not event.within
+            if about != self._about:
+                self._about, self._next, self._has_lines = about, now + SECONDS_BEFORE_A_LINE, False
+            if now >= self._next or (is_over and self._has_lines):
+                self._next, self._has_lines = now + _SECONDS_BETWEEN_LINES, True
+                self._console.print(Text(f"{event}."), soft_wrap=True)
+            if is_over:
+                self._about = ""
 
-    def _training(self, event: Event) -> None:
+
+@contextlib.contextmanager
+def training_display(runs: "Sequence[Run]", console: Console | None = None) -> "Iterator[PlainDisplay | LiveDisplay]":
+    """Shows the training of these runs inside the block, by default on standard output."""
+    from rich.live import Live
+
+    from unbraid.training.runs.spec_text import spec_labels
+
+    by_digest = spec_labels([run.spec for run in runs])
+    labels, console = {run.name: by_digest[run.spec.digest] for run in runs}, console or output()
+    if not console.is_terminal:
+        say(f"{_IMAGES} ...")
+        with showing(plain := PlainDisplay(labels)):
+            yield plain
+        return
+    display = LiveDisplay(console, labels)
+    live = Live(console=console, get_renderable=display.render, refresh_per_second=4)
+    live.start(refresh=True)
+    try:
+        with showing(display):
+            yield display
+    finally:
+        display.doing = ""
+        live.stop()
+
+
+@final
+class PlainDisplay:
+    """Prints the plan, a line when a fleet begins and ends, and at most one a minute between.
+
+    `labels` are those of the specs by the names of their runs.
+    """
+
+    def __init__(self, labels: Mapping[str, str], clock: Callable[[], float] = time.monotonic) -> None:
+        self._labels, self._clock = labels, clock
+        self._fleet: tuple[str, ...] = ()
+        self._last = 0.0
+        self._others = Lines(errors())
+
+    def __call__(self, event: Event) -> None:
+        if event.about != "training":
+            if not (message := _message(event)):
+                self._others(event)
+            elif event.about != "encoding images" or event.done == 0:
+                say(message)
+            return
         now = self._clock()
         if event.runs != self._fleet:
             self._fleet, self._last = event.runs, now
-            say(f"Training {models(len(event.runs))} for {event.total} steps ...")
-        if not event.is_over and now - self._last < SECONDS_BETWEEN_LINES:
+            say(f"Training {_models(event)} for {event.total} steps ...")
+        if not event.is_over and now - self._last < _SECONDS_BETWEEN_LINES:
             return
         self._last = now
         parts = (
-            f"{label}: {', '.join(f'{name} {value:z.1f}' for name, value in means.items())}"
-            for label, means in medians(event, self._labels)
+            f"{label}: {', '.join(f'{name} {value:z.1f}' for name, value in values.items())}"
+            for label, values in medians(event, self._labels)
         )
         say(f"{_headline(event)}. {'. '.join(parts)}.")
 
 
 @final
-class LiveDisplay(contextlib.AbstractContextManager):
-    """Shows the plan while its block runs, then a bar for each fleet and a table of losses, redrawn in place."""
+class LiveDisplay:
+    """Prints the plan, and renders a bar for each fleet, a table of losses, and what is being done beside training.
 
-    def __init__(self, console: Console, runs: Sequence[Run]) -> None:
-        self._labels, self._showing = _labels(runs), contextlib.ExitStack()
+    `labels` are those of the specs by the names of their runs.
+    """
+
+    def __init__(self, console: Console, labels: Mapping[str, str]) -> None:
+        self._console, self._labels = console, labels
         self._latest: dict[tuple[str, ...], Event] = {}
-        self._is_over = False
-        self._doing = f"{_IMAGES} ..."
-        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=4)
-
-    def __enter__(self) -> "LiveDisplay":
-        self._live.start(refresh=True)
-        # A second bar would compete with the display for the screen.
-        self._showing.enter_context(showing(self))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._is_over = True
-        self._showing.close()
-        self._live.stop()
+        self.doing = f"{_IMAGES} ..."
 
     def __call__(self, event: Event) -> None:
-        match event.about:
-            case "planning":
-                self._say(_in_words(event))
-            case "compiling" if event.done:
-                self._say(_in_words(event))
-            case "training":
-                self._doing = ""
-                self._latest[event.runs] = event
-            case "encoding images" | "compiling":
-                self._doing = _in_words(event)
-            case _:
-                what = f"{capitalised(event.outermost.about)}: {event.summary}"
-                self._doing = f"{_IMAGES if event.is_over else what} ..."
+        if event.about == "training":
+            self.doing = ""
+            self._latest[event.runs] = event
+        elif not (message := _message(event)):
+            what = f"{capitalised(event.outermost.about)}: {event.summary}"
+            self.doing = f"{_IMAGES if event.is_over else what} ..."
+        elif message.endswith("..."):
+            self.doing = message
+        else:
+            self._console.print(Text(message), soft_wrap=True)
 
-    def _say(self, message: str) -> None:
-        self._live.console.print(Text(message), soft_wrap=True)
+    def render(self) -> RenderableType:
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
 
-    def _render(self) -> RenderableType:
-        doing = [Text(self._doing)] if self._doing and not self._is_over else []
+        from unbraid.cli.tables import columns
+
+        doing = [Text(self.doing)] if self.doing else []
         if not self._latest:
             return Group(*doing)
         bars = Table.grid(padding=(0, 2))
         for event in list(self._latest.values()):
             bar = ProgressBar(total=event.total, completed=event.done, width=24)
-            bars.add_row(models(len(event.runs)), bar, _headline(event))
+            bars.add_row(_models(event), bar, _headline(event))
         newest = list(self._latest.values())[-1]
-        return Group(bars, _losses(newest, self._labels), *doing)
+        losses = columns("objective")
+        losses.title = "Nats per image, median over seeds"
+        for name in newest.values:
+            losses.add_column(name.replace("_", " "), justify="right")
+        for label, values in medians(newest, self._labels):
+            losses.add_row(label, *(f"{value:z.1f}" for value in values.values()))
+        return Group(bars, losses, *doing)
 
 
 def medians(event: Event, labels: Mapping[str, str]) -> list[tuple[str, dict[str, float]]]:
-    """Returns the loss and its parts for each spec of the fleet: the median over its seeds that have not failed.
+    """Returns the loss and its parts for each label of the fleet: the median over its seeds that have not failed."""
+    from unbraid.cli.tables import median
 
-    `labels` are the labels of the specs by the names of their runs.
-    """
     members: dict[str, list[int]] = defaultdict(list)
     for index, name in enumerate(event.runs):
         members[labels[name]].append(index)
@@ -146,37 +174,18 @@ def medians(event: Event, labels: Mapping[str, str]) -> list[tuple[str, dict[str
     ]
 
 
-def models(count: int) -> str:
-    return "1 model" if count == 1 else f"{count} models side by side"
+def _models(event: Event) -> str:
+    return "1 model" if len(event.runs) == 1 else f"{len(event.runs)} models side by side"
 
 
-def _labels(runs: Sequence[Run]) -> dict[str, str]:
-    labels = spec_labels([run.spec for run in runs])
-    return {run.name: labels[run.spec.digest] for run in runs}
-
-
-def _in_words(event: Event) -> str:
-    """Returns a sentence for an event of training that is no step."""
-    match event.about:
-        case "planning":
-            return f"The plan: {event.text}"
-        case "compiling":
-            return event.text or f"Compiling the step for {models(len(event.runs))} ..."
-        case _:
-            return f"Encoding the images with {models(len(event.runs))} ..."
+def _message(event: Event) -> str:
+    """Returns a line about the preparation or the end of training; empty for other events."""
+    if event.about == "planning":
+        return f"The plan: {event.text}"
+    if event.about == "compiling":
+        return event.text or f"Compiling the step for {_models(event)} ..."
+    return f"Encoding the images with {_models(event)} ..." if event.about == "encoding images" else ""
 
 
 def _headline(event: Event) -> str:
-    return ", ".join(words for words in (f"step {event.done} of {event.total}", event.pace, event.text) if words)
-
-
-def _losses(event: Event, labels: Mapping[str, str]) -> Table:
-    table = Table(
-        title="Nats per image, median over seeds", title_justify="left", title_style="dim", box=None, pad_edge=False
-    )
-    table.add_column("objective")
-    for name in event.values:
-        table.add_column(name.replace("_", " "), justify="right")
-    for label, values in medians(event, labels):
-        table.add_row(label, *(f"{value:z.1f}" for value in values.values()))
-    return table
+    return ", ".join(text for text in (f"step {event.done} of {event.total}", event.pace, event.text) if text)

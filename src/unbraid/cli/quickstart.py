@@ -1,17 +1,22 @@
 """`unbraid quickstart`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unbraid.cli.console import output, say
 from unbraid.cli.options import Device, OutFolder, parse_seeds
+from unbraid.cli.runs import finished_among
+from unbraid.cli.train import placed, train_with_progress
 
-_NUM_STEPS = 1400
+if TYPE_CHECKING:
+    from unbraid.objectives.objective import Objective
+    from unbraid.training.runs.spec import RunSpec
 
 
 def quickstart(
-    steps: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How long to train.")] = _NUM_STEPS,
+    steps: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The number of training steps.")] = 1400,
     seeds: Annotated[str, typer.Option(metavar="NUMBERS", help="The seeds of each objective.")] = "0-2",
     out: OutFolder = Path("runs/quickstart"),
     device: Device = "auto",
@@ -26,6 +31,44 @@ def quickstart(
       unbraid quickstart
       unbraid quickstart --steps 20 --out /tmp/look
     """
-    from unbraid.cli.first_runs import train_and_report
+    from unbraid.cli.score_cards import score_cards
+    from unbraid.cli.tables import score_table
+    from unbraid.metrics.mig import MIG
+    from unbraid.objectives.beta_tcvae import BetaTCVAE
+    from unbraid.objectives.vae import VAE
+    from unbraid.show.explorer.explorer import MAX_RUNS, write_explorer
+    from unbraid.show.report import write_report
+    from unbraid.training.options import TrainingOptions
 
-    train_and_report(steps, parse_seeds(seeds), out, device)
+    specs = [config(objective, steps) for objective in (VAE(), BetaTCVAE(beta=4.0))]
+    runs = placed(specs, parse_seeds(seeds), out)
+    train_with_progress(runs, TrainingOptions(), device, resume=True)
+    finished = finished_among(runs, "score")
+    output().print(score_table(score_cards(finished, [MIG()])))
+    say("Writing the explorer and the report ...")
+    title = "The quickstart: move the latents yourself"
+    explorer = write_explorer(finished[:MAX_RUNS], out / "explorer.html", title=title)
+    title = "The quickstart: a VAE and a beta-TCVAE on small sprites"
+    report = write_report(runs, out / "report.html", title=title)
+    say(f"The report is in {report.resolve().as_uri()}")
+    say(f"The explorer is in {explorer.resolve().as_uri()}")
+    say("Next, train other models: unbraid train --help")
+
+
+def config(objective: "Objective", num_steps: int) -> "RunSpec":
+    """Returns a spec: a heart in six sizes at 16 x 16 places, small enough for a laptop, with three factors to find."""
+    from unbraid.datasets.synthetic.dsprites import DSprites
+    from unbraid.models.autoencoder import Autoencoder
+    from unbraid.models.conv import Conv
+    from unbraid.models.distributions import GaussianLatents
+    from unbraid.training.optimizers import Adam
+    from unbraid.training.runs.spec import RunSpec
+
+    return RunSpec(
+        dataset=DSprites(resolution=32, shapes=("heart",), num_scales=6, num_orientations=1, num_positions=16),
+        model=Autoencoder(Conv(channels=(16, 16, 32, 32)), latents=GaussianLatents(10)),
+        objective=objective,
+        num_steps=num_steps,
+        batch_size=16,
+        optimizer=Adam(2e-3),
+    )

@@ -1,39 +1,27 @@
-"""`unbraid report`."""
+"""`unbraid report` and `unbraid explore`: pages about runs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from unbraid._internal import files
-from unbraid.cli.console import say, stage
-from unbraid.cli.options import Packages, parse_packages
-from unbraid.errors import SpecError
+from unbraid.cli.console import say
+from unbraid.cli.options import Packages, Page, RunFolders, Title, check_target, parse_names, parse_packages
+from unbraid.cli.runs import open_runs, with_models
 
 
 def report(
-    what: Annotated[list[Path], typer.Argument(metavar="RUNS", help="Runs, or folders of runs.", show_default=False)],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write, an .html file.")] = Path("report.html"),
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Its headline, if you have a better one.")] = None,
+    what: RunFolders,
+    out: Page = Path("report.html"),
+    title: Title = None,
     factors: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="The factors that scores are over, such as scale,position_x. Default: all.",
-            show_default=False,
-        ),
+        str | None, typer.Option(metavar="NAMES", help="The factors of scores: scale,position_x. Default: all.")
     ] = None,
     by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="METRIC",
-            help="The kept score that models are sorted and colored by. Default: mig.",
-            show_default=False,
-        ),
+        str | None, typer.Option(metavar="METRIC", help="Sort and color models by this kept score. Default: mig.")
     ] = None,
     figures: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Write each figure there too, as SVG and PNG.", show_default=False),
+        Path | None, typer.Option(metavar="FOLDER", help="Also write each figure to this folder, as SVG and PNG.")
     ] = None,
     packages: Packages = None,
 ) -> None:
@@ -48,17 +36,42 @@ def report(
       unbraid report runs --factors scale,orientation,position_x,position_y
       unbraid report runs --by dci --figures figures
     """
-    from unbraid.cli.run_folders import open_runs, with_models
     from unbraid.show.report import write_report
 
-    if out.suffix != ".html":
-        raise SpecError(f"--out is {out}; the report is a web page, so name an .html file.")
-    files.check_writable(out)
+    check_target("--out", out, (".html",), force=True)
     runs = open_runs(what, parse_packages(packages))
     finished = with_models(runs, "report")
-    with stage(f"Writing {out} from {len(finished)} runs"):
-        named = [name.strip() for name in (factors or "").split(",") if name.strip()]
-        written = write_report(runs, out, title=title, factors=named, by=by, figures=figures)
+    say(f"Writing {out} from {len(finished)} runs ...")
+    written = write_report(runs, out, title=title, factors=parse_names(factors), by=by, figures=figures)
     say(f"The report is in {written.resolve().as_uri()}")
     if figures is not None:
         say(f"Its figures are in {figures}")
+
+
+def explore(
+    what: RunFolders,
+    out: Page = Path("explorer.html"),
+    title: Title = None,
+    precision: Annotated[
+        Literal["auto", "half", "int8"],
+        typer.Option(help="The type of weights; auto is half, and int8 from a million weights on."),
+    ] = "auto",
+    packages: Packages = None,
+) -> None:
+    """Write a page that decodes in the browser.
+
+    A slider for each latent changes the image. The page starts from real images, moves a latent back and forth, swaps a
+    latent of two images, and saves what it shows. It is a single file that needs no server and no network. Several
+    runs, which were trained on the same images, are shown side by side.
+
+    Examples:
+      unbraid explore runs/beta-tcvae-579c2b84830d-seed0
+      unbraid explore runs/sweep -o sweep.html
+    """
+    from unbraid.show.explorer import write_explorer
+
+    check_target("--out", out, (".html",), force=True)
+    finished = with_models(open_runs(what, parse_packages(packages)), "explore")
+    say(f"Writing {out} from {len(finished)} runs ...")
+    written = write_explorer(finished, out, title=title, precision=precision)
+    say(f"The explorer is in {written.resolve().as_uri()}")

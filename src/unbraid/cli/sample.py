@@ -1,22 +1,34 @@
 """`unbraid sample`."""
 
+import io
+import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbraid.cli.options import Device, Packages, parse_packages
+from unbraid._internal import files
+from unbraid.cli.console import say
+from unbraid.cli.options import Device, Force, Packages, RunFolder, check_target, parse_packages
+from unbraid.cli.runs import loaded_model
+from unbraid.errors import SpecError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_MOST_IN_A_PICTURE = 1024
 
 
 def sample(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)],
+    run: RunFolder,
     num_images: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="How many images to draw.")] = 64,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Other seeds draw other images.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the draws.")] = 0,
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where the images go: a .png that shows them, or an .npz of bytes.")
+        Path, typer.Option(metavar="FILE", help="The file to write: a .png that shows the images, or an .npz of bytes.")
     ] = Path("samples.png"),
     device: Device = "auto",
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    *,
+    force: Force = False,
     packages: Packages = None,
 ) -> None:
     """Draw images from the prior of a model.
@@ -28,7 +40,35 @@ def sample(
       unbraid sample runs/beta-tcvae-0a1b2c3d4e5f-seed0
       unbraid sample runs/beta-tcvae-0a1b2c3d4e5f-seed0 --num-images 1000 --seed 1 --out samples.npz
     """
-    from unbraid.cli.prior_samples import check_target, sample_into
+    from unbraid._internal.device import resolve_device
+    from unbraid.training.runs.run import Run
 
-    check_target(out, num_images, force=force)
-    sample_into(out, run, num_images, seed, device=device, packages=parse_packages(packages))
+    check_target("--out", out, (".png", ".npz"), force=force)
+    if out.suffix == ".png" and num_images > _MOST_IN_A_PICTURE:
+        raise SpecError(
+            f"--num-images is {num_images}; a picture shows at most {_MOST_IN_A_PICTURE}. Name an .npz file with --out."
+        )
+    place, opened = resolve_device(device), Run.open(run, packages=parse_packages(packages))
+    model = loaded_model(opened).to(place)
+    say(f"Drawing {num_images} images on {place} ...")
+    images = model.sample(num_images, seed=seed).cpu()
+    files.write_bytes(out, _png(images) if out.suffix == ".png" else _npz(images))
+    say(f"{num_images} images are in {out}.")
+
+
+def _png(images: "Tensor") -> bytes:
+    from unbraid.figures.labeled_sheet import LabeledSheet, stack
+
+    stream, columns = io.BytesIO(), math.ceil(math.sqrt(len(images)))
+    LabeledSheet(stack(images.split(columns))).image().save(stream, format="PNG", optimize=True)
+    return stream.getvalue()
+
+
+def _npz(images: "Tensor") -> bytes:
+    """Returns the images as bytes, or the vectors of a run that was trained on vectors: `FromArrays` reads either."""
+    import numpy as np
+
+    stream, are_vectors = io.BytesIO(), images.shape[1:3] == (1, 1)
+    found = images[:, 0, 0].float() if are_vectors else (images.clamp(0, 1) * 255).round().byte()
+    np.savez(stream, images=found.numpy())
+    return stream.getvalue()

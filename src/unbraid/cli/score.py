@@ -1,50 +1,49 @@
 """`unbraid score`."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unbraid._internal import files
 from unbraid.cli.console import note, say
-from unbraid.cli.flags import Flag, Given, known_flags, with_flags
-from unbraid.cli.options import Device, Packages, parse_packages
+from unbraid.cli.flags import ConfigFlags, Fields, Given, known_fields
+from unbraid.cli.options import Device, Force, Packages, check_target, parse_packages
+from unbraid.cli.runs import open_runs, with_models
+from unbraid.errors import CodesError, SpecError
+
+if TYPE_CHECKING:
+    from unbraid.codes import Codes
+    from unbraid.metrics.scoring import Scoring
+    from unbraid.metrics.selection import Metrics
+    from unbraid.training.runs.run import Run
 
 _PANELS = {"": "What to compute", "metric.": "Fields of --metric", "dataset.": "Fields of --dataset"}
 
 
-def score_flags() -> dict[str, Flag]:
-    """Returns the flags of metrics, and those of `train` that choose the images of an encoder."""
-    images = {
-        path: flag for path, flag in known_flags("train").items() if path == "dataset" or path.startswith("dataset.")
-    }
-    return known_flags("score") | images
+def _score_fields() -> Fields:
+    """Returns the fields of metrics and of `Scoring`, and those of `train` that choose the images of an encoder."""
+    return {**known_fields("score"), "dataset": known_fields("train")["dataset"]}
 
 
-@with_flags(score_flags, _PANELS)
+@ConfigFlags(_score_fields, _PANELS)
 def score(
     given: Given,
     what: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="RUNS",
-            help="Runs, folders of runs, or .npz, .safetensors or .csv files of codes.",
-            show_default=False,
-        ),
+        typer.Argument(metavar="RUNS", help="Runs, folders of runs, or .npz, .safetensors or .csv files of codes."),
     ] = None,
     encoder: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="An encoder of any framework, an .onnx file: the images of --dataset are encoded and scored.",
-            show_default=False,
-        ),
+        typer.Option(metavar="FILE", help="An encoder as an .onnx file. It encodes the images of --dataset."),
     ] = None,
     outputs: Annotated[
         str | None,
         typer.Option(
             metavar="MEANINGS",
-            help="What the encoder outputs, where names do not show it: mean=dense_3,log_var=dense_4.",
-            show_default=False,
+            help="The outputs of the encoder, if names do not show them: mean=dense_3,log_var=dense_4.",
         ),
     ] = None,
     metrics: Annotated[
@@ -52,29 +51,6 @@ def score(
         typer.Option(
             metavar="NAMES",
             help="all, unsupervised, model, or names such as mig,sap,dci:boosted_trees,elbo. Default: all.",
-            show_default=False,
-        ),
-    ] = None,
-    part: Annotated[
-        str | None,
-        typer.Option(
-            metavar="train|test|all",
-            help="Of runs: the images trained on, those that the subset held out, or both. Default: train.",
-            show_default=False,
-        ),
-    ] = None,
-    factors: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES", help="The factors to look at, such as scale,position_x. Default: all.", show_default=False
-        ),
-    ] = None,
-    one_vs_rest: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Factors to replace by a binary attribute for each of their values, such as digit. Default: none.",
-            show_default=False,
         ),
     ] = None,
     sampling: Annotated[
@@ -82,29 +58,6 @@ def score(
         typer.Option(
             metavar="JOINT",
             help="Of runs: other weights of images than in training, such as uniform:shape,scale; or data, for none.",
-            show_default=False,
-        ),
-    ] = None,
-    discrete: Annotated[
-        str | None,
-        typer.Option(
-            metavar="columns|left_out",
-            help="How metrics that do not take discrete latents see them. Default: such metrics are refused.",
-            show_default=False,
-        ),
-    ] = None,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            metavar="pca",
-            help="Score each group of latents as one, its first principal component. Default: each latent by itself.",
-            show_default=False,
-        ),
-    ] = None,
-    fraction: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE", help="Score a random share of the images, such as 0.1. Default: 1.", show_default=False
         ),
     ] = None,
     like: Annotated[
@@ -113,33 +66,15 @@ def score(
             metavar="CODE",
             help="The settings of published code: disentanglement-lib, chen, kumar, do-tran, infomec, infomec-discrete "
             "or disdiff.",
-            show_default=False,
-        ),
-    ] = None,
-    fit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="part|train",
-            help="Of runs, with --part test: fit predictors on the images trained on. Default: on some of the part.",
-            show_default=False,
-        ),
-    ] = None,
-    step: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Of runs: the model as it was after this step, of which they keep a snapshot. Default: the last.",
-            show_default=False,
         ),
     ] = None,
     save: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Keep the scores in a .json, .csv or .md file as well.", show_default=False),
+        Path | None, typer.Option(metavar="FILE", help="Also write the scores to a .json, .csv or .md file.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file of --save if it exists.")] = False,
+    *,
+    force: Force = False,
     seed: Annotated[
-        int | None,
-        typer.Option(metavar="NUMBER", min=0, help="The seed of whatever is random. Default: 0.", show_default=False),
+        int | None, typer.Option(metavar="NUMBER", min=0, help="The seed of random draws. Default: 0.")
     ] = None,
     device: Device = "auto",
     packages: Packages = None,
@@ -160,50 +95,138 @@ def score(
     """
     import unbraid.cli.score_cards as cards
     from unbraid._internal.device import resolve_device
-    from unbraid.cli.encoders import EncodersAsked
-    from unbraid.cli.saved_cards import check_save, save_cards
     from unbraid.codes import Codes
     from unbraid.codes.codes_file import SUFFIXES
     from unbraid.metrics.evaluate import NO_GROUPS
+    from unbraid.metrics.scorecard import SUFFIXES as SCORE_SUFFIXES
     from unbraid.metrics.selection import select
 
-    asked_encoders, what = EncodersAsked.of(encoder, outputs, given), what or []
-    asked_encoders.check(what)
-    chosen = cards.chosen_metrics(
-        {path: texts for path, texts in given.items() if path not in asked_encoders.images}, metrics, like
-    )
+    what, encoders = what or [], list(dict.fromkeys(encoder or []))
+    by_field: dict[str, dict[str, Sequence[str]]] = {"dataset": {}, "metric": {}, "": {}}
+    for path, texts in given.items():
+        by_field.get(path.partition(".")[0], by_field[""])[path] = texts
+    images = by_field["dataset"]
+    _check_sources(what, encoders, images, outputs)
+    meanings = None if outputs is None else _parsed_outputs(outputs)
+    chosen = _chosen_metrics(by_field["metric"], metrics, like)
     if chosen is not None:
         select(chosen, seed)
-    scoring = cards.chosen_scoring(
-        part=part,
-        factors=factors,
-        sampling=sampling,
-        discrete=discrete,
-        fraction=fraction,
-        fit=fit,
-        step=step,
-        one_vs_rest=one_vs_rest,
-        groups=groups or ("pca" if like == "disdiff" else None),
-    )
+    scoring = _chosen_scoring(by_field[""], sampling, like)
     if save is not None:
-        check_save(save, [*what, *asked_encoders.paths], force=force)
+        if any(save.resolve() == path.resolve() for path in (*what, *encoders)):
+            raise SpecError(f"--save is {save}, which holds the codes. Name another file.")
+        check_target("--save", save, SCORE_SUFFIXES, force=force)
+        if not save.parent.is_dir():
+            raise SpecError(f"--save is {save}. {files.no_folder(save.parent)} Make it first.")
     place = resolve_device(device)
-    files = [path for path in what if path.suffix.lower() in SUFFIXES and not path.is_dir()]
-    folders = [path for path in what if path not in files]
-    runs = cards.finished_runs(folders, parse_packages(packages)) if folders else []
+    paths = [path for path in what if path.suffix.lower() in SUFFIXES and not path.is_dir()]
+    runs = _runs_in([path for path in what if path not in paths], parse_packages(packages))
     if scoring.groups is not None and any(len(run.spec.model.latents.groups) <= 1 for run in runs):
         note(NO_GROUPS)
-    # All are read before any is scored: what cannot be read is found out at once.
-    codes = {path: Codes.load(path) for path in dict.fromkeys(files)}
-    asked = "all" if chosen is None else chosen
-    carded = [
-        *cards.of_files(codes, asked, scoring, seed, place),
-        *cards.of_files(asked_encoders.codes(scoring), asked, scoring, seed, place, is_drawn=True),
+    # All are read before any is scored, so that unreadable files fail at once.
+    codes, asked = {path: Codes.load(path) for path in dict.fromkeys(paths)}, "all" if chosen is None else chosen
+    encoded = _encoded(encoders, meanings, images, scoring)
+    found = [
+        *cards.cards_of_codes(codes, asked, scoring, seed, place),
+        *cards.cards_of_codes(encoded, asked, scoring, seed, place, is_drawn=True),
         *cards.score_cards(runs, asked, scoring, seed=seed, device=place),
     ]
     if save is not None:
-        save_cards(save, {each.name: each.card for each in carded})
-    cards.show(carded, is_short=chosen is None and len(runs) > 1 and len(carded) == len(runs))
+        cards.save_cards(save, {each.name: each.card for each in found})
+    cards.show(found, is_short=chosen is None and len(runs) > 1 and len(found) == len(runs))
     if save is not None:
         say(f"The scores are in {save}.")
-    cards.complain_of_failures(carded)
+    cards.complain_of_failures(found)
+
+
+def _check_sources(what: Sequence[Path], encoders: Sequence[Path], images: Given, outputs: str | None) -> None:
+    """Raises if there is nothing to score, or if flags of encoders do not go together."""
+    if not encoders and not what:
+        raise SpecError(
+            "There is nothing to score. Name runs, files of codes, or an encoder: --encoder encoder.onnx --dataset "
+            "dsprites."
+        )
+    if not encoders and (images or outputs):
+        raise SpecError("--dataset and --outputs are for --encoder. Name an .onnx file with it, or leave them out.")
+    if encoders and "dataset" not in images:
+        raise SpecError("--encoder needs images: name the data set with --dataset, such as --dataset dsprites.")
+
+
+def _chosen_metrics(given: Given, metrics: str | None, like: str | None) -> "Metrics | None":
+    """Returns the metrics that were asked for, in one of three ways; None for the default."""
+    from unbraid.cli.build import build_kind
+    from unbraid.metrics.metric import Metric
+    from unbraid.metrics.mig import MIG
+    from unbraid.metrics.published import like as like_published
+
+    ways = {"--metric": bool(given), "--metrics": metrics is not None, "--like": like is not None}
+    if sum(ways.values()) > 1:
+        used = " and ".join(name for name, is_used in ways.items() if is_used)
+        raise SpecError(f"{used} both choose what to compute. Give one of them.")
+    if given:
+        built: list[Metric] = build_kind(Metric, "metric", given, MIG())
+        return built
+    return like_published(like) if like is not None else metrics
+
+
+def _chosen_scoring(given: Given, sampling: str | None, like: str | None) -> "Scoring":
+    """Returns the scoring from the flags of its fields."""
+    from unbraid.cli.build import build
+    from unbraid.config import parse
+    from unbraid.datasets.weights import Joint
+    from unbraid.metrics.scoring import Scoring
+
+    [scoring, *others] = build(Scoring, given, Scoring(groups="pca") if like == "disdiff" else None)
+    if others:
+        raise SpecError(f"The flags describe {len(others) + 1} ways to score; expected one. Give each flag one value.")
+    if sampling is not None and sampling != "data":
+        sampling = parse(sampling, Joint, "--sampling")
+    return replace(scoring, sampling=sampling)
+
+
+def _runs_in(folders: Sequence[Path], packages: Sequence[str]) -> "list[Run]":
+    """Returns the finished runs of these folders."""
+    from unbraid.codes.codes_file import SUFFIXES
+
+    if not folders:
+        return []
+    for path in folders:
+        if path.is_file():
+            raise CodesError(f"{path} is not a file of codes: those end in {', '.join(SUFFIXES)}. Name one, or runs.")
+    found, named = open_runs(folders, packages), {folder.resolve() for folder in folders}
+    for run in found:
+        if run.status != "finished" and run.folder.resolve() in named:
+            run.codes()  # raises for a run that was named, and not only found in a folder
+    return with_models(found, "score")
+
+
+def _encoded(
+    encoders: Sequence[Path], outputs: Mapping[str, str] | None, images: Given, scoring: "Scoring"
+) -> "Mapping[Path, Codes]":
+    """Returns the codes by each encoder, of the fraction of images that is scored."""
+    from unbraid.cli.build import build_kind
+    from unbraid.datasets.dataset import FactorDataset
+    from unbraid.integrations.onnx_encoder import OnnxEncoder
+
+    if not encoders:
+        return {}
+    opened = [OnnxEncoder.open(path, outputs) for path in encoders]
+    datasets = build_kind(FactorDataset, "dataset", images, None)
+    if len(datasets) > 1:
+        raise SpecError(f"The flags describe {len(datasets)} data sets; expected one. Name one.")
+    factor_images = datasets[0].open()
+    rows = scoring.rows(len(factor_images))
+    factor_images = factor_images if rows is None else factor_images.select(rows)
+    found = {}
+    for each in opened:
+        say(f"Encoding {len(factor_images):,} images by {each.path} ...")
+        found[each.path] = each.encode(factor_images)
+    return found
+
+
+def _parsed_outputs(text: str) -> dict[str, str]:
+    """Returns the names of outputs by their meanings: mean=dense_3,log_var=dense_4."""
+    pairs = [entry.partition("=") for entry in text.split(",")]
+    if any(not (meaning.strip() and equals and name.strip()) for meaning, equals, name in pairs):
+        raise SpecError(f"--outputs is {text!r}; expected pairs such as mean=dense_3,log_var=dense_4.")
+    return {meaning.strip(): name.strip() for meaning, _, name in pairs}

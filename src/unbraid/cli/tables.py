@@ -3,16 +3,14 @@
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import final
 
 from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 
-from unbraid.cli.console import note, output, say
-from unbraid.errors import UnbraidError
+from unbraid.cli.console import output, say
 from unbraid.metrics.metric import Score
 from unbraid.metrics.score_rows import ARROWS, cells, interval_text, number_text
 from unbraid.metrics.scorecard import Scorecard
@@ -26,44 +24,38 @@ _MOST_FITTED = 200
 
 @final
 @dataclass(frozen=True)
-class Scored:
-    """A row of a table of scores.
+class NamedScorecard:
+    """The scores of a run or of a file of codes.
 
-    It has the label and seed of its run, the end of its loss, the number of unused latents if it is collapsed, the
-    values of other metrics, and a note on the images, if any.
+    The label is that of the setting or the file, and the name that of the folder or the file. `ends` holds the
+    distortion and the rate at the end of the training of a run.
     """
 
     label: str
-    seed: int | None
-    score: Score
-    distortion: float = math.nan
-    rate: float = math.nan
-    unused: str = ""
-    others: Mapping[str, float] = field(default_factory=dict)
-    images: str = ""
+    name: str
+    card: Scorecard
+    seed: int | None = None
+    ends: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def unused(self) -> str:
+        """The number of unused latents of a collapsed model; empty for any other."""
+        return f"{self.card.num_unused} of {self.card.num_latents}" if self.card.badge else ""
+
+    def value(self, metric: str) -> float:
+        return self.card[metric].value if metric in self.card else math.nan
+
+    def end(self, name: str) -> float:
+        return self.ends.get(name, math.nan)
 
 
 def run_row(run: Run, name: str, label: str = "") -> list[str]:
-    """Returns what the run is and how far it is, as a row of `runs_table`.
-
-    Without a label it is called by its objective.
-    """
+    """Returns the cells of a run in `runs_table`. The default label is its objective."""
     label = label or spec_labels([run.spec])[run.spec.digest]
-    failure = run.failure
-    status = run.status if failure is None else f"failed at step {failure.step}"
-    return [name, label, str(run.seed), status, f"{run.steps_done}/{run.spec.num_steps}", _mig(run)]
-
-
-def readable_rows(runs: Iterable[Run], folder: Path) -> list[list[str]]:
-    """Returns the rows of runs in a folder, and prints a note on damaged ones: one must not hide the others."""
-    rows = []
-    for run in runs:
-        name = run.name if run.folder == folder else str(run.folder.relative_to(folder))
-        try:
-            rows.append(run_row(run, name))
-        except (UnbraidError, OSError) as error:
-            note(f"{name} is passed over: {error}")
-    return rows
+    status = run.status if (failure := run.failure) is None else f"failed at step {failure.step}"
+    mig = [score.value for score in run.scores(Scoring()) if score.metric == "MIG"]
+    steps = f"{run.steps_done}/{run.spec.num_steps}"
+    return [name, label, str(run.seed), status, steps, f"{mig[-1]:.3f}" if mig else ""]
 
 
 def runs_table(rows: Sequence[Sequence[str]]) -> Table:
@@ -75,70 +67,58 @@ def runs_table(rows: Sequence[Sequence[str]]) -> Table:
     return table
 
 
-def score_row(label: str, run: Run, card: Scorecard, names: Sequence[str]) -> Scored:
-    """Returns the row of a run: the first of these scores, and the values of the others.
+def score_table(cards: Sequence[NamedScorecard], names: Sequence[str] = ()) -> Table:
+    """Returns a row for one score of each card, then the medians over the seeds of each label.
 
-    It has the distortion and the rate at the end of training, unless the scores are of an earlier step.
+    The score is the first of these names, by default the first of the card. The parts that papers report, and the
+    values of the other names, have columns of their own. A factor without a score has none.
     """
-    history, (first, *others) = run.history, names
-    ends = (math.nan, math.nan)
-    if card.scoring.step is None:
-        ends = history.at_the_end("distortion"), history.at_the_end("rate")
-    values = {name: card[name].value for name in others if name in card}
-    return Scored(label, run.seed, card[first], *ends, unused_text(card), values, ", ".join(card.scoring.phrases))
-
-
-def unused_text(card: Scorecard) -> str:
-    """Returns how many latents of a collapsed model are unused; nothing of any other."""
-    return f"{card.num_unused} of {card.num_latents}" if card.badge else ""
-
-
-def score_table(rows: Sequence[Scored]) -> Table:
-    """Returns a table of the scores of one metric, row by row, then the medians over the seeds of a label.
-
-    The parts that papers report stand beside the value. A factor without a score gets no column.
-    """
-    metric = class_of(rows[0].score)
+    main, *others = names or [""]
+    scores = [_score(each, main) for each in cards]
+    metric = class_of(scores[0])
     reported = metric.reported_parts if metric is not None else {}
-    parts = [name for name in reported if any(name in row.score.parts for row in rows)]
+    parts = [name for name in reported if any(name in score.parts for score in scores)]
     of_factors = f" ({metric.quantity_of_factors})" if metric is not None and metric.quantity_of_factors else ""
-    factors = list(
-        dict.fromkeys(name for row in rows for name, gap in row.score.per_factor.items() if not math.isnan(gap))
-    )
-    ends = [name for name in ("distortion", "rate") if any(not math.isnan(getattr(row, name)) for row in rows)]
-    are_runs = any(row.seed is not None for row in rows)
+    factors = list(dict.fromkeys(name for score in scores for name in _factors(score)))
+    others = [name for name in others if any(name in each.card for each in cards)]
+    ends = [
+        name for name in ("distortion", "rate") if any(math.isfinite(each.ends.get(name, math.nan)) for each in cards)
+    ]
+    has_unused = any(each.unused for each in cards)
+    are_runs = any(each.seed is not None for each in cards)
     table = columns("objective" if are_runs else "codes")
-    table.title = _title(rows)
-    others = list(dict.fromkeys(name for row in rows for name in row.others))
-    unused = ["unused latents"] if any(row.unused for row in rows) else []
+    table.title = _title(scores, cards[0].card.scoring.phrases)
     for name in (
         *(["seed"] if are_runs else []),
-        metric.quantity if metric is not None and parts and metric.quantity else rows[0].score.metric,
+        metric.quantity if metric is not None and parts and metric.quantity else scores[0].metric,
         "95 % interval",
         *(name.replace("_", " ") for name in parts),
         *map(title_of, others),
-        *unused,
+        *(["unused latents"] if has_unused else []),
         *(f"{name}{of_factors}" for name in factors),
         *ends,
     ):
         table.add_column(name, justify="right", overflow="fold")
 
-    def texts(scored: Sequence[Scored]) -> list[str]:
-        interval = scored[0].score.interval if len(scored) == 1 else None
-        values = [
-            number_text(median([row.score.value for row in scored])),
+    def texts(group: Sequence[NamedScorecard]) -> list[str]:
+        own = [_score(each, main) for each in group]
+        interval = own[0].interval if len(group) == 1 else None
+        collapsed = f"{sum(bool(each.unused) for each in group)} of {len(group)} runs collapsed"
+        return [
+            number_text(median([score.value for score in own])),
             "" if interval is None else interval_text(*interval),
-            *(number_text(median([_part(row.score, name) for row in scored])) for name in parts),
-            *(number_text(median([row.others.get(name, math.nan) for row in scored])) for name in others),
-            *([_collapsed(scored)] if unused else []),
+            *(number_text(median([_part(score, name) for score in own])) for name in parts),
+            *(number_text(median([each.value(name) for each in group])) for name in others),
+            *([group[0].unused if len(group) == 1 else collapsed] if has_unused else []),
+            *(f"{median([score.per_factor.get(name, math.nan) for score in own]):z.3f}" for name in factors),
+            *(f"{median([each.end(name) for each in group]):z.1f}" for name in ends),
         ]
-        values += [f"{median([row.score.per_factor.get(name, math.nan) for row in scored]):z.3f}" for name in factors]
-        return values + [f"{median([getattr(row, name) for row in scored]):z.1f}" for name in ends]
 
-    groups: dict[str, list[Scored]] = defaultdict(list)
-    for row in rows:
-        groups[row.label].append(row)
-        table.add_row(row.label, *([str(row.seed if row.seed is not None else "")] if are_runs else []), *texts([row]))
+    groups: dict[str, list[NamedScorecard]] = defaultdict(list)
+    for each in cards:
+        groups[each.label].append(each)
+        seed = "" if each.seed is None else str(each.seed)
+        table.add_row(each.label, *([seed] if are_runs else []), *texts([each]))
     repeated = {label: group for label, group in groups.items() if len(group) > 1}
     if repeated:
         table.add_row()
@@ -147,24 +127,25 @@ def score_table(rows: Sequence[Scored]) -> Table:
     return table
 
 
+def _score(each: NamedScorecard, name: str) -> Score:
+    return each.card[name] if name else each.card.scores[0]
+
+
+def _factors(score: Score) -> tuple[str, ...]:
+    return tuple(name for name, value in score.per_factor.items() if not math.isnan(value))
+
+
 def _part(score: Score, name: str) -> float:
     return score.parts[name].value if name in score.parts else math.nan
 
 
-def _title(rows: Sequence[Scored]) -> str:
-    """Returns what the scores are of: the metric, over which factors, on which images, with which settings."""
-    score = rows[0].score
-    over = {tuple(name for name, value in row.score.per_factor.items() if not math.isnan(value)) for row in rows}
-    factors = f" over {', '.join(next(iter(over)))}" if len(over) == 1 and over != {()} else ""
-    images = f", of images {rows[0].images}" if rows[0].images else ""
+def _title(scores: Sequence[Score], images: Sequence[str]) -> str:
+    """Returns the metric of the scores, with their factors, images and settings."""
+    score, covered = scores[0], {_factors(score) for score in scores}
+    over = f" over {', '.join(next(iter(covered)))}" if len(covered) == 1 and covered != {()} else ""
     settings = ", ".join(f"{name} {value}" for name, value in score.settings.items())
-    return f"{score.metric}{factors}{images} ({settings})"
-
-
-def _collapsed(scored: Sequence[Scored]) -> str:
-    if len(scored) == 1:
-        return scored[0].unused
-    return f"{sum(bool(row.unused) for row in scored)} of {len(scored)} runs collapsed"
+    shown = f", of images {', '.join(images)}" if images else ""
+    return f"{score.metric}{over}{shown} ({settings})"
 
 
 def card_table(card: Scorecard) -> Table:
@@ -177,38 +158,39 @@ def card_table(card: Scorecard) -> Table:
     return table
 
 
-def comparison_table(cards: Sequence[tuple[str, Scorecard]]) -> Table:
-    """Returns a table with metrics down, which way is better, and a column for each label.
+def comparison_table(cards: Sequence[NamedScorecard]) -> Table:
+    """Returns a row for each metric, with the better direction and a column for each label.
 
-    A cell is the value, or the median over the cards that share the label, with the least and the greatest of them.
+    A cell is the value, or the median over the cards that share the label, with their range.
     """
     by_label: dict[str, list[Scorecard]] = defaultdict(list)
-    for label, card in cards:
-        by_label[label].append(card)
+    for each in cards:
+        by_label[each.label].append(each.card)
     table = columns("metric")
-    table.title = _over(cards[0][1]) if len({_over(card) for _, card in cards}) == 1 else None
+    covered = {_coverage(each.card) for each in cards}
+    table.title = covered.pop() if len(covered) == 1 else None
     table.add_column("better", justify="center")
     for label, group in by_label.items():
         num_collapsed = sum(bool(card.badge) for card in group)
         about = [f"median and range of {len(group)}"] if len(group) > 1 else []
         about += [f"{num_collapsed} collapsed" if len(group) > 1 else "collapsed"] if num_collapsed else []
         table.add_column(f"{label} ({', '.join(about)})" if about else label, justify="right", overflow="fold")
-    directions = {name: better for _, card in reversed(cards) for name, better in card.higher_is_better.items()}
-    for name in dict.fromkeys(name for _, card in cards for name in card.names):
+    directions = {name: better for each in reversed(cards) for name, better in each.card.higher_is_better.items()}
+    for name in dict.fromkeys(name for each in cards for name in each.card.names):
         values = ([card[name].value for card in group if name in card] for group in by_label.values())
         table.add_row(titled(name), ARROWS[directions.get(name)], *map(_median_and_range, values))
     return table
 
 
-def _over(card: Scorecard) -> str:
-    """Returns over which factors and on which images a card is."""
+def _coverage(card: Scorecard) -> str:
+    """Returns the factors and the images that a card covers."""
     factors = f"over {', '.join(card.scored_factors)}" if card.scored_factors else ""
     images = f"of images {', '.join(card.scoring.phrases)}" if card.scoring.phrases else ""
     return ", ".join(part for part in (factors, images) if part)
 
 
 def titled(name: str) -> str:
-    """Returns what a score is, followed by the name by which its metric is asked for where that is another one."""
+    """Returns the title of a metric, followed by its name on the command line if that differs."""
     title = title_of(name)
     return title if title.lower().replace(" ", "-") == name else f"{title} ({name})"
 
@@ -238,20 +220,14 @@ def columns(*names: str) -> Table:
     return table
 
 
-def _mig(run: Run) -> str:
-    """Returns the last MIG over all factors that was kept, of the images trained on, whatever its settings."""
-    kept = [score.value for score in run.scores(Scoring()) if score.metric == "MIG"]
-    return f"{kept[-1]:.3f}" if kept else ""
-
-
 def median(values: Sequence[float]) -> float:
-    """Returns the median of those that are finite; NaN if none is."""
+    """Returns the median of the finite values; NaN if there are none."""
     finite = [value for value in values if math.isfinite(value)]
     return statistics.median(finite) if finite else math.nan
 
 
 def _median_and_range(values: Sequence[float]) -> str:
-    """Returns for instance "0.200 (0.100 to 0.300)", the least and the greatest; a single value stands alone."""
+    """Returns for instance "0.200 (0.100 to 0.300)": the median, the least and the greatest."""
     finite = [value for value in values if math.isfinite(value)]
     spread = f" ({interval_text(min(finite), max(finite))})" if len(finite) > 1 else ""
     return number_text(median(values)) + spread

@@ -111,7 +111,9 @@ def evaluate_as(
     scoring = scoring.settled(codes.factor_names, has_discrete=bool(codes.probabilities), has_groups=bool(codes.groups))
     codes = _scored(codes, replace(scoring, fraction=1.0) if is_drawn else scoring)
     fitted = None if fitted_on is None else _scored(Statistics(fitted_on).codes, scoring)
-    of_groups = _group_notes(codes if fitted is None else fitted, asks_for_groups, has_model=trained is not None)
+    of_groups = _group_notes(
+        codes if fitted is None else fitted, asks_for_groups=asks_for_groups, has_model=trained is not None
+    )
     if scoring.groups is not None:
         # Predictors read the same directions in training and test images.
         like = codes if fitted is None else fitted
@@ -138,8 +140,8 @@ def evaluate_as(
     if not scores:
         for error in failed.values():
             raise error
-        causes = {*refused.values()} - {_NEEDS_MODEL}
-        raise CodesError(causes.pop() if len(causes) == 1 else " ".join(by_reason(refused or left_out)))
+        distinct = {*refused.values()} - {_NEEDS_MODEL}
+        raise CodesError(distinct.pop() if len(distinct) == 1 else " ".join(by_reason(refused or left_out)))
     for note in notes:
         log.warning(note)
     for name, error in failed.items():
@@ -180,7 +182,7 @@ def _computed(steps: Sequence[_Step]) -> tuple[dict[str, Score], dict[str, str],
     return scores, refused, failed
 
 
-def _group_notes(codes: Codes, asks_for_groups: bool, *, has_model: bool) -> tuple[str, ...]:
+def _group_notes(codes: Codes, *, asks_for_groups: bool, has_model: bool) -> tuple[str, ...]:
     """Returns notes on groups of latents. The groups of a model are those that its user gave it."""
     if not asks_for_groups:
         return (_UNUSED_GROUPS,) if codes.groups and not has_model else ()

@@ -10,9 +10,8 @@ from torch import Tensor
 
 from unbraid.codes import Codes
 from unbraid.information.delta_method import Averages, standard_error
-from unbraid.information.floored import floored_log_densities
 from unbraid.information.posteriors import Draws
-from unbraid.information.sampled import LogDensities
+from unbraid.information.sampled import LogDensities, log_densities
 from unbraid.metrics.estimators import Sampled
 from unbraid.metrics.estimators.estimator import settled
 from unbraid.metrics.estimators.sampled import FIRST_HALF, Groups
@@ -123,7 +122,7 @@ def sampled_entropies(
     the same draws ("mc"). `groups` are by default those of the codes.
 
     Do & Tran, arXiv:1908.09961v4, appendix A.10. `density_floor` is for the numbers of their code
-    (`information.floored`).
+    (`log_densities`).
     """
     grouped = statistics.codes.groups if groups is None else groups
 
@@ -132,7 +131,7 @@ def sampled_entropies(
         if density_floor is None:
             logs = estimator.log_densities(statistics, grouped)
         else:
-            logs = floored_log_densities(statistics.posteriors, draws, density_floor, grouped)
+            logs = log_densities(statistics.posteriors, draws, grouped, floor=density_floor)
         found = SampledEntropies({}, len(draws), statistics.num_effective_images)
         for name in _SETS:
             found = found.with_mean_of(name, -getattr(logs, name))

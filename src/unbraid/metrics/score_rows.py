@@ -41,7 +41,7 @@ class Row:
     badge: str = ""
 
 
-def rows_of(name: str, score: Score, higher_is_better: bool | None) -> Iterator[Row]:
+def rows_of(name: str, score: Score, *, higher_is_better: bool | None) -> Iterator[Row]:
     """Yields every number of a score."""
     settings = json.dumps(dict(score.settings), sort_keys=True)
 

@@ -141,7 +141,7 @@ class Scorecard(Mapping[str, Score]):
         return [
             replace(row, badge=self.badge)
             for name, score in zip(self.names, self.scores, strict=True)
-            for row in rows_of(name, score, self.higher_is_better.get(name))
+            for row in rows_of(name, score, higher_is_better=self.higher_is_better.get(name))
         ]
 
     @property

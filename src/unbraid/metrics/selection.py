@@ -9,8 +9,8 @@ from typing import Any, final
 
 from unbraid._internal.names import suggestion
 from unbraid.config import parse, text_of
+from unbraid.config.annotations import choices
 from unbraid.config.config import check_class
-from unbraid.config.registry import choices
 from unbraid.config.text import split
 from unbraid.errors import SpecError
 from unbraid.metrics.metric import Metric, Score

@@ -28,7 +28,7 @@ class Terms:
     separability: Tensor
 
     @classmethod
-    def of(cls, averages: Averages, clip: bool = False) -> "Terms":
+    def of(cls, averages: Averages, *, clip: bool = False) -> "Terms":
         """Returns the terms from entropies. With `clip` they are at least 0, as in Do & Tran's code; a noisy estimate
         may be negative.
         """

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from unbraid.config import Config
+from unbraid.config.annotations import short_name
 from unbraid.config.digest import source_digest
-from unbraid.config.registry import short_name
 from unbraid.errors import SpecError
 
 # The least and the greatest value of each count. Below there is nothing to measure; above, a metric would run for days

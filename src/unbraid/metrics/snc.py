@@ -89,7 +89,9 @@ class SNC(Metric):
         """Returns which test rows nets classify correctly with all latents, and without that of the factor."""
         whole = [Probe(task, self.hidden, classifies=True) for task in tasks]
         hides = [() if j is None else (j,) for j in paired]
-        without = [Probe(task, self.hidden, True, hidden) for task, hidden in zip(tasks, hides, strict=True)]
+        without = [
+            Probe(task, self.hidden, classifies=True, hides=hidden) for task, hidden in zip(tasks, hides, strict=True)
+        ]
         training = ProbeTraining(self.num_steps, self.batch_size, self.learning_rate, self.seed)
         right = [1 - losses.losses for losses in trained_probes([*whole, *without], training, device)]
         return {"all_latents": right[: len(tasks)], "without": right[len(tasks) :]}

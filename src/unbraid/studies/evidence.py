@@ -6,6 +6,7 @@ import math
 import shlex
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,12 +16,14 @@ import torch
 
 from unbraid._internal import files
 from unbraid._internal.version import __version__
-from unbraid.errors import UnbraidError
+from unbraid.config.annotations import check_value
+from unbraid.errors import SpecError, UnbraidError
 from unbraid.metrics.score_json import number_from_json, number_to_json
-from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
+from unbraid.studies.study_scores import Number, RunState, ScoredRun, StudyScores
 
 _FORMAT = 1
 _DIGITS = 7  # of every number: more than its interval has
+_RUN_FIELDS = {"seed": int, "run": str, "state": RunState, "num_used": int | None}
 
 
 @final
@@ -61,30 +64,25 @@ class Evidence:
                 raise ValueError(f"it has format {content['format']!r}; this version reads {_FORMAT}")
             _check_fields(content)
             return cls(content["study"], _scores_from_json(content), content["made_by"])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, SpecError) as error:
             raise UnbraidError(
                 f"{path} is not evidence as unbraid writes it ({error}). Restore it, or collect it again."
             ) from None
 
 
 def _runs_to_json(scores: StudyScores) -> Iterator[dict[str, Any]]:
-    by_run: dict[str, list[Number]] = {}
+    by_run: dict[str, list[Number]] = defaultdict(list)
     for number in scores.numbers:
-        by_run.setdefault(number.run, []).append(number)
+        by_run[number.run].append(number)
     for run in scores.runs:
-        numbers: dict[str, dict[str, Any]] = {}
-        for number in by_run.get(run.run, []):
-            place = numbers.setdefault(f"{number.metric}\t{number.scoring}".rstrip("\t"), {})
-            place[f"{number.quantity}:{number.of}"] = _plain(number)
+        numbers: dict[str, dict[str, Any]] = defaultdict(dict)
+        for number in by_run[run.run]:
+            has_interval = not math.isnan(number.low)
+            plain = [_rounded(each) for each in (number.value, number.low, number.high)]
+            question = f"{number.metric}\t{number.scoring}".rstrip("\t")
+            numbers[question][f"{number.quantity}:{number.of}"] = plain if has_interval else plain[0]
         content = {name: value for name, value in asdict(run).items() if name != "refused" or value}
         yield {**content, "seconds": _rounded(run.seconds), "numbers": numbers}
-
-
-def _plain(number: Number) -> Any:
-    """Returns the value, with its interval if there is one."""
-    if math.isnan(number.low):
-        return _rounded(number.value)
-    return [_rounded(each) for each in (number.value, number.low, number.high)]
 
 
 def _check_fields(content: Mapping[str, Any]) -> None:
@@ -99,8 +97,14 @@ def _check_fields(content: Mapping[str, Any]) -> None:
             )
     if not isinstance(content["made_by"], dict):
         raise ValueError(f"the field 'made_by' is {str(content['made_by'])[:100]!r}; expected names and values")
+    for label, family in content["settings"]:
+        check_value(family, str, f"the field 'settings' of {label!r}")
+    for name, direction in content["metrics"]:
+        check_value(direction, bool | None, f"the field 'metrics' of {name!r}")
     labels, metrics = {label for label, _ in content["settings"]}, {name for name, _ in content["metrics"]}
     for place, run in enumerate(content["runs"]):
+        for name in _RUN_FIELDS.keys() & run.keys():
+            check_value(run[name], _RUN_FIELDS[name], f"the field {name!r} of run {place}")
         if run.get("setting") not in labels:
             raise ValueError(
                 f"the field 'setting' of run {place} is {str(run.get('setting'))[:100]!r}, no setting of the file"
@@ -185,15 +189,10 @@ def commit_of_checkout(file: Path | str = __file__) -> str:
     The suffix "+changes" marks uncommitted changes of tracked files.
     """
     path = Path(file).resolve()
+    git = ["git", "-C", str(path.parent)]
     try:
-        _git(path.parent, "ls-files", "--error-unmatch", path.name)
-        commit = _git(path.parent, "rev-parse", "--short", "HEAD")
-        is_changed = _git(path.parent, "status", "--porcelain", "--untracked-files=no")
+        subprocess.run([*git, "ls-files", "--error-unmatch", path.name], capture_output=True, check=True)
+        describe = [*git, "describe", "--always", "--exclude=*", "--dirty=+changes"]
+        return subprocess.run(describe, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return f"{commit}+changes" if is_changed else commit
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

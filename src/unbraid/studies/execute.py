@@ -13,26 +13,19 @@ import torch
 from unbraid._internal.cpu import torch_threads, usable_cores
 from unbraid._internal.device import resolve_device
 from unbraid._internal.progress import Event, emit, part_of, progress_bar
-from unbraid._internal.worker_pool import Json, WorkerPool
+from unbraid._internal.worker_pool import WorkerPool
 from unbraid.config.digest import classes_of_main
 from unbraid.errors import RunError, SpecError, TrainingError, TrainingInterrupted, UnbraidError
-from unbraid.studies.cluster.driver import (
-    FleetTask,
-    StartedWorkers,
-    drive,
-    num_workers,
-    start_nodes,
-    start_processes,
-)
-from unbraid.studies.cluster.fleet_task import fleet_order, last_line
-from unbraid.studies.cluster.parcels import receive, settle_arrivals
+from unbraid.studies.cluster.driver import Driver, FleetTask, Workers, num_workers, start_processes
+from unbraid.studies.cluster.fleet_task import fleet_order, last_line, receive, settle_arrivals
 from unbraid.studies.index import read_records
 from unbraid.studies.plan import Speed, StudyFleet, StudyPlan, plan_study
-from unbraid.studies.questions import scoring_order
+from unbraid.studies.questions import questions_to_json
 from unbraid.studies.retention import Retention, register, registered
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Study, StudyOptions, StudyRun
-from unbraid.training.options import Extras, TrainingOptions, as_steps
+from unbraid.training.interrupt import terminable
+from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.train import train_runs
 
@@ -44,7 +37,7 @@ _SECONDS_TO_WAIT = 600.0
 
 
 @final
-@dataclass(frozen=True)
+@dataclass
 class Outcome:
     """Result of `run_study`.
 
@@ -56,16 +49,12 @@ class Outcome:
             last bits of such a run may differ.
     """
 
-    num_trained: int
-    num_scored: int
+    num_trained: int = 0
+    num_scored: int = 0
     failures: dict[str, str] = field(default_factory=dict)
     not_begun: tuple[StudyFleet, ...] = ()
     needed: float = 0.0
     halved: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def is_complete(self) -> bool:
-        return not self.not_begun and not self.failures
 
 
 def run_study(study: Study, folder: Path | str, options: StudyOptions | None = None) -> Outcome:
@@ -122,11 +111,11 @@ class _Execution:
         self._num_workers = 0 if options.on == "ray" else num_workers(options.num_workers, options.device)
         if options.budget is not None and self._num_workers != 1:
             raise SpecError("A budget is for one fleet at a time. Leave it out, or set num_workers=1 (--workers 1).")
-        snapshots = as_steps(options.snapshots)
+        training = TrainingOptions(snapshots=options.snapshots)
         for setting in study.settings:
-            Extras(snapshots).check(setting.spec.num_steps)
+            training.check(setting.spec.num_steps)
         every = options.latent_information_every
-        self._training: dict[str, Any] = {"latent_information_every": every, "snapshots": snapshots}
+        self._training: dict[str, Any] = {"latent_information_every": every, "snapshots": training.snapshots}
         self._deadline = None if options.budget is None else time.monotonic() + options.budget
         self._device = resolve_device("cpu" if options.on == "ray" else options.device)  # of this process
         self._has_many_images = max(s.spec.dataset.num_images for s in study.settings) > _MAX_IMAGES_FOR_A_CORE
@@ -135,10 +124,13 @@ class _Execution:
         for each in (whole, *options.beside):  # whole: also the settings that are not run now are protected
             register(each, folder)
         self._retention = Retention(registered(folder, options.packages), folder)
-        self._failures: dict[str, str] = {}
-        self._halved: dict[str, int] = {}
+        count = options.num_scorers
+        if count is None:
+            on_gpu = max(1, min(usable_cores() - 1, _MAX_SCORERS_ON_A_GPU))
+            count = usable_cores() if self._scoring_device == "cpu" else on_gpu
+        self._scorers = WorkerPool("unbraid.studies.questions:score_run", [{"OMP_NUM_THREADS": "1"}] * count)
+        self._outcome = Outcome()
         self._by_name: dict[str, StudyRun] = {}
-        self._num_trained, self._num_scored = 0, 0
         self._seconds_of_scoring = 0.0
 
     def run(self) -> Outcome:
@@ -148,60 +140,57 @@ class _Execution:
             log.warning("%s cannot be read (%s) and is trained again.", name, reason)
         self._by_name = {each.name: each for fleet in plan.fleets for each in fleet.runs}
         for each in plan.runs_that_need("failed"):
-            self._failures[each.name] = plan.records[each.name].reason
-        count = self._options.num_scorers
-        if count is None:
-            on_gpu = max(1, min(usable_cores() - 1, _MAX_SCORERS_ON_A_GPU))
-            count = usable_cores() if self._scoring_device == "cpu" else on_gpu
-        not_begun, needed = tuple[StudyFleet, ...](), 0.0
-        scorers = WorkerPool("unbraid.studies.questions:score_run", [{"OMP_NUM_THREADS": "1"}] * count)
-        with contextlib.closing(scorers):
-            self._request_scores(plan.runs_that_need("scoring"), plan.records, scorers)
+            self._outcome.failures[each.name] = plan.records[each.name].reason
+        with contextlib.closing(self._scorers):
+            self._request_scores(plan.runs_that_need("scoring"), plan.records)
             if self._num_workers == 1:
-                not_begun, needed = self._train(plan, scorers)
+                self._train(plan)
             elif plan.to_train:
                 self._train_by_workers(plan)
-            self._wait_for_scores(scorers)
+            self._wait_for_scores()
         self._remove_arrays(plan.runs_that_need("nothing"))  # a process that died may have left some
-        if self._num_trained or self._num_scored:
-            self._check_complete(not_begun)
-        return Outcome(self._num_trained, self._num_scored, self._failures, not_begun, needed, self._halved)
+        if self._outcome.num_trained or self._outcome.num_scored:
+            self._check_complete()
+        return self._outcome
 
-    def _check_complete(self, not_begun: Sequence[StudyFleet]) -> None:
+    def _check_complete(self) -> None:
         """Adds failures for runs that were removed or changed while the study ran."""
-        known = {each.name for fleet in not_begun for each in fleet.runs} | self._failures.keys()
+        failures = self._outcome.failures
+        known = {each.name for fleet in self._outcome.not_begun for each in fleet.runs} | failures.keys()
         plan = plan_study(self._study, self._folder)
         for each in plan.runs_that_need("training", "scoring", "failed"):
             if each.name not in known:
                 state = plan.damaged.get(each.name) or plan.records[each.name].state
-                self._failures[each.name] = f"it was removed or changed while the study ran ({state}). Run it again."
+                failures[each.name] = f"it was removed or changed while the study ran ({state}). Run it again."
 
-    def _train(self, plan: StudyPlan, scorers: WorkerPool) -> tuple[tuple[StudyFleet, ...], float]:
-        """Trains fleets within the budget. Returns the others, and the seconds of the shortest of them."""
-        waiting, needed = plan.to_train, dict[int, float]()
+    def _train(self, plan: StudyPlan) -> None:
+        """Trains fleets within the budget."""
+        needed: list[float] = []
+        waiting = plan.to_train
         total = len(waiting)
         for place, fleet in enumerate(waiting):
             if self._deadline is not None:
                 seconds = self._seconds_of(fleet, plan)
                 if time.monotonic() + seconds > self._deadline:
-                    needed[place] = seconds
+                    needed.append(seconds)
+                    self._outcome.not_begun += (fleet,)
                     continue
             with part_of(Event(f"study {self._study.name}", place, total, "fleets")):
                 self._train_fleet(fleet, plan)
-            records = self._records(fleet.runs)
+            records = read_records(self._folder, [each.name for each in fleet.runs]).records
             finished = [each for each in fleet.runs if records[each.name].state == "finished"]
-            self._request_scores(finished, records, scorers)
+            self._request_scores(finished, records)
             if self._device.type == "cpu":  # the next fleet needs the cores
-                self._wait_for_scores(scorers)
+                self._wait_for_scores()
             else:
-                self._take_scores(scorers)
+                self._take_scores()
         emit(Event(f"study {self._study.name}", total, total, "fleets"))
-        return tuple(waiting[place] for place in needed), min(needed.values(), default=0.0)
+        self._outcome.needed = min(needed, default=0.0)
 
     def _seconds_of(self, fleet: StudyFleet, plan: StudyPlan) -> float:
         """Estimates the time to train and score a fleet, from the scoring times so far."""
         count = sum(plan.needs[each.name] == "training" for each in fleet.runs)
-        per_run = self._seconds_of_scoring / max(1, self._num_scored)
+        per_run = self._seconds_of_scoring / max(1, self._outcome.num_scored)
         return self._speed.seconds(fleet, count) + per_run * count
 
     def _train_fleet(self, fleet: StudyFleet, plan: StudyPlan) -> None:
@@ -216,7 +205,7 @@ class _Execution:
             error = str(raised)
         else:
             self._speed.learn(fleet, (time.monotonic() - began) * len(fleet.runs) / max(1, len(new)))
-        self._num_trained += sum(each.run.status == "finished" for each in new)
+        self._outcome.num_trained += sum(each.run.status == "finished" for each in new)
         for each in new:
             if failure := each.run.failure:
                 self._fail(each, str(failure))
@@ -236,71 +225,88 @@ class _Execution:
         """Trains and scores all fleets on several workers."""
         fleets = {fleet.runs[0].name: self._new(fleet, plan) for fleet in plan.to_train}
         options, threads = self._options, self._study.threads or torch.get_num_threads()
+        workers, device, token = self._start_workers(threads)
 
         def take(task: FleetTask, answer: Mapping[str, Any], parcels: Iterable[bytes]) -> None:
             if not answer["is_home"]:
+                log.warning("A worker does not share %s; its runs are sent, and not resumed elsewhere.", self._folder)
                 receive(parcels, self._folder, task.key)
             for each in fleets[task.key]:
-                self._take_run(each, answer["runs"][each.name], len(fleets[task.key]))
+                outcome = answer["runs"][each.name]
+                if outcome["status"] != "finished":
+                    self._fail(each, outcome["reason"])
+                    continue
+                self._outcome.num_trained += 1
+                if outcome["side_by_side"] < len(fleets[task.key]):
+                    self._outcome.halved[each.name] = outcome["side_by_side"]
+                self._take_score(each, outcome["error"], outcome["failed"])
 
-        if options.on == "ray":
-            started = start_nodes(
-                self._folder, options.address, threads, str(options.device), autoscaling=options.autoscaling
+        tasks = []
+        for key, runs in fleets.items():
+            order = fleet_order(
+                [(each, self._retention.missing(each, RunRecord("new"))) for each in runs],
+                folder=str(self._folder.absolute()),
+                device=device,
+                scoring_device=device if self._has_many_images else "cpu",
+                threads=threads,
+                packages=list(options.packages),
+                token=list(token),
+                remove_arrays=all(self._retention.keeps_scores_alone(each) for each in runs),
+                training=self._training,
             )
-        else:
-            started = start_processes(self._num_workers, str(options.device), threads)
-        tasks = [FleetTask(key, self._order(runs, started, threads)) for key, runs in fleets.items()]
-        for key, reason in drive(started, tasks, take, options.patience, f"study {self._study.name}").items():
+            tasks.append(FleetTask(key, order))
+        with terminable(), contextlib.closing(workers):
+            driver = Driver(workers, take, options.patience, name=f"study {self._study.name}")
+            try:
+                driver.run(tasks)
+            except KeyboardInterrupt:
+                log.warning("Stopping: the workers save checkpoints. Press Ctrl-C again to stop at once.")
+                raise
+        for key, reason in driver.failures.items():
             for each in fleets[key]:
                 self._fail(each, reason)
 
-    def _order(self, runs: Sequence[StudyRun], started: StartedWorkers, threads: int) -> Json:
-        return fleet_order(
-            [(each, self._retention.missing(each, RunRecord("new"))) for each in runs],
-            self._folder,
-            device=started.device,
-            scoring_device=started.device if self._has_many_images else "cpu",
-            threads=threads,
-            packages=self._options.packages,
-            token=started.token,
-            remove_arrays=all(self._retention.keeps_scores_alone(each) for each in runs),
-            training=self._training,
-        )
+    def _start_workers(self, threads: int) -> tuple[Workers, str, Sequence[str]]:
+        """Returns workers, the kind of their devices, and the token with which they check for the shared folder."""
+        options, device = self._options, str(self._options.device)
+        if options.on == "local":
+            return *start_processes(self._num_workers, device, threads), ()
+        try:
+            from unbraid.studies.cluster.ray_workers import RayWorkers
+        except ImportError as error:
+            raise SpecError(
+                f"Ray is not installed ({error}). Install it with `pip install 'unbraid[ray]'` here and on every node, "
+                "or run the study on this machine, without --on ray."
+            ) from None
+        nodes = RayWorkers(self._folder, options.address, threads, device, autoscaling=options.autoscaling)
+        return nodes, nodes.device, nodes.token
 
-    def _take_run(self, each: StudyRun, outcome: Mapping[str, Any], fleet_size: int) -> None:
-        """Records the outcome of a run on a worker."""
-        if outcome["status"] != "finished":
-            self._fail(each, outcome["reason"])
-            return
-        self._num_trained += 1
-        if outcome["side_by_side"] < fleet_size:
-            self._halved[each.name] = outcome["side_by_side"]
-        self._take_score(each, outcome["error"], outcome["failed"])
-
-    def _request_scores(self, runs: Sequence[StudyRun], records: Mapping[str, RunRecord], scorers: WorkerPool) -> None:
+    def _request_scores(self, runs: Sequence[StudyRun], records: Mapping[str, RunRecord]) -> None:
         for each in runs:
             if questions := self._retention.missing(each, records[each.name]):
-                order = scoring_order(each.run.folder, questions, self._scoring_device, self._options.packages)
-                scorers.submit(each.name, order)
+                order = {"folder": str(each.run.folder), "asked": questions_to_json(questions)}
+                places = {"device": self._scoring_device, "packages": list(self._options.packages)}
+                self._scorers.submit(each.name, order | places)
 
-    def _take_scores(self, scorers: WorkerPool, seconds: float = 0.0) -> None:
+    def _take_scores(self, seconds: float = 0.0) -> None:
         """Takes the available scores; waits at most so many seconds for the next one."""
-        for ended in scorers.wait(seconds):
+        for ended in self._scorers.wait(seconds):
             error = "" if ended.how == "answered" else ended.reason
             self._take_score(self._by_name[str(ended.ticket)], error, ended.answer.get("failed", {}))
 
-    def _wait_for_scores(self, scorers: WorkerPool) -> None:
-        began, before, last = time.monotonic(), self._num_scored, scorers.num_waiting
-        with part_of(Event("scoring", 0, 1)) if last else contextlib.nullcontext():
-            while scorers.num_waiting:
-                self._take_scores(scorers, _SECONDS_TO_WAIT)
-                emit(Event("scoring", last - scorers.num_waiting, last, "runs"))
-        if self._num_scored > before:
-            self._seconds_of_scoring += time.monotonic() - began
+    def _wait_for_scores(self) -> None:
+        began, total = time.monotonic(), self._scorers.num_waiting
+        if total == 0:
+            return
+        with part_of(Event("scoring", 0, 1)):
+            while self._scorers.num_waiting:
+                self._take_scores(_SECONDS_TO_WAIT)
+                emit(Event("scoring", total - self._scorers.num_waiting, total, "runs"))
+        self._seconds_of_scoring += time.monotonic() - began
 
     def _take_score(self, each: StudyRun, error: str, failed: Mapping[str, str]) -> None:
         """Records how the scoring of a run ended, and removes arrays that are no longer needed."""
-        self._num_scored += 1
+        self._outcome.num_scored += 1
         failed = {name: reason for name, reason in failed.items() if name in self._study.metrics_by_name}
         if error or failed:
             reason = error or f"{', '.join(failed)} failed: {last_line(next(iter(failed.values())))}"
@@ -308,9 +314,9 @@ class _Execution:
         self._remove_arrays(self._retention.siblings(each))
 
     def _fail(self, each: StudyRun, reason: str) -> None:
-        if reason not in self._failures.values():
+        if reason not in self._outcome.failures.values():
             log.warning("%s: %s", each.name, reason)
-        self._failures[each.name] = reason
+        self._outcome.failures[each.name] = reason
         if self._options.fail_fast:
             raise TrainingError(f"{each.name} failed, and the study stops at the first failure: {reason}")
 
@@ -318,11 +324,8 @@ class _Execution:
         """Removes weights and codes that no study needs. The runs are all seeds of their settings."""
         if self._study.keep == "all":
             return
-        records = self._records(runs)
+        records = read_records(self._folder, [each.name for each in runs]).records
         for each in runs:
             if self._retention.is_removable(each, records):
                 with contextlib.suppress(RunError):  # another process uses the run, and will remove them itself
                     RunWriter(each.run).remove_arrays()
-
-    def _records(self, runs: Sequence[StudyRun]) -> dict[str, RunRecord]:
-        return read_records(self._folder, [each.name for each in runs]).records

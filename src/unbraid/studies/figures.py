@@ -9,7 +9,6 @@ from unbraid.errors import UnbraidError
 from unbraid.show.report.measures import named_measure
 from unbraid.studies.study_scores import StudyScores
 
-Draw = Callable[[StudyScores, Sequence[str]], Any]
 _STRENGTH = "strength"
 
 
@@ -35,6 +34,21 @@ def run_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Tabl
     return Table(("setting", "family", _STRENGTH, "seed", "run", *names), tuple(rows))
 
 
+_OF_ONE: dict[str, Callable[..., Any]] = {
+    "box": figures.box_plot,
+    "violin": figures.violin_plot,
+    "strip": figures.strip_plot,
+    "sorted-bars": figures.sorted_bars,
+    "bars": figures.error_bars,
+    "line": figures.mean_band,
+}
+_OF_MANY: dict[str, Callable[..., Any]] = {
+    "parallel": figures.parallel_coordinates,
+    "correlation": figures.metric_correlation,
+}
+KINDS = (*_OF_ONE, "scatter", "rate-distortion", *_OF_MANY)
+
+
 def draw(scores: StudyScores, kind: str, metrics: Sequence[str] = ()) -> Any:
     """Returns the axes of a figure of this kind, one of `KINDS`. Raises if scores or metrics are missing."""
     if kind not in KINDS:
@@ -42,73 +56,40 @@ def draw(scores: StudyScores, kind: str, metrics: Sequence[str] = ()) -> Any:
     scores.check(metrics=metrics)
     if not scores.numbers:
         raise UnbraidError("No run of the study is scored yet, so there is nothing to draw. Run the study first.")
-    return KINDS[kind](scores, metrics)
+    if kind in _OF_ONE:
+        return _draw_one(scores, kind, *_expected(metrics, 1, "one metric, such as --metric mig"))
+    if kind == "scatter":
+        first, second = _expected(metrics, 2, "two metrics, such as --metric mig,sap")
+        labels = (_titled(scores, first), _titled(scores, second))
+        return figures.scatter_plot(run_table(scores, metrics), first, second, labels=labels)
+    if kind == "rate-distortion":
+        if missing := [name for name in ("rate", "distortion") if name not in scores.higher_is_better]:
+            raise UnbraidError(
+                f"The plane of rate and distortion needs the metric {missing[0]!r}, which the study does not have. Add "
+                "it to the metrics of the study and run it again."
+            )
+        return figures.rate_distortion_plane(run_table(scores, ["rate", "distortion"]))
+    named = list(metrics) or [name for name in scores.metrics if scores.with_any_score(name)]
+    lower = {name for name in named if scores.higher_is_better[name] is False}
+    return _OF_MANY[kind](run_table(scores, named), named, lower_is_better=lower)
 
 
-def _of_one(function: Callable[..., Any]) -> Draw:
-    def drawn(scores: StudyScores, metrics: Sequence[str]) -> Any:
-        (metric,) = _expected(metrics, 1, "one metric, such as --metric mig")
-        return function(run_table(scores, [metric]), metric, label=_titled(scores, metric))
-
-    return drawn
-
-
-def _line(scores: StudyScores, metrics: Sequence[str]) -> Any:
-    (metric,) = _expected(metrics, 1, "one metric, such as --metric mig")
-    table = run_table(scores, [metric])
-    if len({value for value in table[_STRENGTH] if value is not None}) < 2:
+def _draw_one(scores: StudyScores, kind: str, metric: str) -> Any:
+    table, label = run_table(scores, [metric]), _titled(scores, metric)
+    if kind == "bars":
+        return figures.error_bars(table, metric, label=label, bounds=named_measure(metric).bounds)
+    if kind != "line":
+        return _OF_ONE[kind](table, metric, label=label)
+    strengths = [value for value in table[_STRENGTH] if value is not None]
+    if len(set(strengths)) < 2:
         raise UnbraidError(
             "A line needs settings of one family that differ in a number, such as beta. The study has "
             f"{', '.join(scores.settings[:5])}. Draw a box instead."
         )
-    label, bounds = _titled(scores, metric), named_measure(metric).bounds
-    axes = figures.mean_band(table, _STRENGTH, metric, label=label, log=min(_strengths(table)) > 0, bounds=bounds)
+    bounds, is_log = named_measure(metric).bounds, min(strengths) > 0
+    axes = figures.mean_band(table, _STRENGTH, metric, label=label, log=is_log, bounds=bounds)
     axes.set_xlabel("hyperparameter")
     return axes
-
-
-def _bars(scores: StudyScores, metrics: Sequence[str]) -> Any:
-    (metric,) = _expected(metrics, 1, "one metric, such as --metric mig")
-    label, bounds = _titled(scores, metric), named_measure(metric).bounds
-    return figures.error_bars(run_table(scores, [metric]), metric, label=label, bounds=bounds)
-
-
-def _scatter(scores: StudyScores, metrics: Sequence[str]) -> Any:
-    first, second = _expected(metrics, 2, "two metrics, such as --metric mig,sap")
-    labels = (_titled(scores, first), _titled(scores, second))
-    return figures.scatter_plot(run_table(scores, metrics), first, second, labels=labels)
-
-
-def _rate_distortion(scores: StudyScores, metrics: Sequence[str]) -> Any:
-    if missing := [name for name in ("rate", "distortion") if name not in scores.higher_is_better]:
-        raise UnbraidError(
-            f"The plane of rate and distortion needs the metric {missing[0]!r}, which the study does not have. Add it "
-            "to the metrics of the study and run it again."
-        )
-    return figures.rate_distortion_plane(run_table(scores, ["rate", "distortion"]))
-
-
-def _of_many(function: Callable[..., Any]) -> Draw:
-    def drawn(scores: StudyScores, metrics: Sequence[str]) -> Any:
-        named = list(metrics) or [name for name in scores.metrics if scores.with_any_score(name)]
-        lower = {name for name in named if scores.higher_is_better[name] is False}
-        return function(run_table(scores, named), named, lower_is_better=lower)
-
-    return drawn
-
-
-KINDS: dict[str, Draw] = {
-    "box": _of_one(figures.box_plot),
-    "violin": _of_one(figures.violin_plot),
-    "strip": _of_one(figures.strip_plot),
-    "bars": _bars,
-    "sorted-bars": _of_one(figures.sorted_bars),
-    "line": _line,
-    "scatter": _scatter,
-    "rate-distortion": _rate_distortion,
-    "parallel": _of_many(figures.parallel_coordinates),
-    "correlation": _of_many(figures.metric_correlation),
-}
 
 
 def _expected(metrics: Sequence[str], count: int, what: str) -> Sequence[str]:
@@ -120,7 +101,3 @@ def _expected(metrics: Sequence[str], count: int, what: str) -> Sequence[str]:
 
 def _titled(scores: StudyScores, metric: str) -> str:
     return metric + {True: " ↑", False: " ↓", None: ""}[scores.higher_is_better[metric]]
-
-
-def _strengths(table: Table) -> list[float]:
-    return [value for value in table[_STRENGTH] if value is not None]

@@ -26,7 +26,7 @@ STUDIES = ".studies"
 Detail = Literal["questions", "values", "everything"]
 """How much of the scores is read: which there are, their values with intervals, or parts and factors too."""
 
-_FORMAT = 5
+_FORMAT = 6
 _FILE = "index.sqlite"
 # Parsing takes most of the time, so contents are split by how often they are read.
 _CONTENTS = ("state", "numbers", "parts")
@@ -78,7 +78,7 @@ def read_records(folder: Path, names: Sequence[str], detail: Detail = "everythin
 def _read(folder: Path, name: str, damaged: dict[str, str]) -> tuple[RunRecord, bytes]:
     try:
         return read_run_record(folder / name)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         damaged[name] = f"{type(error).__name__}: {error}"
         return RunRecord("unfinished", reason=damaged[name]), b""
 
@@ -102,7 +102,8 @@ class _Database:
         for start in range(0, len(ordered), _AT_ONCE):
             part = ordered[start : start + _AT_ONCE]
             given = ordered if len(ordered) <= _AT_ONCE else (part[0], part[-1])
-            found = {row[0]: row[1:] for row in self._attempt(functools.partial(_rows, query, given)) or []}
+            rows = self._attempt(lambda database, given=given: database.execute(query, given).fetchall())
+            found = {row[0]: row[1:] for row in rows or []}
             yield from ((name, _intact(contents, name, found.get(name.encode()))) for name in part)
 
     def write(self, rows: Sequence[tuple[str, list[bytes]]]) -> None:
@@ -141,10 +142,6 @@ class _Database:
                 except (sqlite3.Error, OSError):
                     self._path = None
         return None
-
-
-def _rows(query: str, given: Sequence[str], database: sqlite3.Connection) -> list[Any]:
-    return database.execute(query, given).fetchall()
 
 
 def _is_damage(error: Exception, path: Path) -> bool:
@@ -189,8 +186,8 @@ def _seal(column: str, name: str, record: bytes, content: bytes) -> bytes:
 def _contents(stamp: str, record: RunRecord) -> tuple[bytes, bytes, bytes]:
     """Returns a record as the contents of a row."""
     kept = record.numbers.values()
-    plain = (record.state, record.reason, record.seconds, record.fleet_size, record.has_arrays, record.num_used)
-    lines = [stamp, *map(json.dumps, (plain, list(record.numbers), dict(record.refused)))]
+    *plain, numbers, refused = record
+    lines = [stamp, *map(json.dumps, (plain, list(numbers), dict(refused)))]
     values = [number for each in kept for number in (each.value, each.low, each.high)]
     return (
         "\n".join(lines).encode(),
@@ -203,8 +200,7 @@ def _record(state: bytes, numbers: bytes | None = None, parts: bytes | None = No
     """Returns the record from the contents of a row."""
     _, plain, questions, refused = state.split(b"\n")
     kept = _unread(questions) if numbers is None else _kept(questions, numbers, parts)
-    state_name, reason, seconds, fleet_size, has_arrays, num_used = json.loads(plain)
-    return RunRecord(state_name, reason, seconds, fleet_size, has_arrays, num_used, kept, _loaded(refused))
+    return RunRecord(*json.loads(plain), kept, _loaded(refused))
 
 
 def _kept(questions: bytes, content: bytes, parts: bytes | None) -> dict[str, KeptNumbers]:

@@ -2,8 +2,8 @@
 
 import functools
 import time
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, final
@@ -49,10 +49,6 @@ class StudyFleet:
     def spec(self) -> RunSpec:
         return self.runs[0].setting.spec
 
-    @property
-    def num_steps(self) -> int:
-        return self.spec.num_steps
-
 
 @final
 @dataclass(frozen=True)
@@ -84,33 +80,25 @@ class StudyPlan:
         """The fleets with at least one run to train."""
         return [fleet for fleet in self.fleets if any(self.needs[each.name] == "training" for each in fleet.runs)]
 
-    @property
-    def model_steps(self) -> int:
-        """The steps of all models to train."""
-        return sum(each.setting.spec.num_steps for each in self.runs_that_need("training"))
-
 
 def plan_study(study: Study, folder: Path) -> StudyPlan:
     """Returns the remaining work of the study, from the records of its runs under the folder."""
     with no_garbage_collection():
         placed, questions = study.runs(folder), Questions(study)
         records, damaged = read_records(folder, [each.name for each in placed], "questions")
-        needs = {each.name: need_of(each, records[each.name], questions) for each in placed}
-        return StudyPlan(tuple(fleets_of(study, placed)), records, needs, damaged)
+        needs: dict[str, Need] = {}
+        for each in placed:
+            record = records[each.name]
+            if record.state == "failed":
+                needs[each.name] = "failed"
+            elif record.state == "finished" and not questions.missing(each.setting.spec, record):
+                needs[each.name] = "nothing"
+            else:
+                needs[each.name] = "scoring" if record.state == "finished" and record.has_arrays else "training"
+        return StudyPlan(tuple(_fleets_of(study, placed)), records, needs, damaged)
 
 
-def need_of(of: StudyRun, record: RunRecord, questions: Questions) -> Need:
-    """Returns the next step towards all scores of a run."""
-    if record.state == "failed":
-        return "failed"
-    if record.state != "finished":
-        return "training"
-    if not questions.missing(of.setting.spec, record):
-        return "nothing"
-    return "scoring" if record.has_arrays else "training"
-
-
-def fleets_of(study: Study, placed: Sequence[StudyRun]) -> list[StudyFleet]:
+def _fleets_of(study: Study, placed: Sequence[StudyRun]) -> list[StudyFleet]:
     """Returns all runs of the study in fleets. They include finished runs, so a study always has the same fleets.
 
     The first seeds of all settings come first: whenever the study is stopped, settings have similar numbers of runs.
@@ -128,21 +116,17 @@ def fleets_of(study: Study, placed: Sequence[StudyRun]) -> list[StudyFleet]:
     return [fleet for _, fleet in sorted(fleets, key=lambda pair: pair[0])]
 
 
-def bytes_of(spec: RunSpec) -> int:
-    """Estimates the bytes on disk of one finished run: weights, codes and records."""
-    with torch.device("meta"):
-        model = spec.model.build(spec.dataset.image_shape, 0)
-    weights = sum(parameter.numel() for parameter in model.parameters()) * spec.dtype.itemsize
-    columns = 2 * spec.model.latents.num_columns * spec.dtype.itemsize + 8 * len(spec.dataset.factors)
-    return weights + columns * spec.dataset.num_images + _BYTES_OF_RECORDS
-
-
 def bytes_to_come(study: Study, plan: StudyPlan) -> tuple[int, int]:
-    """Estimates the bytes on disk of the runs to train: at most at one time, and at the end."""
-    sizes = {setting.label: bytes_of(setting.spec) for setting in study.settings}
-    by_setting: dict[str, int] = defaultdict(int)
-    for each in plan.runs_that_need("training"):
-        by_setting[each.setting.label] += 1
+    """Estimates the bytes of weights, codes and records of the runs to train: at most at one time, and at the end."""
+    sizes: dict[str, int] = {}
+    for setting in study.settings:
+        spec = setting.spec
+        with torch.device("meta"):
+            model = spec.model.build(spec.dataset.image_shape, 0)
+        weights = sum(parameter.numel() for parameter in model.parameters()) * spec.dtype.itemsize
+        columns = 2 * spec.model.latents.num_columns * spec.dtype.itemsize + 8 * len(spec.dataset.factors)
+        sizes[setting.label] = weights + columns * spec.dataset.num_images + _BYTES_OF_RECORDS
+    by_setting = Counter(each.setting.label for each in plan.runs_that_need("training"))
     everything = sum(sizes[label] * count for label, count in by_setting.items())
     if study.keep == "all":
         return everything, everything
@@ -157,22 +141,28 @@ def bytes_to_come(study: Study, plan: StudyPlan) -> tuple[int, int]:
 class Speed:
     """Estimates the time of fleets, from earlier fleets of the same kind or by timing some steps."""
 
-    def __init__(self, device: torch.device, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._device, self._clock = device, clock
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
         self._per_model_step: dict[str, float] = {}
 
     def learn(self, fleet: StudyFleet, seconds: float) -> None:
         """Records the time of a whole fleet, for others of its kind."""
-        self._per_model_step[fleet.kind] = seconds / (fleet.num_steps * len(fleet.runs))
+        self._per_model_step[fleet.kind] = seconds / (fleet.spec.num_steps * len(fleet.runs))
 
     def seconds(self, fleet: StudyFleet, num_models: int) -> float:
         """Estimates the seconds of the fleet with so many of its models. Times some steps of unknown kinds."""
         if fleet.kind not in self._per_model_step:
             self._per_model_step[fleet.kind] = self._measured(fleet)
-        return self._per_model_step[fleet.kind] * fleet.num_steps * num_models
+        return self._per_model_step[fleet.kind] * fleet.spec.num_steps * num_models
 
     def _measured(self, fleet: StudyFleet) -> float:
         """Times some steps of a fleet, compiled as it will be. Returns the seconds per model and step."""
+
+        def now() -> float:
+            if self._device.type == "cuda":
+                torch.cuda.synchronize(self._device)
+            return time.perf_counter()
+
         images = load_or_stream(fleet.spec, self._device)
         members = [Member(each.setting.spec, each.seed) for each in fleet.runs]
         trained = Fleet(members, images, programs=Programs(Inductor(deterministic=False)))
@@ -180,19 +170,14 @@ class Speed:
             trained.prepare()
             for _ in range(_WARM_UP_STEPS):
                 trained.advance(log=False)
-            began, steps = self._now(), 0
-            while steps < _MAX_STEPS_TO_TIME and (steps == 0 or self._now() - began < _SECONDS_TO_TIME):
+            began, steps = now(), 0
+            while steps < _MAX_STEPS_TO_TIME and (steps == 0 or now() - began < _SECONDS_TO_TIME):
                 trained.advance(log=False)
                 steps += 1
-            return (self._now() - began) / (steps * len(members))
+            return (now() - began) / (steps * len(members))
         finally:
             del trained
             give_back_memory(self._device)
-
-    def _now(self) -> float:
-        if self._device.type == "cuda":
-            torch.cuda.synchronize(self._device)
-        return self._clock()
 
 
 @final

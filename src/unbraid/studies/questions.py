@@ -15,9 +15,8 @@ from unbraid.metrics.model import ModelScore
 from unbraid.metrics.scoring import Scoring
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Study
-from unbraid.training.runs.kept_scores import question_key
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.scored_images import settled
+from unbraid.training.runs.run_scores import question_key, settled
 from unbraid.training.runs.spec import RunSpec
 
 
@@ -58,12 +57,6 @@ class Questions:
         ]
 
 
-def scoring_order(folder: Path, questions: Sequence[Question], device: str, packages: Sequence[str]) -> Json:
-    """Returns the order to compute these scores of the run in this folder."""
-    asked = questions_to_json(questions)
-    return {"folder": str(folder), "asked": asked, "device": device, "packages": list(packages)}
-
-
 def questions_to_json(questions: Sequence[Question]) -> dict[str, list[Any]]:
     """Returns metrics by scoring, as an order holds them."""
     asked: dict[str, list[Any]] = defaultdict(list)
@@ -73,7 +66,11 @@ def questions_to_json(questions: Sequence[Question]) -> dict[str, list[Any]]:
 
 
 def score_run(order: Json, beat: Callable[[], None]) -> Json:
-    """Computes and keeps the scores. Returns the tracebacks of the metrics that failed, by name."""
+    """Computes and keeps scores of a run. Returns the tracebacks of the metrics that failed, by name.
+
+    The order has the `folder` of the run, what is `asked` of it (`questions_to_json`), the `device`, and the `packages`
+    whose classes may be used.
+    """
     packages, failed = order["packages"], dict[str, str]()
     run = Run.open(Path(order["folder"]), packages=packages)
     for changes, metrics in order["asked"].items():

@@ -1,12 +1,12 @@
 """Which setting of a study is best, how sure that is, and which metrics agree."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 import scipy
-from jaxtyping import Float64
 
 from unbraid.studies.claims.claim import Claim
 from unbraid.studies.claims.judgment import LEVEL, JudgedClaim, judge
@@ -71,34 +71,20 @@ def rank_settings(scores: StudyScores, metric: str) -> Ranking | None:
         for label in order[1:]
     ]
     level = LEVEL / max(1, len(order) * len(claims))
-    others = [
-        RankedSetting(
-            label,
-            float(np.median(values[label])),
-            len(values[label]),
-            judged,
-            seeds_needed(sign * values[order[0]], sign * values[label], level=level),
-        )
-        for label, judged in zip(order[1:], judge(claims, scores).claims, strict=True)
-    ]
-    first = RankedSetting(order[0], float(np.median(values[order[0]])), len(values[order[0]]))
-    return Ranking(metric, (first, *others))
+    medians = {label: float(np.median(values[label])) for label in order}
+    ranked = [RankedSetting(order[0], medians[order[0]], len(values[order[0]]))]
+    for label, judged in zip(order[1:], judge(claims, scores).claims, strict=True):
+        needed = seeds_needed(sign * values[order[0]], sign * values[label], level=level)
+        ranked.append(RankedSetting(label, medians[label], len(values[label]), judged, needed))
+    return Ranking(metric, tuple(ranked))
 
 
-@final
-@dataclass(frozen=True)
-class MetricAgreement:
-    """The rank correlation of every two metrics over all models with both; positive if they prefer the same models.
+def metric_agreement(scores: StudyScores, metrics: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Computes the rank correlation of every two metrics over all models with both.
 
-    It is NaN if too few models have both, or if one metric does not vary.
+    It is positive if they prefer the same models, and NaN if fewer than four models have both, or if one metric does
+    not vary. A metric for which neither direction is better counts as one where higher is better.
     """
-
-    metrics: tuple[str, ...]
-    correlations: Float64[np.ndarray, "metric metric"]
-
-
-def metric_agreement(scores: StudyScores, metrics: Sequence[str]) -> MetricAgreement:
-    """Computes how these metrics agree. One for which neither direction is better counts as it is."""
     scores.check(metrics=metrics)
     by_model = {
         metric: {
@@ -108,11 +94,12 @@ def metric_agreement(scores: StudyScores, metrics: Sequence[str]) -> MetricAgree
         }
         for metric in metrics
     }
-    table = np.full((len(metrics), len(metrics)), np.nan)
-    for i, first in enumerate(metrics):
-        for j, second in enumerate(metrics):
-            shared = [model for model in by_model[first] if model in by_model[second]]
-            x, y = ([by_model[metric][model] for model in shared] for metric in (first, second))
-            if len(shared) >= _FEWEST_MODELS and len(set(x)) > 1 and len(set(y)) > 1:
-                table[i, j] = scipy.stats.spearmanr(x, y).statistic
-    return MetricAgreement(tuple(metrics), table)
+    return {one: {other: _correlation(by_model[one], by_model[other]) for other in metrics} for one in metrics}
+
+
+def _correlation(first: Mapping[tuple[str, int], float], second: Mapping[tuple[str, int], float]) -> float:
+    shared = [model for model in first if model in second]
+    x, y = [first[model] for model in shared], [second[model] for model in shared]
+    if len(shared) < _FEWEST_MODELS or len(set(x)) < 2 or len(set(y)) < 2:
+        return math.nan
+    return float(scipy.stats.spearmanr(x, y).statistic)

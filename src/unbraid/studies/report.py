@@ -24,7 +24,6 @@ from unbraid.studies.tables import wide_rows
 _FIRST = ("mig", "dci", "sap", "jemmig", "sepin", "elbo")
 _WIDTH, _ROW = 640.0, 26.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 170.0, 20.0, 30.0, 10.0
-_VERDICTS = {"supported": "yes", "contradicted": "no", "undecided": "open"}
 
 
 def write_study_report(
@@ -42,14 +41,6 @@ def write_study_report(
     """
     if not scores.numbers:
         raise UnbraidError(f"No run of the study {study.name!r} is scored yet. Train and score: unbraid study run.")
-    path = Path(path)
-    page = render(study, scores, made_by or {}, command, date or datetime.datetime.now(datetime.UTC).date())
-    files.write_bytes(path, page.encode("utf-8", errors="replace"))
-    return path
-
-
-def render(study: Study, scores: StudyScores, made_by: Mapping[str, Any], command: str, date: datetime.date) -> str:
-    """Returns the page as text."""
     scored = [name for name in scores.metrics if scores.with_any_score(name)]
     main = next((name for name in (study.best_by, *_FIRST) if name in scored), scored[0])
     shown = [name for name in dict.fromkeys((main, *_FIRST)) if name in scored]
@@ -57,7 +48,7 @@ def render(study: Study, scores: StudyScores, made_by: Mapping[str, Any], comman
     directed = [name for name in scored if scores.higher_is_better[name] is not None]
     heads, rows = wide_rows(scores, shown)
     all_heads, all_rows = wide_rows(scores, scored)
-    return filled(
+    page = filled(
         "study.html",
         {
             "study": study,
@@ -71,20 +62,22 @@ def render(study: Study, scores: StudyScores, made_by: Mapping[str, Any], comman
             "strips": {name: strip_of(scores, name) for name in shown},
             "agreement": metric_agreement(scores, directed),
             "judgment": judge(study.claims, scores),
-            "verdicts": _VERDICTS,
+            "verdicts": {"supported": "yes", "contradicted": "no", "undecided": "open"},
             "collapsed": sum(run.is_collapsed for run in scores.runs),
             "failed": [run.run for run in scores.runs if run.state == "failed"],
             "missing": sum(run.state not in ("finished", "failed") for run in scores.runs),
             "num_runs": len(scores.runs),
-            "made_by": made_by,
+            "made_by": made_by or {},
             "command": command,
-            "digests": _digests(scores),
-            "date": date,
+            "digests": {run.setting: run.run.rpartition("-seed")[0] for run in scores.runs},
+            "date": date or datetime.datetime.now(datetime.UTC).date(),
             "policy": content_policy(),
             "version": __version__,
         },
-        {"strength": _strength},
+        {"strength": lambda value: 0.0 if math.isnan(value) else round(abs(value), 2)},
     )
+    files.write_bytes(Path(path), page.encode("utf-8", errors="replace"))
+    return Path(path)
 
 
 def answer(ranking: Ranking | None, scores: StudyScores) -> str:
@@ -109,16 +102,6 @@ def answer(ranking: Ranking | None, scores: StudyScores) -> str:
             f"{collapsed} of {len(scores.runs)} runs are collapsed: fewer than two of their latents are informative."
         )
     return " ".join(sentences)
-
-
-def _digests(scores: StudyScores) -> dict[str, str]:
-    """Returns the digest of the spec of every setting, by which its runs are named."""
-    return {run.setting: run.run.rpartition("-seed")[0] for run in scores.runs}
-
-
-def _strength(value: float) -> float:
-    """Returns the color strength of a correlation, from 0 to 1."""
-    return 0.0 if math.isnan(value) else round(min(1.0, abs(value)), 2)
 
 
 def strip_of(scores: StudyScores, metric: str) -> Markup:

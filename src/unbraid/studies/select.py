@@ -10,20 +10,16 @@ from unbraid.codes import Codes
 from unbraid.errors import UnbraidError
 from unbraid.figures.traversal import SideBySide
 from unbraid.studies.collect import collect, runs_with_codes
-from unbraid.studies.latent_agreement import agreement_of_seeds
+from unbraid.studies.seed_agreement import agreement_scores, udr_scores
 from unbraid.studies.statistics import Measurement, StatisticsError, spearman
 from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
-from unbraid.studies.udr import udr_scores
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.runs_in import traverse_together
 
 Criterion = Literal["udr", "agreement", "wsepin", "elbo"]
 
 _FEWEST_MODELS = 4  # with the criterion and the score, for a correlation
-
-# The metric of which each criterion is the value; UDR and agreement are computed from codes.
-_METRICS = {"wsepin": "sepin", "elbo": "elbo"}
 
 
 def best_runs(
@@ -61,18 +57,15 @@ def best_traversals(
     best = best_runs(study, folder, by=by, scores=scores)
     chosen = list(best) if settings is None else list(settings)
     scores.check(settings=chosen)
-    if missing := [label for label in chosen if label not in best]:
+    missing = [label for label in chosen if label not in best]
+    if missing or not chosen:
+        which = f"The setting {missing[0]!r}" if missing else "The study"
         raise UnbraidError(
-            f"The setting {missing[0]!r} has no finished run with weights and the score {metric}. Run the study, with "
-            "keep='best' or 'all'."
+            f"{which} has no finished run with weights and the score {metric}. Run the study with keep='best' or 'all'."
         )
     named = {
         f"{label}  ({metric} {scores.values(label, metric)[best[label].seed]:.3g})": best[label] for label in chosen
     }
-    if not named:
-        raise UnbraidError(
-            "No setting of the study has a finished run with weights. Run it, with keep='best' or 'all'."
-        )
     return traverse_together(named, **options)
 
 
@@ -89,9 +82,16 @@ class Choice:
 
 def choices(study: Study, folder: Path, scores: StudyScores, by: Criterion) -> list[Choice]:
     """Returns all runs with a value of the criterion, best first."""
+    if by in ("udr", "agreement"):
+        values = _of_seeds(study, folder, scores, udr_scores if by == "udr" else _agreements)
+    elif (metric := {"wsepin": "sepin", "elbo": "elbo"}[by]) in scores.higher_is_better:
+        values = {(label, s): value for label in scores.settings for s, value in scores.values(label, metric).items()}
+    else:
+        raise UnbraidError(
+            f"Selecting by {by} needs the metric {metric!r}; the metrics of the study are "
+            f"{', '.join(scores.metrics)}. Add it to them and run the study again."
+        )
     names = {(run.setting, run.seed): run.run for run in scores.runs}
-    compare = {"udr": udr_scores, "agreement": _agreements}.get(by)
-    values = _kept(scores, by) if compare is None else _of_seeds(study, folder, scores, compare)
     found = [Choice(setting, seed, names[setting, seed], value) for (setting, seed), value in values.items()]
     return sorted(found, key=lambda choice: -choice.value)
 
@@ -112,19 +112,9 @@ def agreement(scores: StudyScores, chosen: list[Choice], metric: str) -> Measure
     return spearman([one for one, _ in pairs], [other for _, other in pairs])
 
 
-def _kept(scores: StudyScores, by: Criterion) -> Mapping[tuple[str, int], float]:
-    metric = _METRICS[by]
-    if metric not in scores.higher_is_better:
-        raise UnbraidError(
-            f"Selecting by {by} needs the metric {metric!r}; the metrics of the study are "
-            f"{', '.join(scores.metrics)}. Add it to them and run the study again."
-        )
-    return {(label, s): value for label in scores.settings for s, value in scores.values(label, metric).items()}
-
-
 def _of_seeds(
     study: Study, folder: Path, scores: StudyScores, compare: Callable[[Mapping[int, Codes]], Mapping[int, float]]
-) -> Mapping[tuple[str, int], float]:
+) -> dict[tuple[str, int], float]:
     """Returns a value for each run from comparing all seeds of its setting. Raises if no setting has two."""
     found: dict[tuple[str, int], float] = {}
     for label, runs in runs_with_codes(study, folder, scores).items():
@@ -141,5 +131,4 @@ def _of_seeds(
 
 def _agreements(codes: Mapping[int, Codes]) -> dict[int, float]:
     """Returns the agreement of each seed; 0 for one without informative latents, which agrees with no other."""
-    found = {seed: agreement.value for seed, agreement in agreement_of_seeds(codes).items()}
-    return {seed: 0.0 if math.isnan(value) else value for seed, value in found.items()}
+    return {seed: 0.0 if math.isnan(value) else value for seed, value in agreement_scores(codes).items()}

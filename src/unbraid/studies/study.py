@@ -14,8 +14,8 @@ from unbraid._internal import files
 from unbraid._internal.memory import no_garbage_collection
 from unbraid._internal.names import kebab_case
 from unbraid.config import Config, from_json, to_json
-from unbraid.errors import SpecError
-from unbraid.integrations.hub.repository import PushOptions
+from unbraid.errors import RunError, SpecError
+from unbraid.integrations.hub import PushOptions, fetch, push
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.model import ModelScore
 from unbraid.metrics.scoring import Scoring
@@ -23,13 +23,12 @@ from unbraid.metrics.selection import select
 from unbraid.studies.claims.claim import Claim
 from unbraid.studies.cluster.driver import Patience
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.spec import RunSpec
+from unbraid.training.runs.spec import RunSpec, whole_seed
 from unbraid.training.runs.spec_text import spec_labels
 
 Keep = Literal["scores", "best", "all"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
-_MEMBERS_PER_FLEET = 64
 
 
 @final
@@ -55,6 +54,8 @@ class Setting(Config):
             raise SpecError(f"The setting {self.label!r} has no seeds; give at least one, such as seeds=(0, 1, 2).")
         if repeated := [seed for seed, count in Counter(self.seeds).items() if count > 1]:
             raise SpecError(f"The setting {self.label!r} has the seed {repeated[0]} twice. Give each once.")
+        for seed in self.seeds:
+            whole_seed(seed)
         if not self.family:
             object.__setattr__(self, "family", kebab_case(type(self.spec.objective)))
 
@@ -95,7 +96,7 @@ class Study(Config):
     scorings: tuple[Scoring, ...] = (Scoring(),)
     keep: Keep = "all"
     best_by: str = "mig"
-    members_per_fleet: int = _MEMBERS_PER_FLEET
+    members_per_fleet: int = 64
     threads: int | None = None
     claims: tuple[Claim, ...] = ()
 
@@ -114,8 +115,7 @@ class Study(Config):
             raise SpecError(f"members_per_fleet is {self.members_per_fleet}; expected 1 or more.")
         if self.threads is not None and self.threads < 1:
             raise SpecError(f"threads is {self.threads}; expected 1 or more, or None.")
-        self._check_labels()
-        self._check_runs()
+        self._check_settings()
         metrics = self.metrics_by_name
         if self.keep == "best" and self.best_by not in metrics:
             raise SpecError(
@@ -125,13 +125,11 @@ class Study(Config):
         for claim in self.claims:
             claim.check([setting.label for setting in self.settings], metrics)
 
-    def _check_labels(self) -> None:
+    def _check_settings(self) -> None:
+        """Raises if two settings have the same label, or a run in common."""
         labels = Counter(setting.label for setting in self.settings)
         if repeated := [label for label, count in labels.items() if count > 1]:
             raise SpecError(f"Two settings are called {repeated[0]!r}. Give each its own label.")
-
-    def _check_runs(self) -> None:
-        """Raises if two settings have a run in common."""
         found: dict[tuple[str, int], str] = {}
         for setting in self.settings:
             digest = setting.spec.digest
@@ -201,9 +199,11 @@ class Study(Config):
         Returns:
             The address of the commit. `unbraid.hub.PushOptions` lists the options.
         """
-        from unbraid.studies.zoo import push_study
+        from unbraid.studies.zoo import zoo_contents
 
-        return push_study(self, folder, repo_id, options)
+        contents = zoo_contents(self, folder, repo_id, options)
+        private, message = options.get("private", False), f"Add the study {self.name}"
+        return push(repo_id, contents, message=message, private=private, revision=options.get("revision"))
 
     @classmethod
     def from_hub(
@@ -222,9 +222,16 @@ class Study(Config):
             revision: A branch, a tag or a commit.
             packages: The packages whose classes the study may name.
         """
-        from unbraid.studies.zoo import fetch_study
+        from unbraid.studies.zoo import SCORES, STUDY
+        from unbraid.training.runs.hub_runs import PATTERNS, placed
 
-        return fetch_study(repo_id, folder, revision=revision, packages=packages)
+        snapshot = fetch(repo_id, revision, [STUDY, SCORES, *(f"*/{pattern}" for pattern in PATTERNS)])
+        if not (snapshot / STUDY).is_file():
+            raise RunError(f"{repo_id} holds no study (there is no {STUDY}). A single run is read by Run.from_hub.")
+        study = cls.load(snapshot / STUDY, packages=packages)
+        for config in sorted(snapshot.glob("*/config.json")):
+            placed(config.parent, files.folder_path(folder))
+        return study
 
 
 @final

@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -12,14 +12,15 @@ from unbraid.metrics.score_rows import in_markdown, number_text
 from unbraid.studies.claims.judgment import Judgment
 from unbraid.studies.study_scores import StudyScores
 
-Form = Literal["wide", "long"]
 _ARROWS = {True: " ↑", False: " ↓", None: ""}
-_LATEX_ARROWS = {True: r" $\uparrow$", False: r" $\downarrow$", None: ""}
 _LATEX = {
     "\\": r"\textbackslash{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "–": "--",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
 }
 
 CLAIM_NOTE = "p-values are adjusted for all claims (Holm, 5 %); intervals are not."
@@ -28,52 +29,65 @@ CLAIM_NOTE = "p-values are adjusted for all claims (Holm, 5 %); intervals are no
 def long_table(scores: StudyScores) -> Table:
     """Returns a row for each number of each run: values, parts and factors of metrics, with intervals over images."""
     columns = ("setting", "family", "seed", "metric", "scoring", "quantity", "of", "value", "low", "high", "run")
-    rows = tuple(
-        (n.setting, scores.families[n.setting], n.seed, n.metric, n.scoring, n.quantity, n.of, *_ends(n), n.run)
-        for n in scores.numbers
-    )
-    return Table(columns, rows)
+    rows = []
+    for number in scores.numbers:
+        setting, *question, value, low, high, run = number
+        ends = (None if math.isnan(each) else each for each in (value, low, high))
+        rows.append((setting, scores.families[setting], *question, *ends, run))
+    return Table(columns, tuple(rows))
 
 
 def wide_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Table:
     """Returns a row for each setting: its seeds by state, and each metric's median, quartiles and number of seeds."""
     chosen = _chosen(scores, metrics)
-    summaries = _summaries(scores, chosen)
-    return Table.from_records(
-        {**_counts(scores, label), **{k: v for m in chosen for k, v in _named(m, summaries[label, m]).items()}}
-        for label in scores.settings
-    )
+    summaries, records = _summaries(scores, chosen), []
+    for label in scores.settings:
+        record = _counts(scores, label)
+        for metric in chosen:
+            found = summaries[label, metric]
+            record |= {metric: found.median, f"{metric} q1": found.low, f"{metric} q3": found.high}
+            record[f"{metric} n"] = found.num_values
+        records.append(record)
+    return Table.from_records(records)
 
 
 def wide_rows(scores: StudyScores, metrics: Sequence[str] | None = None) -> tuple[list[str], list[list[str]]]:
     """Returns the heads and the cells of the wide table as text: "median (quartiles)" of each metric."""
     chosen = _chosen(scores, metrics)
     heads = ["setting", "seeds", *(f"{name}{_ARROWS[scores.higher_is_better.get(name)]}" for name in chosen)]
-    return heads, _text_rows(scores, chosen)
+    summaries, rows = _summaries(scores, chosen), []
+    for label in scores.settings:
+        counts = _counts(scores, label)
+        unfinished = counts["finished"] < counts["seeds"]
+        seeds = f"{counts['finished']} of {counts['seeds']}" if unfinished else f"{counts['seeds']}"
+        marks = [f"{counts[word]} {word}" for word in ("failed", "collapsed") if counts[word]]
+        rows.append([label, ", ".join([seeds, *marks]), *(summaries[label, metric].text for metric in chosen)])
+    return heads, rows
 
 
 def wide_markdown(scores: StudyScores, metrics: Sequence[str] | None = None) -> str:
     """Returns the wide table in Markdown: "median (quartiles)" in each cell."""
+    notes = ["Median over seeds (quartiles).", *factors_of(scores, metrics)]
+    if count := sum(run.is_collapsed for run in scores.runs):
+        notes[0] += f" Collapsed: fewer than two latents are informative ({count} runs)."
     heads, rows = wide_rows(scores, metrics)
-    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *([in_markdown(cell) for cell in row] for row in rows)]
-    notes = ["Median over seeds (quartiles)." + _explained(scores), *factors_of(scores, metrics)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n\n" + "\n".join(notes) + "\n"
+    table = _markdown(heads, ["---", *["---:"] * (len(heads) - 1)], rows)
+    return table + "\n\n" + "\n".join(notes) + "\n"
 
 
 def wide_latex(scores: StudyScores, metrics: Sequence[str] | None = None) -> str:
     """Returns the wide table in LaTeX, with the rules of booktabs."""
-    chosen = _chosen(scores, metrics)
-    heads = ["setting", "seeds", *(f"{_in_latex(n)}{_LATEX_ARROWS[scores.higher_is_better.get(n)]}" for n in chosen)]
-    body = [" & ".join(map(_in_latex, row)) + r" \\" for row in _text_rows(scores, chosen)]
+    heads, rows = wide_rows(scores, metrics)
+    head, *lines = (" & ".join(map(_in_latex, row)) + r" \\" for row in (heads, *rows))
     return "\n".join(
         [
             "% Median over seeds (quartiles). Needs \\usepackage{booktabs}.",
             *(f"% {sentence}" for sentence in factors_of(scores, metrics)),
             r"\begin{tabular}{l" + "r" * (len(heads) - 1) + "}",
             r"\toprule",
-            " & ".join(heads) + r" \\",
+            head,
             r"\midrule",
-            *body,
+            *lines,
             r"\bottomrule",
             r"\end{tabular}",
             "",
@@ -90,9 +104,7 @@ def claim_rows(judgment: Judgment) -> tuple[list[str], list[list[str]]]:
 def claim_markdown(judgment: Judgment) -> str:
     """Returns the table of claims in Markdown, with the verdict of them all."""
     heads, rows = claim_rows(judgment)
-    lines = [heads, ["---"] * len(heads), *([in_markdown(cell) for cell in row] for row in rows)]
-    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"Together: {judgment.text}. {CLAIM_NOTE}\n\n{table}\n"
+    return f"Together: {judgment.text}. {CLAIM_NOTE}\n\n{_markdown(heads, ['---'] * len(heads), rows)}\n"
 
 
 def factors_of(scores: StudyScores, metrics: Sequence[str] | None = None) -> list[str]:
@@ -108,7 +120,7 @@ def factors_of(scores: StudyScores, metrics: Sequence[str] | None = None) -> lis
 
 
 def _chosen(scores: StudyScores, metrics: Sequence[str] | None) -> list[str]:
-    """Returns the metrics that were asked for, or all that any run has."""
+    """Returns these metrics or, by default, all that any run has."""
     if metrics is None:
         return [name for name in scores.metrics if any(scores.values(label, name) for label in scores.settings)]
     scores.check(metrics=metrics)
@@ -117,11 +129,10 @@ def _chosen(scores: StudyScores, metrics: Sequence[str] | None) -> list[str]:
 
 def _counts(scores: StudyScores, label: str) -> dict[str, Any]:
     runs = scores.runs_of(label)
-    digest = runs[0].run.rpartition("-seed")[0].rpartition("-")[2] if runs else ""
     finished = [run for run in runs if run.state == "finished"]
     return {
         "setting": label,
-        "digest": digest,
+        "digest": runs[0].run.rpartition("-seed")[0].rpartition("-")[2] if runs else "",
         "seeds": len(runs),
         "finished": len(finished),
         "failed": sum(run.state == "failed" for run in runs),
@@ -131,12 +142,18 @@ def _counts(scores: StudyScores, label: str) -> dict[str, Any]:
 
 @final
 class _Summary(NamedTuple):
-    """The median and the quartiles of so many values."""
+    """The number of values, and their quartiles; None without values."""
 
     num_values: int
     low: float | None = None
     median: float | None = None
     high: float | None = None
+
+    @property
+    def text(self) -> str:
+        if self.low is None or self.median is None or self.high is None:
+            return "–"
+        return f"{number_text(self.median)} ({number_text(self.low)} to {number_text(self.high)})"
 
 
 def _summaries(scores: StudyScores, metrics: Sequence[str]) -> Mapping[tuple[str, str], _Summary]:
@@ -156,38 +173,10 @@ def _summaries(scores: StudyScores, metrics: Sequence[str]) -> Mapping[tuple[str
     return found
 
 
-def _named(metric: str, of: _Summary) -> dict[str, Any]:
-    return {metric: of.median, f"{metric} q1": of.low, f"{metric} q3": of.high, f"{metric} n": of.num_values}
-
-
-def _text_rows(scores: StudyScores, metrics: Sequence[str]) -> list[list[str]]:
-    rows, summaries = [], _summaries(scores, metrics)
-    for label in scores.settings:
-        counts = _counts(scores, label)
-        seeds = (
-            f"{counts['finished']} of {counts['seeds']}"
-            if counts["finished"] < counts["seeds"]
-            else f"{counts['seeds']}"
-        )
-        marks = [f"{counts[word]} {word}" for word in ("failed", "collapsed") if counts[word]]
-        rows.append([label, ", ".join([seeds, *marks]), *(_cell(summaries[label, metric]) for metric in metrics)])
-    return rows
-
-
-def _cell(of: _Summary) -> str:
-    if of.low is None or of.median is None or of.high is None:
-        return "–"
-    return f"{number_text(of.median)} ({number_text(of.low)} to {number_text(of.high)})"
-
-
-def _explained(scores: StudyScores) -> str:
-    count = sum(run.is_collapsed for run in scores.runs)
-    return f" Collapsed: fewer than two latents are informative ({count} runs)." if count else ""
-
-
-def _ends(number: Any) -> tuple[Any, Any, Any]:
-    return tuple(None if math.isnan(x) else x for x in (number.value, number.low, number.high))  # type: ignore[return-value]
+def _markdown(heads: list[str], rules: list[str], rows: list[list[str]]) -> str:
+    lines = [heads, rules, *([in_markdown(cell) for cell in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def _in_latex(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text).replace("–", "--").replace("↑", "").strip()
+    return "".join(_LATEX.get(letter, letter) for letter in text)

@@ -1,16 +1,15 @@
 """A zoo: the runs of a study in one repository on the Hub, a folder for each, with all scores in one table."""
 
 import contextlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from unbraid._internal import files
 from unbraid._internal.names import kebab_case
 from unbraid.config import text_of, to_json
 from unbraid.errors import RunError, UnbraidError
-from unbraid.integrations.hub.repository import ModelCard, PushOptions, Result, fetch, push
+from unbraid.integrations.hub import PushOptions, Result, model_card
 from unbraid.metrics.score_rows import in_markdown
 from unbraid.studies.collect import collect
 from unbraid.studies.select import best_runs
@@ -18,27 +17,31 @@ from unbraid.studies.study import Study, StudyRun
 from unbraid.studies.study_scores import StudyScores
 from unbraid.studies.tables import long_table, wide_markdown
 from unbraid.training.runs.hub_runs import (
-    PATTERNS,
     PLAIN_FILES,
     UNBRAID,
     as_json,
     contents_of,
     dataset_name,
     license_text,
-    placed,
     traversal_picture,
 )
 
 STUDY, SCORES = "study.json", "scores.csv"
 _MAX_PICTURES = 12  # settings whose best run is shown
 _MAX_METRICS = 8  # columns of the table on the card; the file has all
+_HOW_TO_LOAD = f"""\
+## Load it
 
+```python
+from unbraid import Run  # pip install 'unbraid[hub]'
+from unbraid.studies import Study
 
-def push_study(study: Study, folder: Path | str, repo_id: str, options: PushOptions) -> str:
-    """Pushes all finished runs of a study in one commit, and returns the address of the commit."""
-    contents = zoo_contents(study, folder, repo_id, options)
-    message, private = f"Add the study {study.name}", options.get("private", False)
-    return push(repo_id, contents, message=message, private=private, revision=options.get("revision"))
+run = Run.from_hub("{{repo_id}}", name="{{name}}")  # one of them
+study = Study.from_hub("{{repo_id}}", "runs")  # all, into the folder runs
+```
+
+[`{SCORES}`]({SCORES}) has every number of every model: its metric, value, 95 % interval over images, setting, seed and
+folder."""
 
 
 def zoo_contents(study: Study, folder: Path | str, repo_id: str, options: PushOptions) -> dict[str, bytes | Path]:
@@ -66,22 +69,11 @@ def zoo_contents(study: Study, folder: Path | str, repo_id: str, options: PushOp
     contents |= {f"traversals/{name}.png": picture for name, picture in pictures.values()}
     shown = {label: name for label, (name, _) in pictures.items()}
     text = _text(study, scores, finished, repo_id, shown, options.get("data_license"))
-    card = ModelCard(study.name, _tags(study), _results(study, scores), text, options.get("license"))
-    contents["README.md"] = card.content()
+    specs = [setting.spec for setting in study.settings]
+    named = [kebab_case(type(s.objective)) for s in specs] + [dataset_name(s.dataset) for s in specs]
+    tags = ["zoo", *dict.fromkeys(named)]
+    contents["README.md"] = model_card(study.name, tags, _results(study, scores), text, options.get("license"))
     return contents
-
-
-def fetch_study(
-    repo_id: str, folder: Path | str, *, revision: str | None = None, packages: Collection[str] = ("unbraid",)
-) -> Study:
-    """Returns the study of a repository, and puts its runs below the folder. Existing runs are kept."""
-    snapshot = fetch(repo_id, revision, [STUDY, SCORES, *(f"*/{pattern}" for pattern in PATTERNS)])
-    if not (snapshot / STUDY).is_file():
-        raise RunError(f"{repo_id} holds no study (there is no {STUDY}). A single run is read by Run.from_hub.")
-    study = Study.load(snapshot / STUDY, packages=packages)
-    for config in sorted(snapshot.glob("*/config.json")):
-        placed(config.parent, files.folder_path(folder))
-    return study
 
 
 def _pictures(study: Study, folder: Path, scores: StudyScores) -> dict[str, tuple[str, bytes]]:
@@ -102,7 +94,18 @@ def _text(
     pictures: dict[str, str],
     data_license: str | None,
 ) -> str:
-    datasets = list({setting.spec.dataset: None for setting in study.settings})
+    """Returns the text of the card. The table of scores has the first metrics, because the file has all."""
+    metrics = [name for name in dict.fromkeys([study.best_by, *scores.metrics]) if name in scores.higher_is_better]
+    metrics = [name for name in metrics if scores.with_any_score(name)]
+    table = wide_markdown(scores, metrics[:_MAX_METRICS]).rstrip() if metrics else "None were computed."
+    if (more := len(metrics) - _MAX_METRICS) > 0:
+        table += f" {SCORES} has {more} more metrics."
+    settings = [
+        f"| {in_markdown(setting.label)} | {in_markdown(text_of(setting.spec.objective))} | "
+        f"{dataset_name(setting.spec.dataset)} | {', '.join(map(str, setting.seeds))} | {setting.spec.num_steps:,} |"
+        for setting in study.settings
+    ]
+    licenses = [license_text(each, data_license) for each in dict.fromkeys(s.spec.dataset for s in study.settings)]
     shown = [
         f"**{in_markdown(label)}**, `{name}`\n\n![Each row moves one latent.](traversals/{name}.png)"
         for label, name in pictures.items()
@@ -112,53 +115,16 @@ def _text(
         f"# {study.name}",
         *([in_markdown(study.question)] if study.question else []),
         f"{count} models of {len(study.settings)} settings, trained by {UNBRAID}, each in a folder of this repository.",
-        f"## Load it\n\n{_how_to_load(repo_id, finished[0].name)}",
-        f"## Scores\n\n{_scores_text(study, scores)}",
-        f"## Settings and seeds\n\n{_settings_table(study)}",
-        "## Data\n\n" + "\n\n".join(license_text(dataset, data_license) for dataset in datasets),
-        *(["## The best model of each setting\n\n" + "\n\n".join(shown)] if shown else []),
+        _HOW_TO_LOAD.format(repo_id=repo_id, name=finished[0].name),
+        f"## Scores\n\n{table}",
+        "## Settings and seeds",
+        "\n".join(["| setting | objective | data | seeds | steps |", "|---|---|---|---|---:|", *settings]),
+        "## Data",
+        *licenses,
+        *(["## The best model of each setting", *shown] if shown else []),
         PLAIN_FILES,
     ]
     return "\n\n".join(parts)
-
-
-def _how_to_load(repo_id: str, name: str) -> str:
-    return (
-        "```python\n"
-        "from unbraid import Run  # pip install 'unbraid[hub]'\n"
-        "from unbraid.studies import Study\n\n"
-        f'run = Run.from_hub("{repo_id}", name="{name}")  # one of them\n'
-        f'study = Study.from_hub("{repo_id}", "runs")  # all, into the folder runs\n'
-        "```\n\n"
-        f"[`{SCORES}`]({SCORES}) has every number of every model: its metric, value, 95 % interval over images, "
-        "setting, seed and folder."
-    )
-
-
-def _scores_text(study: Study, scores: StudyScores) -> str:
-    """Returns the wide table of the first metrics."""
-    metrics = [name for name in dict.fromkeys([study.best_by, *scores.metrics]) if name in scores.higher_is_better]
-    metrics = [name for name in metrics if scores.with_any_score(name)]
-    if not metrics:
-        return "None were computed."
-    more = len(metrics) - _MAX_METRICS
-    left = f" {SCORES} has {more} more metrics." if more > 0 else ""
-    return wide_markdown(scores, metrics[:_MAX_METRICS]).rstrip() + left
-
-
-def _settings_table(study: Study) -> str:
-    rows = [
-        f"| {in_markdown(setting.label)} | {in_markdown(text_of(setting.spec.objective))} | "
-        f"{dataset_name(setting.spec.dataset)} | {', '.join(map(str, setting.seeds))} | {setting.spec.num_steps:,} |"
-        for setting in study.settings
-    ]
-    return "\n".join(["| setting | objective | data | seeds | steps |", "|---|---|---|---|---:|", *rows])
-
-
-def _tags(study: Study) -> list[str]:
-    specs = [setting.spec for setting in study.settings]
-    named = [kebab_case(type(spec.objective)) for spec in specs] + [dataset_name(spec.dataset) for spec in specs]
-    return ["zoo", *dict.fromkeys(named)]
 
 
 def _results(study: Study, scores: StudyScores) -> list[Result]:

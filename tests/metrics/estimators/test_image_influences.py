@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.metrics.test_mig import random_codes
-from unbraid.information.influence import influences
+from unbraid.information.quantized import influences
 from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized, image_influences
 from unbraid.metrics.reductions import statistics as of_statistics
 from unbraid.metrics.reductions.statistics import Statistics

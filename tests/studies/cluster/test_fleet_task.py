@@ -13,8 +13,7 @@ from unbraid import BetaVAE
 from unbraid._internal import files
 from unbraid.errors import RunError
 from unbraid.studies import Setting, Study, StudyOptions, collect, run_study
-from unbraid.studies.cluster.fleet_task import carry_out, fleet_order
-from unbraid.studies.cluster.parcels import packed, receive, settle_arrivals, unpack
+from unbraid.studies.cluster.fleet_task import carry_out, fleet_order, packed, receive, settle_arrivals, unpack
 from unbraid.studies.index import STUDIES
 from unbraid.studies.questions import Questions
 from unbraid.training.runs import grid
@@ -30,7 +29,7 @@ def order(folder, token=(), **changes):
     runs = [(each, list(Questions(STUDY).of(each.setting.spec).values())) for each in STUDY.runs(folder)]
     made = fleet_order(
         runs,
-        folder,
+        folder=str(folder),
         device="cpu",
         scoring_device="cpu",
         threads=1,

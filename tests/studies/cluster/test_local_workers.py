@@ -63,7 +63,7 @@ def test_each_process_has_a_gpu_of_its_own(monkeypatch):
     monkeypatch.setattr("torch.cuda.device_count", lambda: 3)
     assert driver.num_workers(None, "auto") == 3
     assert driver.num_workers(None, "cuda:1") == 1
-    assert driver.start_processes(3, "auto", 2).device == "cuda"
+    assert driver.start_processes(3, "auto", 2)[1] == "cuda"
     assert [each["CUDA_VISIBLE_DEVICES"] for each in given] == ["4", "5", "7"]
     assert {each["OMP_NUM_THREADS"] for each in given} == {"2"}
 

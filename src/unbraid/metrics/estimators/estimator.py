@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 from torch import Tensor
 
 from unbraid.config import Config
-from unbraid.information.discrete import discrete_information
 from unbraid.information.latent_information import LatentInformation, joined
+from unbraid.information.quantized import discrete_information
 from unbraid.metrics.metric import Feature, Score, Value
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.settings import check_sizes

@@ -7,9 +7,15 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from unbraid.information.discrete import discrete_statistics
-from unbraid.information.influence import influences
-from unbraid.information.quantized import Bins, QuantizedStatistics, Quantizer, quantize, statistics_of_masses
+from unbraid.information.quantized import (
+    Bins,
+    QuantizedStatistics,
+    Quantizer,
+    discrete_statistics,
+    influences,
+    quantize,
+    statistics_of_masses,
+)
 from unbraid.metrics.reductions.statistics import Statistics
 
 # The number of bins for influences over the range of each latent, if the estimator has none.

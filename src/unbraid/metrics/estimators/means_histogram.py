@@ -9,8 +9,7 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from unbraid.information.latent_information import LatentInformation, information_of_tables
-from unbraid.information.means_histogram import histogram_bins
-from unbraid.information.quantized import QuantizedStatistics, Quantizer, statistics_of_masses
+from unbraid.information.quantized import QuantizedStatistics, Quantizer, histogram_bins, statistics_of_masses
 from unbraid.metrics.estimators.estimator import OF_POSTERIORS, Deviations, Estimator, with_discrete
 from unbraid.metrics.estimators.image_influences import image_influences
 from unbraid.metrics.metric import Feature

@@ -19,7 +19,7 @@ from unbraid.datasets.dataset import FactorImages
 from unbraid.metrics.metric import Score, Value
 from unbraid.metrics.settings import check_sizes, settings_of
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.coded_images import CodedImages
+from unbraid.models.trained.elbo import CodedImages
 
 PerImage = Mapping[str, Float64[Tensor, " row"]]
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy
 
 from unbraid.metrics.model.model_score import ModelScore, PerImage
-from unbraid.models.trained.coded_images import CodedImages
+from unbraid.models.trained.elbo import CodedImages
 
 
 @final

@@ -4,22 +4,20 @@ Workers are anything with the methods of `Workers`: processes of this machine, a
 nodes that die.
 """
 
-import contextlib
 import itertools
 import logging
 import os
 import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import NamedTuple, Protocol, final
+from typing import Any, Protocol, final
 
 import torch
 
 from unbraid._internal.device import resolve_device
 from unbraid._internal.progress import Event, emit
 from unbraid._internal.worker_pool import Ended, Json, WorkerPool
-from unbraid.errors import RunError, SpecError
+from unbraid.errors import RunError
 
 log = logging.getLogger(__name__)
 
@@ -34,15 +32,6 @@ class Workers(Protocol):
     def close(self) -> None: ...
 
 
-@final
-class StartedWorkers(NamedTuple):
-    """Workers, the kind of device of each, and a token by which they check whether they share the study's folder."""
-
-    workers: Workers
-    device: str
-    token: Sequence[str] = ()
-
-
 def num_workers(count: int | None, device: torch.device | str) -> int:
     """Returns how many fleets are trained at a time on this machine: by default one per GPU."""
     if count is not None:
@@ -51,8 +40,8 @@ def num_workers(count: int | None, device: torch.device | str) -> int:
     return 1 if is_one else torch.cuda.device_count()
 
 
-def start_processes(count: int, device: str, threads: int) -> StartedWorkers:
-    """Starts processes of this machine, each with one GPU or with so many threads of the CPU."""
+def start_processes(count: int, device: str, threads: int) -> tuple[Workers, str]:
+    """Starts processes of this machine, each with one GPU or with so many CPU threads. Returns their kind of device."""
     kind = resolve_device(device).type
     environments = [{"OMP_NUM_THREADS": str(threads)} for _ in range(count)]
     if kind == "cuda":
@@ -60,21 +49,7 @@ def start_processes(count: int, device: str, threads: int) -> StartedWorkers:
         gpus = visible.split(",") if visible else [str(place) for place in range(torch.cuda.device_count())]
         for place, environment in enumerate(environments):
             environment["CUDA_VISIBLE_DEVICES"] = gpus[place % len(gpus)]
-    task = "unbraid.studies.cluster.fleet_task:train_fleet"
-    return StartedWorkers(WorkerPool(task, environments, grace=_SECONDS_TO_STOP), kind)
-
-
-def start_nodes(folder: Path, address: str | None, threads: int, device: str, *, autoscaling: bool) -> StartedWorkers:
-    """Connects to a Ray cluster."""
-    try:
-        from unbraid.studies.cluster.ray_workers import RayWorkers
-    except ImportError as error:
-        raise SpecError(
-            f"Ray is not installed ({error}). Install it with `pip install 'unbraid[ray]'` here and on every node, or "
-            "run the study on this machine, without --on ray."
-        ) from None
-    nodes = RayWorkers(folder, address, threads, device, autoscaling=autoscaling)
-    return StartedWorkers(nodes, nodes.device, nodes.token)
+    return WorkerPool("unbraid.studies.cluster.fleet_task:train_fleet", environments, grace=_SECONDS_TO_STOP), kind
 
 
 @final
@@ -93,7 +68,6 @@ class Patience:
     tick: float = 1.0
 
 
-_DEFAULT = Patience()
 _SECONDS_TO_STOP = 60.0  # for a process to end its step and to write a checkpoint
 
 
@@ -108,7 +82,7 @@ class FleetTask:
     avoid: list[str] = field(default_factory=list)
 
 
-Take = Callable[[FleetTask, Mapping[str, object], Iterable[bytes]], None]
+Take = Callable[[FleetTask, Mapping[str, Any], Iterable[bytes]], None]
 
 
 @final
@@ -119,7 +93,7 @@ class Driver:
         self,
         workers: Workers,
         take: Take,
-        patience: Patience = _DEFAULT,
+        patience: Patience,
         clock: Callable[[], float] = time.monotonic,
         name: str = "study",
     ) -> None:
@@ -148,22 +122,13 @@ class Driver:
         self._workers.submit(ticket, dict(task.order), tuple(task.avoid))
 
     def _end(self, task: FleetTask, ended: Ended) -> None:
-        match ended.how:
-            case "answered":
-                self._answered(task, ended)
-            case "lost":
-                self._lost(task, ended.reason, ended.node)
-            case "out of memory":
-                self._halve(task, ended)
-            case "raised":
-                self.failures[task.key] = ended.reason
-
-    def _answered(self, task: FleetTask, ended: Ended) -> None:
         answer = ended.answer
-        if "refused" in answer:
-            self.failures[task.key] = answer["refused"]
-        elif "stopped" in answer:
-            self._lost(task, answer["stopped"], ended.node)
+        if ended.how == "raised" or "refused" in answer:
+            self.failures[task.key] = answer.get("refused", ended.reason)
+        elif ended.how == "lost" or "stopped" in answer:
+            self._lost(task, answer.get("stopped", ended.reason), ended.node)
+        elif ended.how == "out of memory":
+            self._halve(task, ended)
         else:
             try:
                 self._take(task, answer, ended.parcels)
@@ -205,17 +170,3 @@ class Driver:
                 task = self._under_way.pop(ticket)
                 self._workers.cancel(ticket)
                 self._lost(task, f"it signaled no progress for {self._patience.silence:g} s")
-
-
-def drive(
-    started: StartedWorkers, tasks: Iterable[FleetTask], take: Take, patience: Patience, name: str
-) -> dict[str, str]:
-    """Trains fleets on workers and closes these. Returns the reasons for failures by the key of the fleet."""
-    with contextlib.closing(started.workers):
-        driver = Driver(started.workers, take, patience, name=name)
-        try:
-            driver.run(tasks)
-        except KeyboardInterrupt:
-            log.warning("Stopping: the workers save checkpoints. Press Ctrl-C again to stop at once.")
-            raise
-    return driver.failures

@@ -1,16 +1,20 @@
 """The training and scoring of one fleet, as an order for a worker: of this machine or of a cluster.
 
 The order holds everything that decides the results: the specs and seeds, which of them are trained side by side, and
-the number of threads. Where it is carried out changes nothing.
+the number of threads. Where it is carried out changes nothing. Machines that do not share the folder of the study
+return each run as a parcel: bytes with a checksum.
 """
 
 import contextlib
+import hashlib
 import json
+import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 from unbraid._internal import files
 from unbraid._internal.cpu import torch_threads
@@ -19,13 +23,13 @@ from unbraid._internal.version import __version__
 from unbraid._internal.worker_pool import Json, run_task
 from unbraid.config import from_json, to_json
 from unbraid.errors import RunError, TrainingInterrupted, UnbraidError
-from unbraid.studies.cluster.parcels import packed
+from unbraid.studies.index import STUDIES
 from unbraid.studies.questions import Question, questions_to_json, score_run
 from unbraid.studies.study import StudyRun
 from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_folder import read_record
-from unbraid.training.runs.run_writer import RunWriter
+from unbraid.training.runs.run_writer import RunWriter, archive_folder
 from unbraid.training.runs.spec import RunSpec
 from unbraid.training.train import train_runs
 
@@ -35,48 +39,27 @@ _SECONDS_BETWEEN_BEATS = 2.0
 _SECONDS_TO_WAIT_FOR_LOCKS = 600.0
 _SECONDS_BETWEEN_TRIES = 2.0
 _MOST_LETTERS = 1_000  # of an error: answers stay small
+_ARRIVING, _COMPLETE = "arriving", "complete"  # names of a folder and of a file
+_ENDS = ("finished.json", "failed.json")
+_CHECKSUM = 32  # bytes
 
 
-def fleet_order(
-    runs: Sequence[tuple[StudyRun, Sequence[Question]]],
-    folder: Path,
-    *,
-    device: str,
-    scoring_device: str,
-    threads: int,
-    packages: Sequence[str],
-    token: Sequence[str],
-    remove_arrays: bool,
-    training: Mapping[str, object],
-) -> Json:
+def fleet_order(runs: Sequence[tuple[StudyRun, Sequence[Question]]], **common: Any) -> Json:
     """Returns the order to train these runs side by side and to compute the missing scores of each.
 
-    Args:
-        runs: The runs, each with its missing scores.
-        folder: The folder of the study.
-        device: The device that trains.
-        scoring_device: The device that scores.
-        threads: The number of CPU threads.
-        packages: The packages whose classes may be used.
-        token: A file and its text. A worker that cannot read it does not share the folder, and returns parcels.
-        remove_arrays: Whether parcels leave out weights and codes.
-        training: Options of `train`.
+    `common` is the same for all fleets of a study: its `folder`, the `device` that trains and the `scoring_device`, the
+    number of `threads`, the `packages` whose classes may be used, options of `training`, and the `token`, a file and
+    its text, or nothing. A worker that cannot read this file does not share the folder, and returns parcels.
+    `remove_arrays` is whether these leave out weights and codes.
     """
     specs = {each.setting.label: each.setting.spec for each, _ in runs}
     labels = list(specs)
     asked = [questions_to_json(questions) for _, questions in runs]
     kinds = list({json.dumps(each): each for each in asked}.values())
     return {
+        **common,
         "unbraid": __version__,
-        "folder": str(folder.absolute()),
-        "token": list(token),
-        "device": device,
-        "scoring_device": scoring_device,
-        "threads": threads,
-        "packages": list(packages),
         "side_by_side": len(runs),
-        "remove_arrays": remove_arrays,
-        "training": dict(training),
         "specs": [to_json(spec) for spec in specs.values()],
         "asked": kinds,
         "runs": [
@@ -114,14 +97,6 @@ def carry_out(order: Json, beat: Beat = lambda: None) -> Iterator[tuple[Json, by
                 yield {}, packed(run.folder)
 
 
-def can_read(token: Sequence[str]) -> bool:
-    """Returns whether this process reads the text of a token in its file, and so shares its folder."""
-    try:
-        return files.read_bytes(Path(token[0])).decode() == token[1]
-    except (OSError, ValueError):
-        return False
-
-
 def _train_and_score(runs: Sequence[Run], order: Json, beat: Beat, *, is_home: bool) -> Json:
     errors: dict[str, str] = {}
     for start in range(0, len(runs), order["side_by_side"]):
@@ -136,8 +111,13 @@ def _train_and_score(runs: Sequence[Run], order: Json, beat: Beat, *, is_home: b
         if order["side_by_side"] < len(runs):
             for run in part:
                 RunWriter(run).log(f"memory was short for {len(runs)} side by side: {len(part)} were")
-    outcomes = {run.name: _outcome(run, errors) for run in runs}
-    _score(runs, order, outcomes, removes_arrays=order["remove_arrays"] and not is_home)
+    outcomes: dict[str, Json] = {}
+    for run, (_, _, kind) in zip(runs, order["runs"], strict=True):
+        outcome = _outcome(run, order, kind, errors.get(run.name, "it was not trained"))
+        outcomes[run.name] = outcome
+        is_scored = outcome["status"] == "finished" and not outcome["error"] and not outcome["failed"]
+        if is_scored and order["remove_arrays"] and not is_home:
+            RunWriter(run).remove_arrays()
     return {"is_home": is_home, "runs": outcomes}
 
 
@@ -159,35 +139,31 @@ def _wait_for_locks(runs: Sequence[Run], beat: Beat) -> None:
 @contextlib.contextmanager
 def _place(order: Json) -> Iterator[tuple[Path, bool]]:
     """Yields the folder to train in, and whether it is that of the study. Any other folder is temporary."""
-    if not order["token"] or can_read(order["token"]):
+    is_home = not order["token"]
+    with contextlib.suppress(OSError, ValueError):
+        is_home = is_home or files.read_bytes(Path(order["token"][0])).decode() == order["token"][1]
+    if is_home:
         yield Path(order["folder"]), True
         return
     with tempfile.TemporaryDirectory(prefix="unbraid-fleet-") as scratch:
         yield Path(scratch), False
 
 
-def _outcome(run: Run, errors: Mapping[str, str]) -> Json:
+def _outcome(run: Run, order: Json, kind: int, error: str) -> Json:
+    """Returns how the training of a run ended. Computes the missing scores of a finished run, and adds their errors."""
     if failure := run.failure:
         return {"status": "failed", "reason": str(failure)[:_MOST_LETTERS]}
     if run.status != "finished":
-        return {"status": run.status, "reason": errors.get(run.name, "it was not trained")}
-    return {"status": "finished", "side_by_side": len(read_record(run.folder / "finished.json").get("fleet", [])) or 1}
-
-
-def _score(runs: Sequence[Run], order: Json, outcomes: Mapping[str, Json], *, removes_arrays: bool) -> None:
-    """Computes the scores that are asked of finished runs, and adds the errors to their outcomes."""
-    for run, (_, _, kind) in zip(runs, order["runs"], strict=True):
-        if outcomes[run.name]["status"] != "finished":
-            continue
-        error, failed = "", dict[str, str]()
-        if asked := order["asked"][kind]:
-            places = {"device": order["scoring_device"], "packages": order["packages"]}
-            ended = run_task(score_run, {"folder": str(run.folder), "asked": asked, **places})
-            error = ended.get("error", "")[:_MOST_LETTERS]
-            failed = {name: last_line(text) for name, text in ended.get("answer", {"failed": {}})["failed"].items()}
-        outcomes[run.name] |= {"error": error, "failed": failed}
-        if removes_arrays and not error and not failed:
-            RunWriter(run).remove_arrays()
+        return {"status": run.status, "reason": error}
+    side_by_side = len(read_record(run.folder / "finished.json").get("fleet", [])) or 1
+    found = {"status": "finished", "side_by_side": side_by_side, "error": "", "failed": {}}
+    if asked := order["asked"][kind]:
+        places = {"device": order["scoring_device"], "packages": order["packages"]}
+        ended = run_task(score_run, {"folder": str(run.folder), "asked": asked, **places})
+        found["error"] = ended.get("error", "")[:_MOST_LETTERS]
+        failed = ended.get("answer", {"failed": {}})["failed"]
+        found["failed"] = {name: last_line(text) for name, text in failed.items()}
+    return found
 
 
 def last_line(text: str) -> str:
@@ -205,3 +181,65 @@ def _every_few_seconds(beat: Beat) -> Callable[[Event], None]:
             beat()
 
     return hear
+
+
+def packed(folder: Path) -> bytes:
+    """Returns the files of a run as one parcel: a checksum, the names and sizes, and the contents."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    contents = [files.read_bytes(path) for path in paths]
+    names = [path.relative_to(folder).as_posix() for path in paths]
+    head = {"run": folder.name, "files": list(zip(names, map(len, contents), strict=True))}
+    body = b"".join([json.dumps(head).encode(), b"\n", *contents])
+    return hashlib.sha256(body).digest() + body
+
+
+def unpack(parcel: bytes, parent: Path) -> str:
+    """Writes the run of a parcel under the folder and returns its name. Raises a RunError if the parcel is damaged."""
+    checksum, body = parcel[:_CHECKSUM], parcel[_CHECKSUM:]
+    if hashlib.sha256(body).digest() != checksum:
+        raise RunError("A run was damaged on its way (its SHA-256 does not match). It is trained again.")
+    start = body.index(b"\n") + 1
+    head = json.loads(body[:start])
+    for path, size in head["files"]:
+        files.write_bytes(_inside(parent, head["run"], path), body[start : start + size])
+        start += size
+    return str(head["run"])
+
+
+def receive(parcels: Iterable[bytes], folder: Path, fleet: str) -> None:
+    """Puts all runs of a fleet in place, or none: all are written and checked before the first is moved."""
+    place = folder / STUDIES / _ARRIVING / fleet
+    shutil.rmtree(place, ignore_errors=True)
+    for parcel in parcels:
+        unpack(parcel, place)
+    files.write_text(place / _COMPLETE, "")
+    _settle(place, folder)
+
+
+def settle_arrivals(folder: Path) -> None:
+    """Puts fleets in place that had arrived when a process died, and removes incomplete ones."""
+    arriving = folder / STUDIES / _ARRIVING
+    for place in sorted(arriving.iterdir()) if arriving.is_dir() else []:
+        if (place / _COMPLETE).exists():
+            _settle(place, folder)
+        else:
+            shutil.rmtree(place)
+
+
+def _settle(place: Path, folder: Path) -> None:
+    for run in sorted(path for path in place.iterdir() if path.is_dir()):
+        target = folder / run.name
+        if any((target / end).exists() for end in _ENDS):
+            continue  # it has arrived before
+        if target.exists():
+            archive_folder(target)
+        run.rename(target)
+    shutil.rmtree(place)
+
+
+def _inside(parent: Path, name: str, path: str) -> Path:
+    """Returns the path of a file of a parcel. Raises if it is outside of the folder."""
+    parts = PurePosixPath(name, path).parts
+    if PurePosixPath(path).is_absolute() or ".." in parts or len(PurePosixPath(name).parts) != 1:
+        raise RunError(f"A parcel of a run names {name}/{path}, which is outside of its folder. It is not unpacked.")
+    return parent.joinpath(*parts)

@@ -25,13 +25,10 @@ import unbraid
 from unbraid._internal import files
 from unbraid._internal.worker_pool import Ended, Json
 from unbraid.errors import RunError, TrainingError
-from unbraid.studies.cluster.fleet_task import can_read, carry_out
+from unbraid.studies.cluster.fleet_task import carry_out
 from unbraid.studies.index import STUDIES
 
-log = logging.getLogger(__name__)
-
 _NODE_ID = "ray.io/node-id"
-_SECONDS_FOR_A_NODE = 60.0
 
 
 class _Heartbeats:
@@ -86,35 +83,9 @@ class RayWorkers:
             beside = NodeAffinitySchedulingStrategy(here, soft=False)
             self._heartbeats = ray.remote(_Heartbeats).options(num_cpus=0, scheduling_strategy=beside).remote()
             files.write_text(Path(self.token[0]), text)
-            if missing := self._nodes_without_folder():
-                log.warning(
-                    "%d nodes do not share %s (the first is %s): their runs are returned through Ray's object store, "
-                    "and a fleet that is lost there starts again.",
-                    len(missing),
-                    folder.absolute(),
-                    missing[0],
-                )
         except BaseException:
             self.close()
             raise
-
-    def _nodes_without_folder(self) -> list[str]:
-        """Returns the addresses of the nodes that do not share the folder of the study."""
-        asked = {}
-        for node in _alive():
-            there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-            task = ray.remote(can_read).options(num_cpus=0, max_retries=0, scheduling_strategy=there)
-            asked[task.remote(self.token)] = node["NodeManagerAddress"]
-        done, silent = ray.wait(list(asked), num_returns=len(asked), timeout=_SECONDS_FOR_A_NODE)
-        missing = [asked[ref] for ref in silent]
-        for ref in done:
-            try:
-                shares = ray.get(ref)
-            except exceptions.RayError:
-                shares = False
-            if not shares:
-                missing.append(asked[ref])
-        return missing
 
     def submit(self, ticket: Hashable, order: Json, avoid: Collection[str]) -> None:
         options: dict[str, Any] = {"num_cpus": self._resources["CPU"], "num_gpus": self._resources["GPU"]}

@@ -1,0 +1,146 @@
+"""`unbraid push`, `unbraid pull` and `unbraid zoo`: the Hugging Face Hub."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unbraid._internal import files
+from unbraid.cli.console import say
+from unbraid.cli.options import OutFolder, Packages, RunFolder, StudyFile, parse_packages
+from unbraid.errors import RunError
+
+Repository = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="A repository of models on the Hub.")]
+Private = Annotated[bool, typer.Option("--private", help="Make the repository private if it is new.")]
+Branch = Annotated[str | None, typer.Option("--revision", metavar="BRANCH", help="The branch. Default: main.")]
+WithCodes = Annotated[bool, typer.Option("--codes/--no-codes", help="Push the codes of the images as well.")]
+License = Annotated[
+    str | None,
+    typer.Option("--license", metavar="ID", help="The license of the weights, as the Hub names it: apache-2.0."),
+]
+DataLicense = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="License of the data on the card. Default: that of the data set."),
+]
+
+
+def push(
+    run: RunFolder,
+    repository: Repository,
+    *,
+    private: Private = False,
+    revision: Branch = None,
+    codes: WithCodes = True,
+    weights_license: License = None,
+    data_license: DataLicense = None,
+    packages: Packages = None,
+) -> None:
+    """Push a run to the Hugging Face Hub.
+
+    Weights (safetensors), codes, spec, history and scores are pushed in one commit, with a card: the license of the
+    data, the seed, scores with their intervals, a picture of traversals, and how to load it. A run without scores is
+    scored first. The spec may name paths on this machine; a note names them.
+
+    Examples:
+      unbraid push runs/beta-tcvae-0a1b2c3d4e5f-seed0 me/beta-tcvae-dsprites
+    """
+    from unbraid.integrations.hub import PushOptions
+    from unbraid.training.runs.run import Run
+
+    opened = Run.open(run, packages=parse_packages(packages))
+    options = PushOptions(
+        private=private, revision=revision, codes=codes, license=weights_license, data_license=data_license
+    )
+    say(f"Pushing {opened.name} to {repository} ...")
+    address = opened.push_to_hub(repository, **options)
+    say(f"It is at {address}")
+
+
+def pull(
+    repository: Repository,
+    name: Annotated[str | None, typer.Argument(metavar="RUN", help="One run of a zoo. Default: all of it.")] = None,
+    out: OutFolder = Path("runs"),
+    revision: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A branch, a tag or a commit. Default: the newest of main."),
+    ] = None,
+    packages: Packages = None,
+) -> None:
+    """Fetch a run, or a zoo of them, from the Hugging Face Hub.
+
+    Fetched files are never executed or unpickled. What was fetched before is read without a network, with
+    HF_HUB_OFFLINE=1. Runs that are already in the folder are kept.
+
+    Examples:
+      unbraid pull me/beta-tcvae-dsprites --out runs
+      unbraid pull me/zoo beta-tcvae-0a1b2c3d4e5f-seed0 --revision 5f2c1e9
+    """
+    from unbraid.integrations.hub import fetch
+    from unbraid.studies.study import Study
+    from unbraid.studies.zoo import STUDY
+    from unbraid.training.runs.run import Run
+
+    imported = parse_packages(packages)
+    say(f"Fetching {repository} ...")
+    is_zoo = name is None and (fetch(repository, revision, [STUDY, "config.json"]) / STUDY).is_file()
+    if is_zoo:
+        imported = ["unbraid", *imported]
+        study = Study.from_hub(repository, out, revision=revision, packages=imported)
+        path = out / f"{study.name}.json"
+        if path.exists() and Study.load(path, packages=imported) != study:
+            raise RunError(
+                f"{path} is another study of that name, and is kept. The runs are in {out}; name another --out."
+            )
+        study.save(path)
+        num_finished = sum(each.run.status == "finished" for each in study.runs(out))
+        message = f"{num_finished} runs of the study {study.name} are in {out}, and the study is in {path}"
+    else:
+        run = Run.from_hub(repository, revision=revision, name=name, folder=out, packages=imported)
+        message = f"The run is in {run.folder}"
+    say(message)
+
+
+def zoo(
+    file: StudyFile,
+    repository: Repository,
+    out: OutFolder = Path("runs"),
+    to: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write the zoo to a new folder instead of pushing it.")
+    ] = None,
+    *,
+    private: Private = False,
+    revision: Branch = None,
+    codes: WithCodes = True,
+    weights_license: License = None,
+    data_license: DataLicense = None,
+    packages: Packages = None,
+) -> None:
+    """Push the runs of a study to the Hugging Face Hub.
+
+    One repository holds them all, a folder for each finished run, the scores of all as one table, and a card with the
+    medians of each setting and their intervals, the seeds, the license of the data, pictures and how to load them. It
+    is one commit.
+
+    Examples:
+      unbraid zoo study.json me/beta-sweep --out runs
+      unbraid zoo study.json me/beta-sweep --no-codes --to zoo
+    """
+    from unbraid.cli.study import read_study
+    from unbraid.integrations.hub import PushOptions
+    from unbraid.studies.zoo import zoo_contents
+
+    study = read_study(file, parse_packages(packages), out)
+    options = PushOptions(
+        private=private, revision=revision, codes=codes, license=weights_license, data_license=data_license
+    )
+    if to is None:
+        say(f"Pushing the zoo of {study.name} to {repository} ...")
+        address = study.push_to_hub(repository, out, **options)
+        say(f"It is at {address}")
+        return
+    if to.exists():
+        raise RunError(f"{to} exists. Name a new folder with --to.")
+    say(f"Writing the zoo of {study.name} ...")
+    for path, content in zoo_contents(study, out, repository, options).items():
+        files.write_bytes(to / path, content if isinstance(content, bytes) else files.read_bytes(content))
+    say(f"The zoo is in {to}. Without --to it is pushed to {repository}.")

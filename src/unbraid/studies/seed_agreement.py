@@ -1,0 +1,124 @@
+"""Agreement of the models of one setting, trained from several seeds: UDR, and the agreement of their latents."""
+
+import math
+import statistics
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float64
+from scipy import stats
+
+from unbraid._internal import row_draws
+from unbraid.codes import Codes
+from unbraid.codes.matching import match_latents
+from unbraid.errors import CodesError
+from unbraid.metrics.unused_latents import UNUSED, informativeness
+from unbraid.studies.collect import runs_with_codes
+from unbraid.studies.study import Study
+from unbraid.studies.study_scores import Number, StudyScores
+
+METRIC = "latent-agreement"
+_USED = 0.01  # nats: a latent is used if its mean KL to a standard normal is larger
+_NUM_ROWS = 1_000
+
+
+def udr_scores(codes: Mapping[int, Codes]) -> dict[int, float]:
+    """Computes the unsupervised disentanglement ranking (arXiv:1905.12614v4) of each model of one setting, by its seed.
+
+    All codes are of the same images, of which 1,000 are drawn. The score is the median over all other models of how
+    uniquely the used latents match by absolute rank correlation: 1 for a one-to-one match, and 0 for a model without
+    used latents.
+    """
+    count = _shared_size(codes)
+    rows = row_draws.permuted_rows(count, 0, "images of UDR")[: min(_NUM_ROWS, count)].numpy()
+    means = {model: _used_means(each)[rows] for model, each in codes.items()}
+    return {
+        model: float(np.median([_agreement(own, means[other]) for other in means if other != model]))
+        for model, own in means.items()
+    }
+
+
+def _used_means(codes: Codes) -> Float64[np.ndarray, "image latent"]:
+    """Returns the means of the used latents."""
+    mean = codes.mean.double().cpu().numpy()
+    used = mean.std(axis=0) > 0
+    if codes.marginal_std is not None:
+        variance = np.maximum(codes.marginal_std.double().cpu().numpy() ** 2, np.finfo(np.float64).tiny)
+        used &= ((mean**2 + variance - 1 - np.log(variance)) / 2).mean(axis=0) > _USED
+    return mean[:, used]
+
+
+def _agreement(own: Float64[np.ndarray, "image latent"], other: Float64[np.ndarray, "image other_latent"]) -> float:
+    """Returns the mean over the latents of both models of the largest correlation times its share of all."""
+    if own.shape[1] == 0 or other.shape[1] == 0:
+        return 0.0
+    first, second = (_standardized(stats.rankdata(each, axis=0)) for each in (own, other))
+    table = np.abs(first.T @ second) / len(own)
+    return 0.5 * (_uniqueness(table) + _uniqueness(table.T))
+
+
+def _uniqueness(table: Float64[np.ndarray, "latent other_latent"]) -> float:
+    largest, total = table.max(axis=0), table.sum(axis=0)
+    return float(np.divide(largest**2, total, out=np.zeros_like(total), where=total > 0).mean())
+
+
+def _standardized(values: Float64[np.ndarray, "image latent"]) -> Float64[np.ndarray, "image latent"]:
+    spread = values.std(axis=0)
+    return (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+
+
+def agreement_scores(codes: Mapping[int, Codes]) -> dict[int, float]:
+    """Computes the agreement of each model of one setting with the others, by its seed, from codes of the same images.
+
+    It is the mean absolute correlation of matched latents (`unbraid.codes.matching`), on average over the other models.
+    Latents with less than 0.01 nats of information are left out. A model without informative latents has NaN.
+    """
+    _shared_size(codes)
+    informative = {seed: _informative_latents(each) for seed, each in codes.items()}
+    agreements: dict[int, list[float]] = {seed: [] for seed in codes}
+    for a, first in informative.items():
+        for b, second in informative.items():
+            if a < b and first is not None and second is not None:
+                agreement = match_latents(first, second, min_std=0).agreement
+                agreements[a].append(agreement)
+                agreements[b].append(agreement)
+    return {seed: statistics.fmean(values) if values else math.nan for seed, values in agreements.items()}
+
+
+def _shared_size(codes: Mapping[int, Codes]) -> int:
+    """Returns the number of images. Raises for fewer than two models, and for codes of other images."""
+    if len(codes) < 2:
+        raise CodesError(f"The seeds of a setting are compared; expected two or more, got {len(codes)}.")
+    sizes = {len(each) for each in codes.values()}
+    if len(sizes) > 1:
+        raise CodesError(f"Expected codes of the same images, got codes of {sorted(sizes)} images.")
+    return sizes.pop()
+
+
+def with_latent_agreement(study: Study, folder: Path, scores: StudyScores) -> StudyScores:
+    """Returns the scores with the additional metric "latent-agreement", for the runs that still have codes.
+
+    It is the agreement of latents across the seeds of each setting.
+    """
+    numbers = [
+        Number(label, seed, METRIC, "", "value", "", value, math.nan, math.nan, runs[seed].name)
+        for label, runs in runs_with_codes(study, folder, scores).items()
+        if len(runs) > 1
+        for seed, value in agreement_scores({seed: run.codes() for seed, run in runs.items()}).items()
+    ]
+    return replace(
+        scores,
+        metrics=(*scores.metrics, METRIC),
+        higher_is_better={**scores.higher_is_better, METRIC: True},
+        numbers=(*scores.numbers, *numbers),
+    )
+
+
+def _informative_latents(codes: Codes) -> Codes | None:
+    """Returns the codes of the informative latents; None without any."""
+    codes = codes.without_discrete() if codes.probabilities else codes
+    kept = torch.nonzero(informativeness(codes) > UNUSED).flatten().tolist()
+    return codes.with_latents(kept) if kept else None
