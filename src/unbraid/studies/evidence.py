@@ -60,6 +60,7 @@ class Evidence:
             content = files.read_sealed(path)
             if content["format"] != _FORMAT:
                 raise ValueError(f"it has format {content['format']!r}; this version reads {_FORMAT}")
+            _check_fields(content)
             return cls(content["study"], _scores_from_json(content), content["made_by"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UnbraidError(
@@ -81,14 +82,31 @@ def _runs_to_json(scores: StudyScores) -> Iterator[dict[str, Any]]:
         yield {**content, "seconds": _rounded(run.seconds), "numbers": numbers}
 
 
+def _check_fields(content: Mapping[str, Any]) -> None:
+    """Raises if a field does not fit the others, and names it."""
+    odd = [("made_by", content["made_by"])] if not isinstance(content["made_by"], dict) else []
+    for name in ("settings", "metrics"):
+        pairs = content[name]
+        is_list = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
+        if not is_list or not all(isinstance(label, str) for label, _ in pairs):
+            odd.append((name, pairs))
+    for run in content["runs"] if not odd else []:
+        if run.get("setting") not in dict(content["settings"]):
+            odd.append(("setting", run.get("setting")))
+        names = {name.partition("\t")[0] for name in run.get("numbers", {})}
+        odd += [("numbers", name) for name in names - dict(content["metrics"]).keys()]
+    if odd:
+        raise ValueError(f"the field {odd[0][0]!r} has {str(odd[0][1])[:100]!r}, which does not fit the other fields")
+
+
 def _scores_from_json(content: Mapping[str, Any]) -> StudyScores:
     runs: list[ScoredRun] = []
     numbers: list[Number] = []
     for each in content["runs"]:
-        fields = {name: value for name, value in each.items() if name != "numbers"}
-        run = ScoredRun(**{**fields, "seconds": number_from_json(fields["seconds"])})
+        by_question = each.pop("numbers")
+        run = ScoredRun(**{**each, "seconds": number_from_json(each["seconds"])})
         runs.append(run)
-        for question, by_quantity in each["numbers"].items():
+        for question, by_quantity in by_question.items():
             metric, _, scoring = question.partition("\t")
             for place, kept in by_quantity.items():
                 quantity, _, of = place.partition(":")
