@@ -16,7 +16,7 @@ from torch import Tensor
 from unbraid._internal import draws
 from unbraid.information import Draws, Posteriors, decompose, log_densities, log_weights
 from unbraid.information.aggregate import Estimator
-from unbraid.models.distributions import DiagonalGaussian, StandardNormal
+from unbraid.models.distributions import DiagonalGaussian, StandardNormalPrior
 
 NUM_IMAGES, NUM_LATENTS, NUM_TRUE_DRAWS, NUM_SEEN = 4096, 6, 20_000, 20_480
 BATCH_SIZES = (64, 256, 1024, 4096)
@@ -45,7 +45,7 @@ def truth(posterior: DiagonalGaussian, seed: int = 1) -> list[float]:
     noise = draws.normal(torch.tensor([seed]), "bias/noise", 0, (NUM_TRUE_DRAWS, NUM_LATENTS))[0]
     points: Draws = given.draw(image, noise, noise[:, :0])
     found = log_densities(given, points)
-    log_prior = StandardNormal().log_prob(points.z).sum(dim=1)
+    log_prior = StandardNormalPrior().log_prob(points.z).sum(dim=1)
     each = found.each.sum(dim=1)
     return [
         float(part.mean()) for part in (found.joint_given_image - found.joint, found.joint - each, each - log_prior)
@@ -62,7 +62,7 @@ def estimates(
         part = DiagonalGaussian(posterior.mean[rows], posterior.log_var[rows])
         z = part.rsample(draws.normal(torch.tensor([seed]), "bias/batch noise", batch, (batch_size, NUM_LATENTS))[0])
         weights = log_weights(estimator, batch_size, NUM_IMAGES, dtype=z.dtype)
-        parts = decompose(part.log_prob(z), part.pairwise_log_prob(z), weights, StandardNormal().log_prob(z))
+        parts = decompose(part.log_prob(z), part.pairwise_log_prob(z), weights, StandardNormalPrior().log_prob(z))
         found.append(
             torch.stack(
                 [parts.mutual_information.mean(), parts.total_correlation.mean(), parts.dimension_wise_kl.mean()]

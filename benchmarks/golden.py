@@ -32,7 +32,7 @@ from tests.golden import (
 )
 from tests.golden.values import Arrays, Values
 from unbraid.errors import CodesError
-from unbraid.models.distributions import BernoulliLikelihood, DiagonalGaussian, StandardNormal
+from unbraid.models.distributions import BernoulliLikelihood, DiagonalGaussian, StandardNormalPrior
 
 
 def golden(arrays: Arrays) -> Values:
@@ -52,7 +52,7 @@ def divergences_and_likelihoods(arrays: Arrays) -> Values:
     x, logits = (arrays[name][:, None, None, :] for name in ("x", "logits"))
     posterior = DiagonalGaussian(arrays["mu"], 2 * arrays["sigma"].log())
     return {
-        "kl_gauss_std": StandardNormal().kl_from(posterior, arrays["z"]).sum(dim=1),
+        "kl_gauss_std": StandardNormalPrior().kl_from(posterior, arrays["z"]).sum(dim=1),
         "bernoulli_nll": -BernoulliLikelihood().log_prob(x, logits),
     }
 

@@ -30,7 +30,7 @@ from unbraid.datasets.formats.archives import Container, Folder, Zip
 from unbraid.datasets.image_store import ImageStore, Plan
 from unbraid.datasets.pictures import Framing, decode_many
 
-FRAMING = Framing((3, 64, 64), crop=(128, 128), picture_size=(218, 178), formats=("JPEG",), follow_exif=False, shrink=2)
+FRAMING = Framing((3, 64, 64), crop=128, picture_size=(218, 178), formats=("JPEG",), follow_exif=False, shrink=2)
 NUM_DISTINCT = 1000
 
 

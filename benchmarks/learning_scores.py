@@ -20,8 +20,7 @@ from unbraid.errors import CodesError
 from unbraid.metrics import MIG, ELBODecomposition, Informativeness
 from unbraid.metrics.estimators import Quantized, Sampled
 from unbraid.metrics.metric import Score
-from unbraid.metrics.model import Distortion, ImportanceWeightedBound, ModelScore
-from unbraid.metrics.model.measure import Trained, measure
+from unbraid.metrics.model import Distortion, ImportanceWeightedBound, ModelScore, Trained, measure
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.encode import encode
 

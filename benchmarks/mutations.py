@@ -50,7 +50,7 @@ LIST = """
 + (std.double().log() + 0.5 * math.log(2 * math.pi))
 - (shift * coefficients[-1] + excess * coefficients[-2]) / order)
 + (shift * coefficients[-1] + excess * coefficients[-2]) / (order - 1))
-@ information/gaussian_mixture_sums.py:
+@ information/gaussian_mixture.py:
 - (slope * (u.square() - _HALF))
 + (slope * (u.square() + _HALF))
 @ information/mixture_entropy.py:
@@ -110,7 +110,7 @@ LIST = """
 @ metrics/separation_metric.py: metrics/test_sepin.py metrics/test_indin.py metrics/test_separability.py
 - positive = self.each.clamp(min=0)
 + positive = self.each.abs()
-@ metrics/predicting/roc_auc.py: metrics/test_roc_auc.py metrics/test_explicitness.py
+@ metrics/explicitness.py: metrics/test_roc_auc.py metrics/test_explicitness.py
 - return (below + not_above).double() / (2 * len(others))
 + return below.double() / len(others)
 @ metrics/intervals.py: metrics/test_intervals.py metrics/test_factor_vae_score.py
@@ -122,7 +122,7 @@ LIST = """
 @ metrics/estimators/neighbors.py: metrics/estimators/test_neighbors.py
 - total.digamma() + joint.digamma() - first.digamma() - second.digamma(),
 + total.digamma() + joint.digamma() - (first + 1).digamma() - (second + 1).digamma(),
-@ metrics/chance_shares.py: metrics/test_latent_readings.py
+@ metrics/latent_readings.py: metrics/test_latent_readings.py
 - ((shares - chance) / (1 - chance)
 + ((shares - chance) / (1 + chance)
 @ metrics/unused_latents.py: metrics/test_unused_latents.py metrics/test_evaluate.py
@@ -145,7 +145,7 @@ LIST = """
 @ objectives/terms/mmd.py:
 - / (size * (size - 1))
 + / size**2
-@ objectives/terms/permuted_codes.py:
+@ objectives/terms/adversary.py:
 - order = noise.argsort(dim=0)
 + order = noise.argsort(dim=1)
 @ objectives/annealed_vae.py:
@@ -191,8 +191,8 @@ LIST = """
 
 # codes: codes
 @ codes/conversions.py:
-- std_of_logs = (logs / 2).exp().to(mean)
-+ std_of_logs = logs.exp().to(mean)
+- return (as_floats("log_var", log_var).double() / 2).exp()
++ return as_floats("log_var", log_var).double().exp()
 @ codes/concat.py: metrics/test_fitted_elsewhere.py
 - return (codes.weights.double() / codes.weights.double().sum() * len(codes)).to(codes.mean)
 + return (codes.weights.double() / codes.weights.double().sum()).to(codes.mean)

@@ -31,7 +31,7 @@ from unbraid.datasets.dataset import FactorImages
 from unbraid.metrics import MIG
 from unbraid.metrics.estimators import Quantized
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.distributions.posteriors.posterior import Posterior
+from unbraid.models.distributions.distribution import Posterior
 from unbraid.training import train
 from unbraid.training.presets import preset, preset_names
 from unbraid.training.runs.spec import RunSpec

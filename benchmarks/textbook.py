@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from unbraid import VAE, BetaTCVAE
 from unbraid.datasets.dataset import FactorImages
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.objectives import FactorVAE
 from unbraid.training.optimizers import Adam
 from unbraid.training.runs.spec import RunSpec

@@ -42,8 +42,8 @@ def _list(chosen: argparse.Namespace) -> int:
     for item in find_items(chosen.ids) if chosen.ids else items().values():
         for key, data in item.on.items():
             found = largest(item, key)
-            verdict = NOT_RUN if found is None else f"{found.verdict} ({found.scale})"
-            print(f"{item.id:32} {key:14} {verdict:40} {data.needs and 'your files'}")
+            scale, verdict = ("–", NOT_RUN) if found is None else (found.scale, found.verdict)
+            print(f"{item.id:28} {key:14} {scale:6} {verdict:16} {data.needs and 'your files'}".rstrip())
     return 0
 
 

@@ -312,7 +312,7 @@ def _sizes(label: str, seed: int) -> dict[str, float]:
 
 def _table1_claims(data: str, scale: Scale) -> list[Claim]:
     return [
-        exactly(text, metric, tuple(case for case in CASES[scale == "smoke"] if case.startswith(experiment)), low, high)
+        exactly(text, metric, tuple(case for case in CASES[scale == "smoke"] if case.startswith(experiment)), low, high, central=metric == "mig")
         for metric, experiment, text, low, high in CELLS
     ]
 
@@ -342,7 +342,9 @@ def _precision(data: str, scale: Scale) -> Experiment:
 def _precision_claims(data: str, scale: Scale) -> list[Claim]:
     pairs = [(name, p) for name in ("sprites", "dSprites") for p in ("tf32", "bf16")]
     return [
-        Claim(f"On {n}, {p} changes MIG by less than 0.03.", paired_difference(MIG, f"{n}, {p}", f"{n}, float32"), between=(-0.03, 0.03))
+        Claim(
+            f"On {n}, {p} changes MIG by less than 0.03.", paired_difference(MIG, f"{n}, {p}", f"{n}, float32"), between=(-0.03, 0.03), central=True
+        )
         for n, p in pairs
     ]
 

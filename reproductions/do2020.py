@@ -8,7 +8,7 @@ import torch
 from reproductions import figure
 from reproductions.code import latents as of
 from reproductions.code.latents import BINS
-from reproductions.code.metric_facts import FACTS, MEASURED, compute_facts
+from reproductions.code.metric_facts import FACTS, MEASURED, OURS, compute_facts
 from reproductions.item import Claims, Code, Examine, Experiment, Numbers, Scale
 from reproductions.pictures import of_first
 from reproductions.words import exactly, per_run
@@ -217,7 +217,7 @@ def _facts(data: str, scale: Scale) -> Experiment:
 def _fact_claims(*, measured: bool) -> Claims:
     """Returns the cells that an experiment answers, or those that a metric states of itself."""
     found = [
-        exactly(text, column, label, value, value)
+        exactly(text, column, label, value, value, central=label in OURS)
         for label, cells in FACTS.items()
         for column, (text, value) in cells.items()
         if (column in MEASURED) is measured

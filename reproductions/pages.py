@@ -1,5 +1,6 @@
 """Pages of the docs, written before the site is built: a summary, and one page per paper with its figures."""
 
+import math
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ _VERDICTS = ("reproduced", "in part", "not reproduced", "undecided")
 _CHANGED = "†"
 _ABOUT = (
     "Every table and figure of five papers is an item that one command trains, scores and judges, whatever comes out. "
-    "A verdict follows from kept scores by [one rule](../studies.md), and every item is run by "
+    "A verdict follows from kept scores by [one rule](../claims.md), and every item is run by "
     "`python -m reproductions run chen2018/table1` in a checkout ([how](../reproduce.md)). Scale is a separate column: "
     '"quick" is a smaller experiment than the paper\'s. A checked definition compares numbers that need no training, '
     "and is counted apart. " + _CHANGED + " marks items whose claims were changed after scores were known. "
@@ -43,32 +44,34 @@ def index(found: Any) -> str:
     counts, ran, definitions, rest = [], [], [], []
     for paper in papers().values():
         pairs = [(item, key) for item in paper.items for key in item.on]
-        for stand_ins in (False, True):
-            chosen = [found[item.id, key] for item, key in pairs if (key != item.original) is stand_ins]
-            verdicts = [each.judged.verdict for each in chosen if each is not None]
-            scales = sorted({each.scale for each in chosen if each is not None})
-            row = [verdicts.count(verdict) or "–" for verdict in (*_VERDICTS, DEFINITION)] + [chosen.count(None) or "–"]
-            name = f"[{paper.authors.partition(',')[0]} et al.]({paper.id}.md)"
-            if chosen:
-                counts.append([f"{name}, stand-ins" if stand_ins else name, len(chosen), ", ".join(scales) or "–", *row])
+        by_scale: dict[str, list[str]] = {}
         for item, key in pairs:
             each = found[item.id, key]
             if each is None:
                 rest.append([f"`{item.id}`", item.title, _data(item.on[key]), _cost(item.on[key])])
-            elif each.judged.verdict == DEFINITION:
-                definitions.append([_link(item, key), item.title])
+                continue
+            by_scale.setdefault(each.scale + ", stand-ins" * (key != item.original), []).append(each.judged.verdict)
+            if each.judged.verdict == DEFINITION:
+                definitions.append([_link(item, key), item.title, _changed(each)])
             else:
                 ran.append([_link(item, key), item.title, item.on[key].name, each.scale, _verdict(each), _counts(each)])
+        link = f"[{_name(paper)}]({paper.id}.md), {len(paper.items)} items"
+        missing = [key != item.original for item, key in pairs if found[item.id, key] is None]
+        left = f"{missing.count(False)} + {missing.count(True)} stand-ins"
+        for scale, verdicts in sorted(by_scale.items()) or [("–", [])]:
+            counts.append([link, scale, *(verdicts.count(verdict) or "–" for verdict in (*_VERDICTS, DEFINITION)), left])
+            link = left = ""
     heads = ["item", "what it is", "data", "scale", "verdict", "claims"]
     return "\n\n".join(
         [
+            "---\nhide: [toc]\n---",  # its tables take the width
             "# Papers, reproduced or not",
             _ABOUT,
-            _table(["paper", "items", "scales", *_VERDICTS, "checked definitions", NOT_RUN], counts),
+            _table(["paper", "scale", *_VERDICTS, "checked definitions", NOT_RUN], counts),
             "## Items that were run",
             _table(heads, ran),
             "## Checked definitions",
-            _table(["item", "what it is"], definitions),
+            _table(["item", "what it is", ""], definitions),
             "## Not run yet",
             _folded(f"{len(rest)} items and stand-ins", _table(["item", "what it is", "data", "cost"], rest)),
             "",
@@ -95,15 +98,16 @@ def page_of(paper: Paper, found: Any) -> str:
 
 def _section(item: Item, key: str, found: Found) -> str:
     data = item.on[key]
-    parts = [f"## {item.title} {{#{_anchor(item, key)}}}"]
+    stand_in = f", with {data.name} as a stand-in" if key != item.original else ""
+    parts = [f"## {item.title}{stand_in} {{#{_anchor(item, key)}}}"]
     if item.is_ours:
         parts.append("An experiment of ours, and no claim of the paper.")
     else:
         parts.append(f"> {item.quote}\n>\n> {item.place}")
-    parts.append(f"**Verdict: {_verdict(found)}.** Scale {found.scale}, {found.num_runs} of {found.num_asked} runs, on {data.name}.")
+    parts.append(f"**Verdict: {_verdict(found)}.** Scale: {found.scale}. Runs: {found.num_runs} of {found.num_asked}. Data: {data.name}.")
     if found.claims_changed:
-        why = f": {item.changed}" if item.changed else " and judged by the one rule that holds today"
-        parts.append(f"{_CHANGED} Claims were restated after these scores were known{why}.")
+        why = item.changed or "they are written for the one rule by which all claims are judged today"
+        parts.append(f"{_CHANGED} Claims were restated after these scores were known: {why}.")
     parts.append(_claims_table(found.judged.claims))
     if found.controls:
         parts.append("Controls of ours, which do not count:\n\n" + _claims_table(found.controls))
@@ -140,8 +144,11 @@ def _ours(found: Found, label: str, metric: str, times: float = 1.0) -> str:
     [each] = judge([Claim("shown", median(metric, label), above=0.0)], found.numbers).claims
     if each.value is None:
         return "–"
-    low, high = each.interval or (each.value, each.value)
-    return f"{times * each.value:.4g} ({times * low:.3g} to {times * high:.3g}, {len(values)})"
+    seeds = f"{len(values)} seed{'s' * (len(values) > 1)}"
+    if each.interval is None or not all(map(math.isfinite, each.interval)):
+        return f"{times * each.value:.4g} ({seeds})"
+    low, high = each.interval
+    return f"{times * each.value:.4g} ({times * low:.3g} to {times * high:.3g}, {seeds})"
 
 
 def _draw(found: Found, folder: Path) -> None:
@@ -157,7 +164,11 @@ def _suffix(found: Found, path: Path) -> str:
 
 
 def _verdict(found: Found) -> str:
-    return f"{found.verdict} {_CHANGED}" if found.claims_changed else found.verdict
+    return f"{found.verdict} {_changed(found)}".rstrip()
+
+
+def _changed(found: Found) -> str:
+    return _CHANGED if found.claims_changed else ""
 
 
 def _counts(found: Found) -> str:
@@ -169,7 +180,12 @@ def _anchor(item: Item, key: str) -> str:
 
 
 def _link(item: Item, key: str) -> str:
-    return f"[{item.name}]({item.paper}.md#{_anchor(item, key)})"
+    return f"[{item.id}]({item.paper}.md#{_anchor(item, key)})"
+
+
+def _name(paper: Paper) -> str:
+    first, *others = paper.authors.split(", ")
+    return f"{first} et al." if others else first
 
 
 def _data(data: Data) -> str:
@@ -211,7 +227,8 @@ def text_of_item(item: Item) -> str:
     lines = [f"{item.id}: {item.title}", f"{item.place}: {item.quote}"]
     for key, data in item.on.items():
         found = largest(item, key)
-        lines.append(f"\non {_data(data)} ({_cost(data)}): {NOT_RUN if found is None else f'{_verdict(found)}, {found.scale}'}")
+        state = NOT_RUN if found is None else f"{_verdict(found)} (scale {found.scale})"
+        lines.append(f"\non {_data(data)} ({_cost(data)}): {state}")
         judged = found.judged.claims if found else ()
         lines += [f"  {each.verdict}: {each.claim.sentence} {each.reason}" for each in judged]
         if not judged:
@@ -219,4 +236,5 @@ def text_of_item(item: Item) -> str:
                 lines += [f"  - {claim.sentence}" for claim in claims_of(item, key, data.default_scale)]
             except UnbraidError as error:
                 lines.append(f"  {error}")
-    return "\n".join([*lines, "", *(f"{each}" for each in item.settings), item.notes])
+    printed = [f"printed: {each.setting}, {each.metric}: {each.value:g}" for each in item.printed]
+    return "\n".join([*lines, "", *printed, *item.settings, item.notes])

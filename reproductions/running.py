@@ -199,7 +199,7 @@ def _keep(item: Item, data: str, scale: Scale, run: _Run, evidence: Path | None,
     if scale == "smoke" or not scores.numbers:
         return None
     pictures = None
-    if item.pictures is not None and run.study is not None and not (run.num_left or run.failures or run.options.settings):
+    if item.code.pictures is not None and run.study is not None and not (run.num_left or run.failures or run.options.settings):
         pictures = item.code.pictures(run.experiment, run.study, run.folder)
     arguments = [word for label in run.options.settings for word in ("--setting", label)]
     place, seconds = evidence or run.folder / "evidence", time.monotonic() - began

@@ -26,21 +26,20 @@ from unbraid.codes.codes_file import read_safetensors
 from unbraid.codes.csv_file import read_csv
 from unbraid.datasets.dataset import Factor
 from unbraid.datasets.fetching.verification import PublishedFile, check_file
-from unbraid.datasets.formats.archives import ArchiveMember, Folder, Tar, Zip
+from unbraid.datasets.formats.archives import ArchiveMember, Folder, Tar, Zip, read_bounded
 from unbraid.datasets.formats.pth import read_tensor
 from unbraid.datasets.image_store import ImageStore, Plan
 from unbraid.datasets.published.celeba import _lines
-from unbraid.datasets.published.chairs3d import _content
 from unbraid.datasets.published.mnist import read_idx
 from unbraid.datasets.published.shapes3d import _blocks
-from unbraid.datasets.published.small_norb import Matrix
-from unbraid.datasets.subsets.rows import Rows
+from unbraid.datasets.published.small_norb import read_matrix
+from unbraid.datasets.subsets import Rows
 from unbraid.datasets.synthetic.background_dsprites import BackgroundDSprites
 from unbraid.datasets.synthetic.dsprites import DSprites
+from unbraid.datasets.user.folder_survey import read_label_csv
 from unbraid.datasets.user.from_arrays import FromArrays
-from unbraid.datasets.user.label_csv import read_label_csv
 from unbraid.errors import UnbraidError
-from unbraid.integrations.export.onnx_encoder import OnnxEncoder
+from unbraid.integrations.onnx_encoder import OnnxEncoder
 from unbraid.metrics.scorecard import Scorecard
 from unbraid.training.checkpoint import save_checkpoint, usable_checkpoints
 from unbraid.training.runs import History, Run
@@ -58,15 +57,15 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "BackgroundDSprites": lambda path: BackgroundDSprites(background=str(path)).picture(),
     "DSprites": lambda path: DSprites(root=str(path)).open(),
     "read_idx": partial(read_idx, shape=(10,)),
-    "norb.Matrix": lambda path: Matrix.of(path, "uint8", (2, 2), 10),
+    "read_matrix": lambda path: read_matrix(path, "uint8", (2, 2), 10),
     "read_tensor": read_tensor,
     "read_label_csv": read_label_csv,
     "Tar": lambda path: Tar(path).members(),
     "Zip": lambda path: Zip(path).members(),
     "Folder": lambda path: list(Folder(path.parent).contents([ArchiveMember(path.name, 10)])),
     "3D Shapes": lambda path: next(_blocks(path, 0)),
-    "lists of CelebA": lambda path: list(_lines(path)),
-    "lists of 3D Chairs": _content,
+    "lists of CelebA": _lines,
+    "read_bounded": read_bounded,
     "check_file": lambda path: check_file(path, PublishedFile(path.name, None)),
     "pictures of encode": lambda path: read_pictures([path], (1, 2, 2)),
     "codes in .npz": lambda path: Codes.load(path.rename(path.with_suffix(".npz"))),

@@ -25,7 +25,7 @@ from unbraid.errors import SpecError
 from unbraid.models import Architecture, Autoencoder
 from unbraid.models.distributions import GaussianLatents, Latents, Likelihood, UniformPrior
 from unbraid.models.distributions.priors.categorical_priors import CategoricalPriorConfig
-from unbraid.models.distributions.priors.prior_configs import PriorConfig
+from unbraid.models.distributions.priors.prior import PriorConfig
 from unbraid.objectives import DIPVAE, HFVAE, VAE, AnnealedVAE, BetaTCVAE, Composite, FactorVAE, InfoVAE, Objective
 from unbraid.training import Critic
 from unbraid.training.checkpoint import load_checkpoint, save_checkpoint, usable_checkpoints

@@ -10,8 +10,7 @@ import pytest
 from tests.discovery import concrete_subclasses
 from unbraid._internal.names import kebab_case
 from unbraid.config import from_json, parse, text_of, to_json
-from unbraid.config.annotations import describe, hints_of
-from unbraid.config.registry import choices
+from unbraid.config.annotations import choices, describe, hints_of
 from unbraid.config.schedule import Cosine, Cyclic, Linear, Schedule
 from unbraid.datasets.dataset import FactorDataset
 from unbraid.datasets.subsets import ChosenValues, HeldOutCombinations, OuterValues, Subset, Threshold
@@ -21,10 +20,10 @@ from unbraid.metrics.metric import Metric
 from unbraid.metrics.scoring import Scoring
 from unbraid.models.architecture import Architecture
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.models.distributions.likelihoods.likelihood import Likelihood
+from unbraid.models.distributions.likelihoods import Likelihood
 from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.distributions.priors.categorical_priors import CategoricalPriorConfig
-from unbraid.models.distributions.priors.prior_configs import PriorConfig
+from unbraid.models.distributions.priors.prior import PriorConfig
 from unbraid.objectives.objective import Objective
 from unbraid.training.critic import Critic
 from unbraid.training.optimizers.optimizer import Optimizer

@@ -156,26 +156,26 @@ MISTAKES = {
         lambda run, at: Autoencoder(MLP(), latents=10),
         r"expected a Latents. Give an instance.*GaussianLatents",
     ),
-    "no latents": (lambda run, at: GaussianLatents(0), r"size is 0; a code needs at least 1 latent"),
+    "no latents": (lambda run, at: GaussianLatents(0), r"size is 0; expected 1 to"),
     "one layer as a number": (lambda run, at: MLP(hidden=64), r"hidden is 64; expected a list"),
     "channels as words": (lambda run, at: Conv(channels=("a",)), r"channels is 'a'; expected a whole number"),
     "one shape as text": (lambda run, at: DSprites(shapes="heart"), r"shapes is 'heart'; expected a list"),
-    "a misspelt shape": (lambda run, at: DSprites(shapes=("hart",)), r"did you mean 'heart'"),
+    "a misspelt shape": (lambda run, at: DSprites(shapes=("hart",)), r"Did you mean 'heart'"),
     "a fraction above 1": (lambda run, at: RandomSplit(1.5), r"1.5"),
     # ---- data
     "a file that is not there": (lambda run, at: FromArrays(at / "no.npz").load(), r"There is no file .*no.npz"),
     "arrays where a path belongs": (lambda run, at: FromArrays(IMAGES), r"path is a ndarray of shape.*expected a text"),
     "a path where arrays belong": (
         lambda run, at: FromArrays.from_arrays("images.npz"),
-        r"images is text.*FromArrays\(path\) reads an .npz",
+        r"images holds .*FromArrays\(path\) reads an .npz",
     ),
     "images of several sizes": (
         lambda run, at: FromArrays.from_arrays([IMAGES[0], IMAGES[0, :4]]),
-        r"differ in shape. Give all of them one",
+        r"images is a list whose rows differ in length",
     ),
     "labels of other images": (
         lambda run, at: FromArrays.from_arrays(IMAGES, np.arange(4)),
-        r"factors has shape \(4, 1\) for 5 images",
+        r"factor_0.* has shape \(4,\) for 5 images",
     ),
     "floats up to 255": (
         lambda run, at: FromArrays.from_arrays(IMAGES.astype(float)),
@@ -202,7 +202,7 @@ MISTAKES = {
         lambda run, at: run.encoder()(np.ones((2, 9, 9))),
         r"is 9 x 9 pixels.*trained on 8 x 8. Resize",
     ),
-    "a misspelt column": (lambda run, at: run.history.column("losss"), r"no column 'losss'. Did you mean 'loss'"),
+    "a misspelt column": (lambda run, at: run.history["losss"], r"no column 'losss'. Did you mean 'loss'"),
     "a misspelt metric": (lambda run, at: run.score("migg"), r"no metric 'migg'. Did you mean 'mig'"),
     "the class of a metric": (lambda run, at: run.score([MIG]), r"expected a name or an instance, such as MIG\(\)"),
     "another sampling by its name": (
@@ -248,7 +248,7 @@ MISTAKES = {
     "no such predictor": (lambda run, at: DCI("tree"), r"predictor is 'tree'; expected one of"),
     "codes in a row": (
         lambda run, at: Codes.from_arrays(MEAN[:, 0]),
-        r"mean has shape \(6,\); expected \(images, latents\)",
+        r"mean has shape \(6,\).*expected \(images, latents\)",
     ),
     "negative std": (lambda run, at: Codes.from_arrays(MEAN, -np.ones((6, 2))), r"std"),
     "labels of fewer images": (lambda run, at: Codes.from_arrays(MEAN, factors=LABELS[:4]), r"4"),
@@ -262,16 +262,13 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.usefixtures("_as_users_run_it")
 def test_a_mistake_gets_a_sentence(mistake, run, tmp_path):
     make, said = MISTAKES[mistake]
     with pytest.raises(UnbraidError) as told:
         make(run, tmp_path)
     assert re.search(said, str(told.value), re.DOTALL), str(told.value)
     assert "\n" not in str(told.value)
-
-
-def test_there_are_fifty():
-    assert len(MISTAKES) >= 50
 
 
 @pytest.mark.parametrize(("name", "meant"), [("BetaVea", "BetaVAE"), ("metric", "metrics"), ("Trian", "train")])

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tests import shapes
 from tests.shapes import shapes_checked
-from unbraid.information.discrete import discrete_information
+from unbraid.information.quantized import discrete_information
 
 beartype = pytest.importorskip("beartype")
 refused = pytest.raises(beartype.roar.BeartypeCallHintViolation)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, cast
 
 from unbraid.config import Config, text_of
-from unbraid.config.registry import choices
+from unbraid.config.annotations import choices
 from unbraid.errors import UnbraidError
 from unbraid.metrics.estimators import Levels
 from unbraid.metrics.metric import Metric

@@ -32,7 +32,6 @@ _MODULES = (
     "unbraid._internal.precision",
     "unbraid._internal.progress",
     "unbraid.config.schedule",
-    "unbraid.training.listeners",
     "unbraid.training.presets",
     "unbraid._internal.table",
 )
@@ -238,4 +237,5 @@ def tree(module: str) -> ast.Module:
 
 def _file(module: str) -> Path:
     path = _SOURCE.joinpath(*module.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    init = path / "__init__.py"
+    return init if init.exists() else path.with_suffix(".py")

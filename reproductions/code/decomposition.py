@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from unbraid import VAE, BetaTCVAE, BetaVAE
-from unbraid.models.distributions import DiagonalGaussian, StandardNormal
+from unbraid.models.distributions import DiagonalGaussian, StandardNormalPrior
 from unbraid.objectives import HFVAE, DecomposedELBO, InformationDropout, Step
 
 _BATCH, _LATENTS, _IMAGES = 64, 6, 10_000
@@ -45,7 +45,7 @@ def _batch(seed: int) -> Step:
         posterior=posterior,
         z=posterior.rsample(noise),
         log_likelihood=-100 * torch.rand(_BATCH, generator=generator, dtype=torch.float64),
-        prior=StandardNormal(),
+        prior=StandardNormalPrior(),
         dataset_size=_IMAGES,
         progress=torch.tensor(0.5, dtype=torch.float64),
     )

@@ -22,12 +22,12 @@ _METRICS: dict[str, Any] = {
     "RMIG": RMIG(),
     "JEMMIG": JEMMIG(),
 }
-_OURS = ("WSEPIN", "WINDIN", "RMIG", "JEMMIG")
+OURS = ("WSEPIN", "WINDIN", "RMIG", "JEMMIG")
 _PRINTED = {
     "classifier": (("Z-diff", "SAP", "DCI, LASSO", "DCI, forest", "Explicitness"), "fits a classifier", "fits no classifier"),
-    "nonlinear": (("MIG", "DCI, forest", "Modularity", *_OURS), "notices nonlinear relations", "does not notice nonlinear relations"),
-    "posterior": (("MIG", *_OURS), "uses q(z | x)", "does not use q(z | x)"),
-    "continuous": (("SAP", "Modularity", *_OURS), "takes continuous factors", "takes no continuous factors"),
+    "nonlinear": (("MIG", "DCI, forest", "Modularity", *OURS), "notices nonlinear relations", "does not notice nonlinear relations"),
+    "posterior": (("MIG", *OURS), "uses q(z | x)", "does not use q(z | x)"),
+    "continuous": (("SAP", "Modularity", *OURS), "takes continuous factors", "takes no continuous factors"),
     "no_factors": (("WSEPIN", "WINDIN"), "needs no factors", "needs factors"),
 }
 MEASURED = ("nonlinear", "posterior")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from unbraid._internal.arrays import as_array, as_floats, as_tensor, columns, same_content
+from unbraid._internal.arrays import as_array, as_floats, as_tensor, columns, numbered, ranks, same_content
 from unbraid.errors import CodesError
 
 
@@ -79,3 +79,17 @@ def test_columns_are_taken_in_the_order_asked_for_and_may_be_none():
     table = torch.arange(12.0).reshape(3, 4)
     assert torch.equal(columns(table, (2, 0)), table[:, [2, 0]])
     assert columns(table, ()).shape == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([3, 7, 7, -1], [1, 2, 2, 0]), ([10**9, -(10**9), 10**9, 3], [2, 0, 2, 1]), ([2**62, -(2**63)], [1, 0]), ([], [])],
+)
+def test_integers_are_ranked_however_far_apart(values, expected):
+    assert ranks(torch.tensor(values, dtype=torch.int64)).tolist() == expected
+
+
+def test_numbered_entries_come_in_order_and_without_gaps():
+    assert numbered({"a_1": "x", "b": 0, "a_0": "y", "a_z": 1}, "a_") == ["y", "x"]
+    with pytest.raises(CodesError, match="no a_1"):
+        numbered({"a_0": 0, "a_2": 0}, "a_")

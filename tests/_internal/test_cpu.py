@@ -1,5 +1,6 @@
 """Usable cores, and threads that sleep beside busy processes."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -129,3 +130,54 @@ def test_a_quota_of_either_version_counts(groups, tmp_path, membership, files, e
     for name, content in files.items():
         put(tmp_path, name, content)
     assert cpu.usable_cores() == expected
+
+
+# ---- cores that other processes keep busy
+
+
+def warnings_of(caplog, waiting, computing, seconds, step=1.0):
+    """The warnings of a training of so long: of a second, so much is waited, and so much is computed by all threads."""
+    now = 100.0
+    check = cpu.busy_cores_check(lambda: (now, now * waiting, now * computing))
+    for _ in range(int(seconds / step)):
+        now += step
+        check()
+    return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+
+
+@pytest.mark.parametrize("step", [0.01, 1.0, 25.0])
+def test_a_warning_is_logged_once_if_cores_are_busy(caplog, monkeypatch, step):
+    monkeypatch.setattr(cpu, "usable_cores", lambda: 2)
+    assert warnings_of(caplog, waiting=0.4, computing=1.2, seconds=100, step=step) == [cpu.BUSY_CORES]
+    assert "OMP_WAIT_POLICY=PASSIVE" in cpu.BUSY_CORES
+
+
+@pytest.mark.parametrize(
+    ("waiting", "computing", "seconds"),
+    [
+        (0.0, 2.0, 100),  # alone
+        (0.0, 1.0, 100),  # alone, in code that one thread computes
+        (0.1, 1.8, 100),  # something small runs now and then
+        (0.4, 1.95, 100),  # its own threads are in each other's way
+        (0.9, 0.5, 15),  # a busy moment
+    ],
+)
+def test_no_warning_is_logged_on_a_quiet_machine(caplog, monkeypatch, waiting, computing, seconds):
+    monkeypatch.setattr(cpu, "usable_cores", lambda: 2)
+    assert warnings_of(caplog, waiting, computing, seconds) == []
+
+
+@pytest.mark.skipif(cpu._times() is None, reason="only Linux has these numbers")
+def test_the_seconds_that_a_thread_has_waited_grow():
+    before = cpu._times()
+    sum(range(10**6))
+    assert all(0 <= one <= other for one, other in zip(before, cpu._times(), strict=True))
+
+
+@pytest.mark.parametrize("content", [None, "17"])
+def test_without_statistics_of_the_system_nothing_is_checked(monkeypatch, tmp_path, content):
+    monkeypatch.setattr(cpu, "_SCHEDULER_STATISTICS", tmp_path / "schedstat")
+    if content is not None:
+        (tmp_path / "schedstat").write_text(content)
+    assert cpu._times() is None
+    cpu.busy_cores_check()()

@@ -1,5 +1,7 @@
 """Free memory, freed memory that is kept, and errors for lack of memory."""
 
+import contextlib
+import gc
 import os
 import platform
 import subprocess
@@ -122,3 +124,10 @@ def test_large_blocks_are_kept_until_they_are_handed_back():
 
 def test_a_users_own_settings_are_left_alone():
     assert printed(CODE, MALLOC_TRIM_THRESHOLD_="131072") == "False"
+
+
+def test_reference_cycles_are_collected_again_after_the_block():
+    with contextlib.suppress(ZeroDivisionError), memory.no_garbage_collection():
+        assert not gc.isenabled()
+        _ = 1 / 0
+    assert gc.isenabled()

@@ -137,6 +137,7 @@ def is_running(pid):
 
 def test_workers_import_nothing_from_the_current_folder_that_is_installed(tmp_path, monkeypatch):
     (tmp_path / "einops.py").write_text("raise SystemExit('executed')")
+    (tmp_path / "sitecustomize.py").write_text("from pathlib import Path\nPath('executed').touch()")
     monkeypatch.chdir(tmp_path)
     for first in ("", str(tmp_path)):
         monkeypatch.setattr(sys, "path", [first, *sys.path, str(ROOT)])
@@ -144,6 +145,7 @@ def test_workers_import_nothing_from_the_current_folder_that_is_installed(tmp_pa
             (ended,) = answers(pool, {"a": {}}).values()
         assert ended.how == "answered", ended.reason
         assert str(tmp_path) not in ended.answer["file"]
+        assert not (tmp_path / "executed").exists()
 
 
 def test_the_pool_alone_starts_python():

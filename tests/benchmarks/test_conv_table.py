@@ -10,9 +10,7 @@ from benchmarks.conv_table import (
     METRICS,
     PRINTED,
     base_spec,
-    honest_sentence,
     main,
-    score_table,
     steps_that_fit,
 )
 from unbraid.training.state import fleet_key
@@ -31,19 +29,6 @@ def test_a_family_is_one_fleet():
 def test_steps_of_all_families_fit_into_the_time():
     assert steps_that_fit(480.0, [0.006, 0.002]) == 60_000
     assert steps_that_fit(0.001, [1.0, 1.0]) == 2
-
-
-def test_the_sentence_compares_lengths_of_training():
-    spec = conv_table.replace(base_spec("bf16", 1e-4, "truncated_normal"), num_steps=34_560)
-    assert "34,560 steps of 64 images, 3 epochs" in honest_sentence(spec)
-    assert "100 and 33 times as many" in honest_sentence(spec)
-
-
-def test_means_and_deviations_stand_beside_the_printed_numbers():
-    seeds = [dict.fromkeys((*conv_table.FACTORS, "mean"), value) for value in (0.2, 0.4)]
-    lines = score_table("RMIG", {"RMIG": {"FactorVAE, γ = 10": seeds}}).splitlines()
-    assert lines[2].startswith("| FactorVAE, γ = 10 | 0.300 ± 0.141 |")
-    assert lines[3] == "| FactorVAE, table 8 | 0.241 | 0.714 | 0.052 | 0.720 | 0.726 | 0.491 |"
 
 
 def test_printed_scores_are_of_the_metrics_that_are_computed():

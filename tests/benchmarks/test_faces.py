@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from benchmarks.faces import accuracies, main, pixels, ridge, split, train
+from benchmarks.faces import accuracies, pixels, ridge, split, train
 from unbraid.datasets import ShadedFaces
 
 
@@ -49,17 +49,3 @@ def test_the_net_learns(images):
     found = accuracies(train(images, rows, num_epochs=80), images, torch.arange(len(images)))
     # By chance 0.46.
     assert sum(found) / 4 > 0.8
-
-
-def test_it_prints_a_row_a_model(capsys, monkeypatch):
-    monkeypatch.setattr(
-        "benchmarks.faces.ShadedFaces", lambda num_identities: ShadedFaces(num_identities, 3, 2, 2, resolution=16)
-    )
-    main(["--identities", "2", "--epochs", "1"])
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split(" | ")[0] for line in lines if line.startswith("| ")] == [
-        "| held-out accuracy, %",
-        "| chance",
-        "| linear",
-        "| net, 1 epochs",
-    ]

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import metric_speed
 from benchmarks.dsprites_codes import SIZES, dsprites_codes
-from benchmarks.metric_speed import EXTRAS, PLAIN, ROWS, errors, exponents, measure, scores, seconds_by_metric
+from benchmarks.metric_speed import PLAIN, ROWS, errors, exponents, measure, scores, seconds_by_metric
 from unbraid.metrics import RMIG, SEPIN
 from unbraid.metrics.estimators import Sampled
 from unbraid.metrics.evaluate import evaluate
@@ -67,19 +67,3 @@ def test_exponents_are_slopes_of_time_over_size(monkeypatch):
     found = exponents(dsprites_codes, 64)
     assert found == pytest.approx({name: 0.0 if name.endswith(("bins", "draws")) else 1.0 for name in found})
     assert len(found) == 8
-
-
-@pytest.mark.slow
-def test_the_tables_have_a_line_for_every_row(monkeypatch, capsys):
-    asked = []
-
-    def stand_in(arguments):
-        asked.append(arguments[1])
-        return {"seconds": 2.0, "gigabytes": 1.0, "plain": 60.0 if arguments[1] in PLAIN else math.nan}
-
-    monkeypatch.setattr(metric_speed, "_in_own_process", stand_in)
-    metric_speed._print_tables([*ROWS, *EXTRAS], NUM_IMAGES)
-    assert asked == [*ROWS, *EXTRAS]
-    printed = capsys.readouterr().out
-    assert all(f"| {title} |" in printed for title, _ in ROWS.values())
-    assert "| 2.00 | 1.00 | 60 | 30 |" in printed

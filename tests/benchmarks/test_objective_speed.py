@@ -1,8 +1,6 @@
 """The benchmark measures what it says: every objective has a row, and a row is two fleets that take steps."""
 
-import pytest
-
-from benchmarks.objective_speed import LIMIT, LIMIT_WITH_CRITIC, SMALL, Row, every_row, line, measure
+from benchmarks.objective_speed import LIMIT, LIMIT_WITH_CRITIC, SMALL, Row, every_row, measure
 from tests.discovery import concrete_subclasses
 from unbraid import MLP, VAE, Autoencoder
 from unbraid.objectives import FactorVAE, Objective
@@ -28,8 +26,3 @@ def test_a_critic_may_cost_more_and_has_no_limit_with_a_small_net():
 def test_a_row_is_measured_against_beta_tcvae():
     own, of_beta_tcvae = measure(Row(VAE(), NET), SMALL, SMALL.dataset.load())
     assert own > 0 < of_beta_tcvae
-
-
-@pytest.mark.parametrize(("own", "end"), [(3.0, "| 1.50 | 1.5 |"), (3.2, "| 1.60 | 1.5 exceeded |")])
-def test_a_line_says_where_a_limit_is_exceeded(own, end):
-    assert line(Row(VAE(), NET), own, 2.0) == f"| MLP 256 | VAE | {own:.3f} | 2.000 {end}"

@@ -4,24 +4,12 @@ import json
 
 import pytest
 
-from benchmarks.precision import Outcome, differences, line, main
+from benchmarks.precision import Outcome, differences, main
 from tests.words import words
 
 
 def outcome(precision, elbo, mig=(0.1, 0.2)):
     return Outcome("C-mlp", precision, elbo, mig, 1.0)
-
-
-def test_a_line_is_median_and_range():
-    assert line(outcome("bf16", (-3.0, -1.0))) == (
-        "C-mlp",
-        "bf16",
-        "-2.00",
-        "-3.00 to -1.00",
-        "0.150",
-        "0.100 to 0.200",
-        "1",
-    )
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ import math
 import pytest
 import torch
 
-from benchmarks.presets import Outcome, entropy_of_cells, main, mean_image_distortion, row, told
+from benchmarks.presets import entropy_of_cells, main, mean_image_distortion, told
 from tests.training.squares import Squares
-from unbraid.training.presets import preset
 
 
 def test_codes_far_apart_tell_the_image_and_codes_alike_tell_nothing():
@@ -32,21 +31,6 @@ def test_the_mean_image_is_worth_the_entropy_of_its_pixels():
     share = images.batch(torch.arange(36)).double().mean(dim=0)
     entropy = torch.distributions.Bernoulli(share).entropy().sum()
     assert mean_image_distortion(images) == pytest.approx(entropy.item())
-
-
-def test_a_row_tells_medians_and_how_many_collapsed():
-    outcomes = [Outcome(seed, 7.0 + seed, 10.0, None, 0.5, seed == 1) for seed in range(3)]
-    cells = row("vae-sprites", preset("vae-sprites"), outcomes, 12.3)
-    assert cells[:8] == (
-        "`vae-sprites`",
-        "`vae`",
-        "0.002",
-        "8.0 (7.0 to 9.0)",
-        "10 (10 to 10)",
-        "",
-        "0.50 (0.50 to 0.50)",
-        "1 of 3",
-    )
 
 
 @pytest.mark.slow

@@ -4,22 +4,9 @@ import json
 
 import pytest
 
-from benchmarks.sheet import Check, Sheet, checks_text, circumstances_of, table
+from benchmarks.sheet import Sheet, circumstances_of
 
 CIRCUMSTANCES = circumstances_of("benchmarks.some", ["--small"], "cpu", "abc1234")
-
-
-def test_circumstances_name_the_command_and_the_commit():
-    assert str(CIRCUMSTANCES).startswith("`python -m benchmarks.some --small`, 20")
-    assert ", commit abc1234, CPU, " in str(CIRCUMSTANCES)
-
-
-def test_a_table_has_a_line_a_row():
-    assert table(("a", "b"), [(1, "x")]) == "| a | b |\n| --- | --- |\n| 1 | x |"
-
-
-def test_claims_say_whether_they_held():
-    assert checks_text([Check(True, "it is."), Check(False, "it is not.")]) == "- pass: it is.\n- FAIL: it is not."
 
 
 def test_every_addition_is_printed_and_on_the_disk(tmp_path, capsys):

@@ -4,10 +4,8 @@ import json
 
 import pytest
 
-from benchmarks import twenty_models
 from benchmarks.twenty_models import GROUPS, main, score_table, specs, verdict
 from tests.words import words
-from unbraid.errors import TrainingInterrupted
 from unbraid.training.state import fleet_key
 
 SCORES = {"VAE": {0: 0.1, 1: 0.05}, "β-VAE, β = 4": {0: 0.15, 1: 0.2}, "β-TCVAE, β = 6": {0: 0.1, 1: 0.5}}
@@ -61,14 +59,3 @@ def test_small_ones_are_trained_scored_and_drawn(tmp_path, capsys):
     main(arguments)
     assert "- FAIL: all of it took more than one go" in capsys.readouterr().out
     assert json.loads((tmp_path / "twenty.json").read_text())["mig"] == content["mig"]
-
-
-def test_a_run_that_is_stopped_has_a_verdict_too(tmp_path, monkeypatch, capsys):
-    def stopped(*_, **__):
-        raise TrainingInterrupted("Stopped at step 1, as asked.")
-
-    monkeypatch.setattr(twenty_models, "train_runs", stopped)
-    main(["--small", "--precision", "float32", "--out", str(tmp_path / "twenty")])
-    printed = capsys.readouterr()
-    assert "Stopped at step 1" in printed.err
-    assert "- FAIL: 0 of 6 models were trained and scored." in printed.out

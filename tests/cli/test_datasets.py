@@ -7,7 +7,7 @@ import pytest
 
 import unbraid.datasets
 from tests.cli.dots import CONTENT, Dots
-from unbraid.config.registry import choices
+from unbraid.config.annotations import choices
 from unbraid.datasets import Factor, FactorDataset
 from unbraid.datasets.fetching.verification import PublishedFile
 

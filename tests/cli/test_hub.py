@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.integrations.hub.stand_in import hub, quiet_client  # noqa: F401 - fixture
+from tests.integrations.hub_stand_in import hub, quiet_client  # noqa: F401 - fixture
 from unbraid.studies import Setting, Study
 from unbraid.training.runs import Run
 

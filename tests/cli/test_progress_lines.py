@@ -62,7 +62,7 @@ def test_a_screen_shows_what_is_done_how_much_of_it_and_then_nothing():
     assert "12,000 of 202,599 images" in shown(console)
     bar(Event("converting CelebA", 202_599, 202_599, "images"))
     assert console.file.getvalue().endswith("\x1b[2K")  # the line is wiped
-    assert bar._live is None
+    assert bar._shown is None
 
 
 def test_work_that_is_soon_over_does_not_flicker():
@@ -82,7 +82,7 @@ def test_other_work_gets_another_bar_and_work_without_an_end_is_closed():
     bar.close()
     assert "5.0 MB" in shown(console).partition("Downloading b")[2]
     assert "Downloading a" not in shown(console).partition("Downloading b")[2]
-    assert bar._live is None
+    assert bar._shown is None
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -39,7 +39,7 @@ def test_the_factors_that_scores_are_over_are_chosen_and_named(unbraid, trained,
 
 def test_figures_are_written_where_they_were_asked_for(unbraid, trained, tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr("unbraid.show.report.report.write_figures", lambda page, folder: asked.append(folder))
+    monkeypatch.setattr("unbraid.show.report.report_figures.write_figures", lambda page, folder: asked.append(folder))
     folder = tmp_path / "figures"
     outcome = unbraid("report", trained, "--out", tmp_path / "page.html", "--by", "training-elbo", "--figures", folder)
     assert outcome.code == 0, outcome.err

@@ -143,7 +143,8 @@ def test_a_folder_that_may_not_be_entered_is_told_in_a_line(unbraid, trained, mo
     monkeypatch.setattr(os, "scandir", refuse)
     outcome = unbraid("runs", trained)
     assert (outcome.code, len(outcome.out.splitlines())) == (0, 4)
-    assert outcome.err == f"Note: {forbidden} is passed over: it cannot be looked into (Permission denied).\n"
+    assert outcome.err.startswith(f"Note: {forbidden} ")
+    assert "Permission denied" in outcome.err
 
 
 def test_an_empty_folder_says_how_to_fill_it(unbraid, tmp_path):

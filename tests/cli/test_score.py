@@ -129,7 +129,7 @@ def test_one_metric_is_shown_factor_by_factor(unbraid, arrays, tmp_path):
 
 def test_disdiff_is_told_that_there_are_no_groups(unbraid, arrays, trained, tmp_path):
     np.savez(tmp_path / "codes.npz", **arrays)
-    told = "groups is 'pca', and these latents have no groups, so each latent is scored by itself."
+    told = "these latents have no groups"
     assert told in unbraid("score", tmp_path / "codes.npz", "--metrics", "mig", "--groups", "pca").err
     assert told in unbraid("score", min(trained.iterdir()), "--metrics", "mig", "--groups", "pca").err
 
@@ -247,7 +247,7 @@ def test_a_bad_target_is_told_before_anything_is_computed(unbraid, tmp_path, mon
         ({"mean": np.full((60, 2), np.nan)}, "NaN or infinite in 60 rows"),
         ({"mean": np.array([{}], dtype=object)}, "Python objects"),
         ({"log_var": np.zeros((60, 2))}, "Both std and log_var"),
-        ({"factor_names": np.array(["one"])}, "1 factor names were given for 2 columns"),
+        ({"factor_names": np.array(["one"])}, "factor_names is ['one']"),
     ],
 )
 def test_codes_that_cannot_be_scored_are_refused(unbraid, arrays, tmp_path, change, complaint):

@@ -72,7 +72,7 @@ def vouch_for(path):
 def test_a_card_has_the_end_of_training(trained):
     run = Run.open(min(trained.iterdir()))
     [each] = score_cards([run], "mig", device="cpu")
-    assert each.end("distortion") == run.history.column("distortion")[-1]
+    assert each.end("distortion") == run.history["distortion"][-1]
     rewritten = run.folder / "history.csv"
     rewritten.write_text("step,loss,rate\n" + "".join(f"{step},1,{step}\n" for step in range(20)))
     vouch_for(rewritten)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from unbraid.codes.label_text import labels_of_text
+from unbraid.codes import Labels
 from unbraid.errors import CodesError
 
 
 def labels(*cells, ordered=True):
     words, places = np.unique(cells, return_inverse=True)
-    return labels_of_text("label", words.tolist(), places, ordered=ordered)
+    return Labels.from_text("label", words.tolist(), places, ordered=ordered)
 
 
 @pytest.mark.parametrize("cell", ["1_000", "٣", "0x10", "1 2", "one"])

@@ -148,7 +148,7 @@ def test_discrete_labels_are_left_as_they_are():
         ([[1.5, -0.5]] * 3, "negative"),
         ([0.5, 0.2, math.nan], "missing=math.nan"),
         ([0.5, 0.2, math.inf], "infinite"),
-        ([["a", "b"]] * 3, "one word an image"),
+        ([["a", "b"]] * 3, "one label an image"),
         (3, "one label an image"),
         ([0.5, math.nan, 0.2, math.nan], r"in 2 rows \(1, 3\)"),
         (np.array([2**63, 0], dtype=np.uint64), "labels of 2..63 or more"),
@@ -167,7 +167,7 @@ def test_fewer_than_two_bins_are_refused():
 
 @pytest.mark.usefixtures("_as_users_run_it")
 def test_flags_of_another_length_are_refused():
-    with pytest.raises(CodesError, match="one flag a label"):
+    with pytest.raises(CodesError, match="for each of 2 labels"):
         Labels("x", torch.tensor([0, 1]), known=torch.tensor([True]))
 
 

@@ -26,14 +26,14 @@ IN_EVERY_FORMAT = {
     "std": PLAIN,
     "a draw": Codes(MEAN, samples=STD[None]),
     "weights": Codes(MEAN, STD, weights=torch.tensor([0.1, 0.2, 0.3, 0.4], dtype=torch.float64)),
+    "discrete latents": Codes(
+        MEAN, STD, probabilities=(torch.full((4, 2), 0.5).double(), torch.full((4, 5), 0.2).double())
+    ),
     "the order of factors": Codes(MEAN, factors=tuple(Labels(name, torch.arange(4)) for name in ("b", "c", "a"))),
 }
 NOT_IN_A_CSV = {
     "the covariance": Codes(MEAN, covariance=torch.eye(3).double().expand(4, 3, 3)),
     "several draws": Codes(MEAN, samples=torch.stack([MEAN, STD])),
-    "the probabilities of discrete latents": Codes(
-        MEAN, STD, probabilities=(torch.full((4, 2), 0.5), torch.full((4, 5), 0.2))
-    ),
     "groups of latents": Codes(MEAN, STD, groups=((2, 1), (0,))),
     "the prior": Codes(MEAN, STD, prior=PRIOR),
 }

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from tests.discovery import concrete_subclasses
-from unbraid.config.annotations import alternatives
+from unbraid.config.annotations import alternatives, public_path
 from unbraid.config.digest import config_version, defaults
-from unbraid.config.registry import public_path
 from unbraid.training.runs import RunSpec
 
 TABLE = Path(__file__).parent / "config_defaults.json"

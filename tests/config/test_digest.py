@@ -4,8 +4,8 @@ import hashlib
 import json
 from dataclasses import dataclass
 
+from unbraid.config.annotations import public_path
 from unbraid.config.digest import digest, own_source
-from unbraid.config.registry import public_path
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unbraid.config import from_json, to_json
-from unbraid.config.registry import public_path
+from unbraid.config.annotations import public_path
 from unbraid.config.schedule import Cosine, Cyclic, Linear
 from unbraid.datasets import DSprites, FactorDataset
 from unbraid.errors import SpecError

@@ -1,12 +1,13 @@
 """What is typed becomes what a field wants."""
 
+import time
 from typing import Literal
 
 import pytest
 
 from unbraid.cli.build import parse_each
 from unbraid.cli.flag_tables import placeholder
-from unbraid.config.registry import choices
+from unbraid.config.annotations import choices
 from unbraid.config.schedule import Cosine, Cyclic, Linear, Schedule, Weight
 from unbraid.config.text import expected, parse, text_of
 from unbraid.errors import SpecError
@@ -77,33 +78,25 @@ def test_a_text_is_read_as_its_field_says(text, annotation, value):
         (
             "linear:0",
             Weight,
-            "--flag is 'linear:0': Linear lacks end. Its fields are start, end, begin, finish.",
+            "--flag 'linear:0': Linear lacks end. Its fields are start, end, begin, finish.",
         ),
         (
             "linear:1:2:0:1:9",
             Weight,
             (
-                "--flag is 'linear:1:2:0:1:9': Linear has no place for '9'. Its fields (start, end, begin, finish) are "
-                "set by field=value."
-            ),
-        ),
-        (
-            "beta-tcvae:4",
-            Objective,
-            (
-                "--flag is 'beta-tcvae:4': BetaTCVAE has no place for '4' without the name of its field. "
-                "Write alpha=4 or beta=4 or gamma=4."
+                "--flag 'linear:1:2:0:1:9': Linear has no place for '9'. Set a field by its name: start, end, begin, "
+                "finish."
             ),
         ),
         (
             "beta-vae:bata=4",
             Objective,
-            "--flag is 'beta-vae:bata=4': BetaVAE has no setting 'bata'. Did you mean 'beta'? Valid: beta.",
+            "--flag 'beta-vae:bata=4': BetaVAE has no setting 'bata'. Did you mean 'beta'? Valid: beta.",
         ),
         (
             "beta-vae:beta=4:beta=5",
             Objective,
-            "--flag is 'beta-vae:beta=4:beta=5', which sets beta twice. Give it once.",
+            "--flag 'beta-vae:beta=4:beta=5': beta is set twice. Give it once.",
         ),
         ("linear:0:x", Weight, "end in --flag 'linear:0:x' is 'x'; expected a number."),
         (
@@ -117,7 +110,7 @@ def test_a_text_is_read_as_its_field_says(text, annotation, value):
         (
             "gaussian:0",
             tuple[Latents, ...],
-            "GaussianLatents: size is 0; a code needs at least 1 latent (the papers use 10).",
+            "GaussianLatents: size is 0; expected 1 to 1,000,000 (the papers use 10).",
         ),
         (
             "gauss",
@@ -143,6 +136,19 @@ def test_what_cannot_be_read_is_refused_with_what_was_expected(text, annotation,
     with pytest.raises(SpecError) as refused:
         parse(text, annotation, "--flag")
     assert str(refused.value) == complaint
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("beta-tcvae:4", "no place for '4'.*beta"),
+        ("beta-tcvae:gama=2", "no setting 'gama'.*'gamma'"),
+        ("beta-tcvae:msw", "no place for 'msw'.*'mws'"),
+    ],
+)
+def test_a_setting_that_belongs_to_no_field_is_refused(text, place):
+    with pytest.raises(SpecError, match=f"--flag '{text}': BetaTCVAE has {place}"):
+        parse(text, Objective, "--flag")
 
 
 def test_a_number_may_have_several_values():
@@ -221,3 +227,10 @@ def test_a_value_is_shown_as_it_is_typed():
 
 def test_none_is_expected_as_a_word():
     assert expected(float | None) == "a number or none"
+
+
+def test_a_text_of_a_megabyte_is_refused_in_no_time():
+    begun = time.process_time()
+    with pytest.raises(SpecError):
+        parse("x" * 1_000_000, Objective, "objective")
+    assert time.process_time() - begun < 5

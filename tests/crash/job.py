@@ -13,7 +13,7 @@ from unbraid.cli import main, quickstart
 from unbraid.datasets.synthetic.dsprites import DSprites
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.conv import Conv
-from unbraid.models.distributions.posteriors.latents import GaussianLatents
+from unbraid.models.distributions.posteriors.gaussian import GaussianLatents
 from unbraid.objectives.objective import Objective
 from unbraid.training.optimizers import Adam
 from unbraid.training.options import TrainingOptions

@@ -16,18 +16,18 @@ WORDS = np.array([[0b1], [0b110], [1 << 63]], dtype=np.uint64)
 
 
 def test_bit_c_becomes_255_in_column_c():
-    pixels = Bitmaps.of(WORDS, 64)
+    pixels = Bitmaps.from_words(WORDS, 64)
     assert pixels.shape == pixels[:].shape == (3, 1, 1, 64)
     assert [row.nonzero()[:, 0].tolist() for row in pixels[:][:, 0, 0]] == [[0], [1, 2], [63]]
     assert pixels[:].unique().tolist() == [0, 255]
 
 
 def test_columns_beyond_the_width_are_dropped():
-    assert Bitmaps.of(np.array([[0b1011]], dtype=np.uint64), 3)[:].flatten().tolist() == [255, 255, 0]
+    assert Bitmaps.from_words(np.array([[0b1011]], dtype=np.uint64), 3)[:].flatten().tolist() == [255, 255, 0]
 
 
 def test_rows_are_taken_in_the_order_and_shape_they_are_asked_for():
-    pixels = Bitmaps.of(WORDS, 64)
+    pixels = Bitmaps.from_words(WORDS, 64)
     rows = torch.tensor([[2, 0], [1, 1]])
     torch.testing.assert_close(pixels[rows], pixels[:][rows])
 
@@ -39,13 +39,13 @@ def test_bits_become_bytes_the_same_way_on_every_device():
 
 def test_the_bytes_come_out_on_the_device_that_holds_the_bits():
     # "meta" is a device without memory, and at hand everywhere.
-    pixels = Bitmaps.of(WORDS, 64).to("meta")
+    pixels = Bitmaps.from_words(WORDS, 64).to("meta")
     assert (pixels.device.type, pixels[:].device.type, pixels[:].shape) == ("meta", "meta", (3, 1, 1, 64))
 
 
 def test_bits_are_not_copied():
     words = WORDS.copy()
-    pixels = Bitmaps.of(words, 64)
+    pixels = Bitmaps.from_words(words, 64)
     words[0] = 0
     assert not pixels[:][0].any()
 
@@ -131,7 +131,7 @@ def test_rows_that_follow_one_another_are_a_view():
 
 def test_packed_images_stay_packed():
     bits = np.random.default_rng(0).integers(0, 2**16, (20, 4), dtype=np.uint64)
-    packed = Bitmaps.of(bits, 16)
+    packed = Bitmaps.from_words(bits, 16)
     images = ODD.select(FactorImages.from_table(packed, VALUES, FACTORS))
     assert images.pixels.source is packed
     assert torch.equal(images.pixels[:], packed[torch.arange(1, 20, 2)])
@@ -155,7 +155,7 @@ def test_the_weights_of_a_subset_sum_to_one_again():
 
 
 def test_images_that_are_never_drawn_are_no_subset():
-    with pytest.raises(DataError, match="ChosenValues: all 10 images of the train part have the weight 0"):
+    with pytest.raises(DataError, match="ChosenValues: all 10 images of the train part have weight 0"):
         ODD.select(replace(IMAGES, weights=(torch.arange(20) % 2 == 0) / 10))
 
 
@@ -171,7 +171,7 @@ def test_weighted_images_are_drawn_as_the_table_says_and_as_they_were_within_a_c
 @needs_cuda
 @pytest.mark.parametrize("packed", [True, False])
 def test_on_a_gpu_there_are_the_selected_images(packed):
-    pixels = Bitmaps.of(np.arange(80, dtype=np.uint64).reshape(20, 4), 16) if packed else PIXELS
+    pixels = Bitmaps.from_words(np.arange(80, dtype=np.uint64).reshape(20, 4), 16) if packed else PIXELS
     images = ODD.select(FactorImages.from_table(pixels, VALUES, FACTORS))
     moved = images.to("cuda")
     assert moved.pixels.device.type == "cuda"

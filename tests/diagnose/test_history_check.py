@@ -12,7 +12,7 @@ from unbraid.objectives import AAE, VAE, AnnealedVAE, FactorVAE
 from unbraid.training.runs import History
 
 
-def over(losses, spec=None, every=1.0):
+def over(losses, spec=SPEC, every=1.0):
     rows = [(every * n, float(loss)) for n, loss in enumerate(losses)]
     return check_history(History(("step", "loss"), rows), spec)
 
@@ -74,8 +74,8 @@ def test_few_or_uneven_rows_have_no_trend():
     assert over(decay(19, 1.0)).state == "unknown"
     assert over(decay(20, 1.0)).state == "look"
     rows = [(float(n), 100.0 - n) for n in range(30)] + [(1e6, 20.0)]
-    assert check_history(History(("step", "loss"), rows)).state == "unknown"
-    assert check_history(History()).state == "unknown"
+    assert check_history(History(("step", "loss"), rows), SPEC).state == "unknown"
+    assert check_history(History(), SPEC).state == "unknown"
 
 
 @pytest.mark.parametrize(

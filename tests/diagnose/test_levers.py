@@ -6,7 +6,8 @@ import pytest
 
 from unbraid import objectives
 from unbraid.config.schedule import Linear
-from unbraid.diagnose.remedies import depend_less, levers_of, rate_price
+from unbraid.diagnose.diagnose import levers_of, rate_price
+from unbraid.diagnose.diagnosis import depend_less
 from unbraid.models.distributions import CorrelatedGaussianLatents, GaussianLatents
 from unbraid.objectives import (
     AAE,
@@ -36,7 +37,7 @@ EVERY = [
 def test_every_objective_has_a_way_to_have_latents_used(cls):
     levers = levers_of(cls(), LATENTS)
     assert levers.less_rate
-    assert "what the objective asks" not in levers.less_rate  # what is said of objectives that are not known
+    assert "the terms of codes" not in levers.less_rate  # the advice for unknown objectives
 
 
 def test_weights_are_told_with_their_numbers():

@@ -4,15 +4,14 @@ from itertools import combinations
 
 import pytest
 
-from unbraid.diagnose.diagnosis import Diagnosis, Finding
-from unbraid.diagnose.remedies import Aim, Remedy, kept_aims
+from unbraid.diagnose.diagnosis import Aim, Diagnosis, Finding, Remedy, kept_aims
 
 WEIGHING: tuple[Aim, ...] = ("lower price", "use latents", "less rate", "more rate")
 
 
 def advice(*aims: Aim) -> tuple[str, ...]:
     findings = [Finding(aim, "look", "", {}, (Remedy(aim, aim),)) for aim in aims]
-    return Diagnosis.settle("a model", findings).advice
+    return Diagnosis.from_findings("a model", findings).advice
 
 
 @pytest.mark.parametrize(("first", "second"), list(combinations(WEIGHING, 2)))
@@ -45,10 +44,11 @@ def test_one_weight_is_moved_once_and_looks_are_told_each():
             "b", "look", "", {}, (Remedy("independence", "second"), Remedy("look", "there"), Remedy("look", "here"))
         ),
     ]
-    found = Diagnosis.settle("a model", findings)
+    found = Diagnosis.from_findings("a model", findings)
     assert found.advice == ("first", "here", "there")
     assert [finding.advice for finding in found.findings] == [("first", "here"), ("there",)]
     assert found.content()["findings"][1]["advice"] == ["there"]
+    assert (list(found), len(found), found["b"], found.get("c")) == (["a", "b"], 2, found.findings[1], None)
 
 
 def test_the_heading_has_the_folder_and_numbers_stay_with_their_percent_sign():

@@ -66,7 +66,7 @@ def test_a_table_of_your_own_is_drawn_as_it_is():
 
 
 def test_codes_without_a_factor_that_has_an_order_are_refused():
-    with pytest.raises(UnbraidError, match="have no factor that varies"):
+    with pytest.raises(UnbraidError, match="have no ordered factor that varies"):
         latent_factor_map(Codes(mean=MEAN))
 
 

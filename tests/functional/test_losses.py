@@ -8,9 +8,9 @@ from torch.func import grad, vmap
 from tests.discovery import concrete_subclasses
 from unbraid import BetaTCVAE, functional
 from unbraid.errors import SpecError
-from unbraid.models.distributions.likelihoods.likelihood import BernoulliLikelihood
-from unbraid.models.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
-from unbraid.models.distributions.priors.prior import StandardNormal
+from unbraid.models.distributions.likelihoods import BernoulliLikelihood
+from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
+from unbraid.models.distributions.priors.prior import StandardNormalPrior
 from unbraid.objectives import HFVAE, AnnealedVAE, Objective, Step
 
 N, SIZE = 500, 12
@@ -40,7 +40,7 @@ def step(outputs=1, **changes):
         posterior=DiagonalGaussian(MEAN, LOGVAR),
         z=Z,
         log_likelihood=BernoulliLikelihood().log_prob(X, LOGITS),
-        prior=StandardNormal(),
+        prior=StandardNormalPrior(),
         dataset_size=N,
         progress=torch.ones((), dtype=torch.float64),
         draws={"prior": PRIOR, "permutation": NOISE},

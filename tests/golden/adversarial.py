@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from tests.golden.values import Arrays, Values
-from unbraid.models.distributions import BernoulliLikelihood, DiagonalGaussian, StandardNormal, Uniform
+from unbraid.models.distributions import BernoulliLikelihood, DiagonalGaussian, StandardNormalPrior, UniformPrior
 from unbraid.objectives import AAE, DIPVAE, EncodedBatch, FactorVAE, InfoGAN, InfoVAE, Loss, Step
+from unbraid.objectives.terms.adversary import permuted_codes
 from unbraid.objectives.terms.mmd import squared_mmd
-from unbraid.objectives.terms.permuted_codes import permuted_codes
 
 
 def factor_vae(arrays: Arrays) -> Values:
@@ -82,7 +82,7 @@ def infogan(arrays: Arrays) -> Values:
     images = torch.zeros_like(a_step(arrays).x)
     step = replace(
         a_step(arrays),
-        prior=Uniform(-1.0, 1.0),
+        prior=UniformPrior(-1.0, 1.0),
         draws={"code": torch.special.ndtri((code + 1) / 2), "noise": code[:, :0], "real": images, "fake": images},
         encode=lambda x: posterior,
         decode=lambda z: images,
@@ -109,7 +109,7 @@ def step_of(mu: Tensor, sigma: Tensor, arrays: Arrays) -> Step:
         posterior=DiagonalGaussian(mu, 2 * sigma.log()),
         z=mu,
         log_likelihood=torch.zeros(len(mu), dtype=mu.dtype),
-        prior=StandardNormal(),
+        prior=StandardNormalPrior(),
         dataset_size=int(arrays["N"]),
         progress=torch.tensor(0.0, dtype=torch.float64),
     )

@@ -10,14 +10,13 @@ from tests.golden.values import Arrays, Values
 from unbraid.information import decompose, log_aggregate, log_weights
 from unbraid.information.aggregate import Estimator
 from unbraid.models.distributions import (
-    Categorical,
     Concrete,
     ConcreteLatents,
     DiagonalGaussian,
     GaussianLatents,
     Grouped,
     GroupedPrior,
-    StandardNormal,
+    StandardNormalPrior,
 )
 from unbraid.objectives import HFVAE, VAE, AnnealedVAE, BetaSVAE, BetaTCVAE, BetaVAE, Objective, Step
 
@@ -30,7 +29,7 @@ def minibatch_estimators(arrays: Arrays) -> Values:
     pairwise, log_posterior, log_prior = (
         posterior.pairwise_log_prob(z),
         posterior.log_prob(z),
-        StandardNormal().log_prob(z),
+        StandardNormalPrior().log_prob(z),
     )
     found: Values = {}
     for name, estimator in ESTIMATORS.items():
@@ -108,7 +107,7 @@ def _gaussian_step(arrays: Arrays) -> Step:
         posterior=_gaussian(arrays),
         z=arrays["z"],
         log_likelihood=-arrays["recon_nll"],
-        prior=StandardNormal(),
+        prior=StandardNormalPrior(),
         dataset_size=int(arrays["N"]),
         progress=torch.tensor(0.0, dtype=torch.float64),
     )
@@ -125,7 +124,7 @@ def _mixed_step(arrays: Arrays, prior_logits: Tensor) -> Step:
         posterior=Grouped((_gaussian(arrays), Concrete(arrays["cat_logits"], tau, "pmf")), layout),
         z=torch.cat([arrays["z"], one_hot(arrays["cat_idx"], categories).to(arrays["z"])], dim=1),
         log_likelihood=-arrays["recon_nll"],
-        prior=GroupedPrior((StandardNormal(), Categorical(prior_logits, tau, "pmf")), layout),
+        prior=GroupedPrior((StandardNormalPrior(), Concrete(prior_logits, tau, "pmf")), layout),
         dataset_size=int(arrays["N"]),
         progress=torch.tensor(0.0, dtype=torch.float64),
     )

@@ -7,15 +7,13 @@ import torch
 
 from tests.golden.values import Arrays, Values
 from unbraid.models.distributions import (
-    Bernoulli,
     BinaryConcrete,
-    Categorical,
     Concrete,
     CorrelatedGaussian,
     DiagonalGaussian,
     Flow,
     FullGaussian,
-    StandardNormal,
+    StandardNormalPrior,
 )
 from unbraid.models.distributions.posteriors.concrete import Measure
 
@@ -31,8 +29,8 @@ def gaussian_divergences(arrays: Arrays) -> Values:
 def discrete_divergences(arrays: Arrays) -> Values:
     posterior, binary = _concrete(arrays, "pmf"), _binary(arrays, "pmf")
     tau, logits = arrays["tau"], arrays["prior_cat_logits"]
-    uniform, learned = (Categorical(each, tau, "pmf") for each in (torch.zeros_like(logits), logits))
-    half, less = (Bernoulli(tau.new_full((1,), math.log(p / (1 - p))), tau, "pmf") for p in (0.5, 0.3))
+    uniform, learned = (Concrete(each, tau, "pmf") for each in (torch.zeros_like(logits), logits))
+    half, less = (BinaryConcrete(tau.new_full((1,), math.log(p / (1 - p))), tau, "pmf") for p in (0.5, 0.3))
     z, b = posterior.probabilities[0], arrays["bern_b"][:, None]
     return {
         "kl_categorical_vs_uniform": uniform.kl_from(posterior, z)[:, 0],
@@ -46,7 +44,7 @@ def concrete_densities(arrays: Arrays) -> Values:
     posterior, binary = _concrete(arrays, "density"), _binary(arrays, "density")
     # The Gumbel noise of a draw is -log(-log u), and the library makes it from the normal quantile of u.
     z = posterior.rsample(torch.special.ndtri(arrays["uniform"]))
-    prior = Categorical(torch.zeros_like(arrays["prior_cat_logits"]), arrays["tau"], "density")
+    prior = Concrete(torch.zeros_like(arrays["prior_cat_logits"]), arrays["tau"], "density")
     return {
         "concrete_sample": z,
         "concrete_logpdf": posterior.log_prob(z)[:, 0],
@@ -71,7 +69,7 @@ def correlated_noise(arrays: Arrays) -> Values:
         f"correlated_noise_{RHO}": {
             "logdet": torch.linalg.slogdet(correlation).logabsdet,
             "closed_form": -2 * beyond.mean(),
-            "KL": StandardNormal().kl_from(posterior, arrays["z"]).sum(dim=1).mean(),
+            "KL": StandardNormalPrior().kl_from(posterior, arrays["z"]).sum(dim=1).mean(),
             "TC_given_x": beyond.mean(),
             "cholesky": torch.linalg.cholesky(correlation),
         }

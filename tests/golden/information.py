@@ -18,7 +18,7 @@ from unbraid.metrics.mig import MIG
 from unbraid.metrics.modularity import Modularity
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.rmig import RMIG
-from unbraid.models.distributions import DiagonalGaussian, StandardNormal
+from unbraid.models.distributions import DiagonalGaussian, StandardNormalPrior
 
 QUANTIZATIONS: tuple[tuple[Masses, int], ...] = (
     ("erf_edge", 20),
@@ -91,7 +91,7 @@ def kl_to_prior(arrays: Arrays) -> Values:
     if not has_densities(arrays):
         return {}
     posterior = DiagonalGaussian(arrays["mu"], 2 * arrays["sigma"].log())
-    return {"kl_to_prior_mean": StandardNormal().kl_from(posterior, posterior.mean).sum(dim=1).mean()}
+    return {"kl_to_prior_mean": StandardNormalPrior().kl_from(posterior, posterior.mean).sum(dim=1).mean()}
 
 
 METRICS: tuple[Callable[[Arrays], Values], ...] = (

@@ -16,8 +16,8 @@ from unbraid.metrics.indin import INDIN
 from unbraid.metrics.informativeness import Informativeness
 from unbraid.metrics.metric import Score
 from unbraid.metrics.misjed import MISJED
-from unbraid.metrics.reductions.sampled_entropies import Conditional
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.sampled_metric import Conditional
 from unbraid.metrics.separability import Separability
 from unbraid.metrics.sepin import SEPIN
 

@@ -11,7 +11,7 @@ from tests.information.gaussian_mixtures import CASES, check_kernels, check_that
 from unbraid.information import gaussian_mixture, gaussian_mixture_kernels
 
 if __name__ == "__main__":
-    with mock.patch.object(gaussian_mixture, "_sums_for", return_value=gaussian_mixture_kernels):
+    with mock.patch.object(gaussian_mixture, "_kernels_for", return_value=gaussian_mixture_kernels):
         for case in CASES:
             print(case)
             check_kernels(case, "cpu")

@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from unbraid.information.delta_method import standard_error
-from unbraid.information.influence import influences
 from unbraid.information.latent_information import LatentInformation
-from unbraid.information.quantized import Bins, quantize, quantized_information, quantized_statistics
+from unbraid.information.quantized import Bins, influences, quantize, quantized_information, quantized_statistics
 from unbraid.information.value_table import ValueTable
 
 

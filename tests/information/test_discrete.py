@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from unbraid.information.discrete import discrete_information, discrete_statistics
+from unbraid.information.quantized import discrete_information, discrete_statistics
 from unbraid.information.value_table import ValueTable
 
 

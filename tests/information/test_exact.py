@@ -213,14 +213,6 @@ def test_binned_falls_back_to_the_images_where_cells_are_no_fewer():
     torch.testing.assert_close(binned.mutual_information, direct.mutual_information, atol=0, rtol=0)
 
 
-def test_cells_far_apart_are_numbered_like_cells_close_by():
-    row, position = torch.tensor([0, 5, 0, 5]), torch.tensor([10**9, -(10**9), 10**9, 3])
-    cell, some_image = exact._number_cells(row, position)
-    assert len(some_image) == 3
-    assert cell[0] == cell[2]
-    assert sorted(cell[some_image].tolist()) == [0, 1, 2]
-
-
 # Errors
 
 

@@ -95,7 +95,7 @@ def test_turning_the_plane_changes_nothing():
 
 
 def test_other_than_two_latents_are_refused():
-    with pytest.raises(CodesError, match="two continuous latents; these codes have 3"):
+    with pytest.raises(CodesError, match="These codes have 3 continuous latents"):
         exact_joint_entropy(posteriors(torch.zeros(4, 3), torch.ones(4, 3)))
 
 

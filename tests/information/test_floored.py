@@ -11,7 +11,6 @@ from scipy import stats
 from unbraid._internal.progress import listening
 from unbraid.errors import CodesError
 from unbraid.information import sampled
-from unbraid.information.floored import floored_log_densities
 from unbraid.information.posteriors import Posteriors
 from unbraid.information.sampled import log_densities
 
@@ -30,7 +29,7 @@ def drawn(num_images=20, num_latents=4, num_draws=15, seed=0):
 
 def test_it_is_the_loop_over_draws_and_images():
     posteriors, draws = drawn()
-    found = floored_log_densities(posteriors, draws, FLOOR, [(0, 2)])
+    found = log_densities(posteriors, draws, [(0, 2)], floor=FLOOR)
     for s in range(len(draws)):
         density = stats.norm.pdf(draws.z[s].numpy(), posteriors.mean.numpy(), posteriors.std.numpy())
         factors, own = np.maximum(density, FLOOR), np.maximum(density[int(draws.image[s])], FLOOR)
@@ -46,7 +45,7 @@ def test_it_is_the_loop_over_draws_and_images():
 
 def test_a_floor_that_nothing_reaches_changes_nothing():
     posteriors, draws = drawn()
-    floored, plain = floored_log_densities(posteriors, draws, 1e-300), log_densities(posteriors, draws)
+    floored, plain = log_densities(posteriors, draws, floor=1e-300), log_densities(posteriors, draws)
     torch.testing.assert_close(floored.joint, plain.joint)
     torch.testing.assert_close(floored.without_given_image, plain.without_given_image)
 
@@ -54,12 +53,12 @@ def test_a_floor_that_nothing_reaches_changes_nothing():
 def test_blocks_of_draws_and_images_add_up(monkeypatch):
     posteriors, draws = drawn()
     posteriors = dataclasses.replace(posteriors, weights=torch.arange(1.0, 21.0, dtype=torch.float64) / 210)
-    whole = floored_log_densities(posteriors, draws, FLOOR, [(0, 2)])
+    whole = log_densities(posteriors, draws, [(0, 2)], floor=FLOOR)
     # 7 images of one draw; all images of 3 draws; one image of one draw
     for num_images, num_terms in ((7, 4 * 7), (20, 4 * 20 * 3), (1, 1)):
         monkeypatch.setattr(sampled, "_IMAGES_PER_BLOCK", {"cpu": num_images})
         monkeypatch.setattr(sampled, "_BLOCK_TERMS", {"cpu": num_terms})
-        blocks = floored_log_densities(posteriors, draws, FLOOR, [(0, 2)])
+        blocks = log_densities(posteriors, draws, [(0, 2)], floor=FLOOR)
         for field in dataclasses.fields(whole):
             torch.testing.assert_close(getattr(blocks, field.name), getattr(whole, field.name), atol=1e-12, rtol=0)
 
@@ -67,8 +66,7 @@ def test_blocks_of_draws_and_images_add_up(monkeypatch):
 def test_terms_in_float32_move_it_by_less_than_1e_5_nats():
     posteriors, draws = drawn(num_images=3000, num_latents=10, num_draws=200)
     exact, fast = (
-        log_densities(posteriors, draws, [(0, 2)], dtype, factor_floor=FLOOR)
-        for dtype in (torch.float64, torch.float32)
+        log_densities(posteriors, draws, [(0, 2)], dtype, floor=FLOOR) for dtype in (torch.float64, torch.float32)
     )
     for field in dataclasses.fields(exact):
         errors = getattr(fast, field.name) - getattr(exact, field.name)
@@ -85,9 +83,7 @@ def test_a_draw_far_from_its_image_is_done_again_in_log_space():
     posteriors = Posteriors(mean, torch.full_like(mean, 1e-4), torch.full((3,), 1 / 3, dtype=torch.float64))
     draws = posteriors.draw(torch.tensor([0, 2]), torch.zeros(2, 10, dtype=torch.float64), torch.zeros(2, 0))
     draws = dataclasses.replace(draws, z=torch.zeros_like(draws.z))
-    exact, fast = (
-        log_densities(posteriors, draws, (), dtype, factor_floor=FLOOR) for dtype in (torch.float64, torch.float32)
-    )
+    exact, fast = (log_densities(posteriors, draws, (), dtype, floor=FLOOR) for dtype in (torch.float64, torch.float32))
     peak = stats.norm.logpdf(0.0, 0.0, 1e-4)
     assert exact.joint.numpy() == pytest.approx([10 * peak + math.log(2 / 3)] * 2)
     torch.testing.assert_close(fast.joint, exact.joint, atol=1e-4, rtol=0)
@@ -98,7 +94,7 @@ def test_progress_reaches_one(monkeypatch):
     monkeypatch.setattr(sampled, "_BLOCK_TERMS", {"cpu": 4 * 20 * 5})
     heard = []
     with listening(heard.append):
-        floored_log_densities(posteriors, draws, FLOOR)
+        log_densities(posteriors, draws, floor=FLOOR)
     assert [event.share for event in heard] == pytest.approx([1 / 3, 2 / 3, 1])
 
 
@@ -110,7 +106,7 @@ def test_twenty_prior_like_latents_are_all_floor():
         torch.arange(num), torch.randn(num, 20, generator=torch.Generator().manual_seed(0)), torch.zeros(num, 0)
     )
     torch.testing.assert_close(
-        floored_log_densities(posteriors, draws, FLOOR).joint, torch.full((num,), math.log(FLOOR), dtype=torch.float64)
+        log_densities(posteriors, draws, floor=FLOOR).joint, torch.full((num,), math.log(FLOOR), dtype=torch.float64)
     )
 
 
@@ -118,4 +114,4 @@ def test_correlated_posteriors_are_refused():
     posteriors, draws = drawn()
     correlated = Posteriors(posteriors.mean, posteriors.std, posteriors.weights, torch.diag_embed(posteriors.std**2))
     with pytest.raises(CodesError, match="uncorrelated"):
-        floored_log_densities(correlated, draws, FLOOR)
+        log_densities(correlated, draws, floor=FLOOR)

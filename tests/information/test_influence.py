@@ -5,8 +5,7 @@ import dataclasses
 import pytest
 import torch
 
-from unbraid.information.influence import influences
-from unbraid.information.quantized import Bins, quantize, quantized_information, quantized_statistics
+from unbraid.information.quantized import Bins, influences, quantize, quantized_information, quantized_statistics
 from unbraid.information.value_table import ValueTable
 
 BINS = Bins(6)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from unbraid.errors import SpecError
 from unbraid.information.exact import exact_information
-from unbraid.information.means_histogram import histogram_bins, means_histogram_information
+from unbraid.information.quantized import histogram_bins, means_histogram_information
 from unbraid.information.value_table import ValueTable
 
 

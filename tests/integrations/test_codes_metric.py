@@ -99,7 +99,7 @@ def test_mistakes_are_told():
     metric.update(MEAN, STD, VALUES)
     with pytest.raises(CodesError, match="or they differ in std or types"):
         metric.update(MEAN, None, VALUES)
-    with pytest.raises(CodesError, match="2 factor names for 1 columns"):
+    with pytest.raises(CodesError, match="for each of the 1 columns"):
         metric.update(MEAN, STD, VALUES[:, :1])
     with pytest.raises(SpecError, match="elbo: reads the model"):
         CodesMetric("elbo")

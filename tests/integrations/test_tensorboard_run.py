@@ -61,5 +61,5 @@ def test_mistakes_are_told(run, written, monkeypatch, tmp_path):
     with pytest.raises(SpecError, match="num_images is 0"):
         write_tensorboard(run, tmp_path, num_images=0)
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(SpecError, match=r"needs tensorboard.*unbraid\[tensorboard\]"):
+    with pytest.raises(SpecError, match=r"tensorboard.*unbraid\[tensorboard\]"):
         write_tensorboard(run, tmp_path)

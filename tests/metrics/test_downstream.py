@@ -56,7 +56,7 @@ def test_it_is_the_accuracy_that_scikit_learn_reports():
     for name, metric in metrics.items():
         score = metric(codes)
         for part, num_rows in (("all_rows", 200), ("few_rows", 40)):
-            for k, task in enumerate(tasks):
+            for k, task in tasks.items():
                 train, test = task.train_codes[:num_rows].numpy(), task.test_codes.numpy()
                 if name == "linear":
                     mean, std = train.mean(axis=0), train.std(axis=0)

@@ -74,7 +74,7 @@ def test_nothing_alive_scores_zero():
     score = SMALL(dataclasses.replace(codes, mean=codes.mean * 1e-3))
     assert score.value == 0
     assert score.parts["num_active"].value == 0
-    assert "nothing can vote" in score.notes[-1]
+    assert "the score is 0" in score.notes[-1]
 
 
 # Bugs of other libraries

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from unbraid.metrics.reductions.gaps import mean_over_factors, top_two, varies, where_defined
+from unbraid.metrics.reductions.gaps import among_factors, top_two, varies
 
 
 def table(*rows):
@@ -30,5 +30,9 @@ def test_a_single_latent_has_a_runner_up_of_zero():
 def test_factors_without_entropy_are_left_out():
     entropy = torch.tensor([0.0, 1e-16, 3e-11, 1.0, math.nan]).double()
     assert varies(entropy).tolist() == [False, False, True, True, False]
-    assert float(mean_over_factors(torch.tensor([math.nan, 2.0]).double(), torch.tensor([False, True]))) == 2
-    assert where_defined(torch.ones(2).double(), torch.tensor([True, False])).isnan().tolist() == [False, True]
+
+
+def test_columns_take_the_places_of_their_factors_and_others_are_nan():
+    found = among_factors(table([1.0, 2.0]), (2, 0), 3)
+    assert found[0, [2, 0]].tolist() == [1, 2]
+    assert found.isnan().tolist() == [[False, True, False]]

@@ -3,7 +3,7 @@ import torch
 
 from unbraid.codes import Codes, Labels
 from unbraid.metrics import DCI, SAP, TopAttributes
-from unbraid.metrics.predicting.label_numbers import label_numbers
+from unbraid.metrics.reductions.pearson import label_numbers
 
 
 def test_whole_numbers_count_from_the_least_known():

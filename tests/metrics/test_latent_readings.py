@@ -8,9 +8,8 @@ import torch
 from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG, Score
-from unbraid.metrics.chance_shares import factor_shares, known_shares
 from unbraid.metrics.estimators import MeansHistogram, Quantized, Sampled
-from unbraid.metrics.latent_readings import read_latents
+from unbraid.metrics.latent_readings import factor_shares, known_shares, read_latents
 from unbraid.metrics.unused_latents import informativeness
 
 

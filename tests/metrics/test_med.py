@@ -13,7 +13,7 @@ from sklearn.metrics import mutual_info_score
 from tests.metrics.test_mig import grid, latents, random_codes
 from unbraid.codes import Codes, Labels
 from unbraid.errors import SpecError
-from unbraid.information.means_histogram import histogram_bins
+from unbraid.information.quantized import histogram_bins
 from unbraid.metrics import MED
 from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized
 

@@ -93,11 +93,11 @@ def test_dead_latents_are_left_out_or_count_zero():
     assert zero.value == pytest.approx(left_out.value / 2)
     score = Minimality(threshold=100.0)(codes)
     assert math.isnan(score.value)
-    assert "No latent says more of the image" in score.notes[-1]
+    assert "undefined" in score.notes[-1]
 
 
 def test_it_asks_for_entropies_and_a_sane_threshold():
-    with pytest.raises(SpecError, match="finds mutual information alone"):
+    with pytest.raises(SpecError, match="Neighbors"):
         Minimality(Neighbors())
-    with pytest.raises(SpecError, match="expected nats, 0 or more"):
+    with pytest.raises(SpecError, match="threshold is"):
         Minimality(threshold=-1.0)

@@ -36,7 +36,7 @@ def test_labels_keep_their_distances():
 
 def test_a_constant_factor_has_no_task():
     codes = Codes(torch.arange(9).double()[:, None], factors=(Labels("v", torch.zeros(9, dtype=torch.int64)),))
-    assert prediction_tasks(Statistics(codes), 10, 10, 0) == (None,)
+    assert prediction_tasks(Statistics(codes), 10, 10, 0) == {}
 
 
 def test_too_few_labels_are_refused():
@@ -47,4 +47,4 @@ def test_too_few_labels_are_refused():
 def test_fewer_images_than_classes_is_one_clear_sentence():
     codes = Codes(torch.arange(9).double()[:, None], factors=(Labels("id", torch.arange(9)),))
     with pytest.raises(CodesError, match="'id' takes 9 values in 6 training images, fewer images than classes"):
-        check_classes("SAP", prediction_tasks(Statistics(codes), 10, 10, 0)[0])
+        check_classes("SAP", prediction_tasks(Statistics(codes), 10, 10, 0).values())

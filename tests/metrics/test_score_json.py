@@ -56,19 +56,6 @@ def test_a_score_is_written_as_its_fields():
     assert (found.settled, found.notes) == (False, ("200 bins would move it.",))
 
 
-def test_a_file_from_before_there_were_parts_is_still_read():
-    old = {
-        "metric": "MIG",
-        "value": 0.5,
-        "interval": None,
-        "per_factor": {},
-        "per_latent": [],
-        "tables": {},
-        "settings": {},
-    }
-    assert score_from_json(old) == Score("MIG", 0.5)
-
-
 @given(
     value=NUMBERS,
     ends=st.none() | st.tuples(NUMBERS, NUMBERS),

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from unbraid.metrics.metric import Score
-from unbraid.metrics.score_rows import cells, csv_text, interval_text, number_text, rows_of
+from unbraid.metrics.score_rows import cells, interval_text, number_text, rows_of
+from unbraid.metrics.scorecard import Scorecard
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,7 @@ def test_an_interval_that_is_not_known_is_not_shown():
 
 
 def test_a_value_that_is_undefined_is_a_dash_on_screen_and_empty_in_csv():
-    rows = list(rows_of("mig", Score("MIG", math.nan), None))
+    rows = list(rows_of("mig", Score("MIG", math.nan), higher_is_better=None))
     assert cells(rows) == [("mig", "–", "", "", "")]
-    assert csv_text(rows).splitlines()[1] == "mig,MIG,value,,,,,,,{},"
+    card = Scorecard(("mig",), (Score("MIG", math.nan),), {}, 1, 1)
+    assert card.to_csv().splitlines()[1] == "mig,MIG,value,,,,,,,{},"

@@ -7,7 +7,7 @@ import pytest
 from tests.metrics.fakes import CountFactors, Spread
 from unbraid import metrics
 from unbraid.config import text_of
-from unbraid.config.annotations import hints_of, words_of
+from unbraid.config.annotations import hints_of, literals_of
 from unbraid.errors import SpecError
 from unbraid.metrics import MIG
 from unbraid.metrics.dci import DCI
@@ -89,7 +89,7 @@ def test_a_seed_reaches_whatever_is_random_and_leaves_the_names():
         ("migg", "There is no metric 'migg'. Did you mean 'mig'?"),
         ("", "There is no metric ''"),
         (["mig", "unsupervized"], "Did you mean 'unsupervised'?"),
-        ([], "No metric was asked for"),
+        ([], "No metric was given"),
         ("mig:quantised", "Did you mean 'quantized'?"),
         ("mig:quantized:bins=3", "Quantized has no setting 'bins'. Did you mean 'num_bins'?"),
         (
@@ -120,7 +120,7 @@ def test_a_seed_is_a_whole_number_from_0_on(seed):
 
 def test_a_choice_names_its_setting():
     for cls in registry().values():
-        choices = [choice for hint in hints_of(cls).values() for choice in words_of(hint)]
+        choices = [choice for hint in hints_of(cls).values() for choice in literals_of(hint)]
         assert len(choices) == len(set(choices)), (
             f"two settings of {cls.__name__} share a choice, so a name with that choice means neither"
         )

@@ -56,7 +56,7 @@ def test_a_latent_that_names_two_factors_is_given_to_one_of_them():
 
 def test_pairs_and_bins_are_those_by_hand():
     codes = codes_of(noise=0.7, copies=True)
-    tasks = prediction_tasks(Statistics(codes), 10_000, 5_000, 0)
+    tasks = prediction_tasks(Statistics(codes), 10_000, 5_000, 0).values()
     tables, found = [], []
     for task in tasks:
         labels, num_values = task.train_labels.numpy(), len(task.train_labels.unique())
@@ -89,7 +89,7 @@ def permuted(task, order):
 @pytest.mark.parametrize("seed", range(3))
 def test_neither_the_order_of_rows_nor_a_rising_function_of_a_latent_changes_what_it_names(seed):
     tasks = prediction_tasks(Statistics(codes_of(noise=0.7, copies=True, seed=seed)), 10_000, 5_000, seed)
-    for task in tasks:
+    for task in tasks.values():
         turned = permuted(task, torch.from_numpy(np.random.default_rng(seed).permutation(len(task.train_labels))))
         bent = dataclasses.replace(task, train_codes=task.train_codes.exp(), test_codes=task.test_codes.exp())
         for other in (turned, bent):
@@ -102,7 +102,7 @@ def test_cuts_through_equal_means_are_told():
     v = np.random.default_rng(2).integers(0, 10, 300)
     score = QUICK(Codes.from_arrays(v[:, None] + 0.0, factors={"v": v}))
     assert score.value < 0.9
-    assert score.notes[0].startswith("Bins of equal mass cut through means that are equal (v)")
+    assert "equal means (v)" in score.notes[0]
     assert QUICK(codes_of()).notes == ()
 
 

@@ -91,7 +91,7 @@ def test_a_subset_is_of_the_same_codes(monkeypatch):
     assert statistics.subset() is statistics
     monkeypatch.setattr(module, "MAX_INFLUENCE_ROWS", 12)
     some = Statistics(codes).subset()
-    rows = Statistics(codes).influence_rows
+    rows = Statistics(codes).influence_sample.rows
     assert len(some.codes) == len(rows) == 12
     assert torch.equal(some.codes.mean, codes.mean[rows])
     assert torch.equal(some.codes.factors[1].values, codes.factors[1].values[rows])
@@ -150,7 +150,7 @@ def test_a_value_of_one_image_in_ten_thousand_is_scored():
     codes = blurred(10_000)
     labels = codes.factors[0].values.clone().index_fill_(0, torch.tensor([7]), 3)
     rare = MIG()(replace(codes, factors=(Labels("v", labels),)))
-    assert 7 not in Statistics(codes).influence_rows
+    assert 7 not in Statistics(codes).influence_sample.rows
     assert rare.value == pytest.approx(MIG()(codes).value, abs=1e-3)
     assert half_width(rare) == pytest.approx(half_width(MIG()(codes)), rel=0.01)
 

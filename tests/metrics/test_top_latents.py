@@ -36,5 +36,5 @@ def test_what_is_not_there_is_told():
         top_latents(score, "color")
     with pytest.raises(CodesError, match="expected 1 to 3"):
         top_latents(score, CODES.factor_names[0], 4)
-    with pytest.raises(CodesError, match="Informativeness does not tell"):
+    with pytest.raises(CodesError, match="Informativeness"):
         top_latents(Informativeness()(CODES), CODES.factor_names[0])

@@ -22,7 +22,7 @@ from unbraid.models.distributions import (
     LearnedCategories,
     LearnedGaussianLikelihood,
     LearnedGaussianPrior,
-    StandardNormal,
+    StandardNormalPrior,
     UniformPrior,
 )
 from unbraid.objectives import VAE
@@ -54,7 +54,7 @@ def test_a_code_is_decoded_to_the_mean_image():
 
 
 def test_the_prior_is_the_standard_normal():
-    assert Autoencoder(SMALL).build(SHAPE, seed=0).prior == StandardNormal()
+    assert Autoencoder(SMALL).build(SHAPE, seed=0).prior == StandardNormalPrior()
 
 
 def test_without_a_decoder_of_its_own_the_encoders_config_makes_it():

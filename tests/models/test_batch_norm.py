@@ -9,8 +9,8 @@ from torch import nn
 from tests.training.squares import MLP_SPEC, PACKAGES, Squares
 from unbraid.datasets import DSprites
 from unbraid.models import Autoencoder, ChenConv, EsmaeiliCelebA, InfoGANConv, encode
+from unbraid.models.batch_norm import set_population_statistics
 from unbraid.models.distributions import GaussianLatents, UniformPrior
-from unbraid.models.trained.batch_norm import set_population_statistics
 from unbraid.objectives import InfoGAN
 from unbraid.training import train
 from unbraid.training.fleet import Fleet

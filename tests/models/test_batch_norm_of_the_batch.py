@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from tests.models.nets import a_draw
-from unbraid.models.layers.batch_norm import make_batch_norm_stateless, normalized
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.batch_norm import make_batch_norm_stateless, normalized
+from unbraid.models.layers.initial_weights import seeded
 
 
 def a_net():

@@ -9,7 +9,7 @@ from unbraid.errors import SpecError
 from unbraid.models import Autoencoder, Conv
 from unbraid.models.distributions import GaussianLatents
 from unbraid.models.layers import strided_convolutions
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 
 pytestmark = pytest.mark.usefixtures("_shapes_without_numbers")
 

@@ -31,7 +31,7 @@ CHANNELS = (32, 32, 64, 48)
 def test_the_canvas_is_the_smallest_that_can_be_halved_and_large_images_take_more_layers(
     size, canvas, map_side, num_layers
 ):
-    made = Canvas.of("Net", (3, size, size), CHANNELS)
+    made = Canvas.from_channels("Net", (3, size, size), CHANNELS)
     assert made.size == (canvas, canvas)
     assert made.widths == (*CHANNELS, *[48] * (num_layers - 4))
     assert made.map_shape == (map_side, map_side)
@@ -40,11 +40,11 @@ def test_the_canvas_is_the_smallest_that_can_be_halved_and_large_images_take_mor
 
 @pytest.mark.parametrize("channels", [(4,), (4, 4), (4,) * 5])
 def test_28_pixels_lie_on_32_whatever_the_number_of_layers(channels):
-    assert Canvas.of("Net", (1, 28, 28), channels).size == (32, 32)
+    assert Canvas.from_channels("Net", (1, 28, 28), channels).size == (32, 32)
 
 
 def test_images_need_not_be_square():
-    canvas = Canvas.of("Net", (1, 30, 100), CHANNELS)
+    canvas = Canvas.from_channels("Net", (1, 30, 100), CHANNELS)
     assert (canvas.size, canvas.map_shape) == ((32, 128), (1, 4))
     assert Canvas.square("Net", (1, 30, 100)).size == (128, 128)
     assert Canvas.square("Net", (1, 64, 64)).size == (64, 64)
@@ -53,7 +53,7 @@ def test_images_need_not_be_square():
 @pytest.mark.parametrize("shape", [(1, 28, 28), (3, 17, 41), (1, 64, 63)])
 def test_what_is_framed_is_cropped_to_what_it_was(shape):
     images = torch.rand(2, *shape, generator=torch.Generator().manual_seed(0))
-    canvas = Canvas.of("Net", shape, CHANNELS)
+    canvas = Canvas.from_channels("Net", shape, CHANNELS)
     framed = nn.Sequential(*canvas.frame())(images)
     assert framed.shape == (2, shape[0], *canvas.size)
     assert framed.sum() == pytest.approx(images.sum())
@@ -61,7 +61,7 @@ def test_what_is_framed_is_cropped_to_what_it_was(shape):
 
 
 def test_where_the_image_fills_the_canvas_there_is_no_frame():
-    canvas = Canvas.of("Net", (1, 64, 64), CHANNELS)
+    canvas = Canvas.from_channels("Net", (1, 64, 64), CHANNELS)
     assert canvas.frame() == canvas.crop() == []
 
 
@@ -88,7 +88,7 @@ def test_a_layer_before_batch_norm_has_no_bias_and_the_last_has_one():
 def test_other_images_are_refused_with_their_shape_and_the_fix(shape):
     said = "{} x {} x {}".format(*shape)
     with pytest.raises(SpecError, match=f"Net takes images of 16 to 256 pixels.*{said}.*Use MLP"):
-        Canvas.of("Net", shape, CHANNELS)
+        Canvas.from_channels("Net", shape, CHANNELS)
 
 
 @pytest.mark.parametrize("channels", [(), (32, 0), (1, 1, 1, 1, 1, 1)])

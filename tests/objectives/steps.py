@@ -14,7 +14,7 @@ from unbraid.models.distributions import (
     DiagonalGaussian,
     GaussianLatents,
     GroupedLatents,
-    StandardNormal,
+    StandardNormalPrior,
 )
 from unbraid.objectives import EncodedBatch, Step
 
@@ -33,7 +33,7 @@ def a_step(seed=0, batch=5, latents=3, dataset_size=50, weights=None, dtype=torc
         posterior=posterior,
         z=posterior.rsample(noise),
         log_likelihood=-10 * torch.rand(batch, dtype=dtype, generator=generator),
-        prior=StandardNormal(),
+        prior=StandardNormalPrior(),
         dataset_size=dataset_size,
         progress=torch.tensor(0.5, dtype=dtype),
         weights=weights,

@@ -17,7 +17,7 @@ from unbraid.errors import SpecError
 from unbraid.models import Autoencoder
 from unbraid.models.distributions import DeterministicLatents, DiagonalGaussian, GaussianLatents, Latents, UniformPrior
 from unbraid.objectives import VAE, EncodedBatch, FactorVAE
-from unbraid.objectives.terms.permuted_codes import permuted_codes
+from unbraid.objectives.terms.adversary import permuted_codes
 from unbraid.training import Critic
 from unbraid.training.runs import RunSpec
 

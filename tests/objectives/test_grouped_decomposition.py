@@ -21,7 +21,7 @@ from unbraid.models.distributions import (
     CorrelatedGaussian,
     DiagonalGaussian,
     FullGaussian,
-    StandardNormal,
+    StandardNormalPrior,
 )
 from unbraid.objectives import DecomposedELBO
 from unbraid.objectives.decomposed_elbo import (
@@ -162,7 +162,7 @@ def test_an_aggregate_like_its_learned_prior_has_no_total_correlation_relative_t
     assert decomposition(step, "stratified_pairs").total_correlation.mean().item() == pytest.approx(0, abs=0.05)
     c = correlation / (1 + std**2)
     independent = (
-        decomposition(replace(step, prior=StandardNormal()), "stratified_pairs").total_correlation.mean().item()
+        decomposition(replace(step, prior=StandardNormalPrior()), "stratified_pairs").total_correlation.mean().item()
     )
     # 1500 codes whose log ratio deviates by 0.8: a standard error of 0.02.
     assert independent == pytest.approx(-0.5 * math.log((1 - c) ** 2 * (1 + 2 * c)), abs=0.07)

@@ -12,7 +12,7 @@ from unbraid import VAE, Autoencoder, BetaTCVAE, BetaVAE
 from unbraid.config.schedule import Linear
 from unbraid.errors import SpecError
 from unbraid.models.distributions import ConcreteLatents, GaussianLikelihood
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.objectives import DIPVAE, FactorVAE, InfoGAN, Objective
 from unbraid.objectives.composite import Composite
 from unbraid.training import Critic, Fleet, Member

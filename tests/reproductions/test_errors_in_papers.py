@@ -26,7 +26,7 @@ from unbraid.models.distributions import (
     CorrelatedGaussianLatents,
     DiagonalGaussian,
     GaussianLatents,
-    StandardNormal,
+    StandardNormalPrior,
 )
 
 PAGE = Path(__file__).parents[2] / "docs/papers/errors.md"
@@ -144,7 +144,7 @@ def test_the_bias_of_an_estimated_total_correlation_falls_with_the_batch():
             z = posterior.rsample(noise)
             pairs = torch.distributions.Normal(loc[None], math.exp(-0.5)).log_prob(z[:, None])
             table = log_weights("stratified_pairs", batch, 10_000)
-            parts = decompose(posterior.log_prob(z), pairs, table, StandardNormal().log_prob(z))
+            parts = decompose(posterior.log_prob(z), pairs, table, StandardNormalPrior().log_prob(z))
             found.append(float(parts.total_correlation.mean()))
         means[batch] = float(np.mean(found))
     assert means == pytest.approx({64: -0.224, 512: -0.036}, abs=0.005)

@@ -40,6 +40,10 @@ def test_all_evidence_belongs_to_an_item():
     [
         ("chen2018/figure5a", "tables", "checked definition"),
         ("chen2018/table2", "counted", "checked definition"),
+        ("chen2018/table1", "codes", "in part"),
+        ("chen2018/figure2a", "dsprites", "undecided"),
+        ("do2020/table1", "none", "in part"),
+        ("do2020/table8", "dsprites", "undecided"),
         ("kumar2017/appendixB", "dsprites", "checked definition"),
         ("kumar2017/table4", "faces", "not reproduced"),
         ("do2020/table3", "none", "checked definition"),

@@ -38,5 +38,5 @@ def test_the_summary_has_every_paper_and_counts_definitions_apart(pages):
 
 
 def test_changed_claims_are_marked_beside_the_verdict(pages):
-    rows = [row for row in (pages / "index.md").read_text().splitlines() if row.startswith("| [figure2a]")]
+    rows = [row for row in (pages / "index.md").read_text().splitlines() if row.startswith("| [chen2018/figure2a]")]
     assert "undecided †" in rows[0]

@@ -1,11 +1,13 @@
 """Evidence: scores that travel in one file, and are noticed if they are changed."""
 
+import json
 import math
 import subprocess
 
 import pytest
 
 from tests.studies.made_scores import made_scores
+from unbraid._internal import files
 from unbraid.errors import UnbraidError
 from unbraid.studies.evidence import Evidence, commit_of_checkout
 
@@ -41,6 +43,29 @@ def test_what_is_no_evidence_is_refused_by_name(tmp_path, content):
     (tmp_path / "evidence.json").write_text(content)
     with pytest.raises(UnbraidError, match="evidence.json"):
         Evidence.load(tmp_path / "evidence.json")
+
+
+@pytest.mark.parametrize(
+    ("where", "field", "odd"),
+    [
+        ("runs", "seed", "x"),
+        ("runs", "run", None),
+        ("runs", "state", "odd"),
+        ("runs", "num_used", []),
+        (0, "metrics", 7),
+    ],
+)
+def test_odd_fields_are_refused_by_name(tmp_path, where, field, odd):
+    path = EVIDENCE.save(tmp_path / "evidence.json")
+    content = json.loads(path.read_text())
+    if where == "runs":
+        content["runs"][0][field] = odd
+    else:
+        content[field][0][1] = odd
+    content.pop("sha256")
+    path.write_text(json.dumps({**content, "sha256": files.seal(content)}))
+    with pytest.raises(UnbraidError, match=f"evidence.json .*the field '{field}'"):
+        Evidence.load(path)
 
 
 def repository(folder, *files):

@@ -1,5 +1,6 @@
 """The index of runs: whatever happens to it, the records are those of the folders."""
 
+import json
 import math
 import random
 import sqlite3
@@ -8,6 +9,7 @@ from itertools import cycle
 import pytest
 
 from tests.studies.finished_runs import finish, name_of
+from unbraid._internal import files
 from unbraid.studies.index import STUDIES, read_records
 
 A, B = name_of("a"), name_of("b")
@@ -104,6 +106,19 @@ def test_scores_that_were_changed_are_told_and_not_believed(tmp_path):
     found, damaged = records(tmp_path, A)
     assert found[A].state == "unfinished"
     assert "SHA-256" in damaged[A]
+
+
+@pytest.mark.parametrize(
+    ("name", "odd"), [("refused", None), ("refused", "x"), ("scores", [{"name": "mig", "interval": []}])]
+)
+def test_odd_contents_of_a_record_damage_one_run_only(tmp_path, name, odd):
+    finish(tmp_path, "a", 0.4)
+    finish(tmp_path, "b", 0.5)
+    path = tmp_path / A / "scores.json"
+    files.write_sealed(path, json.loads(path.read_text()) | {name: odd})
+    found, damaged = records(tmp_path, A, B)
+    assert set(damaged) == {A}
+    assert found[B].numbers["mig"].value == 0.5
 
 
 def test_while_another_process_writes_it_what_is_read_serves_all_the_same(tmp_path, monkeypatch):

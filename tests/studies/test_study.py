@@ -64,7 +64,13 @@ def test_a_study_that_makes_no_sense_is_refused(change, message):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"), [({"seeds": ()}, "no seeds"), ({"seeds": (1, 1)}, "twice"), ({"label": " "}, "an empty one")]
+    ("change", "message"),
+    [
+        ({"seeds": ()}, "no seeds"),
+        ({"seeds": (1, 1)}, "twice"),
+        ({"seeds": (0, -1)}, "seed is -1"),
+        ({"label": " "}, "an empty one"),
+    ],
 )
 def test_so_is_a_setting(change, message):
     with pytest.raises(SpecError, match=message):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from tests.integrations.hub.stand_in import hub, offline, quiet_client  # noqa: F401 - fixtures
+from tests.integrations.hub_stand_in import hub, offline, quiet_client  # noqa: F401 - fixtures
 from tests.training.runs.finished_runs import SPEC, finish
 from tests.training.squares import PACKAGES
 from unbraid.errors import RunError

@@ -5,7 +5,7 @@ import torch
 
 from tests.models.nets import conv, linear, num_parameters
 from unbraid.errors import SpecError
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.training import Critic
 
 

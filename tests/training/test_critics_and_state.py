@@ -18,7 +18,7 @@ from tests.training.squares import MLP_SPEC, result
 from tests.training.trained_fleets import seeds_of, trained
 from unbraid._internal import draws
 from unbraid.config.schedule import Cosine, Linear
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.objectives import DIPVAE, FactorVAE, Loss, Objective, Step
 from unbraid.training import train
 from unbraid.training.fleet import Fleet

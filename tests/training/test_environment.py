@@ -12,9 +12,9 @@ from tests.training.squares import MLP_SPEC
 from unbraid import __version__
 from unbraid.errors import TrainingInterrupted
 from unbraid.training import fleet_training, train
-from unbraid.training.environment import FILE, record_environment
 from unbraid.training.program import Inductor
 from unbraid.training.runs import Run
+from unbraid.training.runs.run_folder import ENVIRONMENT
 from unbraid.training.runs.run_writer import RunWriter
 
 SPEC = replace(MLP_SPEC, num_steps=6, precision="float32")
@@ -28,7 +28,7 @@ ELSEWHERE = {
 
 
 def stretches(run):
-    return json.loads((run.folder / FILE).read_text())["stretches"]
+    return json.loads((run.folder / ENVIRONMENT).read_text())["stretches"]
 
 
 def stopped_at(step):
@@ -73,8 +73,8 @@ def test_a_training_that_goes_on_elsewhere_says_so_once_for_all_runs(tmp_path, m
 def test_what_cannot_be_read_is_written_anew(tmp_path):
     run = Run.place(tmp_path, SPEC, 0)
     RunWriter(run).begin()
-    (run.folder / FILE).write_text("{")
-    assert record_environment([run], 3, ELSEWHERE) is None
+    (run.folder / ENVIRONMENT).write_text("{")
+    assert RunWriter(run).record_environment(3, ELSEWHERE) == ""
     assert [each["device"] for each in stretches(run)] == ["NVIDIA Test"]
 
 

@@ -14,7 +14,6 @@ from unbraid.errors import RunError, SpecError, TrainingInterrupted
 from unbraid.objectives import DIPVAE, BetaVAE, FactorVAE
 from unbraid.training import TrainingOptions, extend, train
 from unbraid.training.critic import Critic
-from unbraid.training.extension import schedules_in
 from unbraid.training.optimizers import Adam
 from unbraid.training.runs import Run
 
@@ -100,10 +99,10 @@ def test_the_history_is_that_of_the_longer_run(tmp_path, monkeypatch):
     spec = replace(SPEC, num_steps=6)
     [expected] = train([replace(spec, num_steps=12)], [0], folder=tmp_path / "at once")
     [run] = train([spec], [0], folder=tmp_path / "in two", options=TrainingOptions(keep_state=True))
-    assert run.history.column("step") == [1, 2, 4, 6]
+    assert run.history["step"] == [1, 2, 4, 6]
     assert run.extend(12, progress=False).history == expected.history
     # Every third step: step 3 was not written down, so all rows stay.
-    assert run.extend(9, progress=False).history.column("step") == [1, 2, 4, 6, 9]
+    assert run.extend(9, progress=False).history["step"] == [1, 2, 4, 6, 9]
 
 
 def test_a_run_without_its_state_is_refused(tmp_path):
@@ -124,10 +123,6 @@ def test_a_run_with_a_schedule_is_refused(tmp_path, changes, where):
     with pytest.raises(SpecError, match=f"cannot be extended: {where} follows a schedule, which runs over all"):
         run.extend(10)
     assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_schedules_are_found_wherever_they_are():
-    assert list(schedules_in(SPEC)) == []
 
 
 @pytest.mark.parametrize("num_steps", [6, 3])

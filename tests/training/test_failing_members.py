@@ -25,7 +25,7 @@ def test_a_member_that_fails_is_named_and_the_others_go_on(tmp_path):
     assert [run.status for run in (good, bad)] == ["finished", "failed"]
     kept = bad.folder / "checkpoints" / "last-good-0000000001.safetensors"
     assert bad.failure == Failure(2, "its loss was not finite", kept)
-    assert bad.history.column("step") == [1]
+    assert bad.history["step"] == [1]
     assert said == [
         (
             f"{bad.name}: its loss was not finite at step 2. It is frozen, its last good weights are kept, and the "
@@ -86,7 +86,7 @@ def test_when_all_fail_training_stops_and_says_so_and_keeps_what_is_known(tmp_pa
     for seed in (0, 1):
         run = Run.place(tmp_path, replace(ABSURD, num_steps=10_000), seed)
         assert run.status == "failed"
-        assert run.history.column("step") == [1]
+        assert run.history["step"] == [1]
         assert len(list((run.folder / "checkpoints").glob("*.safetensors"))) == 1
 
 

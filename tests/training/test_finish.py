@@ -12,8 +12,8 @@ from tests.training.squares import MLP_SPEC
 from unbraid.errors import CodesError
 from unbraid.models import encode
 from unbraid.training.checkpoint import save_last_good
-from unbraid.training.finish import conclude, keep, writers
 from unbraid.training.fleet import Fleet
+from unbraid.training.fleet_training import conclude, keep, writers
 from unbraid.training.runs import Run
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.state import Member

@@ -110,9 +110,7 @@ def test_what_may_be_done_is_done():
 
 
 def test_a_tensor_is_no_loss():
-    with pytest.raises(
-        SpecError, match=r"line \d+ \(`return distortion  # what is returned`\), in Bare\.__call__, .*a Tensor"
-    ):
+    with pytest.raises(SpecError, match=r"Bare\.__call__ returns a Tensor"):
         take_a_step(objective=Bare())
 
 

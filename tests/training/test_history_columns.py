@@ -15,13 +15,12 @@ from unbraid.errors import RunError, SpecError
 from unbraid.metrics import Informativeness
 from unbraid.metrics.scoring import Scoring
 from unbraid.models.distributions import DeterministicLatents
-from unbraid.models.trained.coded_images import CodedImages
-from unbraid.models.trained.elbo import hard_elbo
+from unbraid.models.trained.elbo import CodedImages, hard_elbo
 from unbraid.objectives import AAE
 from unbraid.training import TrainingOptions, reporter, train
 from unbraid.training.batches import Batches
 from unbraid.training.history_columns import batch_information
-from unbraid.training.runs.scored_images import scored_images
+from unbraid.training.runs.run_scores import scored_images
 
 SPLIT = replace(SPEC, subset=RandomSplit(0.75))
 BOTH = TrainingOptions(held_out_every=4, latent_information_every=4)
@@ -39,7 +38,7 @@ def watched(tmp_path_factory):
 
 
 def known(run):
-    steps, values = run.history.column("step"), run.history.column("held_out_elbo")
+    steps, values = run.history["step"], run.history["held_out_elbo"]
     return {int(step): value for step, value in zip(steps, values, strict=True) if not math.isnan(value)}
 
 
@@ -60,7 +59,7 @@ def test_nothing_else_changes(watched, tmp_path):
             name: bits for name, bits in theirs.items() if name != "history.csv"
         }
         for column in run.history.columns:
-            assert run.history.column(column) == other.history.column(column)
+            assert run.history[column] == other.history[column]
         with pytest.raises(RunError, match="Train with latent_information_every=100"):
             run.history.latent_information()
 
@@ -83,7 +82,7 @@ def test_it_may_begin_and_end_when_a_run_is_resumed(watched, tmp_path):
 def test_it_is_measured_at_rows_of_the_history_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(reporter, "_ROWS_OF_HISTORY", 3)
     [run] = train([SPLIT], [0], folder=tmp_path, options=TrainingOptions(held_out_every=5), progress=False)
-    assert [int(step) for step in run.history.column("step")] == [1, 3, 6, 9, 10]
+    assert [int(step) for step in run.history["step"]] == [1, 3, 6, 9, 10]
     assert list(known(run)) == [6, 10]
 
 

@@ -2,9 +2,7 @@
 serves many fleets.
 """
 
-import contextlib
 import functools
-import gc
 from dataclasses import replace
 
 import pytest
@@ -32,7 +30,7 @@ from unbraid.objectives import (
 from unbraid.training import Critic
 from unbraid.training.fleet import Fleet
 from unbraid.training.optimizers import Adagrad, Adam
-from unbraid.training.program import Programs, Traced, _no_garbage_collected
+from unbraid.training.program import Programs, Traced
 from unbraid.training.state import Member, named_leaves
 
 FEW_SUMMED = GroupedLatents((GaussianLatents(2), BernoulliLatents(1, measure="summed")))
@@ -340,12 +338,3 @@ def test_beside_a_beta_tcvae_a_vae_is_what_it_is_among_its_like():
         alone = fleet_of(spec, seeds=(index,))
         train_eagerly(alone)
         torch.testing.assert_close(mixed.weights[index], alone.weights[0], rtol=0, atol=1e-10)
-
-
-def test_no_garbage_is_collected_while_a_graph_is_recorded():
-    with _no_garbage_collected():
-        assert not gc.isenabled()
-    assert gc.isenabled()
-    with contextlib.suppress(ZeroDivisionError), _no_garbage_collected():
-        _ = 1 / 0
-    assert gc.isenabled()

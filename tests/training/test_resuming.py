@@ -35,7 +35,7 @@ def test_a_damaged_history_of_an_unfinished_run_is_refused(tmp_path):
         with pytest.raises(RunError, match=r"history\.csv is missing or was changed.*--resume"):
             _ = left.history
         path.write_bytes(content)
-    assert left.history.column("step") == [1, 2]
+    assert left.history["step"] == [1, 2]
 
 
 @pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"stfp,loss\n1,2\n")])
@@ -51,7 +51,7 @@ def test_rows_beyond_the_last_checkpoint_are_read_and_dropped_on_resuming(tmp_pa
     [first, _] = stopped([SPEC], [0, 1], tmp_path, at=4)
     with (first.folder / "history.csv").open("a") as stream:
         stream.write(",".join(["5", *["0.5"] * (len(first.history.columns) - 1)]) + "\n")
-    assert first.history.column("step") == [1, 2, 3, 4, 5]
+    assert first.history["step"] == [1, 2, 3, 4, 5]
     assert [result(run) for run in train([SPEC], [0, 1], folder=tmp_path, resume=True)] == undisturbed
 
 

@@ -42,7 +42,7 @@ def test_out_of_memory_halves_the_fleet_and_goes_on_from_the_last_checkpoints(tm
     assert [run.status for run in runs] == ["finished"] * 5
     assert watch.sizes == [[5], [3, 2], [2, 1, 2]]
     assert [progress.done for progress in watch.seen][:6] == [1, 2, 3, 4, 5, 5]
-    assert all(run.history.column("step") == list(range(1, 11)) for run in runs)
+    assert all(run.history["step"] == list(range(1, 11)) for run in runs)
     assert [words in message for words, message in zip(("5 models", "3 models"), said, strict=True)] == [True, True]
     assert "Going on with 3." in said[0]
 

@@ -96,10 +96,10 @@ def test_the_states_are_those_of_the_checkpoints(runs, carried):
 def test_a_start_is_split_with_its_checkpoints(runs, carried):
     saved(runs, 10, carried)
     [start] = starts(runs)
-    parts = start.split([4, 2])
-    assert [([run.seed for run in part.runs], part.step) for part in parts] == [([0, 1, 2, 3], 10), ([4, 5], 10)]
-    assert len(parts[1].states()) == 2
-    assert Start(tuple(runs)).split([3, 3]) == [Start(tuple(runs[:3])), Start(tuple(runs[3:]))]
+    parts = start.split_to(4)
+    assert [([run.seed for run in part.runs], part.step) for part in parts] == [([0, 1, 2], 10), ([3, 4, 5], 10)]
+    assert len(parts[1].states()) == 3
+    assert Start(tuple(runs)).split_to(3) == [Start(tuple(runs[:3])), Start(tuple(runs[3:]))]
 
 
 def test_two_deaths_while_checkpointing_do_not_tear_a_fleet_apart(runs, carried):

@@ -56,8 +56,8 @@ def test_the_history_holds_the_loss_and_its_parts_at_every_step_of_a_short_run(t
     watch = Stopwatch()
     [run] = train([SPEC], [0], folder=tmp_path, watch=watch)
     assert run.history.columns[:2] == ("step", "loss")
-    assert run.history.column("step") == list(range(1, 11))
-    assert run.history.column("loss") == [progress.values["loss"][0] for progress in watch.seen]
+    assert run.history["step"] == list(range(1, 11))
+    assert run.history["loss"] == [progress.values["loss"][0] for progress in watch.seen]
     assert [(progress.done, progress.total) for progress in watch.seen] == [(step, 10) for step in range(1, 11)]
 
 
@@ -96,7 +96,7 @@ def test_images_may_have_weights(tmp_path):
         options=TrainingOptions(checkpoint_every=4),
     )
     for run in runs:
-        assert np.isfinite(run.history.column("loss")).all()
+        assert np.isfinite(run.history["loss"]).all()
         torch.testing.assert_close(
             run.codes().weights.double(), torch.from_numpy(weights / weights.sum()), rtol=1e-6, atol=0
         )

@@ -48,7 +48,7 @@ def as_array(name: str, values: Any) -> np.ndarray | Tensor:
         return values.detach()
     if is_masked(values):
         raise CodesError(
-            f"{name} has masked entries, which cannot be scored: drop those rows, or fill them. "
+            f"{name} has masked entries: drop those rows, or fill them. "
             "Only labels may be masked, as one numpy.ma array; those are missing labels."
         )
     try:
@@ -104,22 +104,17 @@ def as_floats(name: str, values: Any) -> Tensor:
     return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
 
 
-def checked_tensor(name: str, values: Any, num_axes: int, *, like: Tensor | None = None) -> Tensor:
-    """Returns a tensor of floats without its gradients.
-
-    Raises an error unless it has `num_axes` axes and is on the device of `like`.
-    """
+def checked_tensor(name: str, values: Any, axes: str) -> Tensor:
+    """Returns a tensor of floats without its gradients. Raises unless it has these axes, such as "images, latents"."""
     if not isinstance(values, Tensor):
         raise CodesError(
             f"{name} is {type(values).__name__}; expected a tensor. Codes.from_arrays takes numpy arrays and lists."
         )
-    if values.dtype not in _FLOATS or values.ndim != num_axes:
+    if values.dtype not in _FLOATS or values.ndim != axes.count(",") + 1:
         raise CodesError(
-            f"{name} has shape {tuple(values.shape)} and type {values.dtype}; expected floats of 16 bits or more with "
-            f"{num_axes} axes. Convert it."
+            f"{name} has shape {tuple(values.shape)} and type {values.dtype}; expected ({axes}) as floats of 16 bits "
+            "or more. Convert it."
         )
-    if like is not None and values.device != like.device:
-        raise CodesError(f"{name} is on {values.device} and mean on {like.device}. Move all of them to one device.")
     return values.detach() if values.requires_grad else values
 
 
@@ -143,3 +138,28 @@ def same_content(one: Any, other: Any) -> bool:
 def shown(entries: Sequence[Any], most: int = 5) -> str:
     """Returns the first few entries, for a message."""
     return ", ".join(map(str, entries[:most])) + (", ..." if len(entries) > most else "")
+
+
+def ranks(values: Tensor) -> Tensor:
+    """Returns 0 for the least integer that occurs, 1 for the next, and so on."""
+    if len(values) == 0:
+        return values
+    places = values - values.min()
+    num_places = int(places.max()) + 1
+    # The distance of values at either end of the 64-bit integers overflows to a negative number.
+    if num_places > 16 * len(values) or num_places < 1 or bool((places < 0).any()):
+        return torch.unique(values, return_inverse=True)[1]
+    # The same without sorting, which for all dSprites takes longer than the rest of a metric.
+    occurs = torch.zeros(num_places, dtype=torch.int64, device=values.device).index_fill_(0, places, 1)
+    return (occurs.cumsum(0) - 1)[places]
+
+
+def numbered(arrays: Mapping[str, Any], prefix: str) -> list[Any]:
+    """Returns the entries `prefix`0, `prefix`1, ... in order. Raises if a number is missing."""
+    given = [name for name in arrays if name.startswith(prefix) and name.removeprefix(prefix).isdecimal()]
+    names = [f"{prefix}{number}" for number in range(len(given))]
+    if absent := [name for name in names if name not in arrays]:
+        raise CodesError(
+            f"{shown(given, most=9)} were given, and no {absent[0]}. Number {prefix}* from 0, without gaps."
+        )
+    return [arrays[name] for name in names]

@@ -10,13 +10,23 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 
 _CGROUPS, _MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 _LOAD = Path("/proc/loadavg")  # Linux; its fourth word starts with the number of runnable threads
 _NUM_CHECKS = 5
 _SECONDS_BETWEEN_CHECKS = 0.002
+
+BUSY_CORES = (
+    "Training is slow because the CPU's cores are busy with other work. Set OMP_WAIT_POLICY=PASSIVE in the environment "
+    "before torch is imported (in a notebook, in the first cell: import os; "
+    'os.environ["OMP_WAIT_POLICY"] = "PASSIVE"), so that waiting threads sleep; results stay the same.'
+)
+_SCHEDULER_STATISTICS = Path("/proc/thread-self/schedstat")
+_SECONDS_MEASURED = 20.0
+_SHARE_WAITED = 0.2  # of the time, in which the thread could run and had no core; nearly 0 on a quiet machine
+_SHARE_OWN = 0.9  # of the cores, above which this process itself keeps them busy
 
 # The portable variable, and those of GNU's and of LLVM's and Intel's OpenMP.
 _VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
@@ -89,6 +99,38 @@ def others_are_running() -> bool:
             return False
         time.sleep(_SECONDS_BETWEEN_CHECKS)
     return True
+
+
+def busy_cores_check(times: Callable[[], tuple[float, float, float] | None] | None = None) -> Callable[[object], None]:
+    """Returns a function that logs `BUSY_CORES` once, if the calling thread waited for a core since the last check.
+
+    Each check covers at least 20 seconds. `times` are the seconds that have passed, that this thread has waited for a
+    core, and that all threads of this process have computed; None if the system has no such numbers.
+    """
+    measure = times or _times
+    last = measure()
+
+    def check(_: object = None) -> None:
+        nonlocal last
+        if last is None or (now := measure()) is None or now[0] - last[0] < _SECONDS_MEASURED:
+            return
+        seconds, waited, computed = (after - before for after, before in zip(now, last, strict=True))
+        last = now
+        if waited > _SHARE_WAITED * seconds and computed < _SHARE_OWN * seconds * usable_cores():
+            import logging  # late: `import unbraid` imports this module
+
+            last = None
+            logging.getLogger(__name__).warning(BUSY_CORES)
+
+    return check
+
+
+def _times() -> tuple[float, float, float] | None:
+    try:
+        waited = int(_SCHEDULER_STATISTICS.read_text(encoding="ascii").split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return None
+    return time.monotonic(), waited, time.process_time()
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""All files are written and opened here.
+"""Atomic writes, checksums, locks and paths of files. All files of unbraid are opened here.
 
 A file is written beside its place, flushed, then renamed, so that a reader gets the old file or the new one, never a
 part. The rename is atomic within a file system, and the folder is flushed too, so that the new name survives a power

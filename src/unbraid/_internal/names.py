@@ -5,6 +5,8 @@ import functools
 import re
 from collections.abc import Iterable
 
+_MAX_COMPARED = 1_000  # characters: the time to compare grows with them
+
 
 def kebab_case(cls: type, base: type | None = None) -> str:
     """Returns the command-line name of a class: `BetaTCVAE` is `beta-tcvae`.
@@ -28,7 +30,7 @@ def suggestion(given: str, valid: Iterable[str]) -> str:
 
     The nearest contains the given name, is a misspelling of it, is contained in it, or is similar to it, in this order.
     """
-    valid = sorted(valid)
+    valid, given = sorted(valid), given[:_MAX_COMPARED]
     wider = [name for name in valid if len(given) > 2 and given in name]
     narrower = [name for name in valid if re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", given)]
     near = functools.partial(difflib.get_close_matches, given, n=1)

@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, cast, final
+from typing import Any, Literal, cast, final
 
 import numpy as np
 
@@ -111,6 +111,7 @@ class Npz:
         Only these are in memory. Rows before `start` are skipped in a stored entry, and unpacked and dropped in a
         compressed one.
         """
+        whole = self.mapped(name) if start else None
         with self._archive() as archive, self._entry(archive, name) as (entry, stream):
             header = self._plain_header(name, stream, entry.file_size)
             if header.is_fortran_ordered:
@@ -118,13 +119,17 @@ class Npz:
                     f"{name!r} in {self.path} is in Fortran order, so its rows cannot be read one by one. Save "
                     "np.ascontiguousarray of it."
                 )
-            with self._from_row(entry, stream, header, start) as rows:
-                for first in range(start, header.shape[0], num_rows):
-                    length = min(num_rows, header.shape[0] - first)
-                    content = rows.read(length * header.row_bytes)
-                    if len(content) != length * header.row_bytes:
-                        raise EOFError(f"{name} ends within rows {first} to {first + length - 1}")
-                    yield np.frombuffer(content, dtype=header.dtype).reshape(length, *header.shape[1:])
+            if whole is None:
+                stream.seek(start * header.row_bytes, 1)
+            for first in range(start, header.shape[0], num_rows):
+                length = min(num_rows, header.shape[0] - first)
+                if whole is not None:
+                    yield whole[first : first + length]
+                    continue
+                content = stream.read(length * header.row_bytes)
+                if len(content) != length * header.row_bytes:
+                    raise EOFError(f"{name} ends within rows {first} to {first + length - 1}")
+                yield np.frombuffer(content, dtype=header.dtype).reshape(length, *header.shape[1:])
 
     def mapped(self, name: str) -> np.ndarray | None:
         """Returns the entry memory-mapped, without a copy; None if it is compressed.
@@ -135,7 +140,10 @@ class Npz:
             header = self._plain_header(name, stream, entry.file_size)
             if entry.compress_type != zipfile.ZIP_STORED or header.num_bytes == 0:
                 return None
-            offset = self._position(entry) + stream.tell()
+            with files.opened(self.path) as file:  # the content follows the local header of the entry
+                file.seek(entry.header_offset)
+                *_, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+            offset = entry.header_offset + _LOCAL_HEADER.size + name_length + extra_length + stream.tell()
             order: Literal["C", "F"] = "F" if header.is_fortran_ordered else "C"
             return np.memmap(
                 files.regular(self.path), dtype=header.dtype, mode="c", offset=offset, shape=header.shape, order=order
@@ -167,27 +175,6 @@ class Npz:
                 f"{name!r} in {self.path} claims to unpack from {entry.compress_size:,} to {entry.file_size:,} bytes, "
                 "which is impossible: it is damaged, or a zip bomb. Write it again with np.savez, or fetch it again."
             )
-
-    @contextlib.contextmanager
-    def _from_row(
-        self, entry: zipfile.ZipInfo, stream: zipfile.ZipExtFile, header: Header, start: int
-    ) -> Iterator[IO[bytes] | zipfile.ZipExtFile]:
-        """Yields the content of an entry, whose header has been read, from row `start` on."""
-        if start == 0 or entry.compress_type != zipfile.ZIP_STORED:
-            # Unpacks and drops the rows before, in pieces.
-            stream.seek(start * header.row_bytes, 1)
-            yield stream
-            return
-        with files.opened(self.path) as file:
-            file.seek(self._position(entry) + stream.tell() + start * header.row_bytes)
-            yield file
-
-    def _position(self, entry: zipfile.ZipInfo) -> int:
-        """Returns the position of the content of an entry in the file, after its local header."""
-        with files.opened(self.path) as file:
-            file.seek(entry.header_offset)
-            *_, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
-        return entry.header_offset + _LOCAL_HEADER.size + int(name_length) + int(extra_length)
 
     def _plain_header(self, name: str, stream: zipfile.ZipExtFile, size: int) -> Header:
         version = np.lib.format.read_magic(stream)

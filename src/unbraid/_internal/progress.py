@@ -23,7 +23,7 @@ class Event:
     """Progress of one piece of work: `done` of `total` units; a total of 0 is unknown. `str(event)` is one line.
 
     `values` are numbers by name, one for each of the `runs`: the loss and its parts, NaN for a run that has failed.
-    `within` lists the work that this is a part of, the outermost first; `part_of` fills it in.
+    `within` lists the work that this is a part of, the outermost first; `part_of` sets it.
     """
 
     about: str
@@ -75,13 +75,14 @@ class Event:
         return _joined(where, self._amount, self.pace, "" if self.within else self.text, *loss)
 
     def __str__(self) -> str:
-        return "; ".join(event._alone() for event in (*self.within, self))
+        return "; ".join(event._line() for event in (*self.within, self))
 
     @property
     def _amount(self) -> str:
         return amount_text(self.done, self.total, self.unit) if self.unit else ""
 
-    def _alone(self) -> str:
+    def _line(self) -> str:
+        """Returns the event as text, without the work around it."""
         runs = {0: "", 1: f" ({', '.join(self.runs)})"}.get(len(self.runs), f" ({len(self.runs)} runs)")
         numbers = (f"{name.replace('_', ' ')} {value:z.4g}" for name, value in self.medians.items())
         details = _joined(self._amount, self.pace, self.text, *numbers)
@@ -151,25 +152,23 @@ class Bar:
     def __init__(self, console: Any, clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock, self._lock = console, clock, threading.Lock()
         self._about, self._began, self._next = "", 0.0, 0.0
-        self._live: Any = None
+        self._shown: Any = None  # the handle of IPython's display, or the bar of rich
 
     def __call__(self, event: Event) -> None:
         with self._lock:
             now, about = self._clock(), event.outermost.about
             if about != self._about:
-                self._stop()
+                self._remove()
                 wait = 0.0 if self._console.is_jupyter else SECONDS_BEFORE_A_BAR  # a bar for less would flicker
                 self._about, self._began, self._next = about, now, now + wait
             if event.is_over and not event.within:
-                self._stop()
+                self._remove()
             elif now >= self._next:
                 if event.seconds_left is None and event.share > 0:
                     event = replace(event, seconds_left=(now - self._began) * (1 / event.share - 1))
-                if self._console.is_jupyter:
+                if self._console.is_jupyter:  # each update is sent to the browser
                     self._next = now + _SECONDS_BETWEEN_UPDATES
-                    self._show_in_notebook(event)
-                else:
-                    self._show_on_terminal(event)
+                self._show(event, event.share if event.outermost.total else None)
 
     def print(self, line: str) -> None:
         """Prints a line, above the bar if there is one."""
@@ -177,43 +176,47 @@ class Bar:
 
     def close(self) -> None:
         with self._lock:
-            self._stop()
+            self._remove()
 
-    def _show_on_terminal(self, event: Event) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn
-        from rich.table import Column
+    def _show(self, event: Event, share: float | None) -> None:
+        name, summary = capitalised(event.outermost.about), event.summary
+        if self._console.is_jupyter:
+            value = "" if share is None else f' value="{share:.4f}" max="1"'
+            text = f"{name}: {summary}"
+            content = {"text/plain": text, "text/html": f"<progress{value}></progress> {html.escape(text)}"}
+            if self._shown is None:
+                from IPython.display import display
 
-        if self._live is None:
-            name, summary = (
-                TextColumn(text, markup=False, table_column=Column(max_width=width, no_wrap=True, overflow="ellipsis"))
-                for text, width in (("{task.description}", self._console.width // 3), ("{task.fields[summary]}", None))
-            )
-            bar = BarColumn(self._console.width // 6)
-            self._live = Progress(name, bar, summary, console=self._console, transient=True)
-            self._live.add_task(capitalised(self._about))
-        total = 1.0 if event.outermost.total else None
-        task = self._live.task_ids[0]
-        self._live.update(task, total=total, completed=event.share, summary=event.summary, refresh=True)
-        self._live.start()
-
-    def _show_in_notebook(self, event: Event) -> None:
-        text = f"{capitalised(self._about)}: {event.summary}"
-        value = f' value="{event.share:.4f}" max="1"' if event.outermost.total else ""
-        content = {"text/plain": text, "text/html": f"<progress{value}></progress> {html.escape(text)}"}
-        if self._live is None:
-            from IPython.display import display
-
-            self._live = display(content, raw=True, display_id=True)
+                self._shown = display(content, raw=True, display_id=True)
+            else:
+                self._shown.update(content, raw=True)
         else:
-            self._live.update(content, raw=True)
+            from rich.progress import BarColumn, Progress, TextColumn
+            from rich.table import Column
 
-    def _stop(self) -> None:
+            if self._shown is None:
+                width = self._console.width
+                short = Column(max_width=width // 3, no_wrap=True, overflow="ellipsis")
+                long = Column(no_wrap=True, overflow="ellipsis")
+                self._shown = Progress(
+                    TextColumn("{task.description}", markup=False, table_column=short),
+                    BarColumn(width // 6),
+                    TextColumn("{task.fields[summary]}", markup=False, table_column=long),
+                    console=self._console,
+                    transient=True,
+                )
+                self._shown.add_task(name, summary=summary)
+                self._shown.start()
+            total, done = (None, 0.0) if share is None else (1.0, share)
+            self._shown.update(self._shown.task_ids[0], total=total, completed=done, summary=summary, refresh=True)
+
+    def _remove(self) -> None:
         self._about = ""
-        if self._live is not None and self._console.is_jupyter:
-            self._live.update({"text/plain": "", "text/html": ""}, raw=True)
-        elif self._live is not None:
-            self._live.stop()
-        self._live = None
+        if self._shown is not None and self._console.is_jupyter:
+            self._shown.update({"text/plain": "", "text/html": ""}, raw=True)
+        elif self._shown is not None:
+            self._shown.stop()
+        self._shown = None
 
 
 @contextlib.contextmanager

@@ -46,17 +46,10 @@ class OwnModule:
     text: str | bytes
     is_package: bool = False
     file: str | None = None
-    digest: str = field(init=False)
 
-    def __post_init__(self) -> None:
-        digest = short_digest(self.text) if isinstance(self.text, bytes) else _syntax_digest(self.text)
-        object.__setattr__(self, "digest", digest)
-
-    def imports(self, name: str) -> tuple[str, ...]:
-        """Returns the modules that this module, called `name`, imports, and names that may be modules."""
-        if isinstance(self.text, bytes):
-            return ()
-        return _imported_names(self.text, name if self.is_package else name.rpartition(".")[0])
+    @cached_property
+    def digest(self) -> str:
+        return short_digest(self.text) if isinstance(self.text, bytes) else _syntax_digest(self.text)
 
 
 @final
@@ -70,7 +63,7 @@ class OwnSource:
     def __bool__(self) -> bool:
         return bool(self.modules or self.versions)
 
-    @cached_property
+    @property
     def identity(self) -> dict[str, dict[str, str]]:
         """A digest for each module, and a version for each package."""
         digests = {name: module.digest for name, module in sorted(self.modules.items())}
@@ -165,11 +158,14 @@ def short_digest(content: bytes) -> str:
 
 def _closure(names: Iterable[str], main: OwnModule | None = None) -> OwnSource:
     """Returns these modules, `main` and all user modules that they import, at any depth."""
-    modules = {} if main is None else {MAIN: main}
-    waiting, seen, versions = [*names, *(() if main is None else main.imports(MAIN))], {MAIN}, dict[str, str]()
+    modules, versions = dict[str, OwnModule](), dict[str, str]()
+    waiting, seen = list(names), set[str]()
+    if main is not None:
+        modules[MAIN] = main
+        waiting += _imported_names(main, MAIN)
     while waiting:
         name = waiting.pop()
-        if name in seen or not name or _is_of_python(name) or _top(name) in _DEPENDENCIES:
+        if name in seen or name in ("", MAIN) or _is_of_python(name) or _top(name) in _DEPENDENCIES:
             continue
         seen.add(name)
         waiting.append(name.rpartition(".")[0])  # a package is imported before its modules
@@ -177,7 +173,7 @@ def _closure(names: Iterable[str], main: OwnModule | None = None) -> OwnSource:
             versions[_top(name)] = version
         elif module := _imported_module(name):
             modules[name] = module
-            waiting.extend(module.imports(name))
+            waiting += _imported_names(module, name)
     return OwnSource(modules, versions)
 
 
@@ -226,10 +222,12 @@ def _version(package: str) -> str | None:
 
 
 @functools.lru_cache(maxsize=1024)
-def _imported_names(text: str, package: str) -> tuple[str, ...]:
-    """Returns all names that a module of this package imports: of `from a import b`, both `a` and `a.b`."""
-    found: dict[str, None] = {}
-    for node in ast.walk(ast.parse(text)):
+def _imported_names(module: OwnModule, name: str) -> tuple[str, ...]:
+    """Returns all names that a module of this name imports: of `from a import b`, both `a` and `a.b`."""
+    if isinstance(module.text, bytes):
+        return ()
+    package, found = name if module.is_package else name.rpartition(".")[0], dict[str, None]()
+    for node in ast.walk(ast.parse(module.text)):
         if isinstance(node, ast.Import):
             found |= dict.fromkeys(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

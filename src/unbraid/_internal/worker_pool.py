@@ -110,7 +110,7 @@ class WorkerPool:
             return {ticket: now - heard for ticket, (_, heard) in self._under_way.items()}
 
     def close(self) -> None:
-        """Asks the workers to stop, and kills those that run for more than `grace` seconds after that."""
+        """Stops the workers, and kills those that still run after `grace` seconds."""
         with self._lock:
             self._is_closed = True  # from here on no process is started
             self._waiting.clear()
@@ -182,19 +182,19 @@ class _Worker:
     """A process that carries out orders.
 
     It searches the same folders for modules as this process, the current folder last, so that no module in a downloaded
-    folder replaces an installed one.
+    folder replaces an installed one. That folder is added once Python has started, which imports `sitecustomize`.
     """
 
     def __init__(self, task: str, environment: Mapping[str, str]) -> None:
         here = str(Path.cwd())
         installed = [path for path in sys.path if path not in ("", here)]
-        paths = installed if len(installed) == len(sys.path) else [*installed, here]
+        last = [] if len(installed) == len(sys.path) else [here]
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "unbraid._internal.worker_pool", task],
+            [sys.executable, "-P", "-m", "unbraid._internal.worker_pool", task, *last],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,  # closing a buffered pipe waits for whoever writes to it
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(installed), **environment},
             start_new_session=True,  # Ctrl-C is for this process, which stops its workers itself
         )
         self._input: Any = self.process.stdin
@@ -230,6 +230,8 @@ def run_task(task: Task, order: Json, beat: Callable[[], None] = lambda: None) -
 
 def _run_worker() -> None:
     """Carries out orders until the input ends."""
+    _, task_name, *last = sys.argv
+    sys.path.extend(last)
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
     output = os.dup(1)
@@ -246,7 +248,7 @@ def _run_worker() -> None:
     orders: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     busy = threading.Event()
     threading.Thread(target=_read, args=(orders, busy), daemon=True).start()
-    task: Task = pkgutil.resolve_name(sys.argv[1])
+    task: Task = pkgutil.resolve_name(task_name)
     while (line := orders.get()) is not None:
         send(run_task(task, json.loads(line), lambda: send({"beat": True})))
         busy.clear()

@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(1)
 
 
-def _show_version(wanted: bool) -> bool:
+def _show_version(wanted: bool) -> bool:  # noqa: FBT001 (called by typer)
     if wanted:
         say(f"unbraid {__version__}")
         raise typer.Exit
@@ -84,6 +84,7 @@ def _show_version(wanted: bool) -> bool:
 
 
 def _unbraid(
+    *,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,

@@ -10,8 +10,7 @@ from typing import Any, final
 from unbraid._internal.names import kebab_case, suggestion
 from unbraid.cli.flags import Given, name_in, spelled
 from unbraid.config import parse
-from unbraid.config.annotations import alternatives, default_of, entries_of, hints_of, kinds_of
-from unbraid.config.registry import choices
+from unbraid.config.annotations import alternatives, choices, default_of, entries_of, hints_of, kinds_of
 from unbraid.config.text import split
 from unbraid.errors import SpecError
 

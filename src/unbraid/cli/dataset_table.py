@@ -8,7 +8,7 @@ from rich.text import Text
 
 from unbraid._internal.names import suggestion
 from unbraid.cli.flags import name_in
-from unbraid.config.registry import choices
+from unbraid.config.annotations import choices
 from unbraid.datasets.dataset import FactorDataset
 from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import SpecError, UnbraidError

@@ -91,6 +91,7 @@ def datasets_show(
         typer.Option(metavar="FACTOR,FACTOR", help="Also draw how likely each combination of two factors is."),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The seed of the samples.")] = 0,
+    *,
     force: Force = False,
 ) -> None:
     """Write a page about a data set.
@@ -111,8 +112,8 @@ def datasets_show(
     from unbraid.datasets.dataset import FactorDataset
     from unbraid.datasets.training_data import TrainingData
     from unbraid.show.datasets import write_dataset_page
-    from unbraid.show.datasets.joint_map import map_of_images, maps_of_joint, places_of_pair
-    from unbraid.training.runs.spec_text import value_in_words
+    from unbraid.show.datasets.joint_map import check_pair, map_of_images, maps_of_joint
+    from unbraid.training.runs.spec_text import value_text
 
     dataset_name = kebab_case(named(name), FactorDataset)
     path = Path(f"{dataset_name}.html") if out is None else out
@@ -122,16 +123,16 @@ def datasets_show(
         replace(shown, sampling=sampling).check()
     pair = None if joint is None else [part.strip() for part in joint.split(",")]
     if pair is not None:
-        places_of_pair(pair, shown.dataset.factors)
+        check_pair(pair, shown.dataset.factors)
     images = shown.open()
     say(f"Writing {path} ...")
     summary, *_ = (inspect.getdoc(type(shown.dataset)) or "").splitlines()
-    settings = f"{images_in_words(len(images), images.image_shape)}, {value_in_words(shown.dataset)}"
+    settings = f"{images_in_words(len(images), images.image_shape)}, {value_text(shown.dataset)}"
     notes, maps = [summary, settings], []
     if shown.subset is not None:
-        notes.append(f"Subset: {value_in_words(shown.subset)}")
+        notes.append(f"Subset: {value_text(shown.subset)}")
     for sampling in designs:
-        maps += maps_of_joint(sampling, images.factor_table, f"Asked for: {value_in_words(sampling)}")
+        maps += maps_of_joint(sampling, images.factor_table, f"Asked for: {value_text(sampling)}")
     if pair is not None:
         maps.append(map_of_images(images, pair, "Among the images, as they are drawn"))
     write_dataset_page(path, images, dataset_name, notes, maps, seed)

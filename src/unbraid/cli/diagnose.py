@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from json import dumps
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 def diagnose(
     what: RunFolders,
     images: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="The largest number of images.")] = 10_000,
+    *,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,
     device: Device = "auto",
     packages: Packages = None,
@@ -35,13 +37,13 @@ def diagnose(
     """
     from unbraid._internal.device import resolve_device
     from unbraid.cli.tables import columns
-    from unbraid.diagnose.diagnosis import findings_json
 
     place = str(resolve_device(device))
     runs = _with_findings(open_runs(what, parse_packages(packages)))
     found = _diagnosed(runs, images, place)
     if json:
-        output().file.write(findings_json(found))
+        contents = {name: diagnosis.content() for name, diagnosis in found.items()}
+        output().file.write(dumps(contents, indent=2, allow_nan=False) + "\n")
     else:
         say("\n\n".join(map(str, found.values())))
         if len(found) > 1:

@@ -29,6 +29,7 @@ def encode(
         Path, typer.Option(metavar="FILE", help="The file of codes to write: .npz, .safetensors or .csv.")
     ] = Path("codes.npz"),
     device: Device = "auto",
+    *,
     force: Force = False,
     packages: Packages = None,
 ) -> None:
@@ -107,7 +108,7 @@ def read_pictures(paths: Sequence[Path], image_shape: tuple[int, int, int]) -> "
     """
     import numpy as np
 
-    from unbraid.datasets.pictures import decode, shape_of, with_channels, wrong_size
+    from unbraid.datasets.pictures import decode, shape_of, wrong_size
     from unbraid.datasets.user.from_arrays import unlabeled
 
     channels, height, width = image_shape
@@ -121,6 +122,6 @@ def read_pictures(paths: Sequence[Path], image_shape: tuple[int, int, int]) -> "
         _, has_height, has_width = shape_of(content, str(path))
         if (has_height, has_width) != (height, width):
             raise DataError(wrong_size(str(path), (has_height, has_width), (height, width)))
-        picture = with_channels(decode(content, str(path)), channels)
+        picture = decode(content, str(path), channels)
         pixels.append(picture[:, :, 0] if channels == 1 else picture)
     return unlabeled(np.stack(pixels))

@@ -17,6 +17,7 @@ def export(
     to: Annotated[
         Literal["onnx", "torch"], typer.Option(help="ONNX, or files of torch.export, which readers unpickle.")
     ] = "onnx",
+    *,
     force: Force = False,
     packages: Packages = None,
 ) -> None:

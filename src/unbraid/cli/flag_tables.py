@@ -11,8 +11,7 @@ from unbraid._internal.names import kebab_case
 from unbraid.cli.build import kind_of
 from unbraid.cli.flags import FieldTexts
 from unbraid.config import text_of
-from unbraid.config.annotations import alternatives, default_of, field_docs, hints_of, is_kind
-from unbraid.config.registry import choices
+from unbraid.config.annotations import alternatives, choices, default_of, field_docs, hints_of, is_kind
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.mig import MIG
 from unbraid.metrics.model import ModelScore

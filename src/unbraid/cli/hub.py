@@ -15,7 +15,8 @@ Private = Annotated[bool, typer.Option("--private", help="Make the repository pr
 Branch = Annotated[str | None, typer.Option("--revision", metavar="BRANCH", help="The branch. Default: main.")]
 WithCodes = Annotated[bool, typer.Option("--codes/--no-codes", help="Push the codes of the images as well.")]
 License = Annotated[
-    str | None, typer.Option(metavar="ID", help="The license of the weights, as the Hub names it: apache-2.0.")
+    str | None,
+    typer.Option("--license", metavar="ID", help="The license of the weights, as the Hub names it: apache-2.0."),
 ]
 DataLicense = Annotated[
     str | None,
@@ -26,10 +27,11 @@ DataLicense = Annotated[
 def push(
     run: RunFolder,
     repository: Repository,
+    *,
     private: Private = False,
     revision: Branch = None,
     codes: WithCodes = True,
-    license: License = None,
+    weights_license: License = None,
     data_license: DataLicense = None,
     packages: Packages = None,
 ) -> None:
@@ -42,11 +44,13 @@ def push(
     Examples:
       unbraid push runs/beta-tcvae-0a1b2c3d4e5f-seed0 me/beta-tcvae-dsprites
     """
-    from unbraid.integrations.hub.repository import PushOptions
+    from unbraid.integrations.hub import PushOptions
     from unbraid.training.runs.run import Run
 
     opened = Run.open(run, packages=parse_packages(packages))
-    options = PushOptions(private=private, revision=revision, codes=codes, license=license, data_license=data_license)
+    options = PushOptions(
+        private=private, revision=revision, codes=codes, license=weights_license, data_license=data_license
+    )
     say(f"Pushing {opened.name} to {repository} ...")
     address = opened.push_to_hub(repository, **options)
     say(f"It is at {address}")
@@ -71,7 +75,7 @@ def pull(
       unbraid pull me/beta-tcvae-dsprites --out runs
       unbraid pull me/zoo beta-tcvae-0a1b2c3d4e5f-seed0 --revision 5f2c1e9
     """
-    from unbraid.integrations.hub.repository import fetch
+    from unbraid.integrations.hub import fetch
     from unbraid.studies.study import Study
     from unbraid.studies.zoo import STUDY
     from unbraid.training.runs.run import Run
@@ -103,10 +107,11 @@ def zoo(
     to: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Write the zoo to a new folder instead of pushing it.")
     ] = None,
+    *,
     private: Private = False,
     revision: Branch = None,
     codes: WithCodes = True,
-    license: License = None,
+    weights_license: License = None,
     data_license: DataLicense = None,
     packages: Packages = None,
 ) -> None:
@@ -121,11 +126,13 @@ def zoo(
       unbraid zoo study.json me/beta-sweep --no-codes --to zoo
     """
     from unbraid.cli.study import read_study
-    from unbraid.integrations.hub.repository import PushOptions
+    from unbraid.integrations.hub import PushOptions
     from unbraid.studies.zoo import zoo_contents
 
     study = read_study(file, parse_packages(packages), out)
-    options = PushOptions(private=private, revision=revision, codes=codes, license=license, data_license=data_license)
+    options = PushOptions(
+        private=private, revision=revision, codes=codes, license=weights_license, data_license=data_license
+    )
     if to is None:
         say(f"Pushing the zoo of {study.name} to {repository} ...")
         address = study.push_to_hub(repository, out, **options)

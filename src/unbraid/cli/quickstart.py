@@ -60,7 +60,7 @@ def config(objective: "Objective", num_steps: int) -> "RunSpec":
     from unbraid.datasets.synthetic.dsprites import DSprites
     from unbraid.models.autoencoder import Autoencoder
     from unbraid.models.conv import Conv
-    from unbraid.models.distributions.posteriors.latents import GaussianLatents
+    from unbraid.models.distributions import GaussianLatents
     from unbraid.training.optimizers import Adam
     from unbraid.training.runs.spec import RunSpec
 

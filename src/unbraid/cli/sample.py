@@ -27,6 +27,7 @@ def sample(
         Path, typer.Option(metavar="FILE", help="The file to write: a .png that shows the images, or an .npz of bytes.")
     ] = Path("samples.png"),
     device: Device = "auto",
+    *,
     force: Force = False,
     packages: Packages = None,
 ) -> None:

@@ -71,6 +71,7 @@ def score(
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the scores to a .json, .csv or .md file.")
     ] = None,
+    *,
     force: Force = False,
     seed: Annotated[
         int | None, typer.Option(metavar="NUMBER", min=0, help="The seed of random draws. Default: 0.")
@@ -205,7 +206,7 @@ def _encoded(
     """Returns the codes by each encoder, of the fraction of images that is scored."""
     from unbraid.cli.build import build_kind
     from unbraid.datasets.dataset import FactorDataset
-    from unbraid.integrations.export import OnnxEncoder
+    from unbraid.integrations.onnx_encoder import OnnxEncoder
 
     if not encoders:
         return {}

@@ -47,6 +47,7 @@ def study_plan(
     file: StudyFile,
     out: OutFolder = Path("runs"),
     device: Device = "auto",
+    *,
     measure: Annotated[
         bool, typer.Option("--measure/--no-measure", help="Time some steps of each kind of fleet.")
     ] = True,
@@ -131,6 +132,7 @@ def study_run(
         str | None,
         typer.Option(metavar="TIME", help="Start no fleet that cannot finish within this time: 90s, 20m, 1h30m."),
     ] = None,
+    *,
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast/--keep-going", help="Stop at the first failure, or continue with other runs.")
     ] = False,

@@ -43,6 +43,7 @@ def study_table(
             metavar="FILE", help="Write it to .csv, .md, .tex (booktabs), .parquet, or with all numbers to .json."
         ),
     ] = None,
+    *,
     force: Force = False,
     packages: Packages = None,
 ) -> None:
@@ -117,6 +118,7 @@ def study_figure(
         ),
     ] = None,
     scores: EvidenceFile = None,
+    *,
     force: Force = False,
     packages: Packages = None,
 ) -> None:

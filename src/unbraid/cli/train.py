@@ -64,6 +64,7 @@ def train(
             help="Steps between checkpoints. By default they take under 2 % of the time. Ctrl-C saves one too.",
         ),
     ] = None,
+    *,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume unfinished runs; without other flags, all of them in --out.")
     ] = False,
@@ -212,14 +213,14 @@ def train_with_progress(runs: "Sequence[Run]", options: "TrainingOptions", devic
 
 def _describe(spec: "RunSpec") -> str:
     """Returns a description of the images: "dsprites: 737,280 gray images of 64 x 64 pixels"."""
-    from unbraid.training.runs.spec_text import value_in_words
+    from unbraid.training.runs.spec_text import value_text
 
     channels, height, width = spec.dataset.image_shape
     kind = f"{'gray' if channels == 1 else 'color'} images of {height} x {width} pixels"
     kind = f"vectors of {width} numbers" if spec.dataset.holds_vectors else kind
     text = f"{kebab_case(type(spec.dataset))}: {spec.dataset.num_images:,} {kind}"
-    subset = "" if spec.subset is None else f", {spec.subset.part} part of {value_in_words(spec.subset)}"
-    return text + subset + ("" if spec.sampling is None else f", drawn by {value_in_words(spec.sampling)}")
+    subset = "" if spec.subset is None else f", {spec.subset.part} part of {value_text(spec.subset)}"
+    return text + subset + ("" if spec.sampling is None else f", drawn by {value_text(spec.sampling)}")
 
 
 def refuse_failed(runs: "Sequence[Run]") -> None:

@@ -4,7 +4,6 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
@@ -15,17 +14,12 @@ from unbraid.codes.latent_prior import LatentPrior
 from unbraid.errors import CodesError
 
 
-def check_several_images(mean: Tensor) -> None:
-    if len(mean) == 1:
-        raise CodesError("The codes are of one image, and scores compare images. Give at least two.")
-
-
 def check_finite(name: str, bad: Tensor) -> None:
-    refuse_where(bad, f"{name} is NaN or infinite", "Drop those rows or find what made them.")
-
-
-def refuse_where(bad: Tensor, complaint: str, advice: str) -> None:
     """Raises if `bad`, image by latent, is True anywhere."""
+    _refuse_where(bad, f"{name} is NaN or infinite", "Drop those rows or find what made them.")
+
+
+def _refuse_where(bad: Tensor, complaint: str, advice: str) -> None:
     if bool(bad.any()):
         rows, latents = bad.any(1).nonzero()[:, 0].tolist(), bad.any(0).nonzero()[:, 0].tolist()
         raise CodesError(
@@ -35,15 +29,13 @@ def refuse_where(bad: Tensor, complaint: str, advice: str) -> None:
 
 def check_std(std: Tensor, mean: Float[Tensor, "image latent"]) -> None:
     if std.shape != mean.shape:
-        raise CodesError(f"std has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean.")
-    check_finite("std", ~std.isfinite())
-    if std.numel() == 0:  # discrete latents alone
-        return
-    refuse_where(
-        std < 0,
-        f"std is negative (the least is {float(std.min()):g})",
-        "If it holds log-variances, pass it as log_var.",
-    )
+        raise CodesError(
+            f"std (or log_var) has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean."
+        )
+    check_finite("std, or exp(log_var / 2),", ~std.isfinite())
+    if std.numel() > 0:  # none of discrete latents
+        least = float(std.min())
+        _refuse_where(std < 0, f"std is negative (the least is {least:g})", "Pass log-variances as log_var.")
 
 
 def check_covariance(covariance: Tensor, std: Tensor | None, mean: Float[Tensor, "image latent"]) -> None:
@@ -68,7 +60,7 @@ def check_covariance(covariance: Tensor, std: Tensor | None, mean: Float[Tensor,
 
 
 def check_samples(samples: Tensor, mean: Float[Tensor, "image latent"]) -> None:
-    if samples.ndim != 3 or samples.shape[1:] != mean.shape or len(samples) == 0:
+    if samples.shape[1:] != mean.shape or len(samples) == 0:
         raise CodesError(
             f"samples has shape {tuple(samples.shape)}; expected (draws, images, latents) for the {tuple(mean.shape)} "
             "of mean: one point a draw and image."
@@ -77,7 +69,7 @@ def check_samples(samples: Tensor, mean: Float[Tensor, "image latent"]) -> None:
 
 
 def check_probabilities(name: str, table: Tensor, num_images: int) -> None:
-    if table.ndim != 2 or len(table) != num_images or table.shape[1] == 0:
+    if len(table) != num_images or table.shape[1] == 0:
         raise CodesError(
             f"{name} has shape {tuple(table.shape)}; expected a row for each of the {num_images} images, a column a "
             "category."
@@ -91,33 +83,18 @@ def check_probabilities(name: str, table: Tensor, num_images: int) -> None:
         )
 
 
-def check_groups(groups: Sequence[Sequence[int]], num_latents: int) -> None:
-    named = [latent for group in groups for latent in group]
-    if any(len(group) == 0 for group in groups) or not all(0 <= latent < num_latents for latent in named):
-        raise CodesError(
-            f"groups is {groups}; expected latent numbers from 0 to {num_latents - 1} in each, and none of them empty."
-        )
-    if len(set(named)) < len(named):
-        raise CodesError(f"groups is {groups}: some latent is named twice. Put each into one group.")
-
-
-def check_factors(factors: Sequence[Labels], mean: Float[Tensor, "image latent"]) -> None:
-    num_images = len(mean)
+def check_factors(factors: Sequence[Any], mean: Float[Tensor, "image latent"]) -> None:
     for labels in factors:
         if not isinstance(labels, Labels):
             raise CodesError(
                 f"A factor is {type(labels).__name__}; expected Labels. Codes.from_arrays takes numpy arrays and lists."
             )
-        if labels.values.device != mean.device or (labels.known is not None and labels.known.device != mean.device):
-            raise CodesError(
-                f"Factor {labels.name!r} is on {labels.values.device} and mean on {mean.device}. Move all of them to "
-                "one device."
-            )
-        if len(labels.values) != num_images:
+        if len(labels.values) != len(mean):
+            transposed = len(labels.values) == mean.shape[1]
             raise CodesError(
                 f"Factor {labels.name!r} has {len(labels.values)} labels, and mean has shape {tuple(mean.shape)}: "
-                f"{num_images} images by {mean.shape[1]} latents. Give one label for each image"
-                + (", or transpose mean." if len(labels.values) == mean.shape[1] else ".")
+                f"{len(mean)} images by {mean.shape[1]} latents. Give one label for each image"
+                f"{', or transpose mean' if transposed else ''}."
             )
     names = [labels.name for labels in factors]
     if len(set(names)) < len(names):
@@ -168,22 +145,29 @@ def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
         ) from None
 
 
+def check_groups(groups: Sequence[Sequence[int]], num_latents: int) -> None:
+    named = [latent for group in groups for latent in group]
+    if not (all(groups) and all(0 <= latent < num_latents for latent in named) and len(set(named)) == len(named)):
+        raise CodesError(
+            f"groups is {str(groups)[:80]}; expected latent numbers from 0 to {num_latents - 1}, at least one in each "
+            "group, and none of them twice."
+        )
+
+
 def as_rows(rows: Any, num_images: int) -> Int64[Tensor, " row"]:
     """Returns row numbers from a number, from several, or from a mask."""
-    if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
-        if not -num_images <= int(rows) < num_images:
-            raise IndexError(f"There is no image {rows}; expected a number from 0 to {num_images - 1}.")
-        return torch.tensor([int(rows) % num_images])
     given = as_tensor("rows", rows)
     if given.dtype == torch.bool and given.shape == (num_images,):
         return given.nonzero()[:, 0]
-    is_numbers = given.ndim == 1 and len(given) > 0 and given.dtype != torch.bool and not given.is_floating_point()
-    if not is_numbers or not -num_images <= int(given.min()) <= int(given.max()) < num_images:
+    if given.ndim > 1 or given.dtype == torch.bool or given.is_floating_point() or given.numel() == 0:
         raise CodesError(
             f"The index is {str(rows)[:80]}; expected a slice, numbers from 0 to {num_images - 1}, or True and False "
             f"for each of the {num_images} images."
         )
-    return given.long()
+    chosen = given.long().reshape(-1)
+    if outside := [row for row in (int(chosen.min()), int(chosen.max())) if not -num_images <= row < num_images]:
+        raise IndexError(f"There is no image {outside[0]}; expected a number from 0 to {num_images - 1}.")
+    return chosen
 
 
 def rescale_if_extreme(weights: Float[Tensor, " image"]) -> Float[Tensor, " image"]:

@@ -1,15 +1,15 @@
 """Codes: the table that every metric reads."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid._internal.arrays import checked_tensor, same_content
+from unbraid._internal.arrays import as_floats, checked_tensor, same_content
 from unbraid._internal.names import suggestion
 from unbraid.codes.checks import (
     as_groups,
@@ -21,17 +21,21 @@ from unbraid.codes.checks import (
     check_prior,
     check_probabilities,
     check_samples,
-    check_several_images,
     check_std,
     check_weights,
     rescale_if_extreme,
 )
+from unbraid.codes.conversions import CodesOptions, as_draws, as_factors, as_mean, as_std, as_tables
 from unbraid.codes.labels import Labels, Marks
 from unbraid.codes.latent_prior import LatentPrior
 from unbraid.errors import CodesError
 
-if TYPE_CHECKING:
-    from unbraid.codes.conversions import CodesOptions
+_AXES = {
+    "std": "images, latents",
+    "covariance": "images, latents, latents",
+    "samples": "draws, images, latents",
+    "weights": "images",
+}
 
 
 @final
@@ -39,10 +43,9 @@ if TYPE_CHECKING:
 class Codes:
     """The codes of N images: q(z | x) of each, and the factors where they are known.
 
-    The continuous latents are Gaussian with `mean` and `std`, or with a full `covariance`; or only `samples` of them
-    are known. Discrete latents are `probabilities`, one table for each. All latents are numbered together, the
-    continuous ones first. `groups` lists the latents that belong together. `weights` is p(n) up to scale, uniform if
-    absent. `prior` is p(z), where it is known.
+    Continuous latents are Gaussian with `mean` and `std`, or with a full `covariance`, or known by `samples`. Discrete
+    latents are `probabilities`, one table for each. All latents are numbered together, the continuous ones first.
+    `groups` lists the latents that belong together. `weights` is p(n) up to scale, uniform if absent. `prior` is p(z).
 
     Examples:
         >>> import numpy as np
@@ -68,17 +71,19 @@ class Codes:
             raise CodesError(
                 f"mean has shape {tuple(self.mean.shape)}; expected (images, latents) with at least one of each."
             )
+        if self.samples is not None:
+            check_samples(self.samples, self.mean)
         check_finite("mean", ~self.mean.isfinite())
         if self.std is not None:
             check_std(self.std, self.mean)
         if self.covariance is not None:
             check_covariance(self.covariance, self.std, self.mean)
-        if self.samples is not None:
-            check_samples(self.samples, self.mean)
         for number, table in enumerate(self.probabilities):
             check_probabilities(f"probabilities[{number}]", table, len(self.mean))
+        object.__setattr__(self, "groups", as_groups(self.groups))
         check_groups(self.groups, self.num_latents)
         check_factors(self.factors, self.mean)
+        object.__setattr__(self, "factors", tuple(labels.to(self.mean.device) for labels in self.factors))
         if self.weights is not None:
             check_weights(self.weights, len(self.mean))
             object.__setattr__(self, "weights", rescale_if_extreme(self.weights))
@@ -87,20 +92,19 @@ class Codes:
             object.__setattr__(self, "prior", self.prior.to(self.mean.device))
 
     def _check_tensors(self) -> None:
-        """Checks type, rank and device of all tensors, and detaches them from gradients."""
-        object.__setattr__(self, "mean", checked_tensor("mean", self.mean, 2))
-        for name, num_axes in (("std", 2), ("covariance", 3), ("samples", 3), ("weights", 1)):
+        """Checks type and rank of all tensors, detaches them from gradients, and moves them to the device of `mean`."""
+        object.__setattr__(self, "mean", checked_tensor("mean", self.mean, "images, latents"))
+        for name, axes in _AXES.items():
             if (values := getattr(self, name)) is not None:
-                object.__setattr__(self, name, checked_tensor(name, values, num_axes, like=self.mean))
+                object.__setattr__(self, name, checked_tensor(name, values, axes).to(self.mean.device))
         if not all(isinstance(getattr(self, name), (tuple, list)) for name in ("probabilities", "factors")):
             raise CodesError(
                 "probabilities and factors are a tuple each, of tensors and of Labels. Codes.from_arrays takes other "
                 "forms."
             )
-        object.__setattr__(self, "groups", as_groups(self.groups))
         tables = (
-            checked_tensor(f"probabilities[{i}]", table, 2, like=self.mean)
-            for i, table in enumerate(self.probabilities)
+            checked_tensor(f"probabilities[{number}]", table, "images, categories").to(self.mean.device)
+            for number, table in enumerate(self.probabilities)
         )
         object.__setattr__(self, "probabilities", tuple(tables))
 
@@ -115,7 +119,7 @@ class Codes:
         probabilities: Any = (),
         factors: Any = None,
         weights: Any = None,
-        options: "CodesOptions | None" = None,
+        options: CodesOptions | None = None,
     ) -> "Codes":
         """Returns codes from numpy arrays, tensors or nested lists.
 
@@ -123,38 +127,52 @@ class Codes:
             mean: Image by latent.
             std: Image by latent.
             log_var: Logarithms of the variances, instead of `std`.
-            samples: Draws of q(z | x) where no density is known: image by latent for one draw each, or draw by image by
-                latent. Without `mean`, their mean is the mean.
-            probabilities: A list of tables, image by category, one for each discrete latent; they may be the only
-                latents.
+            samples: Draws of q(z | x) where no density is known: image by latent, or draw by image by latent. Without
+                `mean`, their mean is the mean.
+            probabilities: A list of tables, image by category, one for each discrete latent.
             factors: Image by factor, or a mapping from names to columns, a DataFrame, a structured array, or a tuple of
-                Labels. Columns of integers are values of discrete factors; columns of floats are continuous factors.
-                In all but a table a column may also hold words and, in a mapping, probabilities p(y | x)
-                (two-dimensional). Entries that are masked or missing in a DataFrame are missing labels.
+                Labels. A column of integers is a discrete factor, of floats a continuous one, of words a categorical
+                one; in a mapping it may be a table of probabilities p(y | x). Masked entries are missing labels, and so
+                are missing entries of a DataFrame.
             weights: p(n) of each image, up to scale.
             options: How `factors` are read; covariances, groups and the prior.
         """
-        from unbraid.codes.conversions import codes_from_arrays
-
-        codes = codes_from_arrays(
-            mean,
-            std,
-            log_var=log_var,
-            samples=samples,
-            probabilities=probabilities,
-            factors=factors,
-            weights=weights,
-            options=options,
+        options = options or CodesOptions()
+        covariance, prior, draws, tables = (
+            options.covariance,
+            options.prior,
+            as_draws(samples),
+            as_tables(probabilities),
         )
-        check_several_images(codes.mean)
+        spread = as_std(std, log_var)
+        center = as_mean(mean, draws, tables, has_spread=not (spread is covariance is None))
+        codes = cls(
+            mean=center,
+            std=None if spread is None else spread.to(center),
+            covariance=None if covariance is None else as_floats("covariance", covariance).to(center),
+            samples=None if draws is None else draws.to(center),
+            probabilities=tuple(table.to(center.device) for table in tables),
+            groups=as_groups(options.groups),
+            factors=as_factors(
+                factors,
+                options.factor_names,
+                missing=options.missing,
+                unordered=options.unordered,
+                device=center.device,
+            ),
+            weights=None if weights is None else as_floats("weights", weights).to(center.device),
+            prior=LatentPrior.from_mapping(prior) if isinstance(prior, Mapping) else prior,
+        )
+        if len(codes) == 1:
+            raise CodesError("The codes are of one image, and scores compare images. Give at least two.")
         return codes
 
     @classmethod
     def load(cls, path: str | Path) -> "Codes":
         """Reads codes from an .npz, .safetensors or .csv file, which `save` or another program wrote.
 
-        Nothing in it is ever executed. `unbraid.codes.named_arrays` lists the arrays that are read,
-        `unbraid.codes.csv_file` the columns.
+        `unbraid.codes.named_arrays` lists the arrays that are read, `unbraid.codes.csv_file` the columns. Nothing in a
+        file is executed.
         """
         from unbraid.codes.codes_file import load_codes  # late, because it imports safetensors
 
@@ -163,8 +181,7 @@ class Codes:
     def save(self, path: str | Path) -> None:
         """Writes the codes to an .npz, .safetensors or .csv file, atomically; an existing file is replaced.
 
-        The first two hold everything. A .csv holds means, standard deviations or one draw each, weights, and labels
-        that are single values; codes with more raise an error that names it.
+        The first two hold everything. Codes with parts that a .csv has no columns for raise an error.
         """
         from unbraid.codes.codes_file import save_codes
 
@@ -176,16 +193,16 @@ class Codes:
         The columns are means, standard deviations, probabilities of discrete latents, weights, and factors under their
         names, categorical ones as categories. Needs pandas.
         """
-        from unbraid.codes.frame import frame_of
+        from unbraid.codes.columns import to_pandas
 
-        return frame_of(self)
+        return to_pandas(self)
 
     @classmethod
     def from_pandas(cls, frame: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> "Codes":
         """Returns the codes in a DataFrame with columns named as in `to_pandas`. Every other column is a factor."""
-        from unbraid.codes.frame import codes_of
+        from unbraid.codes.columns import from_pandas
 
-        return codes_of(frame, missing=missing, unordered=unordered)
+        return from_pandas(frame, missing=missing, unordered=unordered)
 
     def to_hugging_face(self) -> Any:
         """Returns the codes as a `datasets.Dataset` with a row for each image.
@@ -193,9 +210,9 @@ class Codes:
         `mean` and the like are columns of vectors, and categorical factors are class labels. Needs the package
         datasets.
         """
-        from unbraid.codes.hugging_face import dataset_of
+        from unbraid.codes.columns import to_hugging_face
 
-        return dataset_of(self)
+        return to_hugging_face(self)
 
     @classmethod
     def from_hugging_face(cls, dataset: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> "Codes":
@@ -203,9 +220,9 @@ class Codes:
 
         Every other column is a factor.
         """
-        from unbraid.codes.hugging_face import codes_of
+        from unbraid.codes.columns import from_hugging_face
 
-        return codes_of(dataset, missing=missing, unordered=unordered)
+        return from_hugging_face(dataset, missing=missing, unordered=unordered)
 
     def with_binned_factors(self, num_bins: int = 10) -> "Codes":
         """Returns the codes with continuous factors as value indices, in bins of equal width.
@@ -233,6 +250,8 @@ class Codes:
 
     def __getitem__(self, rows: Any) -> "Codes":
         """Returns the codes of one image by its number, or of several: a slice, numbers, or a mask."""
+        if isinstance(rows, slice) and (rows.step or 1) < 0:  # which torch does not take
+            rows = list(range(len(self))[rows])
         index = rows if isinstance(rows, slice) else as_rows(rows, len(self)).to(self.mean.device)
         return self._with_tables(lambda table, axis: table[:, index] if axis else table[index])
 
@@ -276,8 +295,7 @@ class Codes:
     def with_groups_as_latents(self, like: "Codes | None" = None) -> "Codes":
         """Returns the codes with each of the `groups` as one latent, the first principal component of its means.
 
-        `like` gives the codes whose means determine the components. Standard deviations and draws are projected on
-        them.
+        The components are those of the means of `like`. Standard deviations and draws are projected on them.
         """
         from unbraid.codes.latents import with_groups_as_latents
 

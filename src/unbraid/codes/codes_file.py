@@ -16,7 +16,6 @@ from unbraid._internal.npz import Npz
 from unbraid._internal.tensor_file import write_tensors
 from unbraid._internal.version import __version__
 from unbraid.codes import named_arrays
-from unbraid.codes.checks import check_several_images
 from unbraid.codes.codes import Codes
 from unbraid.codes.csv_file import read_csv, write_csv
 from unbraid.codes.named_arrays import FACTOR_NAMES, FILES
@@ -35,18 +34,14 @@ def save_codes(codes: Codes, path: Path, file_names: Sequence[str] = ()) -> None
 def load_codes(path: Path) -> Codes:
     """Reads a file. Every error names it."""
     try:
-        if path.is_dir():
-            raise CodesError(f"{path} is a folder; expected a file of codes: {', '.join(SUFFIXES)}.")
-        if path.suffix.lower() not in SUFFIXES:
-            raise CodesError(
-                f"{path} is not a file of codes that unbraid reads ({', '.join(SUFFIXES)}). Save it as one of these."
-            )
+        if path.is_dir() or path.suffix.lower() not in SUFFIXES:
+            what = "a folder" if path.is_dir() else "not a file of codes that unbraid reads"
+            raise CodesError(f"{path} is {what}; expected a file of codes: {', '.join(SUFFIXES)}.")
         if not path.is_file():
             raise CodesError(f"There is no file {path}. Check the path.")
         if path.stat().st_size == 0:
             raise CodesError(f"{path} is empty. Write the codes again.")
-        codes = _READERS[path.suffix.lower()](path)
-        check_several_images(codes.mean)
+        return _READERS[path.suffix.lower()](path)
     except UnbraidError as error:
         if str(path) in str(error):
             raise
@@ -55,24 +50,26 @@ def load_codes(path: Path) -> Codes:
         raise CodesError(
             f"{path} cannot be read ({error.strerror or error}). Check that it is a file you may read."
         ) from None
-    return codes
 
 
 def write_npz(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
     """Writes all of the codes, and the names of their pictures."""
     arrays = {name: tensor.numpy() for name, tensor in named_arrays.to_arrays(codes).items()}
-    for name, words in ((FACTOR_NAMES, codes.factor_names), (FILES, file_names)):
-        arrays |= {name: np.array(words, dtype=np.str_)} if words else {}
+    arrays |= {name: np.array(words, dtype=np.str_) for name, words in _names(codes, file_names).items()}
     with files.atomic_writer(path) as stream:
         np.savez(stream, **cast(dict[str, Any], arrays))
 
 
 def read_npz(path: Path) -> Codes:
-    """Reads what `write_npz` or another program wrote."""
+    """Reads what `write_npz` or another program wrote. Raises before it unpacks more than half of the memory."""
     npz = Npz(path)
-    names_of_factors = [name for name in npz.names if name == FACTOR_NAMES]
-    headers = npz.headers([*named_arrays.read_among(npz.names, path), *names_of_factors])
-    _check_memory(path, sum(header.num_bytes for header in headers.values()))
+    headers = npz.headers([*named_arrays.read_among(npz.names, path), *({FACTOR_NAMES} & set(npz.names))])
+    num_bytes, memory = sum(header.num_bytes for header in headers.values()), total_memory()
+    if num_bytes > memory // 2:
+        raise CodesError(
+            f"{path} unpacks to {num_bytes / 2**30:.1f} GiB, more than half the memory of this machine "
+            f"({memory / 2**30:.1f} GiB). Score a random subset of the images."
+        )
     # Python's strings take far more memory than their bytes in the file.
     if FACTOR_NAMES in headers and (num_names := math.prod(headers[FACTOR_NAMES].shape)) > _MAX_NAMES:
         raise CodesError(
@@ -83,22 +80,10 @@ def read_npz(path: Path) -> Codes:
     return named_arrays.from_arrays(arrays, names)
 
 
-def _check_memory(path: Path, num_bytes: int) -> None:
-    """Raises before anything is unpacked if it would fill the memory: a megabyte of zeros may unpack to a gigabyte."""
-    memory = total_memory()
-    if num_bytes > memory // 2:
-        raise CodesError(
-            f"{path} unpacks to {num_bytes / 2**30:.1f} GiB, more than half the memory of this machine "
-            f"({memory / 2**30:.1f} GiB). Score a random subset of the images."
-        )
-
-
 def write_safetensors(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> "hashlib._Hash":
     """Writes all of the codes, and the names of their pictures. Returns the SHA-256 of the file."""
-    metadata = {"unbraid": __version__}
-    for name, words in ((FACTOR_NAMES, codes.factor_names), (FILES, file_names)):
-        metadata |= {name: json.dumps(words)} if words else {}
-    return write_tensors(path, named_arrays.to_arrays(codes), metadata)
+    names = {name: json.dumps(words) for name, words in _names(codes, file_names).items()}
+    return write_tensors(path, named_arrays.to_arrays(codes), {"unbraid": __version__} | names)
 
 
 def read_safetensors(path: Path) -> Codes:
@@ -114,6 +99,11 @@ def read_safetensors(path: Path) -> Codes:
             f"{path} is not a readable .safetensors ({str(error)[:200]}). Write it again with safetensors."
         ) from None
     return named_arrays.from_arrays(arrays, names)
+
+
+def _names(codes: Codes, file_names: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Returns the order of the factors, and the names of pictures, where there are any."""
+    return {name: words for name, words in ((FACTOR_NAMES, codes.factor_names), (FILES, file_names)) if words}
 
 
 _READERS = {".npz": read_npz, ".safetensors": read_safetensors, ".csv": read_csv}

@@ -2,24 +2,32 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from unbraid.codes.codes import Codes
 from unbraid.codes.labels import Labels
 from unbraid.errors import CodesError
 
+if TYPE_CHECKING:
+    from unbraid.codes.codes import Codes
 
-def concat_codes(parts: Sequence[Codes]) -> Codes:
+
+def concat_codes(parts: "Sequence[Codes]") -> "Codes":
     """Returns the codes of all images. Raises if the parts differ in their latents or factors."""
     if not parts:
         raise CodesError("No codes were given to concatenate. Give at least one.")
+    if wrong := [part for part in parts if type(part) is not type(parts[0])]:
+        raise CodesError(f"Codes were given as {type(wrong[0]).__name__}; expected unbraid.Codes.")
     for part in parts:
-        if not isinstance(part, Codes):
-            raise CodesError(f"Codes were given as {type(part).__name__}; expected unbraid.Codes.")
-        _check_alike(_described(parts[0]), _described(part))
+        theirs = _common(part)
+        for name, value in _common(parts[0]).items():
+            if theirs[name] != value:
+                raise CodesError(
+                    f"The codes differ in their {name}: {value} and {theirs[name]}. Codes that belong together come "
+                    "from one encoder, and have the same factors in the same form."
+                )
 
     def cat(name: str, axis: int = 0) -> Tensor | None:
         tables = [getattr(part, name) for part in parts]
@@ -37,26 +45,16 @@ def concat_codes(parts: Sequence[Codes]) -> Codes:
     )
 
 
-def _check_alike(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
-    for name, value in ours.items():
-        if theirs[name] != value:
-            raise CodesError(
-                f"The codes differ in their {name}: {_shown(value)} and {_shown(theirs[name])}. Codes that belong "
-                "together come from one encoder, and have the same factors in the same form."
-            )
-
-
-def _described(codes: Codes) -> dict[str, Any]:
+def _common(codes: "Codes") -> dict[str, Any]:
     """Returns the properties that concatenated codes must share, by name."""
     return {
         "number of continuous latents": codes.mean.shape[1],
-        "categories of discrete latents": tuple(table.shape[1] for table in codes.probabilities),
-        "std": codes.std is not None,
-        "covariance": codes.covariance is not None,
+        "categories of discrete latents": [table.shape[1] for table in codes.probabilities],
+        "tensors": [name for name in ("std", "covariance", "samples") if getattr(codes, name) is not None],
         "draws of each image": 0 if codes.samples is None else len(codes.samples),
-        "factors": codes.factor_names,
-        "continuous factors": tuple(labels.name for labels in codes.factors if labels.is_continuous),
-        "values of soft labels": tuple(labels.values.shape[1] for labels in codes.factors if labels.is_soft),
+        "factors": list(codes.factor_names),
+        "continuous factors": [labels.name for labels in codes.factors if labels.is_continuous],
+        "values of soft labels": [labels.values.shape[1] for labels in codes.factors if labels.is_soft],
     }
 
 
@@ -71,14 +69,8 @@ def _concat_labels(parts: Sequence[Labels]) -> Labels:
     )
 
 
-def _scaled(codes: Codes) -> Tensor:
+def _scaled(codes: "Codes") -> Tensor:
     """Returns the weights, scaled to sum to the number of images."""
     if codes.weights is None:
         return codes.mean.new_ones(len(codes))
     return (codes.weights.double() / codes.weights.double().sum() * len(codes)).to(codes.mean)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "none"
-    return {True: "given", False: "not given"}[value] if isinstance(value, bool) else str(value)

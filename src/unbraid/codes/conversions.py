@@ -1,4 +1,4 @@
-"""Codes and factors from arrays, tensors, nested lists, mappings and data frames."""
+"""Tensors and labels from arrays, nested lists, mappings and data frames: the arguments of `Codes.from_arrays`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,14 +11,9 @@ from torch import Tensor
 
 from unbraid._internal.arrays import as_array, as_floats
 from unbraid._internal.names import suggestion
-from unbraid.codes.checks import as_groups, check_finite, refuse_where
-from unbraid.codes.codes import Codes
-from unbraid.codes.labels import Labels, Marks, Missing, checked_missing
+from unbraid.codes.labels import Labels, Marks, checked_missing
 from unbraid.codes.latent_prior import LatentPrior
 from unbraid.errors import CodesError
-
-# The types of columns of words in pandas.
-_WORDS = ("object", "string", "str")
 
 
 @final
@@ -47,47 +42,10 @@ class CodesOptions:
     prior: LatentPrior | Mapping[str, Any] | None = None
 
 
-def codes_from_arrays(
-    mean: Any = None,
-    std: Any = None,
-    *,
-    log_var: Any = None,
-    samples: Any = None,
-    probabilities: Any = (),
-    factors: Any = None,
-    weights: Any = None,
-    options: CodesOptions | None = None,
-) -> Codes:
-    """Returns codes from the arguments of `Codes.from_arrays`, also for a single image."""
-    options = options or CodesOptions()
-    covariance, prior = options.covariance, options.prior
-    draws = None if samples is None else _as_draws(samples)
-    tables = _as_tables(probabilities)
-    center = _as_mean(mean, draws, tables, has_spread=not (std is log_var is covariance is None))
-    return Codes(
-        mean=center,
-        std=_as_std(std, log_var, center),
-        covariance=None if covariance is None else as_floats("covariance", covariance).to(center),
-        samples=None if draws is None else draws.to(center),
-        probabilities=tuple(table.to(center.device) for table in tables),
-        groups=as_groups(options.groups),
-        factors=as_factors(
-            factors,
-            options.factor_names,
-            missing=options.missing,
-            unordered=options.unordered,
-            device=center.device,
-        ),
-        weights=None if weights is None else as_floats("weights", weights).to(center.device),
-        prior=LatentPrior.from_mapping(prior) if isinstance(prior, Mapping) else prior,
-    )
-
-
-def _as_mean(
-    mean: Any, draws: Tensor | None, tables: tuple[Tensor, ...], *, has_spread: bool
-) -> Float[Tensor, "image latent"]:
+def as_mean(mean: Any, draws: Tensor | None, tables: tuple[Tensor, ...], *, has_spread: bool) -> Tensor:
+    """Returns the means: those given, else the means of the draws, else none, for discrete latents only."""
     if mean is not None:
-        return _as_matrix("mean", mean)
+        return as_floats("mean", mean)
     if has_spread:
         raise CodesError("std, log_var or covariance was given without mean. Give the mean of each posterior too.")
     if draws is not None:
@@ -99,62 +57,41 @@ def _as_mean(
     return tables[0].new_zeros(len(tables[0]), 0)
 
 
-def _as_matrix(name: str, values: Any) -> Float[Tensor, "image latent"]:
-    matrix = as_floats(name, values)
-    if matrix.ndim != 2 or len(matrix) == 0:
-        raise CodesError(
-            f"{name} has shape {tuple(matrix.shape)}; expected (images, latents) with at least one of each."
-        )
-    return matrix
-
-
-def _as_std(std: Any, log_var: Any, mean: Tensor) -> Tensor | None:
+def as_std(std: Any, log_var: Any) -> Tensor | None:
+    """Returns the standard deviations, from themselves or from the logarithms of the variances."""
     if std is not None and log_var is not None:
         raise CodesError("Both std and log_var were given. Give one of them.")
-    if log_var is None:
-        return None if std is None else _as_matrix("std", std).to(mean)
-    logs = _as_matrix("log_var", log_var).double()
-    if logs.shape != mean.shape:
-        raise CodesError(
-            f"log_var has shape {tuple(logs.shape)} and mean {tuple(mean.shape)}; give one log-variance for each mean."
-        )
-    check_finite("log_var", logs.isnan() | (logs == torch.inf))
-    std_of_logs = (logs / 2).exp().to(mean)
-    refuse_where(
-        std_of_logs.isinf(),
-        "log_var is so large that the std, exp(log_var / 2), overflows",
-        "It is the natural logarithm of the variance.",
-    )
-    return std_of_logs
+    if log_var is not None:
+        return (as_floats("log_var", log_var).double() / 2).exp()
+    return None if std is None else as_floats("std", std)
 
 
-def _as_draws(samples: Any) -> Float[Tensor, "draw image latent"]:
+def as_draws(samples: Any) -> Float[Tensor, "draw image latent"] | None:
+    """Returns the draws; a table of images and latents is one draw."""
+    if samples is None:
+        return None
     draws = as_floats("samples", samples)
-    if draws.ndim == 2:
-        draws = draws[None]
-    if draws.ndim != 3 or 0 in draws.shape[:2]:
+    draws = draws[None] if draws.ndim == 2 else draws
+    if draws.ndim != 3 or len(draws) == 0:
         raise CodesError(
             f"samples has shape {tuple(draws.shape)}; expected (images, latents) or (draws, images, latents) with at "
             "least one of each."
         )
-    check_finite("samples", (~draws.isfinite()).any(dim=0))
     return draws
 
 
-def _as_tables(probabilities: Any) -> tuple[Float[Tensor, "image _category"], ...]:
-    given = probabilities if isinstance(probabilities, (list, tuple)) else as_array("probabilities", probabilities)
-    if not isinstance(given, (list, tuple)) and given.ndim not in (2, 3):
+def as_tables(probabilities: Any) -> tuple[Float[Tensor, "image _category"], ...]:
+    """Returns the tables of discrete latents; one table is that of one latent."""
+    given = probabilities
+    if not isinstance(given, (list, tuple)):
+        given = as_array("probabilities", given)
+        given = given if given.ndim == 3 else given[None]
+    tables = tuple(as_floats("probabilities", table) for table in given)
+    if wrong := [table for table in tables if table.ndim != 2]:
         raise CodesError(
-            f"probabilities has shape {tuple(given.shape)}; expected a list of tables (images, categories)."
+            f"A table of probabilities has shape {tuple(wrong[0].shape)}; expected a list of tables (images, "
+            "categories)."
         )
-    is_one_table = not isinstance(given, (list, tuple)) and given.ndim == 2
-    tables = tuple(as_floats("probabilities", table) for table in ([given] if is_one_table else given))
-    for table in tables:
-        if table.ndim != 2 or 0 in table.shape:
-            raise CodesError(
-                f"A table of probabilities has shape {tuple(table.shape)}; expected a list of tables (images, "
-                "categories)."
-            )
     return tables
 
 
@@ -166,22 +103,22 @@ def as_factors(
     unordered: Sequence[str] = (),
     device: torch.device | str | None = None,
 ) -> tuple[Labels, ...]:
-    """Returns the labels of each factor.
-
-    A table has a column for each factor, called by `names`; a mapping, a pandas DataFrame and a structured array have
-    named columns, each with its type. Integers are values of discrete factors, floats of continuous ones, words of
-    categorical ones. `unordered` lists more categorical factors. Labels that a DataFrame lacks are missing, and so are
-    labels that are masked or equal `missing` (or its entry for the factor).
-    """
-    marks = _checked_marks(missing)
-    found = _as_labels(factors, names, marks, device)
-    for name in marks if isinstance(marks, dict) else ():
-        if name not in (valid := [labels.name for labels in found]):
-            raise CodesError(f"missing names an unknown factor {name!r}. {suggestion(name, valid)}")
+    """Returns the labels of each factor, from any form that `Codes.from_arrays` takes."""
+    columns = _columns(factors, names)
+    valid = [name for name, _ in columns]
+    if not isinstance(missing, Mapping):
+        missing = dict.fromkeys(valid, checked_missing(missing))
+    marks = {str(name): mark for name, mark in missing.items()}
     chosen = [unordered] if isinstance(unordered, str) else list(unordered)
-    for name in chosen:
-        if name not in (valid := [labels.name for labels in found]):
-            raise CodesError(f"unordered names an unknown factor {name!r}. {suggestion(str(name), valid)}")
+    for option, given in (("missing", marks), ("unordered", chosen)):
+        if unknown := [str(name) for name in given if name not in valid]:
+            raise CodesError(f"{option} names an unknown factor {unknown[0]!r}. {suggestion(unknown[0], valid)}")
+    found = tuple(
+        column
+        if isinstance(column, Labels)
+        else Labels.from_column(name, column, missing=marks.get(name), device=device)
+        for name, column in columns
+    )
     for labels in found:
         if labels.name in chosen and labels.is_continuous:
             raise CodesError(
@@ -193,54 +130,42 @@ def as_factors(
 
 def has_names(factors: Any) -> bool:
     """Returns whether the factors come with names, and each column with its type."""
-    return isinstance(factors, Mapping) or _is_frame(factors) or _is_structured(factors) or _are_labels(factors)
+    return isinstance(factors, Mapping) or is_frame(factors) or _is_structured(factors) or _are_labels(factors)
 
 
-def _as_labels(
-    factors: Any, names: Sequence[str] | None, missing: Marks, device: torch.device | str | None
-) -> tuple[Labels, ...]:
-    if factors is None:
+def _columns(factors: Any, names: Sequence[str] | None) -> list[tuple[str, Any]]:
+    """Returns the columns of the factors with their names."""
+    if factors is None or has_names(factors):
         if names is not None:
-            raise CodesError("factor_names was given without factors. Give the factors too, or leave the names out.")
-        return ()
-    if has_names(factors):
-        if names is not None:
-            raise CodesError("factor_names was given with factors that have names already. Leave it out.")
-        if _are_labels(factors):
-            return tuple(factors)
-        if _is_frame(factors):
-            _check_names([str(name) for name in factors.columns])
-            return tuple(_of_series(str(name), factors[name], _mark(missing, name), device) for name in factors.columns)
-        columns = {name: factors[name] for name in factors.dtype.names} if _is_structured(factors) else factors
-        return tuple(
-            Labels.from_column(str(name), column, missing=_mark(missing, name), device=device)
-            for name, column in columns.items()
-        )
+            why = "without factors" if factors is None else "with factors that have names already"
+            raise CodesError(f"factor_names was given {why}. Leave it out.")
+        return [] if factors is None else _named_columns(factors)
     table = factors if isinstance(factors, np.ma.MaskedArray) else as_array("factors", factors)
-    if table.ndim == 1:
-        table = table[:, None]
+    table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2:
         raise CodesError(f"factors has shape {tuple(table.shape)}; expected (images, factors).")
-    names = [f"factor_{k}" for k in range(table.shape[1])] if names is None else _as_names(names)
-    if len(names) != table.shape[1]:
+    if names is None:
+        names = [f"factor_{place}" for place in range(table.shape[1])]
+    names = [names] if isinstance(names, str) else names
+    if not hasattr(names, "__len__") or len(names) != table.shape[1]:
         raise CodesError(
-            f"{len(names)} factor names were given for {table.shape[1]} columns of factors; give one name a column."
+            f"factor_names is {str(names)[:80]}; expected a list with a name for each of the {table.shape[1]} columns "
+            "of factors."
         )
-    return tuple(
-        Labels.from_column(name, table[:, k], missing=_mark(missing, name), device=device)
-        for k, name in enumerate(names)
-    )
+    return [(str(name), table[:, place]) for place, name in enumerate(names)]
 
 
-def _checked_marks(missing: Any) -> Marks:
-    if isinstance(missing, Mapping):
-        return {str(name): checked_missing(mark) for name, mark in missing.items()}
-    return checked_missing(missing)
-
-
-def _mark(missing: Marks, name: Any) -> Missing:
-    """Returns the mark of a missing label of this factor."""
-    return missing.get(str(name)) if isinstance(missing, Mapping) else missing
+def _named_columns(factors: Any) -> list[tuple[str, Any]]:
+    if _are_labels(factors):
+        return [(labels.name, labels) for labels in factors]
+    if is_frame(factors):
+        columns = [str(name) for name in factors.columns]
+        if twice := [name for name in columns if columns.count(name) > 1]:
+            raise CodesError(f"The data frame has two columns {twice[0]!r}. Give each factor a different name.")
+        return [(name, factors.iloc[:, place]) for place, name in enumerate(columns)]
+    if _is_structured(factors):
+        return [(name, factors[name]) for name in factors.dtype.names]
+    return [(str(name), column) for name, column in factors.items()]
 
 
 def _are_labels(factors: Any) -> bool:
@@ -251,45 +176,6 @@ def _is_structured(factors: Any) -> bool:
     return isinstance(factors, np.ndarray) and factors.dtype.names is not None
 
 
-def _is_frame(factors: Any) -> bool:
+def is_frame(factors: Any) -> bool:
     """Returns whether this has the attributes of a DataFrame; pandas need not be installed."""
     return hasattr(factors, "columns") and hasattr(factors, "iloc")
-
-
-def _of_series(name: str, column: Any, missing: Missing, device: torch.device | str | None) -> Labels:
-    """Returns labels from a column of a DataFrame. A categorical one is ordered if its categories are."""
-    absent = np.asarray(column.isna(), dtype=np.bool_)
-    kind = str(column.dtype)
-    if hasattr(column, "cat"):
-        numbers = np.ma.masked_array(np.asarray(column.cat.codes, dtype=np.int64), absent)
-        return replace(Labels.from_column(name, numbers, device=device), ordered=bool(column.cat.ordered))
-    if kind in _WORDS or kind.startswith("string"):
-        words = np.where(absent, "", column.astype(object))
-        if not all(isinstance(word, str) for word in words):
-            raise CodesError(f"The column {name!r} holds objects of several kinds. Give numbers of one type, or words.")
-        return Labels.from_column(
-            name, np.ma.masked_array(words.astype(np.str_), absent), missing=missing, device=device
-        )
-    if getattr(column.dtype, "kind", "O") not in "biuf":
-        raise CodesError(f"The column {name!r} holds {kind}; give numbers or words, or leave it out.")
-    plain: np.ndarray = np.asarray(
-        column.fillna(0), dtype={"b": np.bool_, "f": np.float64}.get(column.dtype.kind, np.int64)
-    )
-    return Labels.from_column(name, np.ma.masked_array(plain, absent), missing=missing, device=device)
-
-
-def _check_names(names: list[str]) -> None:
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise CodesError(f"The data frame has two columns {twice!r}. Give each factor a different name.")
-
-
-def _as_names(names: Any) -> list[str]:
-    if isinstance(names, str):
-        return [names]
-    try:
-        return list(map(str, names))
-    except TypeError:
-        raise CodesError(
-            f"factor_names is {names!r}; expected a list of names, one for each column of factors."
-        ) from None

@@ -2,7 +2,8 @@
 
 import math
 import numbers
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -11,13 +12,23 @@ import torch
 from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor
 
-from unbraid._internal.arrays import as_array, as_tensor, same_content, shown
+from unbraid._internal.arrays import as_array, as_tensor, ranks, same_content, shown
 from unbraid.errors import CodesError
 
 # What marks a missing label: a number (NaN in continuous factors), or a word.
 Missing = int | float | str | None
 # The same mark in all factors, or one by the name of the factor.
 Marks = Missing | Mapping[str, Missing]
+
+_MAX_SHOWN = 40  # characters of text of a file, in a message
+# The outputs of printf for NaN on different systems.
+_MISSING = re.compile(r"([+-]?nan(\([^()]*\))?)?", re.IGNORECASE | re.ASCII)
+# Narrower than Python, which takes 1_000, blanks and the digits of every script: labels that are written differently
+# would become one.
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+NUMBER = re.compile(
+    r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|infinity)|nan", re.IGNORECASE | re.ASCII
+)
 
 
 @final
@@ -36,21 +47,42 @@ class Labels:
     ordered: bool = True
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
-        _check_values(self.name, self.values, self.known)
-        if self.values.requires_grad:
-            object.__setattr__(self, "values", self.values.detach())
-        if self.known is not None and self.known.shape != self.values.shape[:1]:
+        name: Any = self.name
+        values: Any = self.values
+        known: Any = self.known
+        if not isinstance(name, str) or not name.strip():
+            raise CodesError(f"A factor is named {name!r}; expected a word. Give each factor a name.")
+        if not name.isprintable():
             raise CodesError(
-                f"Factor {self.name!r} has {len(self.values)} labels and `known` has shape {tuple(self.known.shape)}; "
-                "give one flag a label."
+                f"The factor name {name[:40]!r} holds control characters. Give a name that can be printed."
             )
-        _check_finite(self.name, self.values, self.known)
-        given = self.values if self.known is None else self.values[self.known]
+        if not isinstance(values, Tensor) or not (known is None or isinstance(known, Tensor)):
+            raise CodesError(
+                f"Factor {name!r} has labels or flags that are not tensors. Labels.from_column takes arrays and lists."
+            )
+        object.__setattr__(self, "values", as_tensor(f"Factor {name!r}", values))
+        if values.ndim not in (1, 2) or (values.ndim == 2 and not values.is_floating_point()):
+            raise CodesError(
+                f"Factor {name!r} has shape {tuple(values.shape)}; expected one label an image, or p(y | x) as floats "
+                "(images, values)."
+            )
+        if known is not None and (known.dtype != torch.bool or known.shape != values.shape[:1]):
+            raise CodesError(
+                f"`known` of factor {name!r} holds {known.dtype} of shape {tuple(known.shape)}; expected True or False "
+                f"for each of {len(values)} labels."
+            )
+        if not values.is_floating_point():
+            return
+        bad = self.is_known & ~(values if values.ndim == 1 else values.sum(dim=1)).isfinite()
+        if rows := bad.nonzero()[:, 0].tolist():
+            raise CodesError(
+                f"Factor {name!r} has NaN or infinite labels in {len(rows)} rows ({shown(rows)}). If NaN marks a "
+                "missing label, pass missing=math.nan, or set `known` to False."
+            )
+        given = values[self.is_known]
         if self.is_soft and bool((given < 0).any() | ((given.double().sum(dim=1) - 1).abs() > 1e-4).any()):
             raise CodesError(
-                f"Factor {self.name!r} has soft labels that are negative or do not sum to 1; give p(y | x), one row "
-                "an image."
+                f"Factor {name!r} has soft labels that are negative or do not sum to 1. Give p(y | x), a row an image."
             )
 
     @classmethod
@@ -61,21 +93,57 @@ class Labels:
 
         Words become value indices in alphabetical order, and the factor is unordered. `missing` marks missing labels:
         NaN in a column of floats (or anywhere in a row of probabilities), a number in a column of numbers, a word in a
-        column of words. Masked entries of a numpy.ma array are missing too.
+        column of words. Masked entries of a numpy.ma array and missing entries of a pandas column are missing too.
+        Categories of pandas are value indices, ordered if pandas has an order for them.
         """
-        missing = checked_missing(missing)
-        column, unmasked = _taken_apart(column, device)
+        is_categorical = hasattr(column, "cat")
+        missing = None if is_categorical else checked_missing(missing)
+        ordered = bool(column.cat.ordered) if is_categorical else True
+        column, unmasked = _without_mask(_of_pandas(name, column) if hasattr(column, "isna") else column)
         array = as_array(f"Factor {name!r}", column)
         if isinstance(array, np.ndarray) and array.dtype.kind in "US":
-            return _of_words(name, array, missing, unmasked, device)
-        values = as_tensor(f"Factor {name!r}", array)
-        if values.ndim not in (1, 2) or (values.ndim == 2 and not values.is_floating_point()):
+            words, places = np.unique(array, return_inverse=True)
+            values, ordered = torch.from_numpy(places), False
+            marked = torch.from_numpy(words == missing)[values] if isinstance(missing, str) else None
+        else:
+            values = as_tensor(f"Factor {name!r}", array)
+            values = values if values.is_floating_point() else _as_int64(name, values)
+            marked = None
+            if isinstance(missing, (int, float)):
+                marked = values.isnan() if math.isnan(missing) else values == missing
+                marked = marked.any(dim=1) if values.ndim == 2 else marked
+        if marked is not None and bool(marked.any()):
+            unmasked = ~marked if unmasked is None else unmasked.to(marked.device) & ~marked
+        labels = cls(name, values, None if unmasked is None else unmasked.to(values.device), ordered)
+        return labels if device is None else labels.to(device)
+
+    @classmethod
+    def from_text(
+        cls, name: str, words: Sequence[str], places: Int64[np.ndarray, " image"], *, ordered: bool = True
+    ) -> "Labels":
+        """Returns the labels of images from their places in a list of distinct words.
+
+        If all words are whole numbers, they are value indices. If all are numbers, the factor is continuous. Otherwise
+        it is categorical, and words are numbered in alphabetical order. An empty word, or nan, is a missing label.
+        Without `ordered`, the factor is categorical in any case.
+        """
+        missing = np.array([is_missing(word) for word in words])
+        known = None if not missing.any() else torch.from_numpy(~missing[places])
+        given = [word for word, gone in zip(words, missing, strict=True) if not gone]
+        if padded := [word for word in given if word != word.strip() and NUMBER.fullmatch(word.strip())]:
             raise CodesError(
-                f"Factor {name!r} has shape {tuple(values.shape)}; expected one label an image, or p(y | x) as floats "
-                "(images, values)."
+                f"Factor {name!r} has the label {quoted(padded[0])}, a number with blanks around it. Remove the blanks."
             )
-        values = values.to(device) if values.is_floating_point() else _as_int64(name, values.to(device))
-        return cls(name, values, _both(_known(values, missing), unmasked))
+        values = np.zeros(len(words), dtype=np.int64)
+        if all(map(_WHOLE.fullmatch, given)):
+            values[~missing] = _whole_numbers(name, given)
+        elif ordered and all(map(NUMBER.fullmatch, given)):
+            values = values.astype(np.float64)
+            values[~missing] = list(map(float, given))
+        else:
+            # In alphabetical order, whatever the order of the rows.
+            values, ordered = np.unique(np.array(words, dtype=object), return_inverse=True)[1], False
+        return cls(name, torch.from_numpy(values[places]), known, ordered)
 
     def __eq__(self, other: object) -> bool:
         """Returns whether name, order and known labels are the same."""
@@ -124,7 +192,7 @@ class Labels:
         if self.is_soft:
             return torch.where(known[:, None], self.values, 0)
         numbered = torch.full_like(self.values, -1, dtype=torch.int64)
-        numbered[known] = _numbered(self.values[known].long())
+        numbered[known] = ranks(self.values[known].long())
         return numbered
 
     def one_vs_rest(self) -> "tuple[Labels, ...]":
@@ -154,13 +222,10 @@ class Labels:
             return self
         # Halved, so that the distance of the extremes does not overflow.
         halves = self.values.double() / 2
-        given = halves if self.known is None else halves[self.known]
-        low, width = (
-            (given.min(), given.max() - given.min()) if len(given) > 0 else (halves.new_zeros(()), halves.new_zeros(()))
-        )
+        given = halves[self.is_known] if bool(self.is_known.any()) else halves.new_zeros(1)
+        low, width = given.min(), given.max() - given.min()
         places = (halves - low) / width * num_bins if float(width) > 0 else torch.zeros_like(halves)
-        if self.known is not None:
-            places = torch.where(self.known, places, 0)
+        places = torch.where(self.is_known, places, 0)
         return replace(self, values=places.long().clamp(0, num_bins - 1))
 
 
@@ -178,42 +243,17 @@ def checked_missing(missing: Any) -> Missing:
     return int(missing) if isinstance(missing, numbers.Integral) else float(missing)
 
 
-def _check_name(name: Any) -> None:
-    if not isinstance(name, str) or not name.strip():
-        raise CodesError(f"A factor is named {name!r}; expected a word. Give each factor a name.")
-    if not name.isprintable():
-        raise CodesError(f"The factor name {name[:40]!r} holds control characters. Give a name that can be printed.")
+def is_missing(word: str) -> bool:
+    """Returns whether a word of a text file is a missing label."""
+    return _MISSING.fullmatch(word.strip()) is not None
 
 
-def _check_values(name: str, values: Any, known: Any) -> None:
-    if not isinstance(values, Tensor) or not (known is None or isinstance(known, Tensor)):
-        raise CodesError(
-            f"Factor {name!r} has labels or flags that are not tensors. Labels.from_column takes arrays and lists."
-        )
-    if values.ndim not in (1, 2) or (values.ndim == 2 and not values.is_floating_point()):
-        raise CodesError(
-            f"Factor {name!r} has shape {tuple(values.shape)}; expected one label an image, or p(y | x) as floats "
-            "(images, values)."
-        )
-    as_tensor(f"Factor {name!r}", values)
-    if known is not None and known.dtype != torch.bool:
-        raise CodesError(f"`known` of factor {name!r} holds {known.dtype}; expected True or False for each label.")
+def quoted(text: str) -> str:
+    """Returns text of a file for a message, shortened."""
+    return repr(text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "...")
 
 
-def _check_finite(name: str, values: Tensor, known: Tensor | None) -> None:
-    if not values.is_floating_point():
-        return
-    bad = ~values.isfinite()
-    bad = bad.any(dim=1) if bad.ndim == 2 else bad
-    rows = (bad if known is None else bad & known).nonzero()[:, 0].tolist()
-    if rows:
-        raise CodesError(
-            f"Factor {name!r} has NaN or infinite labels in {len(rows)} rows ({shown(rows)}). If NaN marks a missing "
-            "label, pass missing=math.nan, or set `known` to False."
-        )
-
-
-def _as_int64(name: str, values: Tensor) -> Int64[Tensor, " image"]:
+def _as_int64(name: str, values: Tensor) -> Tensor:
     wide = values.to(torch.int64)
     if values.dtype == torch.uint64 and bool((wide < 0).any()):
         raise CodesError(
@@ -223,50 +263,41 @@ def _as_int64(name: str, values: Tensor) -> Int64[Tensor, " image"]:
     return wide
 
 
-def _taken_apart(column: Any, device: torch.device | str | None) -> tuple[Any, Bool[Tensor, " image"] | None]:
+def _without_mask(column: Any) -> tuple[Any, Bool[Tensor, " image"] | None]:
     """Returns the entries of a numpy.ma array, and the mask of rows without masked entries; None for all rows."""
     if not isinstance(column, np.ma.MaskedArray) or column.ndim == 0:
         return column, None
     masked = np.ma.getmaskarray(column).any(axis=tuple(range(1, column.ndim)))
     entries = column.filled("" if column.dtype.kind in "OSU" else 0)
-    return entries, torch.from_numpy(~masked).to(device) if masked.any() else None
+    return entries, torch.from_numpy(~masked) if masked.any() else None
 
 
-def _both(one: Tensor | None, other: Tensor | None) -> Bool[Tensor, " image"] | None:
-    if one is None or other is None:
-        return one if other is None else other
-    return one & other
+def _of_pandas(name: str, column: Any) -> np.ma.MaskedArray[Any, Any]:
+    """Returns a column of a DataFrame as an array of numbers or words, masked where they are missing."""
+    absent, kind = np.asarray(column.isna(), dtype=np.bool_), str(column.dtype)
+    if hasattr(column, "cat"):
+        found = np.asarray(column.cat.codes, dtype=np.int64)
+    elif kind in ("object", "str") or kind.startswith("string"):
+        words = np.where(absent, "", column.astype(object))
+        if not all(isinstance(word, str) for word in words):
+            raise CodesError(f"The column {name!r} holds objects of several kinds. Give numbers of one type, or words.")
+        found = words.astype(np.str_)
+    elif (letter := getattr(column.dtype, "kind", "O")) in "biuf":
+        found = np.asarray(column.fillna(0), dtype={"b": np.bool_, "f": np.float64}.get(letter, np.int64))
+    else:
+        raise CodesError(f"The column {name!r} holds {kind}; give numbers or words, or leave it out.")
+    return np.ma.masked_array(found, absent)
 
 
-def _of_words(
-    name: str, words: np.ndarray, missing: Missing, unmasked: Tensor | None, device: torch.device | str | None
-) -> Labels:
-    if words.ndim != 1:
-        raise CodesError(f"Factor {name!r} has words of shape {words.shape}; expected one word an image.")
-    distinct, numbers = np.unique(words, return_inverse=True)
-    marked = isinstance(missing, str) and missing in distinct
-    known = torch.from_numpy(distinct[numbers] != missing).to(device) if marked else None
-    return Labels(name, torch.from_numpy(numbers).to(device), _both(known, unmasked), ordered=False)
-
-
-def _known(values: Tensor, missing: Missing) -> Bool[Tensor, " image"] | None:
-    if missing is None or isinstance(missing, str):
-        return None
-    marked = values.isnan() if math.isnan(missing) else values == missing
-    if values.ndim == 2:
-        marked = marked.any(dim=1)
-    return ~marked if bool(marked.any()) else None
-
-
-def _numbered(values: Int64[Tensor, " image"]) -> Int64[Tensor, " image"]:
-    """Returns 0 for the least value that occurs, 1 for the next, and so on."""
-    if len(values) == 0:
-        return values
-    places = values - values.min()
-    num_places = int(places.max()) + 1
-    # The distance of values at either end of the 64-bit integers overflows to a negative number.
-    if num_places > 16 * len(values) or num_places < 1 or bool((places < 0).any()):
-        return torch.unique(values, return_inverse=True)[1]
-    # The same without sorting, which for all dSprites takes longer than the rest of a metric.
-    occurs = torch.zeros(num_places, dtype=torch.int64, device=values.device).index_fill_(0, places, 1)
-    return (occurs.cumsum(0) - 1)[places]
+def _whole_numbers(name: str, words: list[str]) -> list[int]:
+    numbers = []
+    for word in words:
+        # 64 bits are at most 19 digits, and Python converts no more than 4300.
+        digits = word.lstrip("+-").lstrip("0")[:20]
+        numbers.append(int(digits or "0") * (-1 if word.startswith("-") else 1))
+        if not -(2**63) <= numbers[-1] < 2**63:
+            raise CodesError(
+                f"Factor {name!r} has the label {quoted(word)}, a whole number beyond 64 bits. Number its values from "
+                "0, or put a letter before each to make them names."
+            )
+    return numbers

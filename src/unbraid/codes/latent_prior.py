@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from unbraid._internal.arrays import as_floats
+from unbraid._internal.arrays import as_floats, numbered
 from unbraid.errors import CodesError
 
 Family = Literal["normal", "laplace", "uniform"]
@@ -44,37 +44,32 @@ class LatentPrior:
                 f"The prior has means of {tuple(self.mean.shape)}, a covariance of {tuple(self.covariance.shape)} and "
                 f"{len(self.family)} families. Give one of each for every continuous latent."
             )
-        if not all(family in get_args(Family) for family in self.family):
-            raise CodesError(f"The prior has the families {self.family}; expected {', '.join(get_args(Family))}.")
+        if unknown := set(self.family) - set(get_args(Family)):
+            raise CodesError(f"The prior has the families {unknown}; expected {', '.join(get_args(Family))}.")
         if self.flow is not None and (self.flow.ndim != 3 or self.flow.shape[::2] != (3, size)):
             raise CodesError(
                 f"The prior's flow has shape {tuple(self.flow.shape)}; expected u, w and b of each step for {size} "
                 f"latents: (3, steps, {size})."
             )
-        tensors = (self.mean, self.covariance, *(() if self.flow is None else (self.flow,)), *self.probabilities)
-        if not all(bool(tensor.isfinite().all()) for tensor in tensors):
+        if not all(bool(tensor.isfinite().all()) for tensor in self.tensors().values()):
             raise CodesError("The prior is NaN or infinite somewhere. Give finite numbers.")
-        self._check_covariance()
+        is_symmetric = torch.allclose(self.covariance, self.covariance.mT, rtol=1e-6)
+        if not is_symmetric or torch.linalg.cholesky_ex(self.covariance).info != 0:
+            raise CodesError(
+                "The prior's covariance is not symmetric and positive definite. Give standard deviations above 0, or "
+                "a covariance matrix of full rank."
+            )
+        correlated = (self.covariance != self.covariance.diagonal().diag()).any(dim=1).tolist()
+        if {family for family, is_correlated in zip(self.family, correlated, strict=True) if is_correlated} - {
+            "normal"
+        }:
+            raise CodesError("The prior correlates latents that are not normal. Set their covariances to 0.")
         for number, p in enumerate(self.probabilities):
             if p.ndim != 1 or bool((p < 0).any()) or abs(float(p.sum()) - 1) > 1e-4:
                 raise CodesError(
                     f"The prior's probabilities_{number} are not probabilities of categories. Give one number from 0 "
                     "to 1 for each; they sum to 1."
                 )
-
-    def _check_covariance(self) -> None:
-        if torch.linalg.cholesky_ex(self.covariance).info != 0 or not torch.allclose(
-            self.covariance, self.covariance.mT, rtol=1e-6
-        ):
-            raise CodesError(
-                "The prior's covariance is not symmetric and positive definite. Give standard deviations above 0, or "
-                "a covariance matrix of full rank."
-            )
-        correlated = (self.covariance != self.covariance.diagonal().diag()).any(dim=1).tolist()
-        if any(
-            is_correlated and family != "normal" for is_correlated, family in zip(correlated, self.family, strict=True)
-        ):
-            raise CodesError("The prior correlates latents that are not normal. Set their covariances to 0.")
 
     @classmethod
     def from_arrays(
@@ -120,13 +115,9 @@ class LatentPrior:
         parts = [part.to("cpu") for part in parts]
         flows = [part.flow for part in parts]
         num_steps = max((0 if flow is None else flow.shape[1] for flow in flows), default=0)
+        none = [part.mean.new_zeros(3, 0, len(part.mean)) if part.flow is None else part.flow for part in parts]
         # Steps of zeros change nothing.
-        padded = [
-            part.mean.new_zeros(3, num_steps, len(part.mean))
-            if flow is None
-            else torch.nn.functional.pad(flow, (0, 0, 0, num_steps - flow.shape[1]))
-            for part, flow in zip(parts, flows, strict=True)
-        ]
+        padded = [torch.nn.functional.pad(flow, (0, 0, 0, num_steps - flow.shape[1])) for flow in none]
         return cls(
             mean=torch.cat([part.mean for part in parts]),
             covariance=torch.block_diag(*(part.covariance for part in parts)),
@@ -137,10 +128,9 @@ class LatentPrior:
 
     def tensors(self) -> dict[str, Tensor]:
         """Returns tensors by name, for files; a family is its number in normal, laplace, uniform."""
-        numbers = torch.tensor(
-            [get_args(Family).index(family) for family in self.family], dtype=torch.uint8, device="cpu"
-        )
-        found = {"mean": self.mean, "covariance": self.covariance, "family": numbers}
+        numbers = [get_args(Family).index(family) for family in self.family]
+        families = torch.tensor(numbers, dtype=torch.uint8, device="cpu")
+        found = {"mean": self.mean, "covariance": self.covariance, "family": families}
         found |= {} if self.flow is None else {"flow": self.flow}
         return found | {f"{PROBABILITIES}{number}": p for number, p in enumerate(self.probabilities)}
 
@@ -155,12 +145,8 @@ class LatentPrior:
             raise CodesError(
                 f"The prior has {', '.join(unknown)[:80]}; expected {', '.join(ARRAYS)} or {PROBABILITIES}0."
             )
-        num_tables = sum(name.startswith(PROBABILITIES) for name in arrays)
-        if missing := [name for k in range(num_tables) if (name := f"{PROBABILITIES}{k}") not in arrays]:
-            raise CodesError(f"The prior has {num_tables} vectors of probabilities, and no {missing[0]}. Number them.")
         return cls.from_arrays(
-            **{name: arrays[name] for name in ARRAYS if name in arrays},
-            probabilities=[arrays[f"{PROBABILITIES}{number}"] for number in range(num_tables)],
+            **{name: arrays[name] for name in ARRAYS if name in arrays}, probabilities=numbered(arrays, PROBABILITIES)
         )
 
     def marginal(self, continuous: Sequence[int], discrete: Sequence[int]) -> "LatentPrior":
@@ -179,13 +165,7 @@ class LatentPrior:
 
     def to(self, device: torch.device | str) -> "LatentPrior":
         """Returns the same prior on another device."""
-        return LatentPrior(
-            self.mean.to(device),
-            self.covariance.to(device),
-            self.family,
-            None if self.flow is None else self.flow.to(device),
-            tuple(p.to(device) for p in self.probabilities),
-        )
+        return LatentPrior.from_mapping({name: tensor.to(device) for name, tensor in self.tensors().items()})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LatentPrior):

@@ -58,10 +58,11 @@ def match_latents(first: Codes, second: Codes, *, min_std: float = 0.05) -> Matc
         )
     if not min_std >= 0:
         raise CodesError(f"min_std is {min_std}; expected 0 or more (0.05 is usual).")
+    given = torch.ones(len(first)) if first.weights is None else first.weights
+    weights = given.double().cpu() / given.double().cpu().sum()
     (ours, our_places), (theirs, their_places) = (
-        _standardized(codes, first, float(min_std)) for codes in (first, second)
+        _standardized(codes, weights, float(min_std)) for codes in (first, second)
     )
-    weights = _weights(first)
     table = (ours.T @ (theirs * weights[:, None])).clamp(-1, 1).numpy()
     rows, columns = scipy.optimize.linear_sum_assignment(abs(table), maximize=True)
     return Matching(
@@ -72,16 +73,13 @@ def match_latents(first: Codes, second: Codes, *, min_std: float = 0.05) -> Matc
     )
 
 
-def _standardized(codes: Codes, weighted: Codes, min_std: float) -> tuple[Float64[Tensor, "image latent"], list[int]]:
+def _standardized(
+    codes: Codes, weights: Float64[Tensor, " image"], min_std: float
+) -> tuple[Float64[Tensor, "image latent"], list[int]]:
     """Returns the standardized means of the latents that are matched, on the CPU, and their numbers."""
-    weights, mean = _weights(weighted), codes.mean.double().cpu()
+    mean = codes.mean.double().cpu()
     deviation = mean - weights @ mean
     std = (weights @ deviation.square()).sqrt()
     # Equal numbers differ from their mean by rounding.
     places = ((std >= min_std) & (std > 1e-13 * mean.abs().amax(dim=0))).nonzero()[:, 0].tolist()
     return deviation[:, places] / std[places], places
-
-
-def _weights(codes: Codes) -> Float64[Tensor, " image"]:
-    given = torch.ones(len(codes), dtype=torch.float64) if codes.weights is None else codes.weights.double().cpu()
-    return given / given.sum()

@@ -18,10 +18,8 @@
 A warning lists other arrays; they are not read.
 """
 
-import difflib
 import logging
 import math
-import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -30,9 +28,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unbraid._internal.arrays import as_tensor, shown
+from unbraid._internal.arrays import as_tensor, numbered, shown
+from unbraid._internal.names import suggestion
 from unbraid.codes.codes import Codes
-from unbraid.codes.conversions import CodesOptions, codes_from_arrays
+from unbraid.codes.conversions import CodesOptions
 from unbraid.codes.labels import Labels
 from unbraid.codes.latent_prior import ARRAYS as _PRIOR_ARRAYS
 from unbraid.codes.latent_prior import PROBABILITIES as _TABLE
@@ -52,32 +51,18 @@ _PREFIXES = (_TABLE, _GROUP, FACTOR, CATEGORY, KNOWN, f"{_PRIOR}{_TABLE}")
 log = logging.getLogger(__name__)
 
 
-def is_read(name: str) -> bool:
-    """Returns whether codes are made from an array of this name."""
-    return name in _NAMES or name.startswith(_PREFIXES)
-
-
 def read_among(names: Iterable[str], path: Path) -> list[str]:
     """Returns the names of the arrays that codes are made from, and warns about the others in the file."""
     found = list(names)
-    others = [name for name in found if not is_read(name) and name not in (FACTOR_NAMES, FILES)]
-    if others:
+    read = [name for name in found if name in _NAMES or name.startswith(_PREFIXES)]
+    if others := [name for name in found if name not in (*read, FACTOR_NAMES, FILES)]:
         log.warning(
-            "%s also holds %s, which %s not read.%s",
+            "%s also holds %s, which are not read. %s",
             path,
             shown(others, most=9),
-            "is" if len(others) == 1 else "are",
-            "".join(map(_meant, others[:9])),
+            suggestion(others[0], [*_NAMES, f"{_GROUP}0"]),
         )
-    return [name for name in found if is_read(name)]
-
-
-def _meant(name: str) -> str:
-    """Returns a suggestion for an array that is not read."""
-    if name in ("group", "groups"):
-        return f" Groups of latents are arrays {_GROUP}0, {_GROUP}1, ... of latent numbers."
-    near = difflib.get_close_matches(name, _NAMES, n=1, cutoff=0.75)
-    return f" Did you mean {near[0]} by {name}?" if near else ""
+    return read
 
 
 def to_arrays(codes: Codes) -> dict[str, Tensor]:
@@ -116,28 +101,18 @@ def from_arrays(arrays: Mapping[str, Any], factor_names: Any = None) -> Codes:
     if columns and _FACTORS in arrays:
         raise CodesError(f"There are both {_FACTORS} and {FACTOR}NAME columns. Give the factors in one way.")
     prior = {name.removeprefix(_PRIOR): array for name, array in arrays.items() if name.startswith(_PRIOR)}
-    return codes_from_arrays(
+    return Codes.from_arrays(
         **{name: arrays.get(name) for name in (*_FIELDS, LOG_VAR) if name != "covariance"},
-        probabilities=_numbered(arrays, _TABLE),
+        probabilities=numbered(arrays, _TABLE),
         factors=in_order(columns, factor_names) if columns else arrays.get(_FACTORS),
         options=CodesOptions(
             factor_names=None if columns else factor_names,
             missing=math.nan,
             covariance=arrays.get("covariance"),
-            groups=[_group(f"{_GROUP}{number}", group) for number, group in enumerate(_numbered(arrays, _GROUP))],
+            groups=[as_tensor(_GROUP, group).tolist() for group in numbered(arrays, _GROUP)],
             prior=prior or None,
         ),
     )
-
-
-def _group(name: str, group: Any) -> list[int]:
-    numbers = as_tensor(name, group)
-    if numbers.ndim != 1 or numbers.is_floating_point() or numbers.dtype == torch.bool:
-        raise CodesError(
-            f"{name} holds {numbers.dtype} of shape {tuple(numbers.shape)}; expected the numbers of the latents of "
-            "one group, such as [0, 1]."
-        )
-    return typing.cast(list[int], numbers.tolist())
 
 
 def _written(labels: Labels) -> Tensor:
@@ -145,17 +120,6 @@ def _written(labels: Labels) -> Tensor:
         return torch.where(labels.is_known[:, None] if labels.is_soft else labels.is_known, labels.values, math.nan)
     values = torch.where(labels.is_known, labels.values, 0)
     return values.to(torch.uint8 if 0 <= int(values.min()) <= int(values.max()) < 256 else torch.int64)
-
-
-def _numbered(arrays: Mapping[str, Any], prefix: str) -> list[Any]:
-    """Returns the arrays of one numbered kind, in order."""
-    names = [f"{prefix}{number}" for number in range(sum(name.startswith(prefix) for name in arrays))]
-    if absent := [name for name in names if name not in arrays]:
-        given = [name for name in arrays if name.startswith(prefix)]
-        raise CodesError(
-            f"The file holds {shown(given, most=9)}, and no {absent[0]}. Number them from 0, without gaps."
-        )
-    return [arrays[name] for name in names]
 
 
 def columns_in(arrays: Mapping[str, Any]) -> dict[str, Labels]:

@@ -1,9 +1,11 @@
-"""Fields of configs: their annotations, defaults and docs, and checks of their values.
+"""Fields of configs: their annotations, defaults and docs, and checks of their values. Names of config classes.
 
-An annotation allows numbers, texts, choices, configs, and tuples of these. The docs of a field are the text below it:
+An annotation allows numbers, texts, literals, configs, and tuples of these. The docs of a field are the text below it:
 
     beta: float = 4.0
     \"\"\"Weight of the rate.\"\"\"
+
+A config class has a name on the command line if the folder of its base class exports it.
 """
 
 import ast
@@ -15,7 +17,7 @@ import os
 import sys
 import types
 import typing
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Any, Literal
 
 import numpy as np
@@ -37,6 +39,12 @@ def hints_of(cls: type) -> dict[str, Any]:
     return _hints_of(typing.cast(Hashable, cls))
 
 
+@functools.cache
+def _hints_of(cls: Any) -> dict[str, Any]:
+    hints = typing.get_type_hints(cls)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+
+
 def default_of(field: dataclasses.Field[Any]) -> Any:
     """Returns the default of a field, or `dataclasses.MISSING` if it has none."""
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
@@ -51,16 +59,16 @@ def field_docs(cls: type) -> dict[str, str]:
 
 
 def alternatives(annotation: Any) -> tuple[Any, ...]:
-    """Returns the members of a union in their order, or the annotation alone."""
-    # Not cached: unions and choices that differ only in their order are equal.
+    """Returns the members of a union in their order, or the annotation in a tuple."""
+    # Not cached: unions and literals that differ only in their order are equal.
     is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
     return typing.get_args(annotation) if is_union else (annotation,)
 
 
-def words_of(annotation: Any) -> tuple[Any, ...]:
-    """Returns the choices of the literals in the annotation."""
+def literals_of(annotation: Any) -> tuple[Any, ...]:
+    """Returns the values of the literals in the annotation."""
     literals = [kind for kind in alternatives(annotation) if typing.get_origin(kind) is Literal]
-    return tuple(word for kind in literals for word in typing.get_args(kind))
+    return tuple(value for kind in literals for value in typing.get_args(kind))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -98,7 +106,7 @@ def check_value(value: Any, annotation: Any, where: str) -> Any:
     plain = os.fspath(plain) if isinstance(plain, os.PathLike) else plain
     for kind in alternatives(annotation):
         if _is_of(plain, kind):
-            return _checked(plain, kind, where)
+            return _converted(plain, kind, where)
     raise SpecError(f"{where} is {in_short(value)}; expected {describe(annotation)}.{_hint(value, annotation)}")
 
 
@@ -112,27 +120,53 @@ def in_short(value: Any) -> str:
     return f"a {type(value).__name__}" if "\n" in text or len(text) > 200 else text
 
 
+def choices(base: type) -> dict[str, Any]:
+    """Returns every concrete config of this kind that its folder exports, by its name on the command line."""
+    folder = sys.modules[public_path(base).rpartition(".")[0]]
+    found = {cls for cls in vars(folder).values() if is_config_class(cls, base)}
+    return {kebab_case(cls, base): cls for cls in sorted(found, key=lambda cls: cls.__name__)}
+
+
+def short_name(config: Any) -> str:
+    """Returns the name of a config within its kind: `gaussian` for GaussianLatents.
+
+    The kind is its topmost abstract base class.
+    """
+    kinds = [base for base in type(config).__mro__[1:] if inspect.isabstract(base)]
+    return kebab_case(type(config), kinds[-1] if kinds else None)
+
+
+def public_path(cls: type) -> str:
+    """Returns the import path of the class in the folder that exports it.
+
+    This is `unbraid.objectives.VAE`, not `unbraid.objectives.vae.VAE`, and not `unbraid.VAE`: digests must not change
+    with the names that the top of the package exports.
+    """
+    parts = cls.__module__.split(".")
+    for depth in range(min(2, len(parts)), len(parts) + 1):
+        module = sys.modules.get(".".join(parts[:depth]))
+        if module is not None and vars(module).get(cls.__name__) is cls:
+            return ".".join([*parts[:depth], cls.__name__])
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def is_config_class(cls: Any, annotation: Any) -> bool:
+    """Returns whether this is a concrete class of configs that the annotation allows."""
+    is_allowed = inspect.isclass(cls) and issubclass(cls, kinds_of(annotation))
+    return is_allowed and dataclasses.is_dataclass(cls) and not inspect.isabstract(cls)
+
+
 def _hint(value: Any, annotation: Any) -> str:
-    """Returns the classes to instantiate if a config is expected, or the one that was given or named."""
+    """Returns the class to instantiate if a config is expected: the given or named one, or those to choose from."""
     kinds = kinds_of(annotation)
     if inspect.isclass(value):
         return f" Give an instance: {value.__name__}()." if issubclass(value, kinds) else ""
-    classes: dict[type, str] = {cls: kebab_case(cls, kind) for kind in kinds for cls in _configs_below(kind)}
-    for cls, name in classes.items():
-        if isinstance(value, str) and value.partition(":")[0] in (name, cls.__name__):
-            return f" Give an instance: {cls.__name__}(...)."
+    classes = {name: cls.__name__ for kind in kinds for name, cls in choices(kind).items()}
+    if isinstance(value, str) and (name := value.partition(":")[0]) in (*classes, *classes.values()):
+        return f" Give an instance: {classes.get(name, name)}(...)."
     if not classes or any(kind not in (*kinds, types.NoneType) for kind in alternatives(annotation)):
         return ""
-    return f" Give an instance of one of these classes: {', '.join(sorted(cls.__name__ for cls in classes))}."
-
-
-def _configs_below(kind: type) -> Iterator[type]:
-    """Yields the imported concrete subclasses of a kind of config."""
-    below: list[type] = kind.__subclasses__()
-    for cls in below:
-        if dataclasses.is_dataclass(cls) and not inspect.isabstract(cls):
-            yield cls
-        yield from _configs_below(cls)
+    return f" Give an instance of one of these classes: {', '.join(sorted(classes.values()))}."
 
 
 def _is_of(value: Any, kind: Any) -> bool:
@@ -150,47 +184,15 @@ def _is_of(value: Any, kind: Any) -> bool:
     return type(value) is kind if kind in _DESCRIPTIONS else not isinstance(kind, type) or isinstance(value, kind)
 
 
-def _checked(value: Any, kind: Any, where: str) -> Any:
+def _converted(value: Any, kind: Any, where: str) -> Any:
+    """Converts the value to this alternative. Raises an error for a number or a text that no file can hold."""
     if typing.get_origin(kind) is tuple:
-        entry = typing.get_args(kind)[0]
-        if _are_plain(value, entry):  # a study has many seeds
-            return value if isinstance(value, tuple) else tuple(value)
-        return tuple(check_value(item, entry, where) for item in value)
-    if kind is str:
-        _check_text(value, where)
-    if kind in (int, float):
-        return kind(_of_64_bits(value, where) if isinstance(value, numbers.Integral) else value)
-    return value
-
-
-def _are_plain(values: Any, entry: Any) -> bool:
-    """Returns whether all of these are numbers of this type within 64 bits."""
-    if entry not in (int, float) or not values or set(map(type, values)) != {entry}:
-        return False
-    return entry is float or (min(values) >= -(2**63) and max(values) < 2**63)
-
-
-def _of_64_bits(value: numbers.Integral, where: str) -> int:
-    """Returns a whole number, or raises an error if it does not fit into a tensor."""
-    number = int(value)
-    if not -(2**63) <= number < 2**63:
+        return tuple(check_value(item, typing.get_args(kind)[0], where) for item in value)
+    if kind is str and ("\0" in value or any("\ud800" <= letter <= "\udc7f" for letter in value)):
+        raise SpecError(f"{where} is {value!r}; expected a text without NUL and lone surrogates.")
+    if kind in (int, float) and isinstance(value, numbers.Integral) and not -(2**63) <= int(value) < 2**63:
         raise SpecError(f"{where} is beyond 64 bits; expected a whole number between -2**63 and 2**63.")
-    return number
-
-
-def _check_text(value: str, where: str) -> None:
-    """Raises an error for characters that no path can hold: NUL and lone surrogates."""
-    try:
-        if b"\0" in value.encode("utf-8", "surrogateescape"):
-            raise ValueError
-    except ValueError:
-        raise SpecError(f"{where} is {value!r}; expected a text without NUL and lone surrogates.") from None
-
-
-@functools.cache
-def _hints_of(cls: Any) -> dict[str, Any]:
-    hints = typing.get_type_hints(cls)
-    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+    return kind(value) if kind in (int, float) else value
 
 
 def _described(kind: Any) -> str:

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import inspect
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
@@ -25,20 +25,22 @@ class Config:
         remember(cls)
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Raises an error for a class that is not a frozen dataclass, and for an unknown field."""
+        """Raises an error for a class that is not a frozen dataclass, and for values that are of no field."""
         if inspect.isabstract(cls):
             return super().__new__(cls)  # raises the TypeError of abstract classes
         check_class(cast(Hashable, cls))
-        fields = [field for field in dataclasses.fields(cls) if field.init]
-        valid = [field.name for field in fields]
+        valid = [field.name for field in dataclasses.fields(cls)]
         for name in named:
             if name not in valid:
                 raise SpecError(f"{cls.__name__} has no field {name!r}. {suggestion(name, valid)}")
-        if len(given) > len(valid):
-            raise SpecError(f"{cls.__name__} was given {len(given)} values, and has these fields: {', '.join(valid)}.")
-        by_place = [field.name for field in fields if not field.kw_only]
-        if len(given) > len(by_place):
-            raise SpecError(_without_name(cls, given[len(by_place)], [name for name in valid if name not in by_place]))
+        by_name = [field.name for field in dataclasses.fields(cls) if field.kw_only]
+        most = len(valid) - len(by_name)
+        if len(given) > most:
+            names = ", ".join(f"{name}=..." for name in by_name or valid)
+            raise SpecError(
+                f"{cls.__name__} was given {len(given)} values without names; expected at most {most}. Name the "
+                f"others: {names}."
+            )
         return super().__new__(cls)
 
     def pinned(self) -> Self:
@@ -47,12 +49,8 @@ class Config:
 
     def __post_init__(self) -> None:
         """Checks each field against its annotation and converts it: a list to a tuple, an integer to a float."""
-        hints = hints_of(type(self))
-        for field in dataclasses.fields(self):
-            given = getattr(self, field.name)
-            checked = self._check_field(field.name, given, hints[field.name])
-            if checked is not given:
-                object.__setattr__(self, field.name, checked)
+        for name, annotation in hints_of(type(self)).items():
+            object.__setattr__(self, name, self._check_field(name, getattr(self, name), annotation))
 
     def _check_field(self, name: str, given: Any, annotation: Any) -> Any:
         """Returns the value of a field in the type of its annotation."""
@@ -73,28 +71,10 @@ def check_class(cls: Any) -> None:
             f"{cls.__name__} is a dataclass whose settings may change. Write @dataclass(frozen=True) above it."
         )
     names = {field.name for field in dataclasses.fields(cls)}
-    taken = set(list(inspect.signature(cls.__init__).parameters)[1:])
-    if taken != names:
+    parameters = set(list(inspect.signature(cls.__init__).parameters)[1:])
+    if parameters != names:
         raise SpecError(
-            f"{cls.__name__} takes {_listed(taken)}, and its fields are {_listed(names)}: other settings are not kept. "
-            "Leave out its __init__ (and InitVar, and field(init=False)), and check or convert fields in __post_init__."
+            f"{cls.__name__} takes {', '.join(sorted(parameters)) or 'none'}, and its fields are "
+            f"{', '.join(sorted(names)) or 'none'}: other settings are not kept. Leave out its __init__ (and InitVar, "
+            "and field(init=False)), and check or convert fields in __post_init__."
         )
-
-
-def _listed(names: set[str]) -> str:
-    return ", ".join(sorted(names)) or "none"
-
-
-def _without_name(cls: type[Config], value: Any, names: Iterable[str]) -> str:
-    """Returns the error for a value without a name, with the keyword-only fields that it fits."""
-    hints = hints_of(cls)
-    choices = [f"{name}={value!r}" for name in names if _takes(hints[name], value)] or [f"{name}=..." for name in names]
-    return f"{cls.__name__} was given {value!r} without the name of its field. Write {' or '.join(choices)}."
-
-
-def _takes(annotation: Any, value: Any) -> bool:
-    try:
-        check_value(value, annotation, "")
-    except SpecError:
-        return False
-    return True

@@ -9,12 +9,13 @@ import functools
 import hashlib
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from unbraid._internal.notebook_source import MAIN
 from unbraid._internal.source import OwnSource, check_importable, short_digest, source_of
 from unbraid.config.annotations import check_value, default_of, hints_of
-from unbraid.config.json_form import Write, in_json, written
+from unbraid.config.json_form import in_json, written
 from unbraid.errors import SpecError
 
 
@@ -68,35 +69,24 @@ def source_digest(config: Any) -> str | None:
 @functools.cache
 def defaults(cls: type) -> dict[str, Any]:
     """Returns the defaults of a config by field, as JSON. Defaults within defaults are left out."""
-    found = {field.name: default_of(field) for field in dataclasses.fields(cls)}
-    places = {name: f"{cls.__name__}: {name}" for name in found}
-    return {
-        name: in_json(
-            check_value(value, hints_of(cls)[name], places[name]), places[name], _without_defaults_or_versions
-        )
-        for name, value in found.items()
-        if value is not dataclasses.MISSING
-    }
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(cls):
+        if (default := default_of(field)) is not dataclasses.MISSING:
+            value = check_value(default, hints_of(cls)[field.name], f"{cls.__name__}: {field.name}")
+            found[field.name] = in_json(value, partial(_without_defaults, with_versions=False))
+    return found
 
 
-def _without_defaults(config: Any) -> dict[str, Any]:
+def _without_defaults(config: Any, *, with_versions: bool = True) -> dict[str, Any]:
     """Returns the type, the version where it is not 1, and the fields that differ from their defaults.
 
     A default that is a config differs too where its version, or that of a config in it, is not 1.
     """
-    version = config_version(type(config))
-    versions = {} if version == 1 else {"config_version": version}
-    return versions | _changed(config, _without_defaults)
-
-
-def _without_defaults_or_versions(config: Any) -> dict[str, Any]:
-    return _changed(config, _without_defaults_or_versions)
-
-
-def _changed(config: Any, write: Write) -> dict[str, Any]:
     cls: type = type(config)
-    own, content = defaults(cls), written(config, write)
-    return {name: value for name, value in content.items() if name not in own or value != own[name]}
+    own, content = defaults(cls), written(config, partial(_without_defaults, with_versions=with_versions))
+    changed = {name: value for name, value in content.items() if name not in own or value != own[name]}
+    version = config_version(cls)
+    return {"config_version": version} | changed if with_versions and version != 1 else changed
 
 
 def _classes(value: Any) -> Iterator[type]:

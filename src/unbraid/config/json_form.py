@@ -16,9 +16,16 @@ from typing import Any, final
 
 from unbraid._internal.names import suggestion
 from unbraid._internal.notebook_source import MAIN
-from unbraid.config.annotations import check_value, describe, entries_of, hints_of, kinds_of
+from unbraid.config.annotations import (
+    check_value,
+    describe,
+    entries_of,
+    hints_of,
+    is_config_class,
+    kinds_of,
+    public_path,
+)
 from unbraid.config.config import Config, check_class
-from unbraid.config.registry import is_config_class, public_path
 from unbraid.errors import RunError, SpecError, UntrustedError
 
 _MAX_PATH = 500  # characters
@@ -36,12 +43,19 @@ def written(config: Any, write: Write) -> dict[str, Any]:
         raise SpecError(f"{config!r} is a {type(config).__name__}; expected a config: an instance of a dataclass.")
     check_class(type(config))
     config = config.pinned() if isinstance(config, Config) else config
-    # Checked, and so converted: 4 and 4.0 in a float field are the same config and must have the same digest.
-    return {"type": public_path(type(config))} | {
-        name: in_json(check_value(getattr(config, name), hint, place), place, write)
-        for name, hint in hints_of(type(config)).items()
-        for place in [f"{type(config).__name__}: {name}"]
-    }
+    content: dict[str, Any] = {"type": public_path(type(config))}
+    for name, annotation in hints_of(type(config)).items():
+        where = f"{type(config).__name__}: {name}"
+        # Checked, and so converted: 4 and 4.0 in a float field are the same config and must have the same digest.
+        content[name] = in_json(check_value(getattr(config, name), annotation, where), write)
+    return content
+
+
+def in_json(value: Any, write: Write) -> Any:
+    """Returns the value of a field as JSON, with configs as `write` writes them."""
+    if isinstance(value, tuple):
+        return [in_json(item, write) for item in value]
+    return write(value) if dataclasses.is_dataclass(value) else value
 
 
 def from_json(
@@ -73,36 +87,33 @@ class _Reader:
     def read(self, content: Any, expected: Any, where: str) -> Any:
         entries = entries_of(expected) if isinstance(content, (list, tuple)) else None
         if entries is not None and (kinds_of(entries) or any(isinstance(item, (dict, list)) for item in content)):
-            indexed = (
-                (item, f"{where}[{index}]" if isinstance(item, dict) else where) for index, item in enumerate(content)
+            return tuple(
+                self.read(item, entries, f"{where}[{index}]" if isinstance(item, dict) else where)
+                for index, item in enumerate(content)
             )
-            return tuple(self.read(item, entries, place) for item, place in indexed)
         if not isinstance(content, dict):
             return check_value(content, expected, where)
         try:
-            return self._config(_resolve(content.get("type"), expected, self._packages, where), content, where)
+            cls = _resolve(content.get("type"), expected, self._packages, where)
+            key = cls, json.dumps(content, default=repr)
+            if key not in self._made:
+                self._made[key] = self._make(cls, content, where)
+            return self._made[key]
         except SpecError as error:
             path, kinds = str(content.get("type")), kinds_of(expected)
             if self._missing is None or not kinds or not _is_path(path) or path.startswith("unbraid."):
                 raise
             self._missing[path] = str(error)
             fields = {name: self._value(value, f"{where}.{name}") for name, value in content.items() if name != "type"}
-            return _stand_in(path, kinds[0], fields)
+            return _stand_in_class(path, kinds[0], tuple((name, type(value)) for name, value in fields.items()))(
+                **fields
+            )
 
     def _value(self, content: Any, where: str) -> Any:
         """Returns the value of a field without a known annotation."""
         if isinstance(content, list):
             return tuple(self._value(item, where) for item in content)
         return self.read(content, Config, where) if isinstance(content, dict) else content
-
-    def _config(self, cls: type, content: dict[str, Any], where: str) -> Any:
-        try:
-            key = cls, json.dumps(content)
-        except (TypeError, ValueError):  # a dictionary with a path or an array in it
-            return self._make(cls, content, where)
-        if key not in self._made:
-            self._made[key] = self._make(cls, content, where)
-        return self._made[key]
 
     def _make(self, cls: type, content: dict[str, Any], where: str) -> Any:
         hints, given = hints_of(cls), {name: value for name, value in content.items() if name != "type"}
@@ -129,17 +140,6 @@ def required_fields(cls: type) -> list[str]:
     ]
 
 
-def in_json(value: Any, where: str, write: Write) -> Any:
-    """Returns the value of a field as JSON, with configs as `write` writes them."""
-    if isinstance(value, tuple):
-        return [in_json(item, where, write) for item in value]
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if dataclasses.is_dataclass(value):
-        return write(value)
-    raise SpecError(f"{where} is {value!r}; a config holds numbers, texts, tuples of them and other configs.")
-
-
 def _is_path(path: Any) -> bool:
     is_text = isinstance(path, str) and len(path) <= _MAX_PATH
     return is_text and re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", path) is not None
@@ -160,12 +160,12 @@ def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) ->
         )
     try:
         module = sys.modules.get(parent) or importlib.import_module(parent)
-    except ImportError as error:
-        raise SpecError(f"{where}: {path!r} cannot be imported ({error}). It may be from another version.") from None
     except Exception as error:
-        if package == "unbraid":
+        if package == "unbraid" and not isinstance(error, ImportError):
             raise
-        raise SpecError(f"{where}: {path!r} cannot be imported ({type(error).__name__}: {error}).") from error
+        raise SpecError(
+            f"{where}: {path!r} cannot be imported ({type(error).__name__}: {error}). It may be from another version."
+        ) from error
     found: Any = vars(module).get(name)
     if found is None and parent == MAIN:
         raise UntrustedError(
@@ -180,15 +180,12 @@ def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) ->
     return cls
 
 
-def _stand_in(path: str, kind: type, fields: dict[str, Any]) -> Any:
-    """Returns a config of this kind with the recorded name and fields. Its abstract methods raise a RunError."""
-    cls = _stand_in_class(path, kind, tuple((name, type(value)) for name, value in fields.items()))
-    return cls(**fields)
-
-
 @functools.lru_cache(maxsize=1024)
 def _stand_in_class(path: str, kind: Any, fields: tuple[tuple[str, type], ...]) -> Any:
-    """Returns one class for equal records, so that equal fields make equal configs."""
+    """Returns a class of this kind with the recorded name and fields. Its abstract methods raise a RunError.
+
+    Equal records have one class, so that equal fields make equal configs.
+    """
     module, _, name = path.rpartition(".")
     if not all(each.isidentifier() and not each.startswith("_") and not iskeyword(each) for each, _ in fields):
         names = ", ".join(each for each, _ in fields)

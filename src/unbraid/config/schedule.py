@@ -1,4 +1,4 @@
-"""Numbers that change over training. A hyperparameter is a float, or a schedule that gives it at each moment.
+"""Schedules: hyperparameters that change over training.
 
 `progress` runs from 0 at the first step to 1 at the last, so that a schedule means the same for short and long runs.
 """
@@ -96,7 +96,7 @@ class Linear(Ramp):
 @final
 @dataclass(frozen=True)
 class Cosine(Ramp):
-    """As `Linear`, along half a wave of a cosine: it leaves `start` and reaches `end` without a kink."""
+    """As `Linear`, along half a period of a cosine, with slope 0 at both ends."""
 
     def fraction_complete(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
         return 0.5 * (1 - torch.cos(math.pi * share))

@@ -17,23 +17,24 @@ import dataclasses
 import re
 import types
 import typing
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any, Literal, final
+from collections.abc import Collection
+from itertools import pairwise
+from typing import Any, Literal
 
 from unbraid._internal.names import suggestion
 from unbraid.config.annotations import (
     alternatives,
+    choices,
     default_of,
     describe,
     entries_of,
     hints_of,
     is_kind,
     kinds_of,
-    words_of,
+    literals_of,
+    short_name,
 )
 from unbraid.config.json_form import required_fields
-from unbraid.config.registry import choices, short_name
 from unbraid.errors import SpecError
 
 _TRUTH = {"true": True, "false": False}
@@ -50,21 +51,19 @@ def parse(text: str, annotation: Any, where: str) -> Any:
             return _parse_as(text, kind, where)
         except ValueError:
             continue
-    words = [str(word) for word in words_of(annotation)]
+    words = [str(word) for word in literals_of(annotation)]
     advice = suggestion(text, words) if words else f"expected {expected(annotation)}."
     raise SpecError(f"{where} is {text!r}{'. ' if words else '; '}{advice}")
 
 
 def split(text: str, separator: str) -> list[str]:
     """Returns the parts of a text between separators that are not in brackets."""
-    parts, depth = [""], 0
-    for character in text:
+    ends, depth = [-1], 0
+    for place, character in enumerate(text):
         depth += (character == "(") - (character == ")")
         if character == separator and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts]
+            ends.append(place)
+    return [text[start + 1 : end].strip() for start, end in pairwise([*ends, len(text)])]
 
 
 def text_of(value: Any) -> str:
@@ -96,14 +95,17 @@ def expected(annotation: Any) -> str:
 
 
 def _parse_as(text: str, kind: Any, where: str) -> Any:
-    if typing.get_origin(kind) is Literal:
-        return _only(word for word in typing.get_args(kind) if str(word) in (text, _with_underscores(text)))
+    """Returns the value in one alternative of an annotation. Raises a ValueError if the text is not of this kind."""
     if is_kind(kind):
         return _parse_config(_unwrapped(text), kind, where)
     if typing.get_origin(kind) is tuple:
         return _parse_list(_unwrapped(text), typing.get_args(kind)[0], where)
-    if kind is bool:
-        return _only(value for word, value in _TRUTH.items() if word == text.lower())
+    if typing.get_origin(kind) is Literal:
+        for word in typing.get_args(kind):
+            if str(word) in (text, _with_underscores(text)):
+                return word
+    if kind is bool and text.lower() in _TRUTH:
+        return _TRUTH[text.lower()]
     if kind in (int, float, str) and text:
         return kind(text)
     raise ValueError
@@ -124,102 +126,74 @@ def _parse_list(text: str, entries: Any, where: str) -> tuple[Any, ...]:
 def _parse_config(text: str, kind: type, where: str) -> Any:
     """Returns the config with the name before the first colon and the settings after it."""
     name, *settings = split(text, ":")
-    cls = _named(name, kind)
+    cls = choices(kind).get(_with_dashes(name))
     if cls is None:
         if not settings:
             raise ValueError
         raise SpecError(f"{where} is {text!r}. {suggestion(_with_dashes(name), choices(kind))}")
-    # The innermost is last: each is a value of the one before it.
-    nested = [_Unfinished(cls, f"{where} is {text!r}")]
-    for setting in settings:
-        place, of_field, value = _belongs_to(nested, setting)
-        _close(nested, down_to=place)
-        hint = nested[-1].hints[of_field]
-        inner = _config_class(value, hint)
-        if inner is None:
-            nested[-1].given[of_field] = parse(_unwrapped(value), hint, f"{of_field} in {where} {text!r}")
+    whole, begun = f"{where} {text!r}", list[_Begun]()
+    built = _built(cls, settings, whole, begun)
+    if settings:
+        raise _no_place(begun[-1], settings[0], whole)
+    return built
+
+
+_Begun = tuple[type, dict[str, Any]]
+"""The class of a config whose settings are being read, and the values of its fields so far."""
+
+
+def _built(cls: type, settings: list[str], whole: str, begun: list[_Begun]) -> Any:
+    """Returns the config of the settings that belong to it, which are removed from the front of the list.
+
+    The rest belongs to the config around it. `whole` is the place and the text of the outermost config, for errors.
+    """
+    hints, given = hints_of(cls), dict[str, Any]()
+    begun.append((cls, given))
+    while settings and (name := _field_of(cls, settings[0], given)):
+        _, value = _name_and_value(settings.pop(0))
+        classes = {short: each for kind in kinds_of(hints[name]) for short, each in choices(kind).items()}
+        if inner := classes.get(_with_dashes(value)):
+            given[name] = _built(inner, settings, whole, begun)
         else:
-            nested.append(_Unfinished(inner, nested[-1].whole, of_field))
-    _close(nested, down_to=0)
-    return nested[0].finished()
+            given[name] = parse(_unwrapped(value), hints[name], f"{name} in {whole}")
+    if missing := [name for name in required_fields(cls) if name not in given]:
+        if settings and "=" not in settings[0]:
+            raise _no_place((cls, given), settings[0], whole)
+        raise SpecError(f"{whole}: {cls.__name__} lacks {', '.join(missing)}. Its fields are {', '.join(hints)}.")
+    return cls(**given)
 
 
-def _close(nested: "list[_Unfinished]", down_to: int) -> None:
-    """Builds the inner configs, which have all their settings, as values of the ones around them."""
-    while len(nested) > down_to + 1:
-        inner = nested.pop()
-        nested[-1].given[inner.of_field] = inner.finished()
-
-
-@final
-@dataclass
-class _Unfinished:
-    """A config with settings still to come, and its field in the config around it."""
-
-    cls: type
-    whole: str
-    of_field: str = ""
-    given: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def hints(self) -> dict[str, Any]:
-        return hints_of(self.cls)
-
-    def finished(self) -> Any:
-        if missing := [name for name in required_fields(self.cls) if name not in self.given]:
-            raise SpecError(
-                f"{self.whole}: {self.cls.__name__} lacks {', '.join(missing)}. Its fields are {', '.join(self.hints)}."
-            )
-        return self.cls(**self.given)
-
-    def field_of(self, setting: str) -> str | None:
-        """Returns the field of a setting, from `field=` or from one of its choices."""
-        name, _ = _name_and_value(setting)
-        if name:
-            return name if name in self.hints and name not in self.given else None
-        named = _fields_by_choice(self.cls).get(_with_underscores(setting))
-        return named if named not in self.given else None
-
-    def next_field(self) -> str | None:
-        by_place = (field.name for field in dataclasses.fields(self.cls) if not field.kw_only)
-        return next((name for name in by_place if name not in self.given), None)
-
-
-def _belongs_to(nested: list[_Unfinished], setting: str) -> tuple[int, str, str]:
-    """Returns the index of the nested config that a setting belongs to, its field, and the value."""
+def _field_of(cls: type, setting: str, given: Collection[str]) -> str | None:
+    """Returns the field of a setting: named in it, the only one with this choice, or the next one without a value."""
+    hints = hints_of(cls)
     name, value = _name_and_value(setting)
-    for place in reversed(range(len(nested))):
-        if found := nested[place].field_of(setting):
-            return place, found, value
-    for place in reversed(range(len(nested))):
-        if not name and (found := nested[place].next_field()) and _suits(value, nested[place].hints[found]):
-            return place, found, value
-    innermost = nested[-1]
-    if name in innermost.given:
-        raise SpecError(f"{innermost.whole}, which sets {name} twice. Give it once.")
+    name = name or _fields_by_choice(cls).get(_with_underscores(setting), "")
     if name:
-        raise SpecError(
-            f"{innermost.whole}: {innermost.cls.__name__} has no setting {name!r}. {suggestion(name, innermost.hints)}"
-        )
-    unset = {name: hint for name, hint in innermost.hints.items() if name not in innermost.given}
-    if named := [f"{name}={setting}" for name, hint in unset.items() if _parses(setting, hint)]:
-        raise SpecError(
-            f"{innermost.whole}: {innermost.cls.__name__} has no place for {setting!r} without the name of its field. "
-            f"Write {' or '.join(named)}."
-        )
-    words = _fields_by_choice(innermost.cls)
-    raise SpecError(
-        f"{innermost.whole}: {innermost.cls.__name__} has no place for {setting!r}. "
-        + (f"{suggestion(_with_underscores(setting), words)} " if words else "")
-        + f"Its fields ({', '.join(innermost.hints) or 'none'}) are set by field=value."
+        return name if name in hints and name not in given else None
+    following = _next_field(cls, given)
+    return following if following and _parses(value, hints[following]) else None
+
+
+def _next_field(cls: type, given: Collection[str]) -> str | None:
+    by_place = (field.name for field in dataclasses.fields(cls) if not field.kw_only)
+    return next((name for name in by_place if name not in given), None)
+
+
+def _no_place(begun: _Begun, setting: str, whole: str) -> SpecError:
+    """Returns the error for a setting that belongs to no field, or for a value that its field does not allow."""
+    cls, given = begun
+    hints, words, (name, value) = hints_of(cls), _fields_by_choice(cls), _name_and_value(setting)
+    if name in given:
+        return SpecError(f"{whole}: {name} is set twice. Give it once.")
+    if name:
+        return SpecError(f"{whole}: {cls.__name__} has no setting {name!r}. {suggestion(name, hints)}")
+    if (following := _next_field(cls, given)) and not words:
+        parse(value, hints[following], f"{following} in {whole}")
+    advice = f"{suggestion(_with_underscores(setting), words)} " if words else ""
+    return SpecError(
+        f"{whole}: {cls.__name__} has no place for {setting!r}. {advice}Set a field by its name: "
+        f"{', '.join(hints) or 'none'}."
     )
-
-
-def _suits(value: str, annotation: Any) -> bool:
-    """Returns whether the value is valid, or may be a misspelled choice of a field with choices."""
-    if (not words_of(annotation) and not kinds_of(annotation)) or _config_class(value, annotation):
-        return True
-    return _parses(value, annotation)
 
 
 def _parses(value: str, annotation: Any) -> bool:
@@ -235,7 +209,7 @@ def _fields_by_choice(cls: type) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     for name, hint in hints_of(cls).items():
         configs = [_with_underscores(each) for kind in kinds_of(hint) for each in choices(kind)]
-        for word in {*map(str, words_of(hint)), *configs}:
+        for word in {*map(str, literals_of(hint)), *configs}:
             found.setdefault(word, []).append(name)
     return {word: names[0] for word, names in found.items() if len(names) == 1}
 
@@ -261,22 +235,6 @@ def _text_of_config(config: Any) -> str:
         is_number_in_place = by_itself is None and name in required and isinstance(values[name], (int, float))
         parts.append(text if by_itself == name or is_number_in_place else f"{name}={text}")
     return ":".join(parts)
-
-
-def _named(name: str, kind: type) -> type | None:
-    return choices(kind).get(_with_dashes(name))
-
-
-def _config_class(name: str, annotation: Any) -> type | None:
-    """Returns the config class of this name that the annotation allows."""
-    return next((cls for kind in kinds_of(annotation) if (cls := _named(name, kind))), None)
-
-
-def _only(found: Iterable[Any]) -> Any:
-    values = list(found)
-    if len(values) != 1:
-        raise ValueError
-    return values[0]
 
 
 def _name_and_value(setting: str) -> tuple[str, str]:

@@ -22,6 +22,6 @@ from unbraid.datasets.synthetic.shaded_faces import ShadedFaces as ShadedFaces
 from unbraid.datasets.training_data import TrainingData as TrainingData
 from unbraid.datasets.user.from_arrays import FromArrays as FromArrays
 from unbraid.datasets.user.from_folder import FromFolder as FromFolder
-from unbraid.datasets.user.from_hugging_face import FromHuggingFace as FromHuggingFace
 from unbraid.datasets.user.from_torch import from_torch as from_torch
-from unbraid.datasets.user.to_hugging_face import to_hugging_face as to_hugging_face
+from unbraid.datasets.user.hugging_face import FromHuggingFace as FromHuggingFace
+from unbraid.datasets.user.hugging_face import to_hugging_face as to_hugging_face

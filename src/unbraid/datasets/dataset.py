@@ -16,21 +16,26 @@ from jaxtyping import Float, Int, Int64, UInt8
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from unbraid._internal.arrays import as_array
 from unbraid._internal.device import resolve_device
+from unbraid._internal.names import suggestion
 from unbraid.codes import Labels
 from unbraid.config import Config
 from unbraid.datasets import pixels as layouts
 from unbraid.datasets.pixels import Pixels, Raw, inputs
-from unbraid.errors import DataError
+from unbraid.errors import CodesError, DataError, SpecError
+
+Values = Int[Tensor, "image factor"] | Float[Tensor, "image factor"]
+"""One column per factor: value indices, -1 if unknown, or the values of a continuous factor, NaN if unknown."""
 
 
 @final
 @dataclass(frozen=True)
 class Factor:
-    """One way in which the images vary.
+    """A factor of variation.
 
-    `size` is the number of values a discrete factor takes, and 0 for a continuous one. `ordered` is False where the
-    values are unordered categories (shape, identity): metrics must not rank those.
+    `size` is the number of values of a discrete factor, and 0 for a continuous one. `ordered` is False for a
+    categorical factor (shape, identity), which metrics must not rank.
     """
 
     name: str
@@ -45,14 +50,14 @@ class Factor:
 @final
 @dataclass(frozen=True)
 class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
-    """Holds images and their factors. Pixels stay bytes, or bits; a batch is made by indexing. To torch it is a data
-    set that a `DataLoader` takes.
+    """Images and their factors: a torch data set, also for a `DataLoader`. Vectors are images of one row of floats.
 
-    `factors` are the labels of the images, one for each factor, and `factor_table` lists how many values each can take.
-    Without factors the images are unlabeled. `weights` is p(n), where the images are not all equally likely. If there
-    is a device that they are `streamed_on`, the pixels lie elsewhere than the rest, memory-mapped on the CPU: a batch
-    is copied from there to the device, and memory holds little more than that. Vectors are images of one row, whose
-    pixels are floats.
+    Args:
+        pixels: Bytes, bits, or floats of vectors; a batch is made by indexing.
+        factors: The labels of each factor; none for unlabeled images.
+        factor_table: The factors, with their numbers of values.
+        weights: The probability of each image, p(n), unless all are equally likely.
+        streamed_on: The device of the batches, if the pixels stay memory-mapped on the CPU.
     """
 
     pixels: Raw | Pixels
@@ -64,51 +69,43 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
     def __post_init__(self) -> None:
         if len(self.pixels) == 0:
             raise DataError("A data set needs at least one image; this one has none.")
-        named = [labels.name for labels in self.factors]
-        if named != [factor.name for factor in self.factor_table] or any(
-            len(labels.values) != len(self.pixels) for labels in self.factors
-        ):
-            raise DataError(
-                f"The factors label {[len(labels.values) for labels in self.factors]} images as {named}, but "
-                f"{len(self.pixels)} images with the factors {[factor.name for factor in self.factor_table]} need one "
-                "label an image and factor."
-            )
+        found = [(labels.name, len(labels.values)) for labels in self.factors]
+        if found != (expected := [(factor.name, len(self.pixels)) for factor in self.factor_table]):
+            raise DataError(f"The labels (factor, number of images) are {found}; expected {expected}.")
         if self.weights is not None and self.weights.shape != (len(self.pixels),):
             raise DataError(
-                f"The weights have shape {tuple(self.weights.shape)}; expected one for each of the {len(self.pixels)} "
-                "images."
+                f"The weights have shape {tuple(self.weights.shape)}; expected one per image, {len(self.pixels)}."
             )
 
     @classmethod
     def from_table(
         cls,
         pixels: Raw | Pixels,
-        values: Int[Tensor, "image factor"] | Float[Tensor, "image factor"],
+        values: Values,
         factors: tuple[Factor, ...],
         weights: Float[Tensor, " image"] | None = None,
     ) -> "FactorImages":
-        """Returns images whose factors are the columns of a table: value indices, with -1 where they are not known, or
-        measurements, with NaN.
-        """
+        """Returns images with the columns of a table as factors."""
         if values.shape != (len(pixels), len(factors)):
             raise DataError(
-                f"The factors have shape {tuple(values.shape)}, but {len(pixels)} images with {len(factors)} named "
-                f"factors need ({len(pixels)}, {len(factors)}): one row an image, one column a factor."
+                f"The factors have shape {tuple(values.shape)}; expected {(len(pixels), len(factors))}: one row an "
+                "image, one column a factor."
             )
         labels = tuple(labels_of(factor, column) for factor, column in zip(factors, values.unbind(1), strict=True))
         return cls(pixels, labels, factors, weights)
 
     @cached_property
-    def values(self) -> Int[Tensor, "image factor"] | Float[Tensor, "image factor"]:
-        """Returns the factors as the columns of one table, as `from_table` takes them."""
+    def values(self) -> Values:
+        """Returns the factors as the columns of one table, as for `from_table`."""
         return tabulated(self.factors, len(self)).to(self.device)
 
     def __len__(self) -> int:
         return len(self.pixels)
 
     def __getitem__(self, row: int | slice) -> tuple[Float[Tensor, "*batch channel height width"], dict[str, Any]]:
-        """Returns an image with intensities in [0, 1], and its factors by name: value indices, measurements, or tensors
-        of probabilities. What is not known is -1, or NaN. A slice gives a batch of images, and tensors of factors.
+        """Returns an image with intensities in [0, 1], and its factors by name: numbers, or tensors of probabilities.
+
+        Unknown values are -1, or NaN. A slice gives a batch of images, and tensors of factors.
         """
         columns = self._columns
         if isinstance(row, slice):
@@ -134,7 +131,7 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
 
     @property
     def device(self) -> torch.device:
-        """Returns where batches are made."""
+        """Returns the device of the batches."""
         return self.streamed_on or self.pixels.device
 
     @property
@@ -144,19 +141,18 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
     def bytes_of(
         self, rows: Int[Tensor, "*batch"] | slice
     ) -> UInt8[Tensor, "*batch channel height width"] | Float[Tensor, "*batch channel height width"]:
-        """Returns the images of these rows, as bytes on the device; vectors as floats. Rows that follow one another are
-        best given as a slice: no list of them is made.
+        """Returns the images of these rows as bytes on the device; vectors as floats.
+
+        A slice is faster than a tensor of consecutive rows.
         """
         return self.pixels[rows if isinstance(rows, slice) else rows.to(self.pixels.device)].to(self.device)
 
     def batch(self, rows: Int[Tensor, "*batch"] | slice) -> Float[Tensor, "*batch channel height width"]:
-        """Returns the images of these rows with intensities in [0, 1], as float32 on the device: byte 0 is 0 and byte
-        255 is 1. The numbers of vectors are as they were given.
-        """
+        """Returns the images of these rows as float32 on the device: byte 255 is 1. Vectors are unchanged."""
         return inputs(self.bytes_of(rows))
 
     def select(self, rows: Int64[Tensor, " row"]) -> "FactorImages":
-        """Returns the images of these rows, which are in order, without a copy of pixels; weights sum to one again."""
+        """Returns the images of these rows, given in order, without a copy of pixels; weights are normalized."""
         weights = None if self.weights is None else self.weights[rows].double()
         return replace(
             self,
@@ -166,22 +162,18 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
         )
 
     def to(self, device: torch.device | str) -> "FactorImages":
-        """Returns all of it on this device."""
+        """Returns images with all tensors on this device."""
         return replace(self.streamed_to(device), pixels=self.pixels.to(device), streamed_on=None)
 
     def streamed_to(self, device: torch.device | str) -> "FactorImages":
-        """Returns images whose batches are on this device, made from pixels that stay where they are."""
+        """Returns images with batches on this device. The pixels are not moved."""
         weights = None if self.weights is None else self.weights.to(device)
         factors = tuple(labels.to(device) for labels in self.factors)
         return replace(self, factors=factors, weights=weights, streamed_on=torch.empty(0, device=device).device)
 
 
-def tabulated(
-    factors: Sequence[Labels], num_images: int
-) -> Int[Tensor, "image factor"] | Float[Tensor, "image factor"]:
-    """Returns the labels as the columns of one table: -1 where a discrete one is not known, NaN where a measurement is
-    not.
-    """
+def tabulated(factors: Sequence[Labels], num_images: int) -> Values:
+    """Returns the labels as the columns of one table."""
     if soft := [labels.name for labels in factors if labels.is_soft]:
         raise DataError(f"The factor {soft[0]!r} has soft labels, which have no place in a table of values.")
     if not factors:
@@ -192,7 +184,7 @@ def tabulated(
 
 
 def _filled(labels: Labels) -> Tensor:
-    """Returns the values of a factor: -1 where a discrete one is not known, NaN where any other is not."""
+    """Returns the values of a factor: -1 for unknown discrete values, NaN for other unknown ones."""
     if labels.known is None:
         return labels.values
     known = labels.known[:, None] if labels.is_soft else labels.known
@@ -200,7 +192,7 @@ def _filled(labels: Labels) -> Tensor:
 
 
 def labels_of(factor: Factor, column: Int[Tensor, " image"] | Float[Tensor, " image"]) -> Labels:
-    """Returns the labels in a column: value indices, with -1 where they are not known, or measurements, with NaN."""
+    """Returns the labels in a column of a table."""
     if factor.size:
         column = column.to(torch.int64)
     missing = column < 0 if factor.size else column.isnan()
@@ -208,22 +200,21 @@ def labels_of(factor: Factor, column: Int[Tensor, " image"] | Float[Tensor, " im
 
 
 class FactorDataset(Config, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
-    """A config for images: frozen, comparable, written to JSON by its fields, and cheap to construct. `open` does the
-    work.
+    """A config of images: frozen, comparable, written to JSON by its fields, and cheap to construct. `open` reads them.
 
-    `len(data)` is the number of images and `data[0]` the first of them, as in the images that `open` gives. They stay
-    open as long as the config lives.
+    `len(data)` is the number of images and `data[0]` the first of them, as in `FactorImages`. The images stay open as
+    long as the config lives.
     """
 
     origin: ClassVar[Literal["drawn", "read"]]
-    """Whether the images are made here, or come from files that someone must have put there."""
+    """Whether the images are drawn by this package, or read from files."""
     stands_in_for: ClassVar[str] = ""
-    """The name of the data set whose place this one takes, where that may not be passed on."""
+    """The name of a data set that may not be copied, if this one is a stand-in for it."""
 
     @property
     @abstractmethod
     def factors(self) -> tuple[Factor, ...]:
-        """Returns what varies, in the order of the columns; nothing for unlabeled images."""
+        """Returns the factors in the order of the columns; none for unlabeled images."""
 
     @property
     @abstractmethod
@@ -232,21 +223,18 @@ class FactorDataset(Config, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
     @property
     @abstractmethod
     def image_shape(self) -> tuple[int, int, int]:
-        """Returns (channels, height, width), known before anything is loaded, so that a model that cannot take it is
-        refused early.
-        """
+        """Returns (channels, height, width) without loading images, so that a model is checked early."""
 
     @property
     def holds_vectors(self) -> bool:
-        """Returns whether the rows are vectors of any numbers instead of images."""
+        """Returns whether the rows are vectors of numbers instead of images."""
         return False
 
     @abstractmethod
     def open(self, *, verify: bool = False) -> FactorImages:
-        """Returns the images on the CPU, memory-mapped where they are many; drawn or converted first, where that has
-        not been done.
+        """Returns the images on the CPU, large ones memory-mapped. They are drawn or converted first, if necessary.
 
-        `verify` takes the checksum of all that is mapped, and not only a look at its size, header and a few images.
+        With `verify`, the checksum of mapped files is compared too, not only their size, header and a few images.
         """
 
     def __len__(self) -> int:
@@ -266,11 +254,82 @@ class FactorDataset(Config, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
         return self.open(verify=True).to(place)
 
 
-# Kept apart from the configs, so that a process of a DataLoader is sent the config and not the images.
+# Not an attribute of the configs, so that the workers of a DataLoader receive the config without the images.
 _OPENED: weakref.WeakKeyDictionary[FactorDataset, FactorImages] = weakref.WeakKeyDictionary()
+
+
+def factor_named(name: str, factors: Sequence[Factor], owner: str) -> Factor:
+    """Returns the factor of this name, or raises an error that lists them. `owner` is the config that names it."""
+    names = [factor.name for factor in factors]
+    if name not in names:
+        known = suggestion(name, names) if names else "The data set has no factors."
+        raise SpecError(f"{owner}: there is no factor {name!r} in this data set. {known}")
+    return factors[names.index(name)]
+
+
+def discrete_factor(name: str, factors: Sequence[Factor], owner: str) -> Factor:
+    """Returns the factor of this name, or raises an error if it is continuous."""
+    factor = factor_named(name, factors, owner)
+    if factor.size == 0:
+        discrete = [factor.name for factor in factors if factor.size]
+        raise SpecError(
+            f"{owner}: {name} is continuous and has no table of values. Bin it, or choose: "
+            f"{', '.join(discrete) or 'none'}."
+        )
+    return factor
+
+
+def value_indices(values: Values, name: str, factors: Sequence[Factor], owner: str) -> Int64[Tensor, " image"]:
+    """Returns the column of a discrete factor, or raises an error if a value is unknown (-1) or beyond its size."""
+    factor = discrete_factor(name, factors, owner)
+    column = values[:, factors.index(factor)].long()
+    if num_unknown := int((column == -1).sum()):
+        raise DataError(
+            f"The factor {name} is not known in {num_unknown:,} images. Label them, or choose another factor."
+        )
+    least, most = int(column.min()), int(column.max())
+    if least < 0 or most >= factor.size:
+        raise DataError(
+            f"The factor {name} has values from {least} to {most}; expected 0 to {factor.size - 1}. Renumber them."
+        )
+    return column
 
 
 def grid_rows(factors: tuple[Factor, ...]) -> Int64[np.ndarray, "image factor"]:
     """Returns every combination of value indices, the last factor changing fastest."""
     sizes = [factor.size for factor in factors]
     return np.indices(sizes, dtype=np.int64).reshape(len(sizes), -1).T.copy()
+
+
+def check_drawable(config: FactorDataset, max_images: int, **ranges: tuple[int, int]) -> None:
+    """Raises an error for a field outside of its range, or for more images than are drawn."""
+    name = type(config).__name__
+    for field, (least, most) in ranges.items():
+        if not least <= (value := getattr(config, field)) <= most:
+            raise SpecError(f"{name}: {field} is {value!r}; give a whole number from {least} to {most:,}.")
+    if config.num_images > max_images:
+        raise SpecError(
+            f"{name}: these are {config.num_images:,} images; at most {max_images:,} are drawn. Take fewer values."
+        )
+
+
+def plain_array(name: str, values: Any) -> np.ndarray:
+    """Returns an array, a tensor or nested lists as an array. Raises an error for masked entries and Python objects."""
+    try:
+        array = as_array(name, values)
+    except CodesError as error:
+        raise DataError(str(error)) from None
+    if isinstance(array, Tensor):
+        # NumPy has no bfloat16.
+        return (array.float() if array.dtype == torch.bfloat16 else array).cpu().numpy()
+    return array
+
+
+def check_names(names: Sequence[str], owner: str, field: str = "factors", count: int | None = None) -> None:
+    """Raises an error if a field of names is empty, holds another number of them than `count`, or one of them twice."""
+    if not names or (count is not None and len(names) != count):
+        raise SpecError(
+            f"{owner}: {field} is {', '.join(names) or 'empty'}; expected {count or 'at least one'}. Name them."
+        )
+    if len(set(names)) < len(names):
+        raise SpecError(f"{owner}: {field} is {', '.join(names)}: one of them twice. Name each once.")

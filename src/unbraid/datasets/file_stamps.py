@@ -1,22 +1,23 @@
-"""Stamps and checksums of files: whether a file has changed since it was last read."""
+"""Stamps and checksums of files: whether a file has changed since it was last read, and files named by checksums."""
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import re
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast, final
 
 from unbraid._internal import files
 from unbraid.errors import DataError, SpecError
 
-# Below this a full checksum costs a few hundredths of a second, and is computed at each opening.
+# Below this size a checksum takes a few hundredths of a second, and is computed at each opening.
 ALWAYS_VERIFIED_BYTES = 32 * 2**20
-# Some file systems note the time of a write in steps of two seconds.
+# Some file systems store the time of a write in steps of two seconds.
 _COARSEST_STEP_NS = 2 * 10**9
 
 
@@ -44,8 +45,8 @@ def check_unchanged(paths: Sequence[Path], before: Sequence[list[int]]) -> None:
 def known_sha256(path: Path, *, anew: bool = False) -> str:
     """Returns the SHA-256 of the file: from the cache if the file is large and its stamp is the same, unless `anew`."""
     then, is_large = stamp(path), path.stat().st_size > ALWAYS_VERIFIED_BYTES
-    known = recalled("checksum", str(path)) if is_large and not anew else None
-    if known is not None and known.get("stamp") == then and isinstance(known.get("of_file"), str):
+    known = (recalled("checksum", str(path)) or {}) if is_large and not anew else {}
+    if known.get("stamp") == then:
         return str(known["of_file"])
     found = files.sha256(path)
     if is_large and is_settled(then[1]) and stamp(path) == then:
@@ -64,32 +65,87 @@ def check_expected(path: Path, found: str, expected: str) -> None:
     if expected and found != expected:
         raise DataError(
             f"{path} has SHA-256 {found}, but the config expects {expected}: the file was changed or damaged. Restore "
-            "it, or make a new config from the new file."
+            "it, or make a new config."
         )
 
 
+def sha256_or_empty(given: str, path: Path, owner: str) -> str:
+    """Returns the field `sha256` of a config, or else the checksum of its file; "" while no file can be read."""
+    check_sha256(given, owner)
+    try:
+        return given or (known_sha256(path) if path.is_file() else "")
+    except OSError:
+        return ""
+
+
+def keep(write: Callable[[IO[bytes]], None], folder: str, suffix: str) -> tuple[str, str]:
+    """Returns the path and SHA-256 of a file in the cache, named by its checksum: equal content is kept once.
+
+    `write` is called twice: first to compute the checksum, then to write the file.
+    """
+    hashed = _HashedStream(None)
+    write(cast(IO[bytes], hashed))
+    path = files.cache_folder() / folder / f"{hashed.sha256}{suffix}"
+    with writing_to_cache(path):
+        if not path.is_file() or files.sha256(path) != hashed.sha256:
+            with files.atomic_writer(path) as stream:
+                write(cast(IO[bytes], _HashedStream(stream)))
+    return str(path), hashed.sha256
+
+
+@final
+class _HashedStream(io.RawIOBase):
+    """Passes what is written on to `stream`, if there is one, and computes its SHA-256.
+
+    It cannot seek, on purpose: a writer that went back to patch an earlier byte would make the checksum wrong.
+    """
+
+    def __init__(self, stream: IO[bytes] | None) -> None:
+        super().__init__()
+        self._stream = stream
+        self._digest = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: bytes | bytearray | memoryview) -> int:  # type: ignore[override]
+        self._digest.update(content)
+        if self._stream is not None:
+            self._stream.write(content)
+        return len(content)
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+
 @contextlib.contextmanager
-def writing_to_cache(path: Path, what: str) -> Iterator[None]:
+def writing_to_cache(path: Path) -> Iterator[None]:
     """Raises a DataError for a failed write in the block."""
     try:
         yield
     except OSError as error:
         raise DataError(
-            f"Could not keep {what} in {path} ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you may "
-            "write to and that has the room."
+            f"{path} cannot be written ({error.strerror or error}). Set UNBRAID_CACHE to a folder with room that you "
+            "may write to."
         ) from error
 
 
 def remember(content: dict[str, Any], *key: Any) -> None:
-    """Writes a finding to the cache under this key, if the cache can be written to."""
+    """Writes a result to the cache under this key, if the cache can be written to."""
     with contextlib.suppress(OSError):
         files.write_sealed(_memory(key), content)
 
 
 def recalled(*key: Any) -> dict[str, Any] | None:
-    """Returns the last finding under this key, valid or not."""
+    """Returns the last result under this key, valid or not."""
+    return read_sealed(_memory(key))
+
+
+def read_sealed(path: Path) -> dict[str, Any] | None:
+    """Returns a record with its checksum; None if there is none, or it was changed."""
     try:
-        return files.read_sealed(_memory(key))
+        return files.read_sealed(path)
     except (OSError, ValueError):
         return None
 

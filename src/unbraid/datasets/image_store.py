@@ -1,11 +1,10 @@
-"""Images as bytes or bits in one file: made once, by one process at a time, and opened without reading them.
+"""Stores of images as bytes or bits in one file: made once, by one process at a time, and memory-mapped.
 
-A store is a folder: `images.npy` and `factors.npy`, plain arrays, and `record.json`, which is written last: a store
-without a record was never finished, and a record that does not match its own checksum is not believed. While it is
-being made, `images.part` grows block by block and `progress.json` records how much of it is safe, so that an
-interrupted making resumes where it stopped.
+A store is a folder with the plain arrays `images.npy` and `factors.npy`, and `record.json`, which is written last and
+sealed with its checksum. While the store is being made, `images.part` grows block by block and `progress.json` records
+how much of it is flushed, so that the next process resumes there.
 
-Black-and-white images may be packed into bits: an image is one 64-bit word a row, bit c of which is column c.
+Black-and-white images may be packed into bits: an image is one 64-bit word per row, bit c for column c.
 """
 
 import contextlib
@@ -28,7 +27,7 @@ from jaxtyping import Float, Int, UInt8, UInt64
 from unbraid._internal import files
 from unbraid._internal.progress import Event, emit
 from unbraid.datasets.dataset import Factor, FactorImages
-from unbraid.datasets.file_stamps import ALWAYS_VERIFIED_BYTES
+from unbraid.datasets.file_stamps import ALWAYS_VERIFIED_BYTES, read_sealed, writing_to_cache
 from unbraid.datasets.pixels import Bitmaps
 from unbraid.errors import DataError
 
@@ -37,36 +36,50 @@ log = logging.getLogger(__name__)
 _FORMAT = 2
 _NUM_SPOT_CHECKS = 16
 _SECONDS_BETWEEN_SAVES = 5.0
-# Fixed, so that the length of the header does not depend on NumPy.
+# The length of NumPy's header, for every shape that fits into a file.
 _HEADER_BYTES = 128
+
+
+Blocks = Iterator[UInt8[np.ndarray, "block channel height width"] | UInt64[np.ndarray, "block row"]]
+"""Images in order, a few hundred or thousand at a time: bytes, or words of 64 bits."""
 
 
 @final
 @dataclass(frozen=True)
 class Plan:
-    """Says what making a store will give. It is cheap to have: the images are made when `blocks` is called.
+    """The content of a store, made when `blocks` is called.
 
-    `blocks(start)` yields the images from number `start` on, in order, a few hundred or thousand at a time: bytes, or
-    words of 64 bits if `packing` is "bits".
+    Args:
+        image_shape: (channels, height, width).
+        factor_table: The factors.
+        factors: Their values.
+        blocks: Returns the images from a number on.
+        packing: Whether blocks hold bytes or words.
+        facts: The origin of the images, which the record keeps.
+        made_from: What must be equal for an interrupted making to resume; by default the facts.
     """
 
     image_shape: tuple[int, int, int]
     factor_table: tuple[Factor, ...]
     factors: Int[np.ndarray, "image factor"] | Float[np.ndarray, "image factor"]
-    blocks: Callable[[int], Iterator[UInt8[np.ndarray, "block channel height width"] | UInt64[np.ndarray, "block row"]]]
+    blocks: Callable[[int], Blocks]
     packing: Literal["bytes", "bits"] = "bytes"
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What the images are made from: kept in the record, and told by `ImageStore.facts`."""
     made_from: Any = None
-    """What must be the same for an interrupted making to go on, if not all of the facts."""
 
     @property
     def array(self) -> np.ndarray:
-        """Returns all images as they will lie in the file, but for their values: no memory is taken."""
+        """Returns an array of the type and shape of all images, which takes no memory."""
         (channels, height, width), num_images = self.image_shape, len(self.factors)
         if self.packing == "bytes":
             return np.broadcast_to(np.uint8(0), (num_images, channels, height, width))
         return np.broadcast_to(np.zeros((), "<u8"), (num_images, height))
+
+
+def sliced(images: UInt8[np.ndarray, "image channel height width"], start: int, images_per_block: int) -> Blocks:
+    """Yields the images from number `start` on, in blocks."""
+    for first in range(start, len(images), images_per_block):
+        yield images[first : first + images_per_block]
 
 
 @final
@@ -78,10 +91,8 @@ class ImageStore:
 
     @property
     def record(self) -> dict[str, Any] | None:
-        """Returns what was written down when the store was finished; None if it never was, in another format, or
-        damaged.
-        """
-        content = _read_record(self.folder / "record.json")
+        """Returns the record of a finished store; None if there is none, or it is damaged or of another format."""
+        content = read_sealed(self.folder / "record.json") or {}
         return content if content.get("format") == _FORMAT else None
 
     @property
@@ -90,28 +101,25 @@ class ImageStore:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Returns what the images were made from, as the plan put it."""
+        """Returns the facts of the plan."""
         return dict((self.record or {}).get("facts", {}))
 
-    @property
-    def _finished_files(self) -> Any:
-        return (self.record or {}).get("files")
-
     def note(self, facts: Mapping[str, Any]) -> None:
-        """Puts the facts differently. A folder that cannot be written to keeps the old ones."""
+        """Replaces the facts, if the folder can be written to."""
         with contextlib.suppress(OSError):
             files.write_sealed(self.folder / "record.json", {**(self.record or {}), "facts": dict(facts)})
 
     def flaw(self, *, verify: bool = False) -> str | None:
-        """Returns what is wrong with the store, or None. `verify` takes the checksums of all of it, as is always done
-        for small ones.
-        """
+        """Returns what is wrong with the store, or None. With `verify`, checksums of large files are compared too."""
         if (record := self.record) is None:
             return "its record.json is damaged" if (self.folder / "record.json").exists() else "it was never finished"
         try:
             for name, about in record["files"].items():
-                if flaw := _file_flaw(self.folder / name, about, verify):
-                    return flaw
+                path = self.folder / name
+                if (found := path.stat().st_size) != about["bytes"]:
+                    return f"{name} has {found} bytes where {about['bytes']} were written"
+                if (verify or found <= ALWAYS_VERIFIED_BYTES) and files.sha256(path) != about["sha256"]:
+                    return f"the SHA-256 of {name} is not the one recorded when it was written"
             images = self._mapped("images.npy")
             if [images.dtype.str, *images.shape] != record["array"]:
                 return f"images.npy holds {images.dtype} of shape {images.shape}, not {record['array']}"
@@ -120,27 +128,25 @@ class ImageStore:
             for row, checksum in record["spots"].items():
                 if zlib.crc32(images[int(row)].tobytes()) != checksum:
                     return f"image {row} is not what was written"
-        # NumPy reports some damaged headers as a SyntaxError.
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, tokenize.TokenError) as error:
+        # NumPy evaluates the header of a file.
+        except (OSError, ValueError, TypeError, SyntaxError, tokenize.TokenError) as error:
             return f"it is damaged ({error})"
         return None
 
     def images(self) -> FactorImages:
         """Returns the images and factors of a store without a flaw, memory-mapped on the CPU."""
-        table, finished, width = self.factor_table, self._finished_files, (self.record or {}).get("shape", (0,))[-1]
+        record = self.record
         images, factors = self._mapped("images.npy"), torch.from_numpy(self._mapped("factors.npy"))
-        pixels = torch.from_numpy(images) if images.dtype == np.uint8 else Bitmaps.of(images, width)
-        # A process that makes a store again removes its record first: as long as it is there, and the same, images and
-        # factors belong together.
-        if finished is None or self._finished_files != finished:
+        # A process that makes a store again removes its record first, so images and factors belong to this record.
+        if record is None or (self.record or {}).get("files") != record["files"]:
             raise DataError(f"{self.folder} is being made again by another process. Wait until it ends, and try again.")
-        return FactorImages.from_table(pixels, factors, table)
+        pixels = (
+            torch.from_numpy(images) if images.dtype == np.uint8 else Bitmaps.from_words(images, record["shape"][-1])
+        )
+        return FactorImages.from_table(pixels, factors, tuple(Factor(**factor) for factor in record["factors"]))
 
     def make(self, plan: Plan, doing: str) -> None:
-        """Makes the images of the plan and finishes the store; `doing` is what a progress bar says.
-
-        An interrupted making resumes after the last image that is known to be safe.
-        """
+        """Makes the images of the plan and finishes the store. An interrupted one resumes at the last saved image."""
         array = plan.array
         about = {"shape": [len(array), *plan.image_shape], "array": [array.dtype.str, *array.shape]}
         begun = {"made_from": dict(plan.facts) if plan.made_from is None else plan.made_from, **about}
@@ -149,15 +155,15 @@ class ImageStore:
         part = self.folder / "images.part"
         done = self._safe_images(begun, array)
         if not done:
-            # Before the part is written over: its record is no longer true.
+            # Removed before the part is written: its record no longer holds, and a link would be followed.
             (self.folder / "progress.json").unlink(missing_ok=True)
-            # Whatever it is: a link would be followed.
             part.unlink(missing_ok=True)
         with files.opened(part, "r+b" if done else "w+b") as stream:
             checksum = _write_images(stream, plan, done, lambda n: self._save_progress(stream, begun, n), doing)
         files.put_in_place(part, self.folder / "images.npy")
-        content = _npy(plan.factors)
-        files.write_bytes(self.folder / "factors.npy", content)
+        with files.atomic_writer(self.folder / "factors.npy") as stream:
+            np.save(stream, np.ascontiguousarray(plan.factors), allow_pickle=False)
+        checksums = {"images.npy": checksum, "factors.npy": files.sha256(self.folder / "factors.npy")}
         images = self._mapped("images.npy")
         spots = np.unique(np.linspace(0, len(images) - 1, _NUM_SPOT_CHECKS).astype(int)).tolist()
         record = {
@@ -165,8 +171,8 @@ class ImageStore:
             **about,
             "factors": [asdict(factor) for factor in plan.factor_table],
             "files": {
-                "images.npy": {"bytes": (self.folder / "images.npy").stat().st_size, "sha256": checksum},
-                "factors.npy": {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()},
+                name: {"bytes": (self.folder / name).stat().st_size, "sha256": sha256}
+                for name, sha256 in checksums.items()
             },
             "spots": {str(row): zlib.crc32(images[row].tobytes()) for row in spots},
             "facts": dict(plan.facts),
@@ -182,27 +188,25 @@ class ImageStore:
         verify: bool = False,
         flaw: Callable[[], str | None] | None = None,
     ) -> FactorImages:
-        """Returns the images, which are made first where the store has a flaw: by one process at a time, and from where
-        an earlier one stopped. `flaw` may find more than the store's own check does.
+        """Returns the images. They are made first if the store has a flaw, by one process at a time.
+
+        `flaw` may be a stricter check than that of the store.
         """
         flaw = flaw or (lambda: self.flaw(verify=verify))
         if flaw() is not None:
-            try:
-                with files.locked(self.folder / ".lock", wait=True, purpose=doing):
-                    # Another process that held the lock may have made it.
-                    if (found := flaw()) is not None:
-                        log.info("%s, into %s (%s).", doing[0].upper() + doing[1:], self.folder, found)
-                        self.make(planned(), doing)
-            except OSError as error:
-                raise DataError(
-                    f"Could not keep the images in {self.folder} ({error.strerror or error}). Set UNBRAID_CACHE to a "
-                    "folder that you may write to and that has the room."
-                ) from error
+            with (
+                writing_to_cache(self.folder),
+                files.locked(self.folder / ".lock", wait=True, purpose=doing),
+            ):
+                # Another process that held the lock may have made it.
+                if (found := flaw()) is not None:
+                    log.info("%s, into %s (%s).", doing[0].upper() + doing[1:], self.folder, found)
+                    self.make(planned(), doing)
         return self.images()
 
     def _safe_images(self, begun: Mapping[str, Any], array: np.ndarray) -> int:
-        """Returns how many images of an interrupted making of the same thing can be kept."""
-        content = _read_record(self.folder / "progress.json")
+        """Returns the number of images of an interrupted making of the same plan that are saved."""
+        content = read_sealed(self.folder / "progress.json") or {}
         done = content.pop("done", 0)
         part = self.folder / "images.part"
         if content != begun or type(done) is not int or not 0 < done <= len(array) or not part.is_file():
@@ -215,12 +219,12 @@ class ImageStore:
         files.write_sealed(self.folder / "progress.json", {**begun, "done": done})
 
     def _mapped(self, name: str) -> np.ndarray:
-        # Copy on write: nothing reaches the file, and torch takes it without a warning.
+        # Copy on write: the file is not changed, and torch accepts the array without a warning.
         return cast(np.ndarray, np.load(files.regular(self.folder / name), mmap_mode="c", allow_pickle=False))
 
 
 def _write_images(stream: IO[bytes], plan: Plan, done: int, save: Callable[[int], None], doing: str) -> str:
-    """Writes all images from number `done` on, after those that are there. Returns the SHA-256 of the whole file."""
+    """Appends the images from number `done` on. Returns the SHA-256 of the whole file."""
     digest, array = hashlib.sha256(), plan.array
     if done:
         log.info("Going on with image %s of %s in %s.", f"{done:,}", f"{len(array):,}", stream.name)
@@ -235,8 +239,8 @@ def _write_images(stream: IO[bytes], plan: Plan, done: int, save: Callable[[int]
     for block in plan.blocks(done):
         if block.dtype != array.dtype or block.shape[1:] != array.shape[1:] or done + len(block) > len(array):
             raise DataError(
-                f"Made {block.dtype} images of shape {block.shape} after image {done}; expected {array.dtype} of shape "
-                f"{array.shape} in all."
+                f"Made {block.dtype} images of shape {block.shape} after {done}; expected {array.dtype}, {array.shape} "
+                "in all."
             )
         content = np.ascontiguousarray(block).tobytes()
         stream.write(content)
@@ -247,7 +251,7 @@ def _write_images(stream: IO[bytes], plan: Plan, done: int, save: Callable[[int]
             save(done)
             saved = time.monotonic()
     if done != len(array):
-        raise DataError(f"Made {done} images; expected {len(array)}. The source is shorter than it says.")
+        raise DataError(f"Made {done} images; expected {len(array)}. The source is shorter than its header.")
     save(done)
     return digest.hexdigest()
 
@@ -256,31 +260,4 @@ def _header(array: np.ndarray) -> bytes:
     stream = io.BytesIO()
     about = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
     np.lib.format.write_array_header_1_0(stream, about)
-    header = stream.getvalue()
-    if len(header) != _HEADER_BYTES:
-        raise DataError(f"The header of an array of {about} takes {len(header)} bytes; expected {_HEADER_BYTES}.")
-    return header
-
-
-def _npy(array: np.ndarray) -> bytes:
-    stream = io.BytesIO()
-    np.lib.format.write_array(stream, np.ascontiguousarray(array), allow_pickle=False)
     return stream.getvalue()
-
-
-def _file_flaw(path: Path, about: Mapping[str, Any], verify: bool) -> str | None:
-    if not path.is_file():
-        return f"{path.name} is missing"
-    if (found := path.stat().st_size) != about["bytes"]:
-        return f"{path.name} has {found} bytes where {about['bytes']} were written"
-    if (verify or found <= ALWAYS_VERIFIED_BYTES) and files.sha256(path) != about["sha256"]:
-        return f"the SHA-256 of {path.name} is not the one recorded when it was written"
-    return None
-
-
-def _read_record(path: Path) -> dict[str, Any]:
-    """Returns a sealed record; an empty one where there is no such file, or not as it was written."""
-    try:
-        return files.read_sealed(path)
-    except (OSError, ValueError):
-        return {}

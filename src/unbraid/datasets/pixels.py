@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Any, cast, final
 
 import numpy as np
 import torch
@@ -10,19 +10,18 @@ from jaxtyping import Float, Float32, Int, Int64, UInt8, UInt64
 from torch import Tensor
 
 Raw = UInt8[Tensor, "image channel height width"] | Float32[Tensor, "image channel height width"]
-"""Bytes of images or, of vectors, their numbers as they are: one channel, one row."""
-
+"""Bytes of images, or the numbers of vectors: one channel, one row."""
 
 _IMAGES_AT_ONCE = 4096
 
 
 def inputs(raw: UInt8[Tensor, "*shape"] | Float32[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Returns what nets see: bytes as intensities in [0, 1], where byte 255 is 1; numbers of vectors as they are."""
+    """Returns the input of nets: bytes divided by 255; numbers of vectors unchanged."""
     return raw if raw.is_floating_point() else raw.to(torch.float32) / 255
 
 
 class Pixels(ABC):
-    """Images that become bytes when they are asked for: a tensor of bytes, as far as code that indexes it can tell."""
+    """Images that become bytes when they are indexed, like a tensor of bytes. A frozen dataclass of tensors."""
 
     @property
     @abstractmethod
@@ -30,20 +29,25 @@ class Pixels(ABC):
         """Returns (image, channel, height, width)."""
 
     @property
-    @abstractmethod
-    def device(self) -> torch.device: ...
+    def _tensors(self) -> "dict[str, Tensor | Pixels]":
+        return {name: value for name, value in vars(self).items() if isinstance(value, Tensor | Pixels)}
 
     @property
-    @abstractmethod
+    def device(self) -> torch.device:
+        return next(iter(self._tensors.values())).device
+
+    @property
     def nbytes(self) -> int:
-        """Returns what it takes to keep them, in bytes."""
+        """Returns the memory they take, in bytes."""
+        return sum(tensor.nbytes for tensor in self._tensors.values())
 
     @abstractmethod
     def __getitem__(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "..."]:
         """Returns the images of these rows: (*batch, channel, height, width)."""
 
-    @abstractmethod
-    def to(self, device: torch.device | str) -> "Pixels": ...
+    def to(self, device: torch.device | str) -> "Pixels":
+        moved: Any = {name: tensor.to(device) for name, tensor in self._tensors.items()}
+        return replace(cast(Any, self), **moved)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -52,17 +56,15 @@ class Pixels(ABC):
 @final
 @dataclass(frozen=True)
 class Bitmaps(Pixels):
-    """Holds black-and-white images as bits, an eighth of the room, on any device. They become bytes when they are asked
-    for: 255 where a bit is set, else 0.
-    """
+    """Black-and-white images as bits, on any device. They become bytes when they are indexed: 255 for a set bit."""
 
     words: UInt8[Tensor, "image row 8"]
-    """A row of pixels is one 64-bit word, its low byte first; bit c is column c."""
+    """A row of pixels is one little-endian 64-bit word; bit c is column c."""
     num_columns: int
 
     @classmethod
-    def of(cls, bits: UInt64[np.ndarray, "image row"], num_columns: int) -> "Bitmaps":
-        """Wraps words on the CPU without a copy: what is memory-mapped stays so."""
+    def from_words(cls, bits: UInt64[np.ndarray, "image row"], num_columns: int) -> "Bitmaps":
+        """Wraps words on the CPU without a copy, so that a memory-mapped array stays on the disk."""
         little_endian = bits.astype("<u8", copy=False)
         return cls(torch.from_numpy(little_endian[:, :, None].view(np.uint8)), num_columns)
 
@@ -71,29 +73,18 @@ class Bitmaps(Pixels):
         num_images, num_rows, _ = self.words.shape
         return torch.Size((num_images, 1, num_rows, self.num_columns))
 
-    @property
-    def device(self) -> torch.device:
-        return self.words.device
-
-    @property
-    def nbytes(self) -> int:
-        return self.words.nbytes
-
     def __getitem__(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "..."]:
         words = self.words[rows]
         if words.device.type == "cpu":
-            # NumPy unpacks a word at a time, and wakes no threads.
+            # NumPy unpacks a word at a time, and starts no threads.
             columns = np.unpackbits(words.numpy(), axis=-1, count=self.num_columns, bitorder="little")
             columns *= 255
             return torch.from_numpy(columns)[..., None, :, :]
         return shifted_apart(words, self.num_columns)[..., None, :, :]
 
-    def to(self, device: torch.device | str) -> "Bitmaps":
-        return replace(self, words=self.words.to(device))
-
 
 def shifted_apart(words: UInt8[Tensor, "*batch row 8"], num_columns: int) -> UInt8[Tensor, "*batch row {num_columns}"]:
-    """Returns the bits as bytes, by torch alone: for devices that NumPy cannot reach."""
+    """Returns the bits as bytes, without NumPy: for other devices."""
     places = torch.arange(8, dtype=torch.uint8, device=words.device)
     return ((words[..., None] >> places) & 1).flatten(-2)[..., :num_columns] * 255
 
@@ -109,9 +100,7 @@ def packed(images: UInt8[np.ndarray, "image row column"]) -> UInt64[np.ndarray, 
 @final
 @dataclass(frozen=True)
 class ChannelsLast(Pixels):
-    """Turns images when they are asked for, so that what is memory-mapped stays so. They also lie turned in memory:
-    nets compute the same.
-    """
+    """Images with channels last, permuted when they are indexed, so that a memory-mapped array stays mapped."""
 
     images: UInt8[Tensor, "image height width channel"]
 
@@ -120,25 +109,14 @@ class ChannelsLast(Pixels):
         num_images, height, width, channels = self.images.shape
         return torch.Size((num_images, channels, height, width))
 
-    @property
-    def device(self) -> torch.device:
-        return self.images.device
-
-    @property
-    def nbytes(self) -> int:
-        return self.images.nbytes
-
     def __getitem__(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "..."]:
         return self.images[rows].movedim(-1, -3).contiguous()
-
-    def to(self, device: torch.device | str) -> "ChannelsLast":
-        return ChannelsLast(self.images.to(device))
 
 
 @final
 @dataclass(frozen=True)
 class SelectedPixels(Pixels):
-    """Holds the images of these rows of others. What is memory-mapped stays so."""
+    """Selected rows of other images, without a copy."""
 
     source: Raw | Pixels
     rows: Int64[Tensor, " row"]
@@ -146,10 +124,6 @@ class SelectedPixels(Pixels):
     @property
     def shape(self) -> torch.Size:
         return torch.Size((len(self.rows), *self.source.shape[1:]))
-
-    @property
-    def device(self) -> torch.device:
-        return self.source.device
 
     @property
     def nbytes(self) -> int:
@@ -161,9 +135,7 @@ class SelectedPixels(Pixels):
         return self.source[self.rows[rows]]
 
     def to(self, device: torch.device | str) -> "SelectedPixels":
-        """Returns the images on another device. Only the selected ones are there, unless what they are selected from is
-        packed: that moves whole.
-        """
+        """Returns the images on another device: only the selected rows, or the whole source if it is packed."""
         place = torch.empty(0, device=device).device
         if place == self.device:
             return self
@@ -181,5 +153,5 @@ def select(
 ) -> UInt8[Tensor, "row channel height width"] | Float32[Tensor, "row channel height width"] | Pixels:
     first, last = int(rows[0]), int(rows[-1])
     if isinstance(pixels, Tensor) and last - first + 1 == len(rows):
-        return pixels[first : last + 1]  # a view: rows that follow one another need no list
+        return pixels[first : last + 1]  # a view of consecutive rows
     return SelectedPixels(pixels, rows.to(pixels.device))

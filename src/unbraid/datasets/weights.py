@@ -12,10 +12,8 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from unbraid._internal.arrays import is_masked
 from unbraid.config import Config
-from unbraid.datasets.columns import Values, check_names, discrete_factor, value_indices
-from unbraid.datasets.dataset import Factor
+from unbraid.datasets.dataset import Factor, Values, check_names, discrete_factor, plain_array, value_indices
 from unbraid.errors import SpecError
 
 log = logging.getLogger(__name__)
@@ -25,7 +23,7 @@ MAX_CELLS = 50_000_000
 
 
 class Joint(Config, ABC):
-    """Probability of each combination of values of some factors. All other factors stay as they are, given these.
+    """Probability of each combination of values of some factors. The other factors keep their conditional distribution.
 
     `image_weights` computes from it the weights of the images of a data set.
     """
@@ -43,17 +41,13 @@ class Joint(Config, ABC):
         It has one axis per factor, and sums to one.
         """
 
-    def check(self, factors: Sequence[Factor]) -> None:
-        """Raises an error if there is no table for these factors."""
-        self.sizes_among(factors)
-
     def sizes_among(self, factors: Sequence[Factor]) -> tuple[int, ...]:
         """Returns the sizes of the factors of this joint, among those of a data set, if the table exists for them."""
         sizes = tuple(discrete_factor(name, factors, type(self).__name__).size for name in self.factors)
         if math.prod(sizes) > MAX_CELLS:
             raise SpecError(
-                f"{type(self).__name__}: a table over {', '.join(self.factors)} has {math.prod(sizes):,} cells. "
-                "Choose fewer factors."
+                f"{type(self).__name__}: a table over {', '.join(self.factors)} has {math.prod(sizes):,} cells. Name "
+                "fewer factors."
             )
         self.table(sizes)
         return sizes
@@ -97,36 +91,25 @@ class JointTable(Joint):
         are_valid = all(math.isfinite(p) and p >= 0 for p in self.probabilities)
         if not (are_valid and any(self.probabilities)):
             raise SpecError(
-                "JointTable: probabilities must be finite, none of them negative and not all zero. Give one for each "
-                "combination of values."
+                "JointTable: probabilities must be finite, none of them negative and not all zero. Give one per cell."
             )
 
     @classmethod
     def from_array(cls, factors: Sequence[str], table: Any) -> "JointTable":
         """Returns the table from an array, a tensor or nested lists with one axis per factor."""
-        if is_masked(table):
+        numbers = plain_array("JointTable: the table", table)
+        if numbers.ndim != len(factors) or numbers.dtype.kind not in "biuf":
             raise SpecError(
-                "JointTable: some probabilities are masked. Give each combination one; 0 where there is none."
+                f"JointTable: the array holds {numbers.dtype} and has {numbers.ndim} axes for {len(factors)} factors. "
+                "Give numbers, with one axis per factor."
             )
-        try:
-            numbers = np.asarray(table.detach().cpu() if isinstance(table, Tensor) else table, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise SpecError(
-                f"JointTable: no array of numbers can be made of what was given ({error}). Give one axis a factor."
-            ) from None
-        if numbers.ndim != len(factors):
-            raise SpecError(
-                f"JointTable: the array has {numbers.ndim} axes for {len(factors)} factors ({', '.join(factors)}). "
-                "Give one axis a factor."
-            )
-        return cls(tuple(factors), tuple(numbers.ravel().tolist()))
+        return cls(tuple(factors), tuple(numbers.astype(np.float64).ravel().tolist()))
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "..."]:
         if len(self.probabilities) != math.prod(sizes):
             raise SpecError(
                 f"JointTable: {len(self.probabilities)} probabilities were given for {', '.join(self.factors)}, which "
-                f"take {' x '.join(map(str, sizes))} combinations of values; expected {math.prod(sizes)}, the values "
-                f"of {self.factors[-1]} following one another."
+                f"take {' x '.join(map(str, sizes))} combinations of values; expected {math.prod(sizes)}."
             )
         # First divided by the greatest, so that the sum cannot overflow.
         numbers = torch.tensor(self.probabilities, dtype=torch.float64) / max(self.probabilities)
@@ -164,8 +147,7 @@ class Product(Joint):
             product = product * (in_our_order.reshape(shape) * math.prod(table.shape))
         if not float(product.sum()) > 0:
             raise SpecError(
-                f"Product: no combination of {', '.join(self.factors)} is possible under all of the joints. Weaken "
-                "one of them."
+                f"Product: no combination of {', '.join(self.factors)} is possible under all of the joints. Weaken one."
             )
         return product / product.sum()
 
@@ -192,17 +174,10 @@ class Correlated(Joint):
         super().__post_init__()
         check_names(self.factors, "Correlated", count=2)
         if not (math.isfinite(self.strength) and self.strength > 0):
-            raise SpecError(
-                f"Correlated: strength is {self.strength}; expected a positive, finite number such as 0.2, in units "
-                "of a factor's range. UniformJoint has none."
-            )
+            raise SpecError(f"Correlated: strength is {self.strength}; expected a positive, finite number such as 0.2.")
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "first second"]:
-        if min(sizes) < 2:
-            raise SpecError(
-                f"Correlated: {self.factors[sizes.index(min(sizes))]} has a single value, which goes with nothing. "
-                "Choose factors that vary."
-            )
+        _check_sizes(self, sizes)
         first, second = (torch.linspace(0, 1, size, dtype=torch.float64) for size in sizes)
         distance = first[:, None] - (1 - second if self.opposed else second)
         # Divided before it is squared: the square of a very small strength is zero.
@@ -216,8 +191,8 @@ class ChenDesign(Joint):
     """Two factors that are A: uniform; B: not uniform but independent; C: uncorrelated but dependent; D: correlated.
 
     Chen et al., arXiv:1802.04942v5, section 6.1, where the factors are the pose of a face. In B, C and D the most
-    likely combination is `ratio` times as likely as the least. The paper prints no tables; these are ours. With x and
-    y, the value indices scaled to [-1, 1], p is proportional to
+    likely combination is `ratio` times as likely as the least. The paper prints no tables; these are our choice. With x
+    and y, the value indices scaled to [-1, 1], p is proportional to
 
     ====== ================================ ============================================================================
     B      (1 + t (x+1)/2) (1 + t (y+1)/2)  t = sqrt(ratio) - 1, so that either marginal varies by sqrt(ratio)
@@ -241,17 +216,10 @@ class ChenDesign(Joint):
         super().__post_init__()
         check_names(self.factors, "ChenDesign", count=2)
         if not (math.isfinite(self.ratio) and self.ratio > 1):
-            raise SpecError(
-                f"ChenDesign: ratio is {self.ratio}; expected a number above 1, how many times as likely as the least "
-                "the most likely is."
-            )
+            raise SpecError(f"ChenDesign: ratio is {self.ratio}; expected a number above 1, most to least likely.")
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "first second"]:
-        if min(sizes) < 2:
-            raise SpecError(
-                f"ChenDesign: {self.factors[sizes.index(min(sizes))]} has a single value; expected two or more. "
-                "Choose factors that vary."
-            )
+        _check_sizes(self, sizes)
         shares = self._shares(*(torch.linspace(-1, 1, size, dtype=torch.float64) for size in sizes))
         return shares / shares.sum()
 
@@ -266,8 +234,8 @@ class ChenDesign(Joint):
             case "C":
                 if max(len(x), len(y)) < 3:
                     raise SpecError(
-                        f"ChenDesign: {' and '.join(self.factors)} have two values each, and such factors are "
-                        "independent if they are uncorrelated. Design C needs a factor of three values or more."
+                        f"ChenDesign: {' and '.join(self.factors)} have two values each, and are independent if they "
+                        "are uncorrelated. Design C needs a factor of three values or more."
                     )
                 product = torch.outer(_even(x), _even(y))
             case "D":
@@ -277,6 +245,14 @@ class ChenDesign(Joint):
         # The factor for which the greatest entry is `ratio` times the least.
         least, most = product.min(), product.max()
         return 1 + (self.ratio - 1) / (most - self.ratio * least) * product
+
+
+def _check_sizes(joint: Joint, sizes: tuple[int, ...]) -> None:
+    if min(sizes) < 2:
+        raise SpecError(
+            f"{type(joint).__name__}: {joint.factors[sizes.index(min(sizes))]} has a single value. Choose factors that "
+            "vary."
+        )
 
 
 def _even(x: Float64[Tensor, " value"]) -> Float64[Tensor, " value"]:
@@ -308,10 +284,7 @@ def image_weights(
     present = torch.where(masses > 0, table, 0.0)
     over = f"{owner} over {', '.join(joint.factors)}"
     if not bool((present > 0).any()):
-        raise SpecError(
-            f"{over}: no image shows any of the combinations that it makes likely. Choose another table, or other "
-            "images."
-        )
+        raise SpecError(f"{over}: no image has any of the combinations that it makes likely. Choose another table.")
     if num_missing := int(((table > 0) & (present == 0)).sum()):
         log.warning(
             "%s: %s of %s combinations, with a probability of %.3g, are shown by no image. The others are drawn more "

@@ -12,22 +12,23 @@ from unbraid._internal import row_draws
 from unbraid._internal.device import resolve_device
 from unbraid.codes import Codes
 from unbraid.config.annotations import in_short
-from unbraid.diagnose.diagnosis import Diagnosis, Finding
+from unbraid.diagnose.diagnosis import OF_CODES, Diagnosis, Finding
 from unbraid.diagnose.factor_checks import diagnose_factors
 from unbraid.diagnose.history_check import check_failure, check_history
 from unbraid.diagnose.jacobian import NAME as JACOBIAN
 from unbraid.diagnose.jacobian import check_jacobian
 from unbraid.diagnose.latent_checks import check_collapse, check_redundancy, used_latents
 from unbraid.diagnose.loss_weight import LossWeights, diagnose_weights
-from unbraid.diagnose.remedies import OF_CODES, levers_of, rate_price
 from unbraid.errors import CodesError, DataError
 from unbraid.metrics.unused_latents import is_collapsed
+from unbraid.models.categories import likeliest
 from unbraid.models.distributions import GaussianLikelihood
-from unbraid.models.trained.coded_images import CodedImages
-from unbraid.models.trained.decode import likeliest
-from unbraid.objectives.levers import Levers
+from unbraid.models.distributions.distribution import Posterior
+from unbraid.models.distributions.posteriors.latents import Latents
+from unbraid.models.trained.elbo import CodedImages
+from unbraid.objectives.levers import Levers, RatePrice
+from unbraid.objectives.objective import Objective
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.run_folder import Failure
 from unbraid.training.runs.spec_text import spec_labels
 
 NUM_IMAGES = 10_000
@@ -47,8 +48,11 @@ def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | s
         num_images: The largest number of training images to diagnose, drawn by their weights.
         device: The device.
     """
+    name = f"{spec_labels([run.spec])[run.spec.digest]}, seed {run.seed}"
+    price = rate_price(run.spec.objective, run.spec.model.latents)
     if run.failure is not None:
-        return _diagnose_failed(run, run.failure)
+        findings = [diagnose_weights(_weights(run), price), check_failure(run.failure, run.history, run.spec)]
+        return Diagnosis.from_findings(name, findings, str(run.folder))
     place = resolve_device(device)
     codes = run.codes(device=place)
     rows = _rows(codes, num_images)
@@ -58,24 +62,12 @@ def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | s
     unused, used = found[0].numbers["unused"], found[0].numbers["used"]
     weights = diagnose_weights(
         _weights(run, _root_error(run, rows, place)),
-        rate_price(run.spec.objective, run.spec.model.latents),
+        price,
         levers,
         is_collapsed=is_collapsed(len(unused), len(unused) + len(used)),
     )
-    return Diagnosis.settle(
-        _name(run), [found[0], weights, *found[1:], check_history(run.history, run.spec)], str(run.folder)
-    )
-
-
-def _diagnose_failed(run: Run, failure: Failure) -> Diagnosis:
-    """Returns the findings that need only the history of a run."""
-    price = rate_price(run.spec.objective, run.spec.model.latents)
-    findings = [diagnose_weights(_weights(run), price), check_failure(failure, run.history, run.spec)]
-    return Diagnosis.settle(_name(run), findings, str(run.folder))
-
-
-def _name(run: Run) -> str:
-    return f"{spec_labels([run.spec])[run.spec.digest]}, seed {run.seed}"
+    findings = [found[0], weights, *found[1:], check_history(run.history, run.spec)]
+    return Diagnosis.from_findings(name, findings, str(run.folder))
 
 
 def diagnose_codes(
@@ -94,7 +86,7 @@ def diagnose_codes(
         )
     widths = (1,) * codes.mean.shape[1] + tuple(table.shape[1] for table in codes.probabilities)
     found = _of_codes(codes, _rows(codes, num_images), decoder, widths, OF_CODES)
-    return Diagnosis.settle(f"Codes of {len(codes):,} images", found)
+    return Diagnosis.from_findings(f"Codes of {len(codes):,} images", found)
 
 
 def _of_codes(
@@ -103,8 +95,9 @@ def _of_codes(
     chosen = replace(codes[rows], weights=None)  # they were drawn by their weights
     used = used_latents(chosen)
     continuous = [latent for latent in used if latent < codes.mean.shape[1]]
+    num_varying = sum(len(labels.values[labels.is_known].unique(dim=0)) > 1 for labels in chosen.factors)
     findings = [
-        check_collapse(chosen, used, _num_varying(chosen), levers),
+        check_collapse(chosen, used, num_varying, levers),
         check_redundancy(chosen, used, levers),
     ]
     if decoder is None:
@@ -116,11 +109,6 @@ def _of_codes(
         spread = chosen.mean.double().std(dim=0)[continuous]
         findings.append(check_jacobian(decoder, likeliest(chosen, some, widths), continuous, spread, levers))
     return [*findings, *diagnose_factors(chosen, used, levers)]
-
-
-def _num_varying(codes: Codes) -> int:
-    """Returns the number of factors with more than one value in these images."""
-    return sum(len(labels.values[labels.is_known].unique(dim=0)) > 1 for labels in codes.factors)
 
 
 def _rows(codes: Codes, num_images: int) -> Tensor:
@@ -158,3 +146,23 @@ def _root_error(run: Run, rows: Tensor, device: torch.device) -> float | None:
         return None
     coded = CodedImages(run.model().to(device), images, rows[:1024])
     return float((coded.x - coded.model.decode(coded.code(0))).square().mean().sqrt())
+
+
+def levers_of(objective: Objective, latents: Latents) -> Levers:
+    """Returns the advice of this objective for a model with these latents."""
+    levers = objective.levers()
+    is_diagonal = _a_posterior(latents).with_true_density().covariance is None
+    return replace(levers, independence=levers.independence if latents.num_latents > 1 else "", is_diagonal=is_diagonal)
+
+
+def rate_price(objective: Objective, latents: Latents) -> RatePrice:
+    """Returns the weight of the rate at the end of training, where schedules have their last value."""
+    price, posterior = objective.at(torch.tensor(1.0)).rate_price(), _a_posterior(latents)
+    if not price.reason and posterior.with_true_density() is not posterior:
+        why = "The loss uses the rate of independent latents, but the noise of these is correlated, so it"
+        return RatePrice(f"{why} implies no beta.", price.weight)
+    return price
+
+
+def _a_posterior(latents: Latents) -> Posterior:
+    return latents.posterior(torch.zeros(1, latents.num_parameters), torch.tensor(1.0))

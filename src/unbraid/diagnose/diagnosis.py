@@ -1,19 +1,65 @@
-"""Diagnosis: findings about a model, and advice."""
+"""Diagnosis: findings about a model, and advice without contradictions or repetitions."""
 
 import json
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, final
+from typing import Any, Literal, final, get_args
 
 from unbraid._internal.amounts import listed, short
-from unbraid.diagnose.remedies import Remedy, by_urgency, without_conflicts
+from unbraid.objectives.levers import PENALIZE_TC, Levers
 
 State = Literal["fine", "look", "unknown"]
 _MARKS: dict[State, str] = {"fine": " ok ", "look": "LOOK", "unknown": " -- "}
 _WIDTH = 110
+
+Aim = Literal[
+    "train again",
+    "calibrate",
+    "lower price",
+    "train longer",
+    "use latents",
+    "more latents",
+    "keep factors",
+    "fix decoder",
+    "independence",
+    "less rate",
+    "more rate",
+    "look",
+]
+"""Aims of remedies, the most urgent first.
+
+Three reduce the weight of the rate: "lower price" if it explains that a code has collapsed, "use latents" if latents
+are unused, and "less rate" if factors are lost.
+"""
+_ORDER: tuple[Aim, ...] = get_args(Aim)
+_SEVERAL: tuple[Aim, ...] = ("keep factors", "fix decoder", "look")
+
+# A remedy with one of these aims replaces remedies with the listed aims: they would change the same weights, or may not
+# be needed after longer training.
+_REPLACED: dict[Aim, tuple[Aim, ...]] = {
+    "train again": ("train longer", "less rate", "more rate"),
+    "train longer": ("less rate", "more rate"),
+    "calibrate": ("lower price", "use latents", "less rate", "more rate"),
+    "lower price": ("use latents", "less rate", "independence", "more rate"),
+    "use latents": ("less rate", "independence", "more rate"),
+    "independence": ("less rate", "more rate"),
+    "less rate": ("more rate",),
+}
+
+OF_CODES = Levers("a smaller weight of the rate", "a larger weight of the rate", PENALIZE_TC)
+"""Advice for codes without a known objective."""
+
+
+@final
+@dataclass(frozen=True)
+class Remedy:
+    """Advice in a sentence, and its aim."""
+
+    aim: Aim
+    text: str
 
 
 @final
@@ -38,8 +84,8 @@ class Finding:
 
 @final
 @dataclass(frozen=True)
-class Diagnosis:
-    """The findings about one model, in reading order.
+class Diagnosis(Mapping[str, Finding]):
+    """The findings about one model by the names of their checks, in reading order.
 
     `of` is the objective and the seed of a run, and `folder` the folder of the run.
     """
@@ -49,22 +95,38 @@ class Diagnosis:
     folder: str = ""
 
     @classmethod
-    def settle(cls, of: str, findings: Sequence[Finding], folder: str = "") -> "Diagnosis":
+    def from_findings(cls, of: str, findings: Sequence[Finding], folder: str = "") -> "Diagnosis":
         """Returns the diagnosis of these findings, without advice that contradicts or repeats more urgent advice."""
-        left = without_conflicts([finding.remedies for finding in findings])
-        return cls(of, tuple(replace(each, remedies=own) for each, own in zip(findings, left, strict=True)), folder)
+        kept = kept_aims(remedy.aim for finding in findings for remedy in finding.remedies)
+        seen, left = set[str](), list[Finding]()
+        for finding in findings:
+            own = []
+            for remedy in finding.remedies:
+                key = remedy.text if remedy.aim in _SEVERAL else remedy.aim
+                if remedy.aim in kept and key not in seen:
+                    seen.add(key)
+                    own.append(remedy)
+            left.append(replace(finding, remedies=tuple(own)))
+        return cls(of, tuple(left), folder)
 
     def __getitem__(self, check: str) -> Finding:
         """Returns the finding of a check by its name."""
         for finding in self.findings:
             if finding.check == check:
                 return finding
-        raise KeyError(f"There is no check {check!r}; there are {', '.join(each.check for each in self.findings)}.")
+        raise KeyError(f"There is no check {check!r}; there are {', '.join(self)}.")
+
+    def __iter__(self) -> Iterator[str]:
+        return (finding.check for finding in self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What to try next, the most urgent first, without repetitions."""
-        return tuple(by_urgency(remedy for finding in self.findings for remedy in finding.remedies))
+        """What to try next, the most urgent first."""
+        remedies = [remedy for finding in self.findings for remedy in finding.remedies]
+        return tuple(remedy.text for remedy in sorted(remedies, key=lambda each: _ORDER.index(each.aim)))
 
     @property
     def asking(self) -> tuple[str, ...]:
@@ -73,14 +135,13 @@ class Diagnosis:
 
     def __str__(self) -> str:
         where = f"{self.folder} ({self.of})" if self.folder else self.of
-        num_asking, num_checks = len(self.asking), len(self.findings)
-        lines = [f"{where}: {num_asking} of {num_checks} checks {_asks(num_asking)} you to look.", ""]
+        asks = "asks" if len(self.asking) == 1 else "ask"
+        lines = [f"{where}: {len(self.asking)} of {len(self.findings)} checks {asks} you to look.", ""]
         for finding in self.findings:
             lines += _wrapped(f"[{_MARKS[finding.state]}] {finding.check}: {finding.sentence}", 7)
         lines += ["", "What to try next:"]
-        for number, line in enumerate(
-            self.advice or ("Nothing stands out. Compare seeds, and look at traversals.",), 1
-        ):
+        advice = self.advice or ("Nothing stands out. Compare seeds, and look at traversals.",)
+        for number, line in enumerate(advice, 1):
             lines += _wrapped(f"  {number}. {line}", 5)
         return "\n".join(lines)
 
@@ -103,14 +164,31 @@ class Diagnosis:
         return json.dumps(self.content(), indent=2, allow_nan=False) + "\n"
 
 
-def findings_json(found: Mapping[str, Diagnosis]) -> str:
-    """Returns several diagnoses by name, as JSON."""
-    contents = {name: diagnosis.content() for name, diagnosis in found.items()}
-    return json.dumps(contents, indent=2, allow_nan=False) + "\n"
+def kept_aims(aims: Iterable[Aim]) -> set[Aim]:
+    """Returns the aims that no more urgent aim replaces."""
+    kept = set[Aim]()
+    for aim in sorted(set(aims), key=_ORDER.index):
+        if not any(aim in _REPLACED.get(other, ()) for other in kept):
+            kept.add(aim)
+    return kept
 
 
-def _asks(number: int) -> str:
-    return "asks" if number == 1 else "ask"
+def depend_less(levers: Levers, why: str) -> Remedy:
+    """Returns the remedy for dependent latents: a weight of the objective if there is one, else other seeds."""
+    if not levers.independence:
+        return Remedy("look", f"{why}: train several seeds, and keep the one whose latents are most independent.")
+    return Remedy("independence", f"{why}. To have latents depend less on each other: {levers.independence}.")
+
+
+def latents_named(numbers: Iterable[int]) -> str:
+    """Returns "latent 3", or "latents 1, 4 and 5"."""
+    numbers = list(numbers)
+    return f"latent{'s' if len(numbers) > 1 else ''} {listed(numbers)}"
+
+
+def nats(number: float) -> str:
+    """Returns "1 nat", or "0.5 nats"."""
+    return f"{short(number)} nat{'' if short(number) == '1' else 's'}"
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
@@ -126,14 +204,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def latents_named(numbers: Iterable[int]) -> str:
-    """Returns "latent 3", or "latents 1, 4 and 5"."""
-    numbers = list(numbers)
-    return f"latent{'s' if len(numbers) > 1 else ''} {listed(numbers)}"
-
-
-def nats(number: float) -> str:
-    """Returns "1 nat", or "0.5 nats"."""
-    return f"{short(number)} nat{'' if short(number) == '1' else 's'}"

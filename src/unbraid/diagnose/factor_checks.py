@@ -1,7 +1,8 @@
 """Checks of which latents encode which factors: factors without a latent, in two latents, or mixed in one latent."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,18 +12,17 @@ from sklearn.neighbors import KNeighborsClassifier
 from unbraid._internal import row_draws
 from unbraid._internal.amounts import listed, percent
 from unbraid.codes import Codes, Labels
-from unbraid.diagnose.diagnosis import Finding
-from unbraid.diagnose.remedies import OF_CODES, Remedy, depend_less
+from unbraid.diagnose.diagnosis import OF_CODES, Finding, Remedy, depend_less, latents_named
 from unbraid.errors import CodesError
 from unbraid.metrics import MIG
-from unbraid.metrics.chance_shares import (
+from unbraid.metrics.latent_readings import (
+    LEAST_SHARE,
     above_chance,
     estimator_for,
     factor_shares,
     shares_by_chance,
     varying,
 )
-from unbraid.metrics.latent_readings import LEAST_SHARE
 from unbraid.objectives.levers import Levers
 
 Shares = Mapping[str, list[float]]
@@ -40,41 +40,45 @@ _TOO_FEW = 0.5
 def diagnose_factors(codes: Codes, used: list[int], levers: Levers = OF_CODES) -> list[Finding]:
     """Returns the findings about factors without a latent, in two latents, and mixed in one latent."""
     if not codes.factors:
-        sentence = "The factors of these images are not known."
-        return [Finding(name, "unknown", sentence) for name in _NAMES]
+        return _unknown("The factors of these images are not known.")
     binned = varying(codes.with_binned_factors(_NUM_BINS))
     estimator = estimator_for(binned)
     try:
         mig = MIG(estimator)(binned)
     except CodesError as error:
-        return [Finding(name, "unknown", str(error)) for name in _NAMES]
+        return _unknown(str(error))
     table, chance = factor_shares(mig), shares_by_chance(binned, estimator)
     places = {name: place for place, name in enumerate(mig.per_factor) if not table[:, place].isnan().any()}
     by_chance = {name: float(chance[:, place].max()) for name, place in places.items()}
     unclear = {name: share for name, share in by_chance.items() if not share < _TOO_FEW}
+    each = listed(f"{name} ({percent(share)})" for name, share in unclear.items()) if unclear else ""
+    too_few = f"There are too few images to find the latents that hold {each}: shuffled labels seem as informative."
     if unclear and len(unclear) == len(places):
-        return [Finding(name, "unknown", _too_few(unclear), {"by_chance": by_chance}) for name in _NAMES]
+        return _unknown(too_few, {"by_chance": by_chance})
     above = above_chance(table, chance)
-    shares: dict[str, list[float]] = {
-        name: above[:, place].tolist() for name, place in places.items() if name not in unclear
-    }
+    shares: Shares = {name: above[:, place].tolist() for name, place in places.items() if name not in unclear}
+    vacuous = ""  # why no factor can be shared or mixed
+    if not used:
+        vacuous = "No latent is in use."
+    elif not any(share >= LEAST_SHARE for row in shares.values() for share in row):
+        vacuous = "No latent encodes a factor."
+    findings = (
+        _unheld(binned, shares, used, levers),
+        _shared(shares, levers, vacuous or ("Only one latent is in use." if len(used) == 1 else "")),
+        _mixed(shares, levers, vacuous or (f"Only {next(iter(shares))} varies." if len(shares) == 1 else "")),
+    )
     return [
         replace(
             finding,
-            sentence=f"{finding.sentence} {_too_few(unclear)}".strip() if unclear else finding.sentence,
+            sentence=f"{finding.sentence} {too_few}".strip() if unclear else finding.sentence,
             numbers={**finding.numbers, "by_chance": by_chance},
         )
-        for finding in (
-            _unheld(binned, shares, used, levers),
-            _shared(shares, used, levers),
-            _mixed(shares, used, levers),
-        )
+        for finding in findings
     ]
 
 
-def _too_few(unclear: Mapping[str, float]) -> str:
-    each = listed(f"{name} ({percent(share)})" for name, share in unclear.items())
-    return f"There are too few images to find the latents that hold {each}: shuffled labels seem as informative."
+def _unknown(sentence: str, numbers: Mapping[str, Any] | None = None) -> list[Finding]:
+    return [Finding(name, "unknown", sentence, numbers or {}) for name in _NAMES]
 
 
 def _unheld(codes: Codes, shares: Shares, used: list[int], levers: Levers) -> Finding:
@@ -89,10 +93,15 @@ def _unheld(codes: Codes, shares: Shares, used: list[int], levers: Levers) -> Fi
         least = f"; the least informative about {lowest}, {percent(best[lowest])}" if lowest else ""
         return Finding(_NAMES[0], "fine", f"Every factor has a latent that is informative about it{least}.", numbers)
     if not used:
-        sentence = f"No latent is in use, so {listed(missing)} {_are(missing)} lost."
+        sentence = f"No latent is in use, so no latent encodes {listed(missing)}."
         return Finding(_NAMES[0], "look", sentence, numbers)
     in_code = [name for name, accuracy in together.items() if accuracy >= _PREDICTABLE]
-    hidden = {name: by for name in in_code if (by := _by_its_mean(codes, labels[name], used)) is not None}
+    # Factors that the mean of a single latent predicts, under too much noise.
+    hidden = {}
+    for name in in_code:
+        accuracy, latent = max((joint_accuracy(codes, labels[name], [latent]), -latent) for latent in used)
+        if accuracy >= _PREDICTABLE:
+            hidden[name] = -latent
     spread = [name for name in in_code if name not in hidden]
     absent = [name for name in missing if name not in in_code]
     each = listed(f"{name} (the best latent has {percent(share)} of it)" for name, share in missing.items())
@@ -100,81 +109,45 @@ def _unheld(codes: Codes, shares: Shares, used: list[int], levers: Levers) -> Fi
     for name, latent in hidden.items():
         sentence += f" The mean of latent {latent} predicts {name}, but its noise is too wide."
     if spread:
-        sentence += f" All latents together predict {listed(spread)}: {_they(spread)} in the code, spread over latents."
-        remedies.append(depend_less(levers, f"{_start(spread)} {_are(spread)} spread over latents"))
+        sentence += f" All latents together predict {listed(spread)}: in the code, but spread over latents."
+        remedies.append(depend_less(levers, f"Information on {listed(spread)} is spread over latents"))
     if absent:
-        joint = "All latents together" if len(used) > 1 else f"The mean of latent {used[0]}"
-        sentence += f" {joint} do{'' if len(used) > 1 else 'es'} not predict {listed(absent)}: {_they(absent)} lost."
-        text = f"{_start(absent)} {_are(absent)} lost: try a larger net, and check whether reconstructions show"
-        remedies.append(Remedy("keep factors", f"{text} {'it' if len(absent) == 1 else 'them'}."))
+        sentence += f" No latents together predict {listed(absent)}: lost."
+        text = f"No latents predict {listed(absent)}: try a larger net, and check what reconstructions show."
+        remedies.append(Remedy("keep factors", text))
     if absent or hidden:
         text = f"To have {listed([*hidden, *absent])} in the code: {levers.less_rate}."
         remedies.append(Remedy("less rate", text))
     return Finding(_NAMES[0], "look", sentence, numbers, tuple(remedies))
 
 
-def _by_its_mean(codes: Codes, labels: Labels, used: list[int]) -> int | None:
-    """Returns the latent whose mean alone predicts a factor, if there is one."""
-    alone = {latent: joint_accuracy(codes, labels, [latent]) for latent in used}
-    best = max(alone, key=lambda latent: alone[latent])
-    return best if alone[best] >= _PREDICTABLE else None
-
-
-def _they(names: Collection[str]) -> str:
-    return "it is" if len(names) == 1 else "they are"
-
-
-def _are(names: Collection[str]) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
-def _start(names: Collection[str]) -> str:
-    """Returns the start of a sentence about these factors."""
-    return f"The factor{'s' if len(names) > 1 else ''} {listed(names)}"
-
-
-def _vacuous(shares: Shares, used: list[int]) -> str:
-    """Returns why no factor can be shared or mixed; an empty text if one can."""
-    if not used:
-        return "No latent is in use."
-    if not any(share >= LEAST_SHARE for row in shares.values() for share in row):
-        return "No latent encodes a factor."
-    return ""
-
-
-def _shared(shares: Shares, used: list[int], levers: Levers) -> Finding:
+def _shared(shares: Shares, levers: Levers, vacuous: str) -> Finding:
     pairs = {name: top for name, row in shares.items() if (top := _top_two(row)) is not None}
     numbers = {
         "second_latent": {name: second for name, (_, second) in pairs.items()},
         "shares": {name: [shares[name][a], shares[name][b]] for name, (a, b) in pairs.items()},
     }
-    if why := _vacuous(shares, used) or ("Only one latent is in use." if len(used) == 1 else ""):
-        return Finding(_NAMES[1], "unknown", why, numbers)
+    if vacuous:
+        return Finding(_NAMES[1], "unknown", vacuous, numbers)
     if not pairs:
         return Finding(_NAMES[1], "fine", "For no factor is a second latent half as informative as the first.", numbers)
     each = listed(
         f"{name} (latent {a}: {percent(shares[name][a])}, latent {b}: {percent(shares[name][b])})"
         for name, (a, b) in pairs.items()
     )
-    remedies = (
-        depend_less(levers, f"{_start(pairs)} {_are(pairs)} in two latents"),
-        Remedy(
-            "look",
-            f"Check whether {listed(pairs)} {'is' if len(pairs) == 1 else 'are'} periodic, as angles are: a Gaussian "
-            "code needs two latents for these.",
-        ),
-    )
+    periodic = f"Check whether {listed(pairs)} is periodic, as angles are: a Gaussian code needs two latents for those."
+    remedies = (depend_less(levers, f"Two latents share {listed(pairs)}"), Remedy("look", periodic))
     return Finding(_NAMES[1], "look", f"Two latents share {each}.", numbers, remedies)
 
 
-def _mixed(shares: Shares, used: list[int], levers: Levers) -> Finding:
+def _mixed(shares: Shares, levers: Levers, vacuous: str) -> Finding:
     names, mixed = list(shares), dict[int, dict[str, float]]()
     for latent, row in enumerate(zip(*shares.values(), strict=True)):
         if (pair := _top_two(list(row))) is not None:
             mixed[latent] = {names[factor]: row[factor] for factor in pair}
     numbers = {"shares": {str(latent): pair for latent, pair in mixed.items()}}
-    if why := _vacuous(shares, used) or (f"Only {names[0]} varies." if len(names) == 1 else ""):
-        return Finding(_NAMES[2], "unknown", why, numbers)
+    if vacuous:
+        return Finding(_NAMES[2], "unknown", vacuous, numbers)
     if not mixed:
         return Finding(
             _NAMES[2], "fine", "No latent is half as informative about a second factor as about its first.", numbers
@@ -184,14 +157,10 @@ def _mixed(shares: Shares, used: list[int], levers: Levers) -> Finding:
         for latent, pair in mixed.items()
     )
     remedies = (
-        depend_less(levers, f"{_latents(mixed)} mix{'es' if len(mixed) == 1 else ''} factors"),
+        depend_less(levers, f"Factors are mixed in {latents_named(mixed)}"),
         Remedy("look", "Train several seeds and keep the best; check whether factors are dependent in the data."),
     )
     return Finding(_NAMES[2], "look", f"Factors are mixed: {each}.", numbers, remedies)
-
-
-def _latents(latents: Collection[int]) -> str:
-    return f"Latent{'s' if len(latents) > 1 else ''} {listed(latents)}"
 
 
 def _top_two(row: list[float]) -> tuple[int, int] | None:
@@ -218,11 +187,9 @@ def joint_accuracy(codes: Codes, labels: Labels, latents: list[int], max_images:
         return 0.0
     means = (means - means.mean(axis=0)) / np.maximum(means.std(axis=0), 1e-12)
     shuffled = row_draws.permuted_rows(len(rows), 0, "neighbours of codes").numpy()  # a stream of draws keeps its name
-    found = cross_val_predict(KNeighborsClassifier(_NUM_NEIGHBORS), means[shuffled], values[shuffled], cv=_halves(rows))
+    first, second = np.array_split(np.arange(len(rows)), 2)
+    found = cross_val_predict(
+        KNeighborsClassifier(_NUM_NEIGHBORS), means[shuffled], values[shuffled], cv=[(first, second), (second, first)]
+    )
     guessed = counts.max() / counts.sum()
     return float(max(0.0, ((found == values[shuffled]).mean() - guessed) / (1 - guessed)))
-
-
-def _halves(rows: torch.Tensor) -> list[tuple[np.ndarray, np.ndarray]]:
-    first, second = np.array_split(np.arange(len(rows)), 2)
-    return [(first, second), (second, first)]

@@ -10,8 +10,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from unbraid._internal import row_draws
-from unbraid.diagnose.diagnosis import Finding, latents_named
-from unbraid.diagnose.remedies import OF_CODES, Remedy
+from unbraid.diagnose.diagnosis import OF_CODES, Finding, Remedy, latents_named
 from unbraid.errors import CodesError
 from unbraid.objectives.levers import Levers
 
@@ -64,7 +63,12 @@ def jacobian_angles(
     """
     if len(columns) < 2:
         raise CodesError(f"The columns {list(columns)} were given; expected two or more, for angles between them.")
-    moved = [_derivative(decode, codes, column) for column in columns]
+    moved = []
+    for column in columns:
+        direction = torch.zeros_like(codes)
+        direction[:, column] = 1.0
+        change: Tensor = torch.func.jvp(decode, (codes,), (direction,))[1]
+        moved.append(change.detach().flatten(1).double().cpu())
     jacobian = torch.stack(moved, dim=2)  # image by pixel by latent
     products = torch.einsum("npi,npj->nij", jacobian, jacobian)
     unit = torch.ones(len(columns), dtype=torch.float64) if spread is None else spread.double().cpu()
@@ -84,19 +88,16 @@ def check_jacobian(
     levers: Levers = OF_CODES,
 ) -> Finding:
     """Returns whether the used latents change the image in different ways."""
-    if len(columns) < 2:
-        return Finding(NAME, "unknown", "Fewer than two continuous latents are in use.")
     angles = jacobian_angles(decode, codes, columns, spread)
     if not bool(angles.lengths.isfinite().all()):
         return Finding(NAME, "unknown", "The decoder's changes along its latents are not finite numbers.")
-    idle = [latent for latent, moves in zip(columns, angles.moves, strict=True) if not moves]
-    if not idle:
+    moving = [place for place, moves in enumerate(angles.moves) if moves]
+    if len(moving) == len(columns):
         return _finding(angles, levers)
-    moving = [place for place, latent in enumerate(columns) if latent not in idle]
+    rest = Finding(NAME, "unknown", "Fewer than two latents move the image, so there is no angle to measure.")
     if len(moving) > 1:
         rest = _finding(jacobian_angles(decode, codes, [columns[place] for place in moving], spread[moving]), levers)
-    else:
-        rest = Finding(NAME, "unknown", "Fewer than two latents move the image, so there is no angle to measure.")
+    idle = [latent for place, latent in enumerate(columns) if place not in moving]
     which, it = latents_named(idle), "it" if len(idle) == 1 else "them"
     sentence = f"The decoder ignores {which}, though the code uses {it}: moving {it} changes nothing."
     text = f"The decoder ignores {which}: check whether it belongs to these codes, then train with another seed."
@@ -109,8 +110,7 @@ def _finding(angles: JacobianAngles, levers: Levers) -> Finding:
     if math.isnan(angles.mean):
         return Finding(NAME, "unknown", "No image is moved by two latents, so there is no angle to measure.")
     pairs = torch.combinations(torch.arange(len(angles.latents)))
-    between = angles.cosines[pairs[:, 0], pairs[:, 1]].nan_to_num(0.0)
-    most, place = between.max(dim=0)
+    most, place = angles.cosines[pairs[:, 0], pairs[:, 1]].nan_to_num(0.0).max(dim=0)
     first, second = (angles.latents[n] for n in pairs[place].tolist())
     numbers = {"mean": angles.mean, "turned": angles.turned, "largest": float(most), "pair": [first, second]}
     sentence = (
@@ -121,22 +121,10 @@ def _finding(angles: JacobianAngles, levers: Levers) -> Finding:
     if angles.mean <= max(_SMALL, _FINE * angles.turned) and most < _ALIKE:
         return Finding(NAME, "fine", sentence, numbers)
     remedies = [Remedy("look", f"Look at traversals of latents {first} and {second}, which have similar effects.")]
-    if not levers.is_diagonal:
-        text = "Use latents whose noise is independent (GaussianLatents): this pushes towards orthogonal changes."
-        remedies.append(Remedy("more rate", text))
-    elif levers.more_rate:
-        text = f"To push towards orthogonal changes of the image: {levers.more_rate}."
-        remedies.append(Remedy("more rate", text))
+    how = levers.more_rate if levers.is_diagonal else "latents with independent noise (GaussianLatents)"
+    if how:
+        remedies.append(Remedy("more rate", f"To push towards orthogonal changes of the image: {how}."))
     return Finding(NAME, "look", sentence, numbers, tuple(remedies))
-
-
-def _derivative(
-    decode: Callable[[Tensor], Tensor], codes: Float[Tensor, "image column"], column: int
-) -> Float64[Tensor, "image pixel"]:
-    direction = torch.zeros_like(codes)
-    direction[:, column] = 1.0
-    moved: Tensor = torch.func.jvp(decode, (codes,), (direction,))[1]
-    return moved.detach().flatten(1).double().cpu()
 
 
 def _cosines(products: Float64[Tensor, "frame latent latent"]) -> Float64[Tensor, "frame latent latent"]:

@@ -8,8 +8,7 @@ from torch import Tensor
 
 from unbraid._internal.amounts import listed, percent
 from unbraid.codes import Codes
-from unbraid.diagnose.diagnosis import Finding, latents_named
-from unbraid.diagnose.remedies import OF_CODES, Remedy, depend_less
+from unbraid.diagnose.diagnosis import OF_CODES, Finding, Remedy, depend_less, latents_named
 from unbraid.errors import CodesError
 from unbraid.metrics.unused_latents import UNUSED, informativeness, is_collapsed, unused_latents
 from unbraid.objectives.levers import Levers
@@ -42,8 +41,7 @@ def check_collapse(codes: Codes, used: list[int], num_factors: int, levers: Leve
         text = f"Give the model at least {num_factors} latents: there are more factors than latents."
         sentence = f"{sentence}, and the data have {num_factors} factors."
         return Finding(COLLAPSE, "look", sentence, numbers, (Remedy("more latents", text),))
-    constant = "its mean is almost constant" if total == 1 else "their means are almost constant"
-    why = f"less than {UNUSED} nats about the image" if each else constant
+    why = f"less than {UNUSED} nats about the image" if each else "means that are almost constant"
     sentence = f"{len(unused)} of {total} latents are unused ({why}): {listed(unused)}."
     if total == 1:
         sentence = f"The only latent is unused ({why})."
@@ -54,15 +52,10 @@ def check_collapse(codes: Codes, used: list[int], num_factors: int, levers: Leve
         return Finding(COLLAPSE, "look", sentence, numbers, (Remedy("use latents", text),))
     if num_factors > len(used):
         text = f"To have the other latents used: {levers.less_rate}."
-        sentence = f"{sentence} {_counted(used)} left for {num_factors} factors."
+        sentence = f"{sentence} Used latents: {len(used)}, for {num_factors} factors."
         return Finding(COLLAPSE, "look", sentence, numbers, (Remedy("use latents", text),))
-    of_factors = f", and there {'is' if num_factors == 1 else 'are'} {num_factors} factor" if num_factors else ""
-    plural = "s" * (num_factors > 1)
-    return Finding(COLLAPSE, "fine", f"{sentence} {_counted(used)} in use{of_factors}{plural}.", numbers)
-
-
-def _counted(latents: list[int]) -> str:
-    return f"{len(latents)} {'is' if len(latents) == 1 else 'are'}"
+    factors = f", factors: {num_factors}" if num_factors else ""
+    return Finding(COLLAPSE, "fine", f"{sentence} Used latents: {len(used)}{factors}.", numbers)
 
 
 def check_redundancy(codes: Codes, used: list[int], levers: Levers = OF_CODES) -> Finding:

@@ -2,11 +2,10 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Any, final
 
 from unbraid._internal.amounts import short
-from unbraid.diagnose.diagnosis import Finding, nats
-from unbraid.diagnose.remedies import OF_CODES, Remedy
+from unbraid.diagnose.diagnosis import OF_CODES, Finding, Remedy, nats
 from unbraid.objectives.levers import Levers, RatePrice
 
 NAME = "effective beta"
@@ -48,29 +47,6 @@ class LossWeights:
         """
         return (self.loss - self.distortion) / self.rate if self.rate > 0 else math.nan
 
-    @property
-    def normalized(self) -> float:
-        """beta times latents over pixels, for a loss that is a mean over both (Higgins et al., ICLR 2017)."""
-        return self.beta * self.num_latents / self.num_pixels
-
-    @property
-    def too_wide(self) -> float | None:
-        """The variance of a Gaussian likelihood in units of the mean squared error.
-
-        It is None for other likelihoods.
-        """
-        if self.std is None or not self.root_error:
-            return None
-        return (self.std / self.root_error) ** 2
-
-    @property
-    def calibrated(self) -> float | None:
-        """The equivalent beta for a Gaussian likelihood whose variance is the mean squared error.
-
-        It is None for other likelihoods.
-        """
-        return None if self.too_wide is None else self.beta * self.too_wide
-
 
 def diagnose_weights(
     weights: LossWeights,
@@ -83,15 +59,36 @@ def diagnose_weights(
 
     `price` is the weight of the rate in the formula of the objective.
     """
-    price = price or RatePrice()
+    price, beta = price or RatePrice(), weights.beta
+    too_wide = (weights.std / weights.root_error) ** 2 if weights.std is not None and weights.root_error else None
+    numbers: dict[str, Any] = {"loss": weights.loss, "distortion": weights.distortion, "rate": weights.rate}
     if price.reason:
-        finding = _without_beta(weights, price)
-    elif not math.isfinite(weights.beta):
-        sentence = _why_no_beta(weights)
-        finding = Finding(NAME, "unknown", f"{sentence} There is no effective beta.", {"rate": weights.rate})
+        ended = f" The rate ended at {nats(weights.rate)}." if math.isfinite(weights.rate) else ""
+        finding = Finding(NAME, "unknown", price.reason + ended, {"rate_weight": price.weight, **numbers})
+    elif not math.isfinite(beta):
+        finding = Finding(NAME, "unknown", f"{_why_no_beta(weights)} There is no effective beta.", numbers)
     else:
-        finding = _with_beta(weights, price, levers if is_collapsed else None)
-    return _with_noise(finding, weights, has_beta="beta" in finding.numbers)
+        # Higgins et al. (ICLR 2017) normalize beta for a loss that is a mean over pixels and latents.
+        normalized = beta * weights.num_latents / weights.num_pixels
+        numbers |= {"beta": beta, "normalized": normalized, "mean_over_pixels": beta / weights.num_pixels}
+        numbers["calibrated"] = None if too_wide is None else beta * too_wide
+        average = f" on average over its parts (their weights: {price.parts})" if price.parts else ""
+        sentence = (
+            f"At the end of training a nat of rate cost {nats(beta)} of distortion{average}: the loss was "
+            f"{short(weights.loss)}, of which {short(weights.distortion)} distortion, and the rate "
+            f"{short(weights.rate)}. The loss is summed over {weights.num_pixels:,} pixels; code that takes the mean "
+            f"over pixels has the same balance at beta = {short(beta / weights.num_pixels)} (Higgins et al.'s "
+            f"normalized beta is {short(normalized)})."
+        )
+        finding = Finding(NAME, "fine", sentence, numbers)
+        if is_collapsed and beta > _HIGH:
+            text = f"The weight of the rate is too high for latents to be used: {levers.less_rate}."
+            sentence += " This high weight explains the collapse."
+            finding = Finding(NAME, "look", sentence, numbers, (Remedy("lower price", text),))
+    if too_wide is None or not math.isfinite(too_wide):
+        return finding
+    need = f"beta = {short(too_wide * beta)}" if "beta" in numbers else f"{short(too_wide)} times the weights"
+    return _with_noise(finding, weights, too_wide, need)
 
 
 def _why_no_beta(weights: LossWeights) -> str:
@@ -102,55 +99,22 @@ def _why_no_beta(weights: LossWeights) -> str:
     return f"The rate ended at {short(weights.rate)}, so its weight is undefined."
 
 
-def _without_beta(weights: LossWeights, price: RatePrice) -> Finding:
-    ended = f" The rate ended at {nats(weights.rate)}." if math.isfinite(weights.rate) else ""
-    numbers = {"rate_weight": price.weight, "loss": weights.loss, "distortion": weights.distortion}
-    return Finding(NAME, "unknown", price.reason + ended, {**numbers, "rate": weights.rate})
+def _with_noise(finding: Finding, weights: LossWeights, too_wide: float, need: str) -> Finding:
+    """Returns the finding with a comparison of the noise of a Gaussian likelihood with the error of pixels.
 
-
-def _with_beta(weights: LossWeights, price: RatePrice, collapsed: Levers | None) -> Finding:
-    """Returns the finding for a loss with a beta; `collapsed` holds advice for a model whose code has collapsed."""
-    beta = weights.beta
-    numbers = {
-        "beta": beta,
-        "normalized": weights.normalized,
-        "mean_over_pixels": beta / weights.num_pixels,
-        "calibrated": weights.calibrated,
-        "loss": weights.loss,
-        "distortion": weights.distortion,
-        "rate": weights.rate,
-    }
-    average = f" on average over its parts (their weights: {price.parts})" if price.parts else ""
+    `too_wide` is the variance of the likelihood in units of the mean squared error.
+    """
+    assert weights.std is not None
+    assert weights.root_error is not None
     sentence = (
-        f"At the end of training a nat of rate cost {nats(beta)} of distortion{average}: the loss was "
-        f"{short(weights.loss)}, of which {short(weights.distortion)} distortion, and the rate {short(weights.rate)}. "
-        f"The loss is summed over {weights.num_pixels:,} pixels; code that takes the mean over pixels has the same "
-        f"balance at beta = {short(beta / weights.num_pixels)} (Higgins et al.'s normalized beta is "
-        f"{short(weights.normalized)})."
-    )
-    if collapsed is not None and beta > _HIGH:
-        sentence += " This high weight explains the collapse."
-        text = f"The weight of the rate is too high for latents to be used: {collapsed.less_rate}."
-        return Finding(NAME, "look", sentence, numbers, (Remedy("lower price", text),))
-    return Finding(NAME, "fine", sentence, numbers)
-
-
-def _with_noise(finding: Finding, weights: LossWeights, *, has_beta: bool) -> Finding:
-    """Returns the finding with a comparison of the noise of a Gaussian likelihood with the error of pixels."""
-    too_wide, std, error = weights.too_wide, weights.std, weights.root_error
-    if too_wide is None or std is None or error is None or not math.isfinite(too_wide):
-        return finding
-    need = f"beta = {short(too_wide * weights.beta)}" if has_beta else f"{short(too_wide)} times the weights"
-    sentence = (
-        f"{finding.sentence} The likelihood assumes a noise of {short(std)}, but the error is {short(error)}. With the "
-        f"right noise, the same balance would need {need}."
+        f"{finding.sentence} The likelihood assumes a noise of {short(weights.std)}, but the error is "
+        f"{short(weights.root_error)}. With the right noise, the same balance would need {need}."
     )
     if 1 / _FAR <= too_wide <= _FAR:
         return replace(finding, sentence=sentence)
     effect = f"{short(too_wide)} times less" if too_wide > 1 else f"{short(1 / too_wide)} times more"
     text = (
-        f"The likelihood is not calibrated: set GaussianLikelihood(std={error:.2g}), or learn it with "
+        f"The likelihood is not calibrated: set GaussianLikelihood(std={weights.root_error:.2g}), or learn it with "
         f"LearnedGaussianLikelihood. Relative to the distortion, the other terms then weigh {effect}."
     )
-    remedies = (*finding.remedies, Remedy("calibrate", text))
-    return replace(finding, state="look", sentence=sentence, remedies=remedies)
+    return replace(finding, state="look", sentence=sentence, remedies=(*finding.remedies, Remedy("calibrate", text)))

@@ -11,7 +11,7 @@ from unbraid.figures.heat_map import latent_latent_map as latent_latent_map
 from unbraid.figures.heat_map import metric_correlation as metric_correlation
 from unbraid.figures.lines import latent_curves as latent_curves
 from unbraid.figures.lines import mean_band as mean_band
-from unbraid.figures.parallel_coordinates import parallel_coordinates as parallel_coordinates
+from unbraid.figures.lines import parallel_coordinates as parallel_coordinates
 from unbraid.figures.planes import median_paths as median_paths
 from unbraid.figures.planes import rate_distortion_plane as rate_distortion_plane
 from unbraid.figures.planes import scatter_plot as scatter_plot

@@ -2,18 +2,20 @@
 
 import functools
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
 from unbraid.figures.style import COLUMN_WIDTH, INK, SMALL_TEXT, TEXT_SIZE, family_look
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes  # noqa: PLC0414 (exported to the files beside it)
     from matplotlib.figure import Figure
+else:  # matplotlib is imported when a figure is drawn
+    Axes = Figure = Any
 
 _DATA = "unbraid_data"  # the attribute of axes that holds their table
-_IN_NOTEBOOK = "_repr_png_"  # what a notebook asks a value for
+_IN_NOTEBOOK = "_repr_png_"  # the method by which a notebook displays a value
 
 
 def new_figure(width: float, height: float) -> "Figure":
@@ -27,7 +29,7 @@ def new_figure(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def axes_or_new(axes: "Axes | None", height: float = 2.6, width: float = COLUMN_WIDTH) -> "Axes":
+def axes_or_new(axes: Axes | None, height: float = 2.6, width: float = COLUMN_WIDTH) -> Axes:
     """Returns the axes that were given, or those of a new figure."""
     drawn = new_figure(width, height).add_subplot() if axes is None else axes
     drawn.tick_params(labelsize=TEXT_SIZE, colors=INK)
@@ -40,7 +42,7 @@ def height_of_rows(count: int) -> float:
     return 0.75 + 0.19 * count
 
 
-def name_axes(axes: "Axes", across: str = "", upright: str = "", title: str = "") -> None:
+def name_axes(axes: Axes, across: str = "", upright: str = "", title: str = "") -> None:
     """Writes the titles of the axes; empty ones stay as they were."""
     if across:
         axes.set_xlabel(across, fontsize=TEXT_SIZE, color=INK)
@@ -50,7 +52,7 @@ def name_axes(axes: "Axes", across: str = "", upright: str = "", title: str = ""
         axes.set_title(title, fontsize=TEXT_SIZE, color=INK)
 
 
-def name_rows(axes: "Axes", labels: Iterable[str]) -> None:
+def name_rows(axes: Axes, labels: Iterable[str]) -> None:
     """Writes labels beside the rows 0, 1, ..., the first at the top."""
     texts = list(labels)
     axes.set_yticks(range(len(texts)), texts)
@@ -60,7 +62,7 @@ def name_rows(axes: "Axes", labels: Iterable[str]) -> None:
     axes.set_axisbelow(True)
 
 
-def show_families(axes: "Axes", families: Iterable[str], *, lines: bool = False) -> None:
+def show_families(axes: Axes, families: Iterable[str], *, lines: bool = False) -> None:
     """Puts a legend of these families above the axes, if there are two or more."""
     from matplotlib.lines import Line2D
 
@@ -84,8 +86,8 @@ def show_families(axes: "Axes", families: Iterable[str], *, lines: bool = False)
     )
 
 
-def keep_data(axes: "Axes", table: Table) -> None:
-    """Stores the numbers that are drawn in the axes, and lets a notebook show their figure.
+def keep_data(axes: Axes, table: Table) -> None:
+    """Stores the numbers that are drawn in the axes, and makes a notebook display their figure.
 
     Numbers of an earlier figure in the same axes stay.
     """
@@ -95,7 +97,7 @@ def keep_data(axes: "Axes", table: Table) -> None:
     setattr(axes, _IN_NOTEBOOK, functools.partial(rendered, axes))
 
 
-def data_of(axes: "Axes") -> Table:
+def data_of(axes: Axes) -> Table:
     """Returns the numbers that are drawn in a figure: those of all axes that it has.
 
     Where there are several tables, the column "drawing" numbers the drawing of a row.

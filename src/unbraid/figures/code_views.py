@@ -1,7 +1,7 @@
 """Codes of images against factors: curves of their means, maps of two latents, and histograms."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -9,12 +9,9 @@ from jaxtyping import Float
 from unbraid._internal.table import Table
 from unbraid.codes import Codes, Labels
 from unbraid.errors import UnbraidError
-from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, name_rows, new_figure
-from unbraid.figures.heat_map import latent_names
+from unbraid.figures.canvas import Axes, axes_or_new, keep_data, name_axes, name_rows, new_figure
+from unbraid.figures.observations import latent_names, numbers_of
 from unbraid.figures.style import INK, PLAIN, SEQUENTIAL
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _INCHES, _MARGIN = (1.15, 0.8), (0.6, 0.45)  # of a small plot, and around all of them
 _MOST_SHAPES = 500  # in a drawing; more dots are a picture in it
@@ -22,7 +19,7 @@ _MOST_VALUES = 64  # of a factor; more are binned
 _HISTOGRAM_HEIGHT = 0.85  # of the highest bar of a row, or of the normal where that is higher
 
 
-def mean_code_curves(codes: Codes, latents: Sequence[int] = ()) -> "tuple[Axes, ...]":
+def mean_code_curves(codes: Codes, latents: Sequence[int] = ()) -> tuple[Axes, ...]:
     """Draws the mean of each latent (by default all) against the value of each factor that varies.
 
     The mean is over the images of that value; the band is one standard deviation of their codes.
@@ -45,7 +42,7 @@ def mean_code_curves(codes: Codes, latents: Sequence[int] = ()) -> "tuple[Axes, 
     return tuple(panels.ravel())
 
 
-def code_map(codes: Codes, latents: tuple[int, int], *, num_images: int = 2000) -> "tuple[Axes, ...]":
+def code_map(codes: Codes, latents: tuple[int, int], *, num_images: int = 2000) -> tuple[Axes, ...]:
     """Draws the means of images along two latents, once for each factor that varies, colored by its values.
 
     There are at most `num_images` of them, evenly spaced among all.
@@ -55,7 +52,7 @@ def code_map(codes: Codes, latents: tuple[int, int], *, num_images: int = 2000) 
     figure = new_figure(0.5 + 1.7 * len(factors), 1.9)
     panels = figure.subplots(1, len(factors), squeeze=False, sharey=True)[0]
     for axes, labels in zip(panels, factors, strict=True):
-        values = _numbers(labels)[::step]
+        values = numbers_of(labels)[::step]
         axes_or_new(axes)
         axes.scatter(
             means[:, 0], means[:, 1], c=values, cmap=SEQUENTIAL, s=2, linewidths=0, rasterized=len(means) > _MOST_SHAPES
@@ -67,8 +64,8 @@ def code_map(codes: Codes, latents: tuple[int, int], *, num_images: int = 2000) 
 
 
 def mean_histograms(
-    codes: Any, *, num_bins: int = 40, span: float = 4.0, label: str = "mean of the latent", axes: "Axes | None" = None
-) -> "Axes":
+    codes: Any, *, num_bins: int = 40, span: float = 4.0, label: str = "mean of the latent", axes: Axes | None = None
+) -> Axes:
     """Draws a histogram of the means of each latent, one row a latent.
 
     Means beyond `span` are counted at its ends. The dashed curve is a standard normal, on the scale of its row.
@@ -96,18 +93,12 @@ def mean_histograms(
 
 
 def _varying(codes: Codes) -> list[Labels]:
-    found = [labels for labels in codes.factors if not labels.is_soft and np.ptp(_numbers(labels)[_known(labels)]) > 0]
+    found = [
+        each for each in codes.factors if not each.is_soft and np.nanmin(numbers_of(each)) < np.nanmax(numbers_of(each))
+    ]
     if not found:
         raise UnbraidError("The codes have no factor that varies. Give codes with factors.")
     return found
-
-
-def _known(labels: Labels) -> Any:
-    return labels.is_known.cpu().numpy()
-
-
-def _numbers(labels: Labels) -> Any:
-    return np.where(_known(labels), labels.values.double().cpu().numpy(), np.nan)
 
 
 def means_by_value(
@@ -115,9 +106,10 @@ def means_by_value(
 ) -> tuple[Float[np.ndarray, " value"], Float[np.ndarray, "value column"], Float[np.ndarray, "value column"]]:
     """Returns the values of a factor, and the mean and standard deviation of each column over the images of each value.
 
-    Where there are more than `most_values`, neighbors are binned and their mean stands for them.
+    Where there are more than `most_values`, neighbors are binned and replaced by their mean.
     """
-    numbers, known = _numbers(labels), _known(labels)
+    numbers = numbers_of(labels)
+    known = ~np.isnan(numbers)
     distinct, ranks = np.unique(numbers[known], return_inverse=True)
     count = min(most_values, len(distinct))
     bin_of_value = np.arange(len(distinct)) * count // max(1, len(distinct))

@@ -1,21 +1,19 @@
 """Tables of numbers as colors: of latents and factors, of pairs of metrics, of sampling designs."""
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from unbraid._internal.names import suggestion
 from unbraid._internal.table import Table
-from unbraid.codes import Codes, Labels
+from unbraid.codes import Codes
 from unbraid.errors import UnbraidError
-from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, new_figure
-from unbraid.figures.observations import is_number
+from unbraid.figures.canvas import Axes, axes_or_new, keep_data, name_axes, new_figure
+from unbraid.figures.observations import is_number, latent_names, numbers_of
 from unbraid.figures.style import COLUMN_WIDTH, DIVERGING, SEQUENTIAL, SMALL_TEXT, TEXT_SIZE
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MOST_WITH_NUMBERS = 12  # columns; in a wider table the numbers would not fit into their cells
 
@@ -27,26 +25,25 @@ def heat_map(
     *,
     ends: tuple[float, float] | None = None,
     label: str = "",
-    axes: "Axes | None" = None,
-) -> "Axes":
+    axes: Axes | None = None,
+) -> Axes:
     """Draws each number of a table as a color, and writes it into its cell where there are at most twelve columns.
 
     `ends` are the values of the first and the last color, by default the smallest and the largest number. A scale from
     below zero to above it has diverging colors. Cells that are NaN stay blank.
     """
-    table = _checked(values, rows, columns)
+    table = np.asarray(values, dtype=float)
+    if table.shape != (len(rows), len(columns)) or not np.isfinite(table).any():
+        raise UnbraidError(
+            f"A heat map was given numbers of shape {table.shape}, with {len(rows)} names of rows and {len(columns)} "
+            "of columns; expected a name for each row and column, and a finite number."
+        )
     low, high = (np.nanmin(table), np.nanmax(table)) if ends is None else ends
     has_numbers = len(columns) <= _MOST_WITH_NUMBERS
     width = 1.6 + (0.28 if has_numbers else 0.19) * len(columns)
     axes = axes_or_new(axes, 0.9 + max(1.0, 0.19 * len(rows)), max(COLUMN_WIDTH, width))
-    image = axes.imshow(
-        table,
-        cmap=DIVERGING if low < 0 < high else SEQUENTIAL,
-        vmin=low,
-        vmax=high,
-        aspect="auto",
-        interpolation="nearest",
-    )
+    colors = DIVERGING if low < 0 < high else SEQUENTIAL
+    image = axes.imshow(table, cmap=colors, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
     axes.set_yticks(range(len(rows)), rows)
     axes.set_xticks(range(len(columns)), columns, **_slanted(columns))
     axes.tick_params(length=0)
@@ -60,13 +57,11 @@ def heat_map(
     return axes
 
 
-def latent_factor_map(
-    codes: Any, factors: Sequence[str] = (), *, label: str = "", axes: "Axes | None" = None
-) -> "Axes":
+def latent_factor_map(codes: Any, factors: Sequence[str] = (), *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws a table of latents by factors as colors.
 
-    Of `Codes`, it is the absolute rank correlation of the mean of each latent with each factor that varies and whose
-    values have an order; else `codes` is a table of your own, such as mutual information, and `factors` names its
+    Of `Codes`, it is the absolute rank correlation of the mean of each latent with each factor that varies and is
+    ordered; else `codes` is a table of your own, such as mutual information, and `factors` names its
     columns.
     """
     if not isinstance(codes, Codes):
@@ -74,26 +69,27 @@ def latent_factor_map(
         return heat_map(
             values, latent_names(len(values)), list(factors), ends=_from_zero(values), label=label, axes=axes
         )
-    columns = {labels.name: _ordered(labels) for labels in codes.factors if labels.ordered and labels.values.ndim == 1}
-    columns = {name: column for name, column in columns.items() if np.nanmin(column) < np.nanmax(column)}
+    ordered = {each.name: numbers_of(each) for each in codes.factors if each.ordered and not each.is_soft}
+    columns = {name: column for name, column in ordered.items() if np.nanmin(column) < np.nanmax(column)}
     if not columns:
         raise UnbraidError(
-            "The codes have no factor that varies and whose values have an order. Give codes with one, or a table of "
+            "The codes have no ordered factor that varies. Pass codes with one, or a table of "
             "your own, such as mutual information."
         )
-    means = _numbers(codes.mean)
-    values = np.abs(rank_correlations(np.column_stack([means, *columns.values()]))[: means.shape[1], means.shape[1] :])
-    rows = latent_names(means.shape[1])
-    return heat_map(values, rows, list(columns), ends=(0, 1), label=label or "|rank correlation|", axes=axes)
+    means = codes.mean.double().cpu().numpy()
+    count = means.shape[1]
+    values = np.abs(rank_correlations(np.column_stack([means, *columns.values()]))[:count, count:])
+    label = label or "|rank correlation|"
+    return heat_map(values, latent_names(count), list(columns), ends=(0, 1), label=label, axes=axes)
 
 
-def latent_latent_map(codes: Any, *, label: str = "", axes: "Axes | None" = None) -> "Axes":
+def latent_latent_map(codes: Any, *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws a table of latents by latents as colors.
 
     Of `Codes` it is the absolute rank correlation of their means, else the table that was given.
     """
     if isinstance(codes, Codes):
-        values, ends = np.abs(rank_correlations(_numbers(codes.mean))), (0.0, 1.0)
+        values, ends = np.abs(rank_correlations(codes.mean.double().cpu().numpy())), (0.0, 1.0)
         label = label or "|rank correlation|"
     else:
         values = np.asarray(codes, dtype=float)
@@ -103,11 +99,11 @@ def latent_latent_map(codes: Any, *, label: str = "", axes: "Axes | None" = None
 
 
 def metric_correlation(
-    table: Table, columns: Sequence[str], *, lower_is_better: Collection[str] = (), axes: "Axes | None" = None
-) -> "Axes":
+    table: Table, columns: Sequence[str], *, lower_is_better: Collection[str] = (), axes: Axes | None = None
+) -> Axes:
     """Draws the rank correlation (Spearman's) of all pairs of columns over the runs that have both.
 
-    A metric of which lower is better counts with the other sign, so that +1 always means that two metrics agree.
+    The sign of metrics for which lower is better is flipped, so +1 always means that two metrics agree.
     """
     if unknown := [name for name in columns if name not in table.columns]:
         raise UnbraidError(f"The table has no column {unknown[0]!r}. {suggestion(unknown[0], table.columns)}")
@@ -122,7 +118,7 @@ def metric_correlation(
     return heat_map(values, names, names, ends=(-1, 1), label="rank correlation", axes=axes)
 
 
-def joint_tables(designs: Mapping[str, Any], factors: tuple[str, str]) -> "tuple[Axes, ...]":
+def joint_tables(designs: Mapping[str, Any], factors: tuple[str, str]) -> tuple[Axes, ...]:
     """Draws joint tables over two factors side by side, all on one scale: the probability of each pair of values.
 
     `designs` are tables of the first factor by the second, such as `joint.table((6, 16))`, by their labels.
@@ -148,11 +144,6 @@ def joint_tables(designs: Mapping[str, Any], factors: tuple[str, str]) -> "tuple
     return tuple(panels)
 
 
-def latent_names(count: int) -> list[str]:
-    """Returns what latents are called in figures: z0, z1, ..."""
-    return [f"z{number}" for number in range(count)]
-
-
 def rank_correlations(columns: Float[np.ndarray, "row column"]) -> Float[np.ndarray, "column column"]:
     """Returns Spearman's rank correlation of all pairs of columns, over the rows in which both are known.
 
@@ -160,35 +151,20 @@ def rank_correlations(columns: Float[np.ndarray, "row column"]) -> Float[np.ndar
     """
     from scipy import stats
 
-    count = columns.shape[1]
-    found = np.full((count, count), np.nan)
-    known = np.isfinite(columns)
-    for i in range(count):
-        for j in range(i + 1):
-            both = known[:, i] & known[:, j]
-            one, other = columns[both, i], columns[both, j]
-            if both.sum() >= 3 and np.ptp(one) > 0 and np.ptp(other) > 0:
-                ranks = stats.rankdata(one), stats.rankdata(other)
-                found[i, j] = found[j, i] = np.corrcoef(*ranks)[0, 1]
+    found = np.full((columns.shape[1], columns.shape[1]), np.nan)
+    for i, j in itertools.combinations_with_replacement(range(columns.shape[1]), 2):
+        pairs = columns[:, [i, j]][np.isfinite(columns[:, [i, j]]).all(axis=1)]
+        if len(pairs) >= 3 and (np.ptp(pairs, axis=0) > 0).all():
+            found[i, j] = found[j, i] = np.corrcoef(stats.rankdata(pairs, axis=0), rowvar=False)[0, 1]
     return found
-
-
-def _checked(values: Any, rows: Sequence[str], columns: Sequence[str]) -> Float[np.ndarray, "row column"]:
-    table = np.asarray(values, dtype=float)
-    if table.shape != (len(rows), len(columns)) or not np.isfinite(table).any():
-        raise UnbraidError(
-            f"A heat map was given numbers of shape {table.shape}, with {len(rows)} names of rows and {len(columns)} "
-            "of columns; expected a name for each row and column, and a finite number."
-        )
-    return table
 
 
 def _slanted(columns: Sequence[str]) -> dict[str, Any]:
     """Returns how the names of columns are turned: not at all where all are short."""
     if max(map(len, columns)) <= 3:
         return {}
-    angle = 45 if len(columns) <= _MOST_WITH_NUMBERS else 90
-    return {"rotation": angle, "ha": "right", "va": "center" if angle == 90 else "baseline", "rotation_mode": "anchor"}
+    angle, va = (45, "baseline") if len(columns) <= _MOST_WITH_NUMBERS else (90, "center")
+    return {"rotation": angle, "ha": "right", "va": va, "rotation_mode": "anchor"}
 
 
 def _write_numbers(axes: Any, image: Any, table: Float[np.ndarray, "row column"]) -> None:
@@ -208,14 +184,3 @@ def _add_color_bar(figure: Any, image: Any, axes: Any, label: str) -> Any:
 
 def _from_zero(values: Float[np.ndarray, "..."]) -> tuple[float, float]:
     return min(0.0, float(np.nanmin(values))), float(np.nanmax(values))
-
-
-def _numbers(tensor: Any) -> Float[np.ndarray, "..."]:
-    array: Float[np.ndarray, ...] = tensor.detach().cpu().double().numpy()
-    return array
-
-
-def _ordered(labels: Labels) -> Float[np.ndarray, " image"]:
-    """Returns the values of a factor, NaN where they are missing."""
-    values = _numbers(labels.values)
-    return values if labels.known is None else np.where(labels.known.cpu().numpy(), values, np.nan)

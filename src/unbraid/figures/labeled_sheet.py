@@ -11,10 +11,9 @@ from jaxtyping import Float, UInt8
 from torch import Tensor
 from torch.nn.functional import pad
 
-from unbraid.figures.canvas import axes_or_new, name_axes
+from unbraid.figures.canvas import Axes, axes_or_new, name_axes
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from PIL import Image, ImageFont
 
 # Frames are drawn at least this large, each pixel of a small one as a square.
@@ -63,7 +62,7 @@ class LabeledSheet:
             pen.text((left - _SPACE, top / 2), self.corner, fill=_INK, font=font, anchor="rm")
         return picture
 
-    def axes(self) -> "Axes":
+    def axes(self) -> Axes:
         """Returns axes of a new matplotlib figure with the frames; their ticks are the labels."""
         rows, columns, _, height, width = self.frames.shape
         pixels = tiles(self.frames)

@@ -1,20 +1,16 @@
-"""Plots with a line for each family, setting or latent: over a hyperparameter, or over training."""
+"""Plots with a line for each family, setting, latent or run: over a hyperparameter, training, or several scores."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
 from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
-from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
-from unbraid.figures.heat_map import latent_names
-from unbraid.figures.observations import chosen_rows, groups, is_number
+from unbraid.figures.canvas import Axes, axes_or_new, keep_data, name_axes, show_families
+from unbraid.figures.observations import chosen_rows, drawn, groups, is_number, latent_names
 from unbraid.figures.point_labels import spread
 from unbraid.figures.style import FAINT, SMALL_TEXT, family_look, numbered_look
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _FAINTEST = 0.35  # opacity of the first setting of a family
 _LEAST_SHARE = 0.02  # of the highest value: latents that stay below it are drawn in gray
@@ -29,8 +25,8 @@ def mean_band(
     label: str = "",
     log: bool = False,
     bounds: tuple[float, float] = (-np.inf, np.inf),
-    axes: "Axes | None" = None,
-) -> "Axes":
+    axes: Axes | None = None,
+) -> Axes:
     """Draws the mean of the column `y` at each value of the column `x` as a line for each family.
 
     The band is the 95 % interval of the mean (Student's t), cut at `bounds`, the least and the greatest possible value.
@@ -69,7 +65,7 @@ def mean_band(
     return axes
 
 
-def median_lines(table: Table, x: str, y: str, *, label: str = "", axes: "Axes | None" = None) -> "Axes":
+def median_lines(table: Table, x: str, y: str, *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws the median of the column `y` at each value of the column `x` as a line for each setting.
 
     A line has the color of its family: the later a setting comes among those of its family, the stronger.
@@ -99,8 +95,8 @@ def median_lines(table: Table, x: str, y: str, *, label: str = "", axes: "Axes |
 
 
 def latent_curves(
-    steps: Sequence[float], values: Any, names: Sequence[str] = (), *, label: str = "", axes: "Axes | None" = None
-) -> "Axes":
+    steps: Sequence[float], values: Any, names: Sequence[str] = (), *, label: str = "", axes: Axes | None = None
+) -> Axes:
     """Draws a number of each latent, such as its KL, over training.
 
     `values` has a row for each step and a column for each latent. A latent has its name at the end of its curve; those
@@ -134,4 +130,39 @@ def latent_curves(
         )
     name_axes(axes, "step", label)
     keep_data(axes, Table(("step", *titles), tuple((s, *row) for s, row in zip(steps, table.tolist(), strict=True))))
+    return axes
+
+
+def parallel_coordinates(
+    table: Table, columns: Sequence[str], *, lower_is_better: Collection[str] = (), axes: Axes | None = None
+) -> Axes:
+    """Draws a thin line for each run across these columns, and a thick one through the medians of each family.
+
+    Each column runs from its worst number, below, to its best, above: the highest, or the lowest where that is better.
+    """
+    if len(columns) < 2:
+        raise UnbraidError(f"Parallel coordinates were given {len(columns)} columns; expected two or more.")
+    rows = chosen_rows(table, *columns)
+    numbers = np.array([[row[name] for name in columns] for row in rows], dtype=float)
+    span = np.ptp(numbers, axis=0)
+    heights = np.where(span > 0, (numbers - numbers.min(axis=0)) / np.where(span > 0, span, 1), 0.5)
+    flipped = np.array([name in lower_is_better for name in columns])
+    heights[:, flipped] = 1 - heights[:, flipped]
+    axes = axes_or_new(axes, 3.0, max(3.4, 0.75 * len(columns)))
+    axes.vlines(range(len(columns)), 0, 1, color=FAINT, linewidth=0.8)
+    families = np.array([row["family"] for row in rows])
+    for family in dict.fromkeys(families.tolist()):
+        look, mine = family_look(family), heights[families == family]
+        # One line with gaps is a smaller file than a line for each run.
+        places = np.tile([*range(len(columns)), np.nan], len(mine))
+        axes.plot(places, np.pad(mine, ((0, 0), (0, 1))).ravel(), color=look.color, alpha=0.22, linewidth=0.6)
+        middle = np.median(mine, axis=0)
+        axes.plot(middle, color=look.color, marker=look.marker, markersize=4, linewidth=1.8, linestyle=look.dashes)
+    names = [f"{name} ↓" if name in lower_is_better else name for name in columns]
+    axes.set_xticks(range(len(columns)), names, rotation=30, ha="right", rotation_mode="anchor")
+    axes.set_yticks([0, 1], ["worst", "best"])
+    axes.spines[:].set_visible(False)
+    show_families(axes, families.tolist(), lines=True)
+    name_axes(axes)
+    keep_data(axes, drawn(rows, *columns))
     return axes

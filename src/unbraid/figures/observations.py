@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from jaxtyping import Float
 
 from unbraid._internal.names import suggestion
 from unbraid._internal.table import Table
+from unbraid.codes import Labels
 from unbraid.errors import UnbraidError
 
 Values = Table | Mapping[str, Sequence[float]]
@@ -78,6 +80,17 @@ def drawn(rows: Iterable[Mapping[str, Any]], *columns: str) -> Table:
     return Table(tuple(kept), tuple(tuple(row[name] for name in kept) for row in listed))
 
 
+def numbers_of(labels: Labels) -> Float[np.ndarray, " image"]:
+    """Returns the values of a factor, NaN where they are missing."""
+    values = labels.values.double().where(labels.is_known, math.nan)
+    return values.cpu().numpy()
+
+
+def latent_names(count: int) -> list[str]:
+    """Returns the names of latents in figures: z0, z1, ..."""
+    return [f"z{number}" for number in range(count)]
+
+
 def is_number(value: Any) -> bool:
-    """Returns whether a value can be drawn: neither missing, nor a text, nor infinite."""
+    """Returns whether a value is a finite number."""
     return isinstance(value, (int, float, np.number)) and math.isfinite(value)

@@ -1,18 +1,15 @@
 """Planes of two scores: a point for each run, and paths through the medians of settings."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from unbraid._internal.table import Table
-from unbraid.figures.canvas import axes_or_new, keep_data, name_axes, show_families
+from unbraid.figures.canvas import Axes, axes_or_new, keep_data, name_axes, show_families
 from unbraid.figures.observations import chosen_rows, drawn, groups, is_number
 from unbraid.figures.point_labels import label_points
 from unbraid.figures.style import FAINT, INK, SMALL_TEXT, family_look
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _PAPER = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 0.5}  # behind the texts of lines
 _MARGIN = 0.15  # of the span of the medians, on each side
@@ -27,12 +24,12 @@ def scatter_plot(
     upright: Mapping[str, float] | None = None,
     diagonal: bool = False,
     labels: tuple[str, str] | None = None,
-    axes: "Axes | None" = None,
-) -> "Axes":
+    axes: Axes | None = None,
+) -> Axes:
     """Draws a point for each run, with the color and the marker of its family.
 
     `across` and `upright` are reference lines by their labels, at these values of `y` and of `x`; `diagonal` is the
-    line on which both are equal. `labels` are what the axes are called, if not by their columns.
+    line on which both are equal. `labels` are the titles of the axes, by default the columns.
     """
     rows = chosen_rows(table, x, y)
     axes = axes_or_new(axes, 3.2)
@@ -66,19 +63,24 @@ def median_paths(
     *,
     along: str = "strength",
     labels: tuple[str, str] | None = None,
-    axes: "Axes | None" = None,
-) -> "Axes":
+    axes: Axes | None = None,
+) -> Axes:
     """Draws the settings of each family as a path through the plane of two columns.
 
-    The path goes through their medians over seeds, in the order of the column `along`, such as beta, whose values are
-    written beside.
+    The path goes through their medians over seeds, in the order of the column `along`, such as beta. Its values are
+    written beside the path.
 
-    Every run is a small point. The axes show all medians; how many runs lie beyond them is written in their corner.
-    `labels` are what the axes are called, if not by their columns.
+    Every run is a small point. The axes show all medians; the number of runs outside them is written in their corner.
+    `labels` are the titles of the axes, by default the columns.
     """
     rows = chosen_rows(table, x, y)
     axes = axes_or_new(axes, 3.4)
-    path = _medians(rows, x, y, along)
+    order = {row["setting"]: row.get(along) for row in rows}
+    path = [
+        (one.label, one.family, order[one.label], float(np.median(one.values)), float(np.median(other.values)))
+        for one, other in zip(groups(rows, x), groups(rows, y), strict=True)
+    ]
+    path.sort(key=lambda each: float(each[2]) if is_number(each[2]) else -np.inf)
     for family in dict.fromkeys(row["family"] for row in rows):
         look, mine = family_look(family), [row for row in rows if row["family"] == family]
         small = {"markersize": 2, "alpha": 0.35, "markeredgewidth": 0, "color": look.color}
@@ -87,7 +89,8 @@ def median_paths(
         style = {"marker": look.marker, "linestyle": look.dashes, "markersize": 5, "linewidth": 1.2}
         axes.plot(*zip(*places, strict=True), color=look.color, **style)
     _show_medians(axes, rows, path, x, y)
-    label_points(axes, [(px, py, _text(label, at), family_look(family).color) for label, family, at, px, py in path])
+    texts = [f"{at:g}" if is_number(at) else label for label, _, at, *_ in path]
+    label_points(axes, [(*each[3:], text, family_look(each[1]).color) for each, text in zip(path, texts, strict=True)])
     show_families(axes, (row["family"] for row in rows), lines=True)
     name_axes(axes, *(labels or (x, y)))
     keep_data(axes, Table(("setting", "family", along, f"median {x}", f"median {y}"), tuple(path)))
@@ -101,50 +104,28 @@ def rate_distortion_plane(
     distortion: str = "distortion",
     *,
     along: str = "strength",
-    axes: "Axes | None" = None,
-) -> "Axes":
-    """Draws the settings of each family as a path through the plane of rate and distortion (both in nats).
+    axes: Axes | None = None,
+) -> Axes:
+    """Draws `median_paths` through the plane of rate and distortion (both in nats).
 
-    The path goes through their medians over seeds, in the order of the column `along`, such as beta, whose values are
-    written beside.
-
-    Every run is a small point, and each faint line joins points of one ELBO. The plane shows all medians; how many runs
-    lie beyond it is written in its corner.
+    Each faint line joins points of one ELBO.
     """
     names = (f"{rate} (nats)", f"{distortion} (nats)")
     axes = median_paths(table, rate, distortion, along=along, labels=names, axes=axes)
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     for total in np.linspace(left + low, right + high, 8)[1:-1]:
         axes.plot([left, right], [total - left, total - right], color=FAINT, linewidth=0.5, zorder=0)
-    axes.set_xlim(left, right)
-    axes.set_ylim(low, high)
+    axes.set(xlim=(left, right), ylim=(low, high))
     return axes
 
 
-def _medians(rows: list[dict[str, Any]], x: str, y: str, along: str) -> list[tuple[Any, ...]]:
-    """Returns the label, the family, the place on the path and the medians of each setting, in order."""
-    order = {row["setting"]: row.get(along) for row in rows}
-    pairs = zip(groups(rows, x), groups(rows, y), strict=True)
-    found = [
-        (one.label, one.family, order[one.label], float(np.median(one.values)), float(np.median(two.values)))
-        for one, two in pairs
-    ]
-    return sorted(found, key=lambda each: float(each[2]) if is_number(each[2]) else -np.inf)
-
-
-def _text(label: str, at: Any) -> str:
-    return f"{at:g}" if is_number(at) else label
-
-
-def _show_medians(axes: "Axes", rows: list[dict[str, Any]], path: list[Any], x: str, y: str) -> None:
-    """Sets the ends of the axes, and reports how many runs lie outside."""
-    ends = []
-    for values in ([each[3] for each in path], [each[4] for each in path]):
-        margin = _MARGIN * (max(values) - min(values)) or 1.0
-        ends.append((min(values) - margin, max(values) + margin))
-    (left, right), (low, high) = ends
-    axes.set_xlim(left, right)
-    axes.set_ylim(low, high)
+def _show_medians(axes: Axes, rows: list[dict[str, Any]], path: list[Any], x: str, y: str) -> None:
+    """Sets the ends of the axes, and writes how many runs are outside."""
+    medians = np.array([each[3:] for each in path])
+    margins = _MARGIN * np.ptp(medians, axis=0)
+    margins[margins == 0] = 1.0
+    (left, low), (right, high) = medians.min(axis=0) - margins, medians.max(axis=0) + margins
+    axes.set(xlim=(left, right), ylim=(low, high))
     beyond = sum(not (left <= row[x] <= right and low <= row[y] <= high) for row in rows)
     if beyond:
         text = f"{beyond} of {len(rows)} runs lie beyond"

@@ -2,14 +2,11 @@
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unbraid._internal import files
 from unbraid.errors import UnbraidError
-from unbraid.figures.canvas import data_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from unbraid.figures.canvas import Axes, data_of
 
 _FORMATS = (".svg", ".pdf", ".png")
 # Text stays text, and the same figure has the same bytes.
@@ -17,7 +14,7 @@ _RULES = {"svg.fonttype": "none", "svg.hashsalt": "unbraid", "pdf.fonttype": 42}
 _NO_DATE: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
 
 
-def save(axes: "Axes | tuple[Axes, ...]", path: Path | str, *, overwrite: bool = False) -> Path:
+def save(axes: Axes | tuple[Axes, ...], path: Path | str, *, overwrite: bool = False) -> Path:
     """Writes the figure of these axes in the format of its suffix (.svg, .pdf or .png), and returns its path.
 
     The numbers that are drawn are written as a csv beside it. Files that exist are kept unless `overwrite` is true.
@@ -38,7 +35,7 @@ def check_figure_place(path: Path, *, overwrite: bool = False, numbers: str | No
         raise UnbraidError(f"A figure was to be saved as {path.name}; its name may end in {', '.join(_FORMATS)}.")
     for each in (path, path.with_suffix(".csv")):
         if each.exists() and not overwrite and not (each != path and _holds(each, numbers)):
-            raise UnbraidError(f"{each} exists and is kept. Choose another name, or say that it may be overwritten.")
+            raise UnbraidError(f"{each} exists and is kept. Choose another name, or pass overwrite=True (--force).")
         files.check_writable(each)
 
 
@@ -46,7 +43,7 @@ def _holds(path: Path, numbers: str | None) -> bool:
     return numbers is not None and files.read_bytes(path) == numbers.encode()
 
 
-def rendered(axes: "Axes", suffix: str = ".png") -> bytes:
+def rendered(axes: Axes, suffix: str = ".png") -> bytes:
     """Returns the figure of these axes as the bytes of a file with this suffix."""
     import matplotlib as mpl
 

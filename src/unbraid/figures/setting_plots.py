@@ -1,25 +1,21 @@
 """Plots with a row for each setting: boxes, violins, points and bars."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
-from unbraid.figures.canvas import axes_or_new, height_of_rows, keep_data, name_axes, name_rows
+from unbraid.figures.canvas import Axes, axes_or_new, height_of_rows, keep_data, name_axes, name_rows
 from unbraid.figures.observations import LabeledValues, Values, as_table, chosen_rows, drawn, groups, is_number
 from unbraid.figures.style import INK, PLAIN, family_look
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 _NUM_POINTS = 24  # of the outline of a violin
-_GOLDEN_RATIO = 0.618034  # multiples of it, modulo one, lie apart however many there are
+_GOLDEN_RATIO = 0.618034  # multiples of it, modulo one, are far apart for any count
 _UNBOUNDED = (-np.inf, np.inf)
 
 
-def box_plot(values: Values, column: str = "value", *, label: str = "", axes: "Axes | None" = None) -> "Axes":
+def box_plot(values: Values, column: str = "value", *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws the quartiles of each setting as a box with its median.
 
     Whiskers end at the last number within 1.5 boxes; numbers beyond are points.
@@ -42,10 +38,10 @@ def box_plot(values: Values, column: str = "value", *, label: str = "", axes: "A
     return axes
 
 
-def violin_plot(values: Values, column: str = "value", *, label: str = "", axes: "Axes | None" = None) -> "Axes":
+def violin_plot(values: Values, column: str = "value", *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws the estimated density of each setting between its lowest and highest number, and each number in it.
 
-    Equal numbers have no density and are drawn as points alone.
+    Equal numbers have no density and are drawn only as points.
     """
     axes, found = _axes_with_rows(values, column, label, axes)
     for place, group in enumerate(found):
@@ -61,10 +57,10 @@ def violin_plot(values: Values, column: str = "value", *, label: str = "", axes:
     return axes
 
 
-def strip_plot(values: Values, column: str = "value", *, label: str = "", axes: "Axes | None" = None) -> "Axes":
+def strip_plot(values: Values, column: str = "value", *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws each number as a point in the row of its setting, and the median as a line.
 
-    Points lie a little above and below the middle of their row, so that equal ones stay visible.
+    Points are drawn a little above and below the middle of their row, so that equal ones stay visible.
     """
     axes, found = _axes_with_rows(values, column, label, axes)
     for place, group in enumerate(found):
@@ -81,8 +77,8 @@ def error_bars(
     *,
     label: str = "",
     bounds: tuple[float, float] = _UNBOUNDED,
-    axes: "Axes | None" = None,
-) -> "Axes":
+    axes: Axes | None = None,
+) -> Axes:
     """Draws the mean of each setting as a bar, and the 95 % interval of the mean (Student's t over seeds) as a line.
 
     Intervals are cut at `bounds`, the least and the greatest possible value.
@@ -104,11 +100,11 @@ def error_bars(
 
 
 def sorted_bars(
-    values: Table | Mapping[str, float], column: str = "value", *, label: str = "", axes: "Axes | None" = None
-) -> "Axes":
+    values: Table | Mapping[str, float], column: str = "value", *, label: str = "", axes: Axes | None = None
+) -> Axes:
     """Draws a bar for each number, the highest at the top.
 
-    `values` are numbers by label, such as the score of each latent, or a table, whose medians by setting are drawn.
+    `values` are numbers by label, such as the score of each latent, or a table; then medians by setting are drawn.
     """
     if isinstance(values, Table):
         found = [(g.label, g.family, float(np.median(g.values))) for g in groups(chosen_rows(values, column), column)]
@@ -126,7 +122,7 @@ def sorted_bars(
     return axes
 
 
-def _axes_with_rows(values: Values, column: str, label: str, axes: "Axes | None") -> "tuple[Axes, list[LabeledValues]]":
+def _axes_with_rows(values: Values, column: str, label: str, axes: Axes | None) -> tuple[Axes, list[LabeledValues]]:
     """Returns axes with a named row for each setting, and the numbers of each."""
     rows = chosen_rows(as_table(values, column), column)
     found = groups(rows, column)
@@ -137,5 +133,5 @@ def _axes_with_rows(values: Values, column: str, label: str, axes: "Axes | None"
     return axes, found
 
 
-def _bar(axes: "Axes", place: int, value: float, color: str) -> None:
+def _bar(axes: Axes, place: int, value: float, color: str) -> None:
     axes.barh(place, value, 0.65, color=color, alpha=0.6, edgecolor=INK, linewidth=0.6)

@@ -34,7 +34,7 @@ class Look:
 
 
 def family_look(family: str) -> Look:
-    """Returns the look of a family, which depends on its name alone: "beta-VAE", "BetaVAE" and "β-VAE" are one."""
+    """Returns the look of a family, which depends only on its name: "beta-VAE", "BetaVAE" and "β-VAE" are one."""
     return numbered_look(family_number(family))
 
 

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -78,26 +78,19 @@ class Traversal:
 
     def image(self, *, labels: bool = True) -> "Image.Image":
         """Returns a picture (of Pillow). Intensities outside [0, 1] are clipped."""
-        return (self._sheet() if labels else LabeledSheet(self._images())).image()
+        return (self._sheet() if labels else LabeledSheet(self._sheet().frames)).image()
 
     def figure(self) -> "Figure":
         """Returns a figure of matplotlib, if that is installed."""
         return self._sheet().axes().figure
 
     def save(self, path: Path | str) -> Path:
-        """Writes a picture (.png), an animation (.gif) or a drawing whose labels are text (.svg), and returns its path.
+        """Writes a picture (.png), an animation (.gif) or a drawing with labels as text (.svg), and returns its path.
 
         In an animation the columns follow each other, there and back. A drawing needs matplotlib.
         """
-        path = Path(path)
-        kinds: Mapping[str, Callable[[], bytes]] = {".png": self.png, ".gif": self._gif, ".svg": self._svg}
-        if path.suffix.lower() not in kinds:
-            raise CodesError(
-                f"A traversal was to be saved as {path.name}; expected a name that ends in {', '.join(kinds)}. "
-                ".figure().savefig(...) writes other formats."
-            )
-        files.write_bytes(path, kinds[path.suffix.lower()]())
-        return path
+        kinds = {".png": self.png, ".gif": self._gif, ".svg": lambda: rendered(self._sheet().axes(), ".svg")}
+        return _saved(Path(path), kinds, "A traversal was", " .figure().savefig(...) writes other formats.")
 
     def _repr_png_(self) -> bytes:
         return self.png()
@@ -106,33 +99,20 @@ class Traversal:
         """Returns the picture as a PNG file."""
         return _png(self.image())
 
-    def _svg(self) -> bytes:
-        return rendered(self._sheet().axes(), ".svg")
-
     def _gif(self) -> bytes:
-        frames, columns = self._images(), self._columns()
-        count, stream = frames.shape[1], io.BytesIO()
-        # A latent with fewer categories shows each of them longer.
-        moments = [
-            stack([strip[t * len(strip) // count][None] for strip in map(_as_images, self.strips)])
-            for t in range(count)
-        ]
-        pictures = [
-            LabeledSheet(moment, self.labels, columns[t : t + 1], self.caption).image()
-            for t, moment in enumerate(moments)
-        ]
+        strips, sheet, stream = [_as_images(strip) for strip in self.strips], self._sheet(), io.BytesIO()
+        count, pictures = sheet.frames.shape[1], []
+        for t in range(count):
+            # A latent with fewer categories shows each of them longer.
+            moment = stack([strip[t * len(strip) // count][None] for strip in strips])
+            pictures.append(replace(sheet, frames=moment, column_labels=sheet.column_labels[t : t + 1]).image())
         first, back = pictures[0], [*pictures[1:], *pictures[-2:0:-1]]
         first.save(stream, format="GIF", save_all=True, append_images=back, duration=_FRAME_MILLISECONDS, loop=0)
         return stream.getvalue()
 
     def _sheet(self) -> LabeledSheet:
-        return LabeledSheet(self._images(), self.labels, self._columns(), self.caption)
-
-    def _columns(self) -> list[str]:
-        return [f"{position:.3g}" for position in self.positions]
-
-    def _images(self) -> Float[Tensor, "row column channel height width"]:
-        return stack([_as_images(strip) for strip in self.strips])
+        frames = stack([_as_images(strip) for strip in self.strips])
+        return LabeledSheet(frames, self.labels, [f"{position:.3g}" for position in self.positions], self.caption)
 
 
 @final
@@ -159,13 +139,7 @@ class SideBySide:
 
     def save(self, path: Path | str) -> Path:
         """Writes the picture as a .png file, and returns its path."""
-        path = Path(path)
-        if path.suffix.lower() != ".png":
-            raise CodesError(
-                f"Traversals side by side were to be saved as {path.name}; expected a name that ends in .png."
-            )
-        files.write_bytes(path, self.png())
-        return path
+        return _saved(Path(path), {".png": self.png}, "Traversals side by side were")
 
     def _repr_png_(self) -> bytes:
         return self.png()
@@ -179,6 +153,14 @@ def _as_images(strip: Strip) -> Float[Tensor, "frame channel height width"]:
             "image (channel x height x width, or height x width). They are in .array()."
         )
     return strip.frames if strip.frames.ndim == 4 else strip.frames[:, None]
+
+
+def _saved(path: Path, kinds: Mapping[str, Callable[[], bytes]], what: str, hint: str = "") -> Path:
+    """Writes the bytes of the kind that the suffix of the path names."""
+    if path.suffix.lower() not in kinds:
+        raise CodesError(f"{what} to be saved as {path.name}; expected a name that ends in {', '.join(kinds)}.{hint}")
+    files.write_bytes(path, kinds[path.suffix.lower()]())
+    return path
 
 
 def _png(image: "Image.Image") -> bytes:

@@ -4,14 +4,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.functional._tensors import Array, as_float
-from unbraid.functional.losses import Weight, elbo, log_likelihood
-from unbraid.models.distributions.likelihoods.likelihood import Likelihood
-from unbraid.models.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
-from unbraid.models.distributions.priors.prior import StandardNormal
-from unbraid.objectives.factor_vae import critic_loss, log_ratio
+from unbraid.functional.losses import Array, Weight, as_float, elbo, log_likelihood
+from unbraid.models.distributions.likelihoods import Likelihood
+from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
+from unbraid.models.distributions.priors.prior import StandardNormalPrior
 from unbraid.objectives.terms import adversary
-from unbraid.objectives.terms.permuted_codes import permuted_codes
 
 
 def factor_vae_loss(
@@ -36,7 +33,7 @@ def factor_vae_loss(
         >>> round(float(factor_vae_loss(x, 0 * x, zero, zero, sure, gamma=10.0)), 4)  # 4 log 2 + 10
         12.7726
     """
-    total_correlation = log_ratio(as_float(critic_logits)).mean()
+    total_correlation = adversary.log_ratio(as_float(critic_logits)).mean()
     return gamma * total_correlation - elbo(x, logits, mean, logvar, likelihood=likelihood)
 
 
@@ -51,13 +48,13 @@ def factor_vae_critic_loss(joint: Array, permuted: Array) -> Float[Tensor, ""]:
         >>> round(float(factor_vae_critic_loss(torch.zeros(4, 2), torch.zeros(4, 2))), 4)
         0.6931
     """
-    return critic_loss(as_float(joint), as_float(permuted))
+    return adversary.density_ratio_loss(as_float(joint), as_float(permuted))
 
 
 def permute_latents(
     z: Array, *, noise: Array | None = None, generator: torch.Generator | None = None
 ) -> Float[Tensor, "batch latent"]:
-    """Returns each latent of the batch in a random order of its own. Kim & Mnih, arXiv:1802.05983v3, algorithm 1.
+    """Returns each latent of the batch in a separate random order. Kim & Mnih, arXiv:1802.05983v3, algorithm 1.
 
     The orders are those of `noise` (batch, latent), or of numbers drawn with `generator`.
 
@@ -70,7 +67,7 @@ def permute_latents(
     z = as_float(z)
     if noise is None:
         noise = torch.rand(z.shape, generator=generator, device=z.device)  # noqa: TID251
-    return permuted_codes(z, as_float(noise))
+    return adversary.permuted_codes(z, as_float(noise))
 
 
 def aae_loss(
@@ -124,5 +121,7 @@ def info_gan_loss(
         0.6931
     """
     code = as_float(code)
-    information = DiagonalGaussian(as_float(mean), as_float(logvar)).log_prob(code) - StandardNormal().log_prob(code)
+    information = DiagonalGaussian(as_float(mean), as_float(logvar)).log_prob(code) - StandardNormalPrior().log_prob(
+        code
+    )
     return adversary.generator_loss(as_float(critic_logits)) - weight * information.sum(dim=1).mean()

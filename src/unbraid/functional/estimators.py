@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.functional._tensors import Array, as_float
+from unbraid.functional.losses import Array, as_float
 from unbraid.information.aggregate import Decomposition, Estimator, decompose, log_aggregate, log_weights
-from unbraid.models.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
-from unbraid.models.distributions.priors.prior import StandardNormal
+from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
+from unbraid.models.distributions.priors.prior import StandardNormalPrior
 
 Groups = Sequence[Sequence[int]]
 
@@ -80,8 +80,8 @@ def _parts(
     z: Array, mean: Array, logvar: Array, dataset_size: int, estimator: Estimator, groups: Groups | None
 ) -> Decomposition:
     z, posterior = as_float(z), DiagonalGaussian(as_float(mean), as_float(logvar))
-    own, pairwise, prior = posterior.log_prob(z), posterior.pairwise_log_prob(z), StandardNormal().log_prob(z)
-    # Without a prior of its own: the total correlation is that of the codes.
+    own, pairwise, prior = posterior.log_prob(z), posterior.pairwise_log_prob(z), StandardNormalPrior().log_prob(z)
+    # The prior is factorized, so the total correlation is that of the codes.
     return decompose(own, pairwise, _table(estimator, z, dataset_size), prior, groups)
 
 

@@ -14,11 +14,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unbraid.errors import SpecError
-from unbraid.functional._tensors import Array, as_float
 from unbraid.information.aggregate import Estimator
-from unbraid.models.distributions.likelihoods.likelihood import BernoulliLikelihood, Likelihood
-from unbraid.models.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
-from unbraid.models.distributions.priors.prior import StandardNormal
+from unbraid.models.distributions.likelihoods import BernoulliLikelihood, Likelihood
+from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
+from unbraid.models.distributions.priors.prior import StandardNormalPrior
 from unbraid.objectives import (
     DIPVAE,
     HFVAE,
@@ -34,6 +33,9 @@ from unbraid.objectives import (
 )
 from unbraid.objectives.decomposed_elbo import Groups
 from unbraid.objectives.terms.mmd import Bandwidth, Kernel, Statistic
+
+Array = Any
+"""A tensor, or a NumPy array."""
 
 Weight = Any
 """The weight of a term: a number, or a 0-d tensor."""
@@ -302,7 +304,7 @@ def _loss(
         posterior=DiagonalGaussian(mean, logvar),
         z=z,
         log_likelihood=log_likelihood(x, logits, likelihood),
-        prior=StandardNormal(),
+        prior=StandardNormalPrior(),
         dataset_size=len(x) if dataset_size is None else dataset_size,
         progress=torch.ones((), dtype=x.dtype, device=x.device),
         draws=draws or {},
@@ -314,3 +316,9 @@ def _loss(
 def log_likelihood(x: Tensor, logits: Tensor, likelihood: Likelihood | None) -> Float[Tensor, " batch"]:
     rows = (len(x), 1, 1, -1)
     return (likelihood or BernoulliLikelihood()).log_prob(x.reshape(rows), logits.reshape(rows))
+
+
+def as_float(given: Array) -> Tensor:
+    """Returns a floating-point tensor, without a copy where it is one."""
+    tensor = torch.as_tensor(given)
+    return tensor if tensor.is_floating_point() else tensor.to(torch.get_default_dtype())

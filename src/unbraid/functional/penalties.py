@@ -8,15 +8,10 @@ from torch import Tensor
 from torch.nn.functional import log_softmax
 
 from unbraid.errors import SpecError
-from unbraid.functional._tensors import Array, as_float
-from unbraid.functional.losses import Weight
-from unbraid.models.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
+from unbraid.functional.losses import Array, Weight, as_float
+from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
 from unbraid.objectives.dip_vae import DIAGONAL_SHARE
-from unbraid.objectives.terms.covariance import (
-    covariance_of_means,
-    expected_covariance,
-    squared_distances_from_identity,
-)
+from unbraid.objectives.terms.covariance import covariance_of_batch, squared_distances_from_identity
 from unbraid.objectives.terms.mmd import Bandwidth, Kernel, Statistic, squared_mmd
 
 
@@ -44,10 +39,7 @@ def dip_vae_penalty(
         raise SpecError('dip_vae_penalty of kind "ii" reads the variance of q(z | x). Pass logvar.')
     mean = as_float(mean)
     posterior = DiagonalGaussian(mean, mean if logvar is None else as_float(logvar))
-    covariance = covariance_of_means(posterior)
-    if kind == "ii":
-        covariance = covariance + expected_covariance(posterior)
-    off_diagonal_part, diagonal_part = squared_distances_from_identity(covariance)
+    off_diagonal_part, diagonal_part = squared_distances_from_identity(covariance_of_batch(posterior, kind))
     weight_of_diagonal = off_diagonal * DIAGONAL_SHARE[kind] if diagonal is None else diagonal
     return off_diagonal * off_diagonal_part + weight_of_diagonal * diagonal_part
 

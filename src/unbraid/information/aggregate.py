@@ -20,22 +20,21 @@ from unbraid.config.annotations import check_value
 from unbraid.errors import SpecError
 
 Estimator = Literal["naive", "mws", "mss", "stratified_pairs"]
-"""How q(z) is estimated from a batch; `log_weights` says what each weighs."""
+"""How q(z) is estimated from a batch; see `log_weights`."""
 
 
 @final
 @dataclass(frozen=True)
 class Decomposition:
-    """Holds log q(z|n) - log p(z), sample by sample, as a sum of four parts. With groups d of latents e, and r = q / p:
+    """The four parts of log q(z|n) - log p(z), by sample (Esmaeili et al., arXiv:1804.02086v1, fig. 4).
 
-    [log q(z|n) - log q(z)] + [log r(z) - sum_d log r(z_d)] + [sum_d log r(z_d) - sum_de log r(z_de)] + [sum_de log
-    r(z_de)].
+    With groups d of latents e, and r = q / p, the parts are [log q(z|n) - log q(z)] + [log r(z) - sum_d log r(z_d)] +
+    [sum_d log r(z_d) - sum_de log r(z_de)] + [sum_de log r(z_de)].
 
-    The means over a batch estimate the index-code mutual information; the total correlation between groups, and the one
-    within them, each relative to the prior's own; and the dimension-wise KL. Esmaeili et al., arXiv:1804.02086v1, fig.
-    4. Where every latent is a group and the prior is a product, they are the three parts of Chen et al.,
-    arXiv:1802.04942v5, eq. 2, and nothing is within groups. The sum does not depend on the estimator. None is clamped:
-    an estimate may be negative.
+    The means over a batch estimate the index-code mutual information, the total correlation between groups and within
+    groups (each relative to that of the prior), and the dimension-wise KL. If every latent is a group and the prior is
+    a product, they are the three parts of Chen et al., arXiv:1802.04942v5, eq. 2, and the part within groups is 0. The
+    sum does not depend on the estimator. No part is clamped: an estimate may be negative.
     """
 
     mutual_information: Float[Tensor, " sample"]
@@ -47,9 +46,7 @@ class Decomposition:
 @final
 @dataclass(frozen=True)
 class JointDensities:
-    """Holds logarithms of densities of several latents together, for posteriors or priors in which they are not sums
-    over the latents.
-    """
+    """Log densities of several latents together, for posteriors or priors that do not factorize."""
 
     own: Float[Tensor, " sample"]
     pairwise: Float[Tensor, "sample batch"]
@@ -67,7 +64,9 @@ def log_weights(
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
 ) -> Float[Tensor, "sample batch"]:
-    """Returns log W, where the estimate is q^(z_i) = sum_j W_ij q(z_i | n_j), for B codes and N images. With M = B - 1:
+    """Returns log W of the estimate q^(z_i) = sum_j W_ij q(z_i | n_j).
+
+    For B codes, N images and M = B - 1:
 
     ================ ============ ================================= ======= ============================================
     estimator        diagonal     off the diagonal                  row sum source
@@ -83,7 +82,7 @@ def log_weights(
     stratified_pairs p(n_i) on the diagonal and (1 - p(n_i)) / M off it. naive stays as it is, and mss is not defined.
     Only Python values are checked, so `weights` may be a tensor under `vmap`.
     """
-    _check_config(estimator, batch_size, dataset_size, weights is not None)
+    _check_config(estimator, batch_size, dataset_size, is_weighted=weights is not None)
     if weights is None:
         dtype = dtype or torch.get_default_dtype()
         # float64 until the end: a float32 rounds 1 / N before its logarithm is taken.
@@ -102,10 +101,9 @@ def log_aggregate(
     log_weights: Float[Tensor, "sample batch"],
     groups: Sequence[Sequence[int]] | None = None,
 ) -> Float[Tensor, "sample group"]:
-    """Returns log q^(z_g) of each code, in nats: the weighted mixture of the batch's posteriors, for each group g of
-    latents.
+    """Returns log q^(z_g) of each code and group g of latents, in nats: the weighted mixture of the batch's posteriors.
 
-    Without `groups`, every latent is a group of its own. The joint is the group of all latents.
+    Without `groups`, every latent is a group. The joint is the group of all latents.
     """
     if groups is None:
         grouped = pairwise_log_prob
@@ -123,9 +121,7 @@ def product_densities(
     log_prior: Float[Tensor, "sample latent"],
     groups: Sequence[Sequence[int]] | None = None,
 ) -> JointDensities:
-    """Returns the joint densities of independent latents: sums of logarithms. Without `groups`, every latent is a group
-    of its own.
-    """
+    """Returns the joint densities of independent latents. Without `groups`, every latent is a group."""
     pairwise_groups, prior_groups = pairwise_log_prob, log_prior
     if groups is not None:
         _check_groups(groups, pairwise_log_prob.shape[2])
@@ -147,9 +143,9 @@ def decompose(
 ) -> Decomposition:
     """Splits log q(z|n) - log p(z) of each code into its parts, in nats. The caller takes the mean over the batch.
 
-    Without `groups`, every latent is a group of its own. `joint` is for densities that do not factorize. `summed` holds
-    log q(c|n) of discrete latents, by number: the parts are then exact means over their categories, given all else.
-    The other tables leave such a latent to it: they hold its mean log q(c|n), its mean log p(c), and 0 for every pair.
+    Without `groups`, every latent is a group. `joint` is for densities that do not factorize. `summed` holds log q(c|n)
+    of discrete latents, by number: the parts are then exact means over their categories, given the other latents. The
+    other tables then hold the mean log q(c|n) and log p(c) of such a latent, and 0 for every pair.
     """
     joint = joint or product_densities(log_posterior, pairwise_log_prob, log_prior, groups)
     each, summed = [(latent,) for latent in range(log_prior.shape[1])], summed or {}
@@ -164,10 +160,11 @@ def decompose(
 def log_mixture(
     weighted: Float[Tensor, "sample batch"], log_pmf: Float[Tensor, "sample category"] | None = None
 ) -> Float[Tensor, " sample"]:
-    """Returns log sum_j exp(weighted_ij), in nats; with `log_pmf`, log q(c|n_j) of a discrete latent, the mean over its
-    categories, sum_c q(c|n_i) log sum_j exp(weighted_ij) q(c|n_j).
+    """Returns log sum_j exp(weighted_ij), in nats.
 
-    The mean is exact, and one product of matrices: code i was drawn from image i, so both have as many rows.
+    With `log_pmf`, log q(c|n_j) of a discrete latent, it returns the mean over the categories,
+    sum_c q(c|n_i) log sum_j exp(weighted_ij) q(c|n_j). The mean is exact, and one product of matrices: code i was drawn
+    from image i.
     """
     if log_pmf is None:
         return torch.logsumexp(weighted, dim=1)
@@ -180,8 +177,9 @@ def log_mixture(
 def combined_log_pmf(
     summed: Mapping[int, Float[Tensor, "batch _category"]], latents: Sequence[int]
 ) -> Float[Tensor, "batch combination"] | None:
-    """Returns log q(c|n) of all combinations of the categories of these latents, which are independent given the image;
-    None if none of these latents is summed over.
+    """Returns log q(c|n) of all combinations of the categories of these latents; None if none is summed over.
+
+    The latents are independent given the image.
     """
     tables = [summed[latent] for latent in latents if latent in summed]
     if not tables:
@@ -213,9 +211,7 @@ def decompose_aggregates(
     log_q_of_latents: Float[Tensor, "sample latent"],
     log_prior: Float[Tensor, "sample latent"],
 ) -> Decomposition:
-    """Returns what `decompose` makes of independent latents, each a group of its own, where log q^(z) and log q^(z_j)
-    are known already.
-    """
+    """Returns the decomposition for independent latents without groups, from given log q^(z) and log q^(z_j)."""
     by_latent = (log_q_of_latents - log_prior).sum(dim=1)
     return _parts(log_posterior.sum(dim=1), log_q, log_prior.sum(dim=1), by_latent, by_latent)
 
@@ -227,9 +223,7 @@ def _parts(
     by_group: Float[Tensor, " sample"],
     by_latent: Float[Tensor, " sample"],
 ) -> Decomposition:
-    """Returns the parts, from log q(z|n), log q(z) and log p(z) of all latents together, and the sums of log r over
-    groups and over latents.
-    """
+    """Returns the parts from the joint log densities and the sums of log r over groups and over latents."""
     return Decomposition(
         mutual_information=own - log_q,
         # Relative to the prior: a correlation that the prior has too is none.
@@ -263,7 +257,7 @@ def _log_own_and_others(
             assert_never(estimator)
 
 
-def _check_config(estimator: Estimator, batch_size: int, dataset_size: int, is_weighted: bool) -> None:
+def _check_config(estimator: Estimator, batch_size: int, dataset_size: int, *, is_weighted: bool) -> None:
     check_value(estimator, Estimator, "estimator")
     if batch_size < 2:
         raise SpecError(

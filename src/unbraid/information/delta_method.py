@@ -1,8 +1,7 @@
 """The delta method: the standard error of a function of averages.
 
 A score is a smooth function f of averages over images (or over draws). To first order its deviation is the average of
-f'(averages) times each row's deviation, so its variance is that of the rows of this linear form, over their number. No
-refit, no resampling.
+f'(averages) times each row's deviation, so its variance is that of the rows of this linear form, over their number.
 """
 
 import math
@@ -21,12 +20,14 @@ def standard_error(
     deviations: Averages,
     num_rows: float,
 ) -> Float64[Tensor, "*outputs"]:
-    """Returns the standard error of `function(averages)`, where `deviations` holds, by the same names and with a
-    leading axis, what each row adds to an average.
+    """Returns the standard error of `function(averages)`, to first order: it is 0 where f' is 0.
 
-    `num_rows` is how many rows were averaged; `deviations` may hold fewer of them. Names without deviations are taken
-    as known. An average on which an output does not depend may have deviations of NaN. First order only: where f' is 0,
-    so is the error.
+    Args:
+        function: A smooth function of the averages.
+        averages: The averages by name.
+        deviations: The deviation of each row from an average, by the same names and with a leading axis. Averages
+            without deviations are constants. An average on which an output does not depend may have deviations of NaN.
+        num_rows: The number of averaged rows; `deviations` may hold fewer of them.
     """
     leaves = {name: average.detach().clone().requires_grad_() for name, average in averages.items()}
     with torch.enable_grad():

@@ -12,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import torch
-from jaxtyping import Float, Float64, Int64
+from jaxtyping import Float, Float64
 from torch import Tensor
 
+from unbraid._internal.arrays import ranks
 from unbraid._internal.cpu import torch_threads
-from unbraid.errors import CodesError
 from unbraid.information.latent_information import LatentInformation, entropy, occurring_values, stacked
 from unbraid.information.mixture_entropy import Integrals, Mixtures, entropy_integrals
 from unbraid.information.posteriors import check_std
@@ -45,12 +45,12 @@ def exact_information(
     I(z_j; v_k) = H(z_j) - sum_v p(v) H(z_j | v_k = v), with q(z_j | v) = sum_n p(n | v) q(z_j | n). Chen et al.,
     arXiv:1802.04942v5, section 4.1, whose code estimates the same by sampling.
     """
-    _check(mean, std)
+    check_std(mean, std)
 
     def integrate(latent: tuple[Tensor, Tensor]) -> Integrals:
         return entropy_integrals(mixtures(*latent, values, quadrature), values.num_columns, values.factor_sums)
 
-    values.prepare()
+    _ = values.value_masses  # computed before threads share it
     # Latents are integrated side by side, because collecting images in cells takes one thread.
     cores = torch.get_num_threads() if mean.device.type == "cpu" else 1
     size = min(cores, mean.shape[1])
@@ -79,9 +79,7 @@ def uses_cells(num_images: int, quadrature: Quadrature) -> bool:
 def _information(
     integrals: Sequence[Integrals], entropy_given_image: Float64[Tensor, " latent"], values: ValueTable
 ) -> LatentInformation:
-    """Returns H(z_j), H(z_j | x), H(v_k), H(z_j, v_k), I(z_j; v_k) and H(z_j | v), from the integrals of every column
-    of the table of values.
-    """
+    """Returns the information, from the integrals of every column of the table of values."""
     mass, entropy_of_columns = torch.stack([i.mass for i in integrals]), torch.stack([i.entropy for i in integrals])
     # The masses as integrated, not as given: then what the quadrature misses cancels, and a latent that ignores a
     # factor has I = 0 to rounding.
@@ -121,7 +119,10 @@ def _cells(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], valu
     row = (std.log() / _CELL_LOG_STD).round()
     cell_std = (row * _CELL_LOG_STD).exp()
     position = (mean / (cell_std * _CELL_MEAN)).round()
-    cell, some_image = _number_cells(row.long(), position.long())
+    line, place = row.long() - row.long().min(), position.long() - position.long().min()
+    cell = ranks(line * (place.max() + 1) + place)
+    images = torch.arange(len(cell), device=cell.device)
+    some_image = images.new_zeros(int(cell.max()) + 1).scatter_(0, cell, images)
     if len(some_image) * _CELL_ORDERS > len(mean):
         return _images(mean, std, values)
     center = position * cell_std * _CELL_MEAN
@@ -139,26 +140,3 @@ def _expansion(shift: Float64[Tensor, " row"], excess: Float64[Tensor, " row"]) 
     for order in range(2, _CELL_ORDERS):
         coefficients.append((shift * coefficients[-1] + excess * coefficients[-2]) / order)
     return coefficients
-
-
-def _number_cells(
-    row: Int64[Tensor, " image"], position: Int64[Tensor, " image"]
-) -> tuple[Int64[Tensor, " image"], Int64[Tensor, " cell"]]:
-    """Numbers the cells that are in use: returns the cell of each image, and some image of each cell."""
-    width = position.max() - position.min() + 1
-    address = (row - row.min()) * width + (position - position.min())
-    num_addresses = int(address.max()) + 1
-    if num_addresses > 16 * len(address):
-        cell = torch.unique(address, return_inverse=True)[1]
-    else:
-        # The same as unique, without sorting.
-        used = torch.zeros(num_addresses, dtype=torch.int64, device=address.device).index_fill_(0, address, 1)
-        cell = (used.cumsum(0) - 1)[address]
-    some_image = torch.zeros(int(cell.max()) + 1, dtype=torch.int64, device=cell.device)
-    return cell, some_image.scatter_(0, cell, torch.arange(len(cell), device=cell.device))
-
-
-def _check(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"]) -> None:
-    if mean.shape != std.shape:
-        raise CodesError(f"std has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean.")
-    check_std(mean, std)

@@ -28,18 +28,23 @@ _CELLS_PER_BLOCK = 32
 
 
 def exact_joint_entropy(posteriors: Posteriors) -> Float64[Tensor, ""]:
-    """Returns H(z_1, z_2) = -int q log q of exactly two Gaussian latents, in nats, where q is the mixture of all
-    images' posteriors.
+    """Returns H(z_1, z_2) = -int q log q of two Gaussian latents, in nats; q is the mixture of all images' posteriors.
 
     The posteriors may be correlated. Error below 1e-8 nats on ordinary codes.
     """
-    _check(posteriors)
-    weights = posteriors.weights
-    mean, std, narrow = posteriors.mean.double(), posteriors.std.double(), _conditional_std(posteriors)
+    if posteriors.mean.shape[1] != 2 or posteriors.probabilities or len(posteriors.mean) > MAX_JOINT_IMAGES:
+        raise CodesError(
+            f"These codes have {posteriors.mean.shape[1]} continuous latents, {len(posteriors.probabilities)} discrete "
+            f"ones and {len(posteriors.mean):,} images. The exact joint entropy is for two continuous latents and at "
+            f"most {MAX_JOINT_IMAGES:,} images: use the sampled estimator."
+        )
+    mean, std = posteriors.mean.double(), posteriors.std.double()
+    # The std of each latent given the other: how narrow a correlated posterior is along an axis.
+    narrow = std if posteriors.covariance is None else posteriors.precision.diagonal(dim1=1, dim2=2).rsqrt()
     start, stop = mean - _REACH * std, mean + _REACH * std
     left = start.amin(dim=0)
     todo = [(left[None], (stop.amax(dim=0) - left)[None])]
-    total = weights.new_zeros(())
+    total = posteriors.weights.new_zeros(())
     while todo:
         left, width = todo.pop()
         reached = ((start < (left + width)[:, None]) & (stop > left[:, None])).all(dim=2)
@@ -49,12 +54,9 @@ def exact_joint_entropy(posteriors: Posteriors) -> Float64[Tensor, ""]:
         if bool(ready.any()):
             total = total - _integral(posteriors, left[ready], width[ready], reached[ready])
         split = (excess > 1).any(dim=1)
-        halves = _halved(left[split], width[split], excess[split])
-        todo.extend(
-            zip(halves[0].split(_CELLS_PER_BLOCK), halves[1].split(_CELLS_PER_BLOCK), strict=True)
-            if bool(split.any())
-            else ()
-        )
+        if bool(split.any()):
+            halves = _halved(left[split], width[split], excess[split])
+            todo.extend(zip(*(half.split(_CELLS_PER_BLOCK) for half in halves), strict=True))
     return total
 
 
@@ -99,23 +101,3 @@ def _density(
         + precision[:, 1, 1] * second.square()
     )
     return torch.exp(-0.5 * (power + log_det)) @ weights
-
-
-def _conditional_std(posteriors: Posteriors) -> Float64[Tensor, "image latent"]:
-    """Returns the std of each latent given the other: how narrow a correlated posterior is along an axis."""
-    if posteriors.covariance is None:
-        return posteriors.std.double()
-    return posteriors.precision.diagonal(dim1=1, dim2=2).rsqrt()
-
-
-def _check(posteriors: Posteriors) -> None:
-    if posteriors.mean.shape[1] != 2 or posteriors.probabilities:
-        raise CodesError(
-            f"The exact joint entropy is for two continuous latents; these codes have {posteriors.mean.shape[1]} and "
-            f"{len(posteriors.probabilities)} discrete ones. Use the sampled estimator."
-        )
-    if len(posteriors.mean) > MAX_JOINT_IMAGES:
-        raise CodesError(
-            f"The exact joint entropy is for at most {MAX_JOINT_IMAGES:,} images; these are {len(posteriors.mean):,}. "
-            "Use the sampled estimator."
-        )

@@ -1,5 +1,4 @@
-"""The aggregate posterior of Gaussians without a table of every code, image and latent: the densities are summed as
-they are computed.
+"""The aggregate posterior of Gaussians without a table of all codes, images and latents: densities are summed at once.
 
 The sums are custom ops, so that a trace holds one call for all members of a fleet, and `vmap` makes it. They work in
 bits, because the exponential of a GPU is that of 2.
@@ -8,7 +7,7 @@ bits, because the exponential of a GPU is that of 2.
 import importlib
 import importlib.util
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -16,9 +15,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.information import gaussian_mixture_sums
-
 _LOG_2 = math.log(2)
+_MOST_TERMS = 2**20  # in a table of plain torch
+# d/d log_var of log2 N(z; loc, exp log_var) is u^2 - 1 / (2 log 2), where u^2 is how many bits the density is below its
+# peak.
+_HALF = 0.5 / math.log(2)
 
 
 def gaussian_log_aggregate(
@@ -27,10 +28,10 @@ def gaussian_log_aggregate(
     log_var: Float[Tensor, "batch latent"],
     log_weights: Float[Tensor, "sample batch"],
 ) -> tuple[Float[Tensor, " sample"], Float[Tensor, "sample latent"]]:
-    """Returns log sum_j W_ij N(z_i; loc_j, exp log_var_j), of all latents together and of each alone, in nats.
+    """Returns log sum_j W_ij N(z_i; loc_j, exp log_var_j), of all latents together and of each latent, in nats.
 
-    This is what `log_aggregate` makes of `DiagonalGaussian.pairwise_log_prob`, with no table larger than that of the
-    weights. It can be differentiated once, with respect to `z`, `loc` and `log_var`; the weights are constants.
+    It equals `log_aggregate` of `DiagonalGaussian.pairwise_log_prob`, with no table larger than that of the weights. It
+    can be differentiated once, with respect to `z`, `loc` and `log_var`; the weights are constants.
     """
     in_bits = log_weights.detach() / _LOG_2
     joint, latents = _Log2Aggregate.apply(z, loc, log_var, in_bits, in_bits.mT.contiguous())
@@ -38,9 +39,7 @@ def gaussian_log_aggregate(
 
 
 class _Log2Aggregate(torch.autograd.Function):
-    """Computes `gaussian_log_aggregate` in bits, so that its gradients find the logarithms as they were summed, not
-    scaled and rounded.
-    """
+    """`gaussian_log_aggregate` in bits: its gradients read the logarithms before they are scaled and rounded."""
 
     generate_vmap_rule = True
 
@@ -57,7 +56,7 @@ class _Log2Aggregate(torch.autograd.Function):
         joint, latents = log_sums(
             codes[None], _posteriors(loc, log_var)[None], log_weights_by_image[None], _slice_length(len(loc))
         )
-        return gaussian_mixture_sums.log2_sum(joint[0]), gaussian_mixture_sums.log2_sum(latents[0]).mT.contiguous()
+        return log2_sum(joint[0]), log2_sum(latents[0]).mT.contiguous()
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
@@ -69,9 +68,7 @@ class _Log2Aggregate(torch.autograd.Function):
 
 
 class _Log2AggregateGradients(torch.autograd.Function):
-    """Computes the backward pass of `_Log2Aggregate`. It is a function too, because an op by itself cannot be called on
-    what `grad` follows.
-    """
+    """The backward pass of `_Log2Aggregate`: a function too, because `grad` cannot trace an op without one."""
 
     generate_vmap_rule = True
 
@@ -88,8 +85,8 @@ class _Log2AggregateGradients(torch.autograd.Function):
         latents_gradient: Float[Tensor, "sample latent"],
     ) -> tuple[Float[Tensor, "sample latent"], Float[Tensor, "batch latent"], Float[Tensor, "batch latent"]]:
         of_codes, of_posteriors = gradients(
-            torch.stack([z.mT, gaussian_mixture_sums.finite(latents).mT, latents_gradient.mT])[None],
-            torch.stack([gaussian_mixture_sums.finite(joint), joint_gradient])[None],
+            torch.stack([z.mT, finite(latents).mT, latents_gradient.mT])[None],
+            torch.stack([finite(joint), joint_gradient])[None],
             _posteriors(loc, log_var)[None],
             log_weights[None],
             log_weights_by_image[None],
@@ -113,17 +110,16 @@ class _Log2AggregateGradients(torch.autograd.Function):
 def _posteriors(
     loc: Float[Tensor, "batch latent"], log_var: Float[Tensor, "batch latent"]
 ) -> Float[Tensor, "3 latent batch"]:
-    """Returns loc, inverse_scale and log_peak, with which log2 N(z; loc, exp log_var) = log_peak - ((z - loc)
-    inverse_scale)^2.
-    """
+    """Returns loc, inverse_scale, log_peak: log2 N(z; loc, exp log_var) = log_peak - ((z - loc) inverse_scale)^2."""
     inverse_scale = (-0.5 * log_var).exp() * math.sqrt(0.5 / _LOG_2)
     log_peak = (-0.5 / _LOG_2) * (log_var + math.log(2 * math.pi))
     return torch.stack([loc.mT, inverse_scale.mT, log_peak.mT])
 
 
 def _slice_length(size: int) -> int:
-    """Returns how many entries of an axis are summed in one go: a power of 2, small enough for a GPU to have many goes
-    at once; the same in every fleet.
+    """Returns the number of entries of an axis in one sum: a power of 2, the same in every fleet.
+
+    It is small, so that a GPU computes many sums at once.
     """
     return min(256, max(16, 2 ** math.ceil(math.log2(size)) // 4))
 
@@ -139,8 +135,19 @@ def log_sums(
     log_weights_by_image: Float[Tensor, "#member batch sample"],
     length: int,
 ) -> tuple[Float[Tensor, "member slice sample"], Float[Tensor, "member slice latent sample"]]:
-    """Returns log2 of the sums over each slice of `length` images, of all latents together and of each alone."""
-    return _sums_for(codes).log_sums(codes, posteriors, log_weights_by_image, length)
+    """Returns log2 of the sums over each slice of `length` images, of all latents together and of each latent."""
+    if (kernels := _kernels_for(codes)) is not None:
+        return kernels.log_sums(codes, posteriors, log_weights_by_image, length)
+    joint, latents = empty_log_sums(codes, posteriors, length)
+    for some in _tiles(codes.shape[3], posteriors, length):
+        weight = log_weights_by_image[:, :, some]
+        _, log_density = _log_densities(codes[:, 0, :, some], posteriors)
+        of_all, of_each = log_density.sum(dim=1) + weight, log_density + weight[:, None]
+        for piece in range(joint.shape[1]):
+            images = slice(piece * length, (piece + 1) * length)
+            joint[:, piece, some] = log2_sum(of_all[:, images].movedim(1, 0))
+            latents[:, piece, :, some] = log2_sum(of_each[:, :, images].movedim(2, 0))
+    return joint, latents
 
 
 @torch.library.custom_op(
@@ -159,59 +166,104 @@ def gradients(
     length: int,
     length_of_samples: int,
 ) -> tuple[Float[Tensor, "member slice latent sample"], Float[Tensor, "member slice_of_samples 2 latent batch"]]:
-    """Returns the gradients with respect to z, from each slice of images, and to loc and log_var, from each slice of
-    codes.
+    """Returns the gradients with respect to z, by slice of images, and to loc and log_var, by slice of codes.
 
     `codes` holds z, the logarithms of the sums of each latent, and the gradients with respect to these; `joint` the
     logarithms of the sums of all latents together, and the gradients with respect to them. The weights come twice
     because a GPU reads a table fast along one axis only.
     """
-    return _sums_for(codes).gradients(
-        codes, joint, posteriors, log_weights, log_weights_by_image, length, length_of_samples
-    )
+    if (kernels := _kernels_for(codes)) is not None:
+        return kernels.gradients(codes, joint, posteriors, log_weights, log_weights_by_image, length, length_of_samples)
+    of_codes, of_posteriors = empty_gradients(codes, posteriors, length, length_of_samples)
+    of_posteriors.zero_()
+    for some in _tiles(codes.shape[3], posteriors, length_of_samples):
+        weight, (z, logs, slopes) = log_weights_by_image[:, :, some], codes[:, :, :, None, some].unbind(dim=1)
+        u, log_density = _log_densities(z[:, :, 0], posteriors)
+        shared = (log_density.sum(dim=1) + weight - joint[:, :1, some]).clamp(max=0).exp2() * joint[:, 1:, some]
+        slope = (log_density + weight[:, None] - logs).exp2() * slopes + shared[:, None]
+        pull = 2 * slope * u * posteriors[:, 1, :, :, None]
+        for piece, from_images in enumerate(pull.split(length, dim=2)):
+            of_codes[:, piece, :, some] = -from_images.sum(dim=2)
+        of_slice = of_posteriors[:, some.start // length_of_samples]
+        of_slice[:, 0] += pull.sum(dim=3)
+        of_slice[:, 1] += (slope * (u.square() - _HALF)).sum(dim=3)
+    return of_codes, of_posteriors
 
 
-def _sums_for(codes: Tensor) -> Any:
-    """Returns the module with the sums for these codes: kernels where they can run, else plain torch."""
+def _kernels_for(codes: Tensor) -> Any:
+    """Returns the module of kernels where they can run on these codes; None for plain torch."""
     if codes.is_cuda and codes.dtype == torch.float32 and _has_kernels():
         from unbraid.information import gaussian_mixture_kernels
 
         return gaussian_mixture_kernels
-    return gaussian_mixture_sums
+    return None
 
 
 @cache
 def _has_kernels() -> bool:
-    """Returns whether Triton is there, and has tuples: from 3.3 on, which torch 2.7 brought."""
+    """Returns whether Triton is installed and has tuples (from 3.3 on, the version of torch 2.7)."""
     if importlib.util.find_spec("triton") is None:
         return False
     return hasattr(importlib.import_module("triton.language"), "tuple")
 
 
 @log_sums.register_fake
-def _empty_log_sums(
-    codes: Tensor, posteriors: Tensor, log_weights_by_image: Tensor, length: int
-) -> tuple[Tensor, Tensor]:
-    del log_weights_by_image
-    return gaussian_mixture_sums.empty_log_sums(codes, posteriors, length)
+def _fake_log_sums(codes: Tensor, posteriors: Tensor, _weights: Tensor, length: int) -> tuple[Tensor, Tensor]:
+    return empty_log_sums(codes, posteriors, length)
 
 
 @gradients.register_fake
-def _empty_gradients(
-    codes: Tensor,
-    joint: Tensor,
-    posteriors: Tensor,
-    log_weights: Tensor,
-    log_weights_by_image: Tensor,
-    length: int,
-    length_of_samples: int,
+def _fake_gradients(
+    codes: Tensor, _joint: Tensor, posteriors: Tensor, _log_weights: Tensor, _by_image: Tensor, *lengths: int
 ) -> tuple[Tensor, Tensor]:
-    del joint, log_weights, log_weights_by_image
-    return gaussian_mixture_sums.empty_gradients(codes, posteriors, length, length_of_samples)
+    return empty_gradients(codes, posteriors, *lengths)
+
+
+def empty_log_sums(codes: Tensor, posteriors: Tensor, length: int) -> tuple[Tensor, Tensor]:
+    """Returns empty tensors for the results of `log_sums`."""
+    members, _, latents, samples = codes.shape
+    slices = math.ceil(posteriors.shape[3] / length)
+    return codes.new_empty(members, slices, samples), codes.new_empty(members, slices, latents, samples)
+
+
+def empty_gradients(codes: Tensor, posteriors: Tensor, length: int, length_of_samples: int) -> tuple[Tensor, Tensor]:
+    """Returns empty tensors for the results of `gradients`."""
+    members, _, latents, samples = codes.shape
+    images = posteriors.shape[3]
+    of_codes = codes.new_empty(members, math.ceil(images / length), latents, samples)
+    return of_codes, codes.new_empty(members, math.ceil(samples / length_of_samples), 2, latents, images)
+
+
+def log2_sum(logarithms: Float[Tensor, " term *any"]) -> Float[Tensor, "*any"]:
+    """Returns log2 of the sum of 2 to these powers. If one dominates, it is the result to the last bit."""
+    if len(logarithms) == 1:
+        return logarithms[0]
+    top = finite(logarithms.amax(dim=0))
+    return top + (logarithms - top).exp2().sum(dim=0).log2()
+
+
+def finite(logarithm: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
+    """Replaces -inf, where nothing was summed, by a number that can be subtracted from -inf."""
+    return logarithm.clamp(min=-3e38)
+
+
+def _tiles(num_samples: int, posteriors: Float[Tensor, "member 3 latent batch"], length: int) -> Iterator[slice]:
+    """Returns slices of the codes with small tables of terms, none across slices of `length`, a power of 2."""
+    size = min(length, 2 ** int(math.log2(max(1, _MOST_TERMS // posteriors[:, 0].numel()))))
+    return (slice(start, min(start + size, num_samples)) for start in range(0, num_samples, size))
+
+
+def _log_densities(
+    z: Float[Tensor, "member latent sample"], posteriors: Float[Tensor, "member 3 latent batch"]
+) -> tuple[Float[Tensor, "member latent batch sample"], Float[Tensor, "member latent batch sample"]]:
+    """Returns the scaled distance u of each code from each mean, and log2 of the density, log_peak - u^2."""
+    loc, inverse_scale, log_peak = posteriors[..., None].unbind(dim=1)
+    u = (z[:, :, None] - loc) * inverse_scale
+    return u, log_peak - u.square()
 
 
 def _over_members(op: Callable[..., tuple[Tensor, ...]], num_tables: int) -> Callable[..., Any]:
-    """Returns the rule by which `vmap` calls an op once, with all that it maps over as members.
+    """Returns the rule by which `vmap` calls an op once, with the mapped axis as members.
 
     The tensors after the first `num_tables` are weights, which all members may share.
     """

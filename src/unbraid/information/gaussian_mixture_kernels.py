@@ -1,11 +1,12 @@
-"""The sums of `gaussian_mixture` on a GPU, in Triton, which comes with torch for CUDA only: import this module where
-one runs, not before.
+"""The sums of `gaussian_mixture` on a GPU, in Triton.
 
-A program is one warp. Each lane owns two entries of one axis (codes, or images), whose numbers stay in registers, and
-all lanes walk together over a slice of the other axis. So a sum is one lane's, in one order: nothing is exchanged, and
-a member's numbers do not depend on its company. Latents are unrolled; where there are too many for the registers,
-programs share them, and each adds up the joint density of all latents by itself, in one order: far from all means a log
-density is so large that another order would move it by more than 1.
+Triton comes with torch for CUDA only, so this module is imported on first use on a GPU.
+
+A program is one warp. Each lane owns two entries of one axis (codes, or images) in its registers, and all lanes iterate
+together over a slice of the other axis. So one lane computes a sum, in one order: no numbers are exchanged, and those
+of a member do not depend on the other members. Latents are unrolled; if there are too many for the registers, programs
+share them, and each adds up the joint density of all latents in one order: far from all means a log density is so large
+that another order would move it by more than 1.
 
 Tables are padded with zeros, so that a lane reads several numbers at once. A pair that is padding has the log weight
 -inf, and adds nothing.
@@ -19,7 +20,7 @@ import triton.language as tl
 from torch import Tensor
 from torch.nn.functional import pad
 
-from unbraid.information.gaussian_mixture_sums import empty_gradients, empty_log_sums
+from unbraid.information.gaussian_mixture import empty_gradients, empty_log_sums
 
 _MOST_LATENTS = 16
 _MOST_LATENTS_SHARED = 10
@@ -108,9 +109,7 @@ def _padded(table: Tensor, length: int, chunks: int) -> Tensor:
 
 
 def _constants(codes: Tensor, posteriors: Tensor, chunks: int, step: int) -> dict[str, int]:
-    """Returns what kernels are compiled for, besides the length of a slice: the sizes of padded tables, and how a
-    program goes through them.
-    """
+    """Returns the constants that kernels are compiled for, but for the length of a slice."""
     latents = codes.shape[2] // chunks
     sizes = {"LATENTS": latents, "CHUNKS": chunks, "SAMPLES": codes.shape[3], "IMAGES": posteriors.shape[3]}
     return {**sizes, "OWN": _OWN, "STEP": step, "num_warps": _WARPS}
@@ -128,9 +127,7 @@ def _log_sums(
     LENGTH: tl.constexpr, LATENTS: tl.constexpr, CHUNKS: tl.constexpr, SAMPLES: tl.constexpr, IMAGES: tl.constexpr,
     OWN: tl.constexpr, STEP: tl.constexpr,
 ):  # fmt: skip
-    """Computes the sums of a lane's codes, over a slice of the images, STEP at a time: one rescaling of each sum a
-    step.
-    """
+    """Computes the sums of a lane's codes over a slice of the images, with one rescaling per STEP images."""
     member, chunk, piece = tl.program_id(2).to(tl.int64), tl.program_id(1) % CHUNKS, tl.program_id(1) // CHUNKS
     row = member * (tl.num_programs(1) // CHUNKS) + piece
     codes += member * CHUNKS * LATENTS * SAMPLES
@@ -180,9 +177,7 @@ def _log_sums(
 @triton.jit
 @no_type_check
 def _added(top, total, terms):
-    """Returns the sum of total 2^top and of the 2^terms of each row, as a new top, the greatest exponent, and a new
-    total.
-    """
+    """Returns total 2^top plus the 2^terms of each row, as a new top (the greatest exponent) and a new total."""
     new_top = tl.maximum(top, tl.max(terms, axis=1))
     return new_top, total * tl.exp2(top - new_top) + tl.sum(tl.exp2(terms - new_top[:, None]), axis=1)
 

@@ -1,7 +1,7 @@
-"""What every estimator of information returns."""
+"""LatentInformation, the result of every estimator of information, and entropies of tables."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
@@ -12,15 +12,13 @@ from torch import Tensor
 @final
 @dataclass(frozen=True)
 class LatentInformation:
-    """Holds what each latent says of the image and of each factor, in nats.
+    """Information of each latent on the image and on each factor, in nats.
 
-    The entropies of a latent are discrete if the estimator has bins and differential if it has not; a mutual
-    information means the same in both. Where a factor is known in some images only, its columns speak of those images.
-    A factor known in none has NaN.
+    The entropies of a latent are discrete if the estimator has bins and differential otherwise; a mutual information
+    means the same in both. The columns of a factor are of the images in which it is known; NaN if there are none.
 
-    `entropy_given_value` is the mean of H(z_i | v_k = v) over the values v that occur, each counted once however
-    frequent it is; `num_values` is how many occur. Both serve comparison with code that takes values for equally
-    likely.
+    `entropy_given_value` is the mean of H(z_i | v_k = v) over the values v that occur, unweighted; `num_values` is
+    their number. Both serve comparison with code that assumes equally likely values.
     """
 
     entropy: Float64[Tensor, " latent"]
@@ -38,23 +36,15 @@ class LatentInformation:
 
 
 def joined(parts: Sequence[LatentInformation]) -> LatentInformation:
-    """Joins several estimates of the same factors, one after the other: continuous latents first, say, then discrete
-    ones.
-    """
-    return LatentInformation(
-        entropy=torch.cat([part.entropy for part in parts]),
-        entropy_given_image=torch.cat([part.entropy_given_image for part in parts]),
-        factor_entropy=parts[0].factor_entropy,
-        joint_entropy=torch.cat([part.joint_entropy for part in parts]),
-        mutual_information=torch.cat([part.mutual_information for part in parts]),
-        entropy_given_value=torch.cat([part.entropy_given_value for part in parts]),
-        num_values=parts[0].num_values,
-    )
+    """Returns several estimates of the same factors as one: the latents of the first, then those of the second, ..."""
+    of_latents = ("entropy", "entropy_given_image", "joint_entropy", "mutual_information", "entropy_given_value")
+    return replace(parts[0], **{name: torch.cat([getattr(part, name) for part in parts]) for name in of_latents})
 
 
 def entropy(masses: Float64[Tensor, "*axes value"]) -> Float64[Tensor, "*axes"]:
-    """Returns H = -sum_v p_v log p_v over the last axis, in nats, where p is `masses` scaled to sum to one; NaN where
-    all masses are zero.
+    """Returns H = -sum_v p_v log p_v over the last axis, in nats; NaN where all masses are zero.
+
+    p is `masses` scaled to sum to one.
     """
     total = masses.sum(dim=-1)
     return total.log() - torch.xlogy(masses, masses).sum(dim=-1) / total
@@ -66,25 +56,27 @@ def information_of_tables(
     entropy_given_image: Float64[Tensor, " latent"],
 ) -> LatentInformation:
     """Returns the information from masses in bins: of each latent, and of each latent jointly with each factor."""
-    factor_entropy = [entropy(joint[0].sum(dim=0)) for joint in joints]
+    of_values = [joint[0].sum(dim=0) for joint in joints]
+    factor_entropy = [entropy(masses) for masses in of_values]
     joint_entropy = [entropy(joint.flatten(1)) for joint in joints]
     # float64 throughout: H(a) + H(b) - H(a, b) cancels, and in float32 an independent pair could score below zero.
     mutual_information = [
         entropy(joint.sum(dim=2)) + h_y - h_zy
         for joint, h_y, h_zy in zip(joints, factor_entropy, joint_entropy, strict=True)
     ]
+    given_value = [
+        entropy(joint.transpose(1, 2))[:, occurring_values(masses)].mean(dim=1)
+        for joint, masses in zip(joints, of_values, strict=True)
+    ]
+    no_factors = marginal.new_zeros(len(marginal), 0)
     return LatentInformation(
         entropy=entropy(marginal),
         entropy_given_image=entropy_given_image,
-        factor_entropy=stacked(factor_entropy, marginal.new_zeros(0)),
-        joint_entropy=stacked(joint_entropy, marginal.new_zeros(len(marginal), 0)),
-        mutual_information=stacked(mutual_information, marginal.new_zeros(len(marginal), 0)),
-        entropy_given_value=stacked(
-            [_entropy_given_value(joint) for joint in joints], marginal.new_zeros(len(marginal), 0)
-        ),
-        num_values=stacked(
-            [occurring_values(joint[0].sum(dim=0)).sum().double() for joint in joints], marginal.new_zeros(0)
-        ),
+        factor_entropy=stacked(factor_entropy, no_factors[0]),
+        joint_entropy=stacked(joint_entropy, no_factors),
+        mutual_information=stacked(mutual_information, no_factors),
+        entropy_given_value=stacked(given_value, no_factors),
+        num_values=stacked([occurring_values(masses).sum().double() for masses in of_values], no_factors[0]),
     )
 
 
@@ -96,9 +88,5 @@ def occurring_values(masses: Float64[Tensor, " value"]) -> Bool[Tensor, " value"
 def stacked(
     parts: Sequence[Shaped[Tensor, "*axes"]], empty: Shaped[Tensor, "*axes _none"]
 ) -> Shaped[Tensor, "*axes _factor"]:
-    """Returns the factors' numbers side by side, along a new last axis; `empty` where there are no factors."""
+    """Returns the tensors of all factors along a new last axis; `empty` without factors."""
     return torch.stack(tuple(parts), dim=-1) if parts else empty
-
-
-def _entropy_given_value(joint: Float64[Tensor, "latent bin value"]) -> Float64[Tensor, " latent"]:
-    return entropy(joint.transpose(1, 2))[:, occurring_values(joint[0].sum(dim=0))].mean(dim=1)

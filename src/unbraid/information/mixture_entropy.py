@@ -6,6 +6,7 @@ interpolation, which is exact to rounding there. So the cost does not depend on 
 narrow posterior is not missed.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ _POINTS_PER_BLOCK = 16 * _PANELS_PER_BLOCK
 @final
 @dataclass(frozen=True)
 class Mixtures:
-    """Holds mixtures of the same Gaussians under different weights, a mixture for each column of a table.
+    """Mixtures of the same Gaussians with different weights, one for each column of a table.
 
     The density of a column is sum_c N(z; mean_c, std_c^2) sum_k coefficients[c, k, column] He_k((z - mean_c) / std_c),
     with Hermite polynomials He_k; with order 0 alone it is a plain mixture. `coefficients` gives them for some
@@ -49,9 +50,7 @@ class Mixtures:
 @final
 @dataclass(frozen=True)
 class _Panels:
-    """Holds panels of one width, from left to right, with the densities of all components that are wide enough for a
-    wider panel.
-    """
+    """Panels of one width, from left to right, with the densities of the components evaluated on wider panels."""
 
     level: int
     width: float
@@ -62,8 +61,9 @@ class _Panels:
 @final
 @dataclass(frozen=True)
 class Integrals:
-    """Holds int f dz and -int f log f dz of every column's density f, which need not integrate to one, and the latter
-    of every sum of columns.
+    """int f dz and -int f log f dz of every column's density f, and the latter of every sum of columns.
+
+    A density need not integrate to one.
     """
 
     mass: Float64[Tensor, " column"]
@@ -83,9 +83,8 @@ def entropy_integrals(
     while todo:
         panels = todo.pop()
         points = panels.left[:, None] + panels.width * (nodes + 1) / 2
-        density = panels.density + ladder.density(panels.level, points.flatten(), num_columns).unflatten(
-            0, points.shape
-        )
+        added = ladder.density(panels.level, points.flatten(), num_columns)
+        density = panels.density + added.unflatten(0, points.shape)
         too_wide = ladder.reached_by_narrower(panels)
         totals.append(_integrate(density[~too_wide], panels.width / 2 * weights, sums))
         todo.extend(_halves(panels, density, too_wide, halving))
@@ -122,20 +121,13 @@ def _halves(
 def _gauss_legendre(
     device: torch.device,
 ) -> tuple[Float64[Tensor, " point"], Float64[Tensor, " point"], Float64[Tensor, "half point point"]]:
-    """Returns points and weights on [-1, 1], and the matrices that interpolate from them to the points of the two
-    halves.
-    """
+    """Returns points and weights on [-1, 1], and matrices that interpolate to the points of the two halves."""
     nodes, weights = np.polynomial.legendre.leggauss(_NUM_POINTS)
-    degrees = np.arange(_NUM_POINTS)
-    to_polynomial = (degrees[:, None] + 0.5) * np.polynomial.legendre.legvander(nodes, _NUM_POINTS - 1).T * weights
-    halving = [
-        np.polynomial.legendre.legvander((nodes + side) / 2, _NUM_POINTS - 1) @ to_polynomial for side in (-1, 1)
-    ]
-    return (
-        torch.from_numpy(nodes).to(device),
-        torch.from_numpy(weights).to(device),
-        torch.from_numpy(np.stack(halving)).to(device),
-    )
+    vander = functools.partial(np.polynomial.legendre.legvander, deg=_NUM_POINTS - 1)
+    to_polynomial = (np.arange(_NUM_POINTS)[:, None] + 0.5) * vander(nodes).T * weights
+    halving = np.stack([vander((nodes + side) / 2) @ to_polynomial for side in (-1, 1)])
+    points, masses, matrices = (torch.from_numpy(table).to(device) for table in (nodes, weights, halving))
+    return points, masses, matrices
 
 
 def mixture_densities(
@@ -182,7 +174,7 @@ class _Ladder:
     def density(
         self, level: int, points: Float64[Tensor, " point"], num_columns: int
     ) -> Float64[Tensor, "point column"]:
-        """Returns what the components of this level add to every column's density at these points, given in order."""
+        """Returns the contribution of this level's components to every column's density at these ordered points."""
         density = points.new_zeros(len(points), num_columns)
         begins = torch.searchsorted(points, self._starts[level]).tolist()
         ends = torch.searchsorted(points, self._stops[level]).tolist()
@@ -208,9 +200,7 @@ def _densities(
 
 
 def _blocks(components: Int64[Tensor, " component"], mixtures: Mixtures) -> tuple[Int64[Tensor, " row"], ...]:
-    """Splits components of one level, given from left to right, into blocks whose means spread about as far as each
-    reaches.
-    """
+    """Splits components of one level, from left to right, into blocks about as wide as one component reaches."""
     if len(components) == 0:
         return ()
     if components.is_cuda:

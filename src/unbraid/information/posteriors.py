@@ -1,10 +1,10 @@
-"""q(z | x) of every image, in the form that densities and draws need."""
+"""Posteriors q(z | x) of all images, their entropies, and draws from them."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import NamedTuple, final
 
 import torch
 from jaxtyping import Float, Float64, Int64
@@ -21,9 +21,7 @@ _MIN_RELATIVE_STD = 1e-10
 @final
 @dataclass(frozen=True)
 class Draws:
-    """Holds points of latent space, each drawn from the posterior of one image: `z[s]` and `categories[s]` from q(z |
-    x_n) with n = `image[s]`.
-    """
+    """Draws from posteriors: `z[s]` and `categories[s]` from q(z | x_n) with n = `image[s]`."""
 
     z: Float[Tensor, "draw latent"]
     image: Int64[Tensor, " draw"]
@@ -31,7 +29,7 @@ class Draws:
 
     @classmethod
     def of(cls, z: Float[Tensor, "draw latent"], image: Int64[Tensor, " draw"]) -> "Draws":
-        """Returns draws of continuous latents alone."""
+        """Returns draws of continuous latents."""
         return cls(z, image, image.new_zeros(len(image), 0))
 
     def __len__(self) -> int:
@@ -41,7 +39,7 @@ class Draws:
         return Draws(self.z[rows], self.image[rows], self.categories[rows])
 
     def of_latents(self, latents: Sequence[int]) -> "Draws":
-        """Returns the same draws of some of the latents alone; the continuous ones come first."""
+        """Returns the same draws of some of the latents; the continuous ones come first."""
         num_continuous = self.z.shape[1]
         continuous = [latent for latent in latents if latent < num_continuous]
         discrete = [latent - num_continuous for latent in latents if latent >= num_continuous]
@@ -49,25 +47,21 @@ class Draws:
 
 
 @final
-@dataclass(frozen=True)
-class EntropyGivenImage:
-    """Holds sum_n p(n) H(. | x_n) of each latent, of all together, and of all but each, in nats; discrete latents count
-    by their discrete entropy.
-    """
+class PosteriorEntropies(NamedTuple):
+    """H(. | x) of each latent, of all together, and of all but each, in nats."""
 
-    each: Float64[Tensor, " latent"]
-    joint: Float64[Tensor, ""]
-    without: Float64[Tensor, " latent"]
+    each: Float64[Tensor, "*row latent"]
+    joint: Float64[Tensor, "*row"]
+    without: Float64[Tensor, "*row latent"]
 
 
 @final
 @dataclass(frozen=True)
 class Posteriors:
-    """Holds Gaussian latents with `std` or full `covariance`, then discrete ones, each a table of probabilities.
-    `weights` is p(n) and sums to one.
+    """Gaussian latents with `std` or full `covariance`, then discrete ones, each a table of probabilities.
 
-    Latents are numbered through: the continuous ones first. Given the image, discrete latents are independent of all
-    others.
+    `weights` is p(n) and sums to one. Latents are numbered together, the continuous ones first. Given the image,
+    discrete latents are independent of all others.
     """
 
     mean: Float[Tensor, "image latent"]
@@ -83,33 +77,32 @@ class Posteriors:
     def num_latents(self) -> int:
         return self.mean.shape[1] + len(self.probabilities)
 
-    def entropy(self) -> EntropyGivenImage:
-        """Returns H(z | x) in closed form."""
-        each = self.entropy_of_images()
-        return EntropyGivenImage(*(self.weights @ part for part in each))
+    def entropy(self) -> PosteriorEntropies:
+        """Returns H(. | x) = sum_n p(n) H(. | x_n) in closed form."""
+        return PosteriorEntropies(*(self.weights @ part for part in self.entropy_of_images()))
 
-    def entropy_of_images(
-        self, rows: Int64[Tensor, " row"] | slice = slice(None)
-    ) -> tuple[Float64[Tensor, "row latent"], Float64[Tensor, " row"], Float64[Tensor, "row latent"]]:
-        """Returns H(z_i | x_n), H(z | x_n) and H(z_not_i | x_n) of some images."""
+    def entropy_of_images(self, rows: Int64[Tensor, " row"] | slice = slice(None)) -> PosteriorEntropies:
+        """Returns H(. | x_n) of some images."""
         gaussian = self.std[rows].double().log() + _HALF_LOG_TWO_PI_E
-        each = torch.cat([gaussian, *(_entropy(p[rows].double())[:, None] for p in self.probabilities)], dim=1)
+        tables = [p[rows].double() for p in self.probabilities]
+        each = torch.cat([gaussian, *(-torch.xlogy(p, p).sum(dim=1, keepdim=True) for p in tables)], dim=1)
         joint = each.sum(dim=1)
         if self.covariance is None:
-            return each, joint, joint[:, None] - each
+            return PosteriorEntropies(each, joint, joint[:, None] - each)
         # Correlated: less than the sum, by the log-determinant of the correlations; a conditional has the variance 1 /
         # precision.
         shared = joint - gaussian.sum(dim=1)
         log_det, precision = self._log_det_and_precision(rows)
         joint = shared + 0.5 * log_det + gaussian.shape[1] * _HALF_LOG_TWO_PI_E
         given_others = _HALF_LOG_TWO_PI_E - 0.5 * precision.diagonal(dim1=1, dim2=2).log()
-        return each, joint, joint[:, None] - torch.cat([given_others, each[:, gaussian.shape[1] :]], dim=1)
+        given_others = torch.cat([given_others, each[:, gaussian.shape[1] :]], dim=1)
+        return PosteriorEntropies(each, joint, joint[:, None] - given_others)
 
     def entropy_of_group(
         self, group: Sequence[int], rows: Int64[Tensor, " row"] | slice = slice(None)
     ) -> Float64[Tensor, " row"]:
         """Returns H(z_group | x_n) of some images."""
-        each = self.entropy_of_images(rows)[0]
+        each = self.entropy_of_images(rows).each
         if self.covariance is None:
             return each[:, list(group)].sum(dim=1)
         gaussian = [i for i in group if i < self.mean.shape[1]]
@@ -123,9 +116,7 @@ class Posteriors:
         noise: Float[Tensor, "draw latent"],
         uniform: Float[Tensor, "draw discrete_latent"],
     ) -> Draws:
-        """Returns z = mean + std * noise (or Cholesky factor times noise) of the given images, and categories by their
-        cumulative probabilities.
-        """
+        """Returns draws: mean + std * noise (or Cholesky factor times noise), and categories by inverse transform."""
         mean, noise = self.mean[image].double(), noise.double()
         if self.covariance is None:
             z = mean + self.std[image].double() * noise
@@ -150,7 +141,7 @@ class Posteriors:
         return 2 * factor.diagonal(dim1=1, dim2=2).log().sum(dim=1), torch.cholesky_inverse(factor)
 
     def _cholesky_factors(self, rows: Int64[Tensor, " row"] | slice) -> Float64[Tensor, "row latent latent"]:
-        """Returns the factors of some images, each computed once however often it is asked for."""
+        """Returns the Cholesky factors of some images, each computed once."""
         assert self.covariance is not None
         if isinstance(rows, slice):
             return _cholesky(self.covariance[rows])
@@ -159,7 +150,9 @@ class Posteriors:
 
 
 def check_std(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"]) -> None:
-    """Refuses posteriors that have no density, or one too narrow for the numbers to resolve."""
+    """Raises for posteriors without a density, or with one too narrow to resolve in float64."""
+    if mean.shape != std.shape:
+        raise CodesError(f"std has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean.")
     if std.numel() == 0:
         return
     extent = (mean.abs().amax(dim=0) + std.amax(dim=0)).double()
@@ -182,10 +175,6 @@ def _cholesky(covariance: Float[Tensor, "image latent latent"]) -> Float64[Tenso
             "Give matrices of full rank, or a std for each latent."
         )
     return factor
-
-
-def _entropy(probabilities: Float64[Tensor, "row category"]) -> Float64[Tensor, " row"]:
-    return -torch.xlogy(probabilities, probabilities).sum(dim=1)
 
 
 def _category(

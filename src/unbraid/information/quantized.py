@@ -1,12 +1,13 @@
-"""Information in latents that are read through bins of fixed width.
+"""Information in latents that are read through bins.
 
-Do & Tran, arXiv:1908.09961v4, appendices A.10 and A.14. Three steps, three functions: `quantize` turns posteriors into
-masses in bins (and `quantize_draws` does so where only draws are known), `quantized_statistics` sums those masses over
-the images, `quantized_information` computes entropies from the sums.
+Do & Tran, arXiv:1908.09961v4, appendices A.10 and A.14. `quantize` turns posteriors into masses in bins of fixed width
+(`quantize_draws` does so where only draws are known), `statistics_of_masses` sums masses over the images, and
+`information_of_tables` computes entropies from the sums. A discrete latent needs no bins: its categories are bins.
+`influences` gives what each image adds to the entropies.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, assert_never, final
 
@@ -17,11 +18,18 @@ from torch import Tensor
 
 from unbraid.config import Config
 from unbraid.errors import CodesError, SpecError
-from unbraid.information.latent_information import LatentInformation, information_of_tables
+from unbraid.information.latent_information import (
+    LatentInformation,
+    entropy,
+    information_of_tables,
+    joined,
+    occurring_values,
+    stacked,
+)
 from unbraid.information.value_table import ValueTable
 
 Masses = Literal["erf_edge", "erf_renorm", "rectangle"]
-"""How the mass of a Gaussian in a bin is taken; `quantize` says how each does."""
+"""How the mass of a Gaussian in a bin is computed: see `Bins`."""
 
 # Do & Tran's code: below this density at every center, a posterior is taken to lie wholly in the bin of its mean.
 _RECTANGLE_FLOOR = 1e-5
@@ -36,19 +44,23 @@ _BLOCK_VALUES = {"cpu": 16_000_000, "cuda": 128_000_000}
 # The sums over images are a table of latents by bins by values, of which a few copies are held: 1 GB each.
 _MAX_SUMS = 128_000_000
 
+# H(v_k), H(z_i, v_k), I(z_i; v_k) and H(z_i | v), averaged over values, of one factor.
+_OfFactor = tuple[
+    Float64[Tensor, " row"], Float64[Tensor, "row latent"], Float64[Tensor, "row latent"], Float64[Tensor, "row latent"]
+]
+
 Quantizer = Callable[[Int64[Tensor, " row"]], Float[Tensor, "row latent bin"]]
 
 
 @final
 @dataclass(frozen=True)
 class Bins(Config):
-    """Bins [a, b) of equal width from `low` to `high`; what lies outside belongs to the first or the last. `masses`
-    says how they are filled.
+    """Bins [a, b) of equal width from `low` to `high`; points outside belong to the first or the last.
 
-    erf_edge: the mass of N(mean, std^2) in each bin, the tails joining the bins at the edge. This is quantization, eq.
-    15 of Do & Tran: no bins can make a latent say more than it does. erf_renorm: the tails are dropped and the rest is
-    scaled to sum to one. rectangle: the density at the center of each bin, scaled; it is what their code computes, and
-    nearer to the unquantized information if the range holds nearly all mass.
+    `masses` selects the mass of N(mean, std^2) in each bin. erf_edge: the exact mass, with the tails in the first and
+    the last bin. This is quantization, eq. 15 of Do & Tran: it never adds information. erf_renorm: the tails are
+    dropped, and the rest is scaled to sum to one. rectangle: the density at the center of each bin, scaled, as in their
+    code; it is nearer to the unquantized information if the range holds nearly all mass.
     """
 
     num_bins: int = 100
@@ -60,12 +72,7 @@ class Bins(Config):
         super().__post_init__()
         if self.num_bins < 1:
             raise SpecError(f"Bins: num_bins is {self.num_bins}; expected at least 1 (100 is usual).")
-        if not (
-            math.isfinite(self.low)
-            and math.isfinite(self.high)
-            and self.low < self.high
-            and math.isfinite(self.high - self.low)
-        ):
+        if not (self.low < self.high and math.isfinite(self.high - self.low)):
             raise SpecError(
                 f"Bins: the range is [{self.low}, {self.high}]; expected two finite numbers, the smaller first and at "
                 "a finite distance, such as [-4, 4]."
@@ -79,7 +86,7 @@ class Bins(Config):
 @final
 @dataclass(frozen=True)
 class QuantizedStatistics:
-    """Holds all that the quantized entropies depend on: sums over images, weighted by p(n).
+    """Sums over images, weighted by p(n), that determine the quantized entropies.
 
     `joints` has a table for each factor, with the mass of each value in each bin of each latent; it sums to the share
     of images in which the factor is known.
@@ -96,23 +103,25 @@ def quantize(
     bins: Bins,
     dtype: torch.dtype = torch.float64,
 ) -> Float[Tensor, "image latent bin"]:
-    """Returns Q(s | x): the mass of each posterior in each bin. Rows sum to one; where std is 0 all mass is in the bin
-    of the mean.
+    """Returns Q(s | x), the mass of each posterior in each bin: rows sum to one.
+
+    With a std of 0 all mass is in the bin of the mean.
     """
     given, mean, std = mean, mean.to(dtype), std.to(dtype)
-    edges = bins.edges(mean.device)
+    exact_edges = bins.edges(mean.device)
+    edges = exact_edges.to(dtype)
     match bins.masses:
         case "erf_edge":
-            masses, lost = (
-                _with_tails(_gaussian_masses(mean, std, edges.to(dtype)), mean, std, edges.to(dtype)),
-                std == 0,
-            )
+            masses, lost = _gaussian_masses(mean, std, edges), std == 0
+            masses[:, :, 0] += _upper_tail((mean - edges[0]) / std)
+            masses[:, :, -1] += _upper_tail((edges[-1] - mean) / std)
         case "erf_renorm":
-            masses = _gaussian_masses(mean, std, edges.to(dtype))
+            masses = _gaussian_masses(mean, std, edges)
             lost = (std == 0) | (masses.sum(dim=2) == 0)
             masses = masses / masses.sum(dim=2, keepdim=True)
         case "rectangle":
-            masses = _densities_at_centers(mean, std, edges.to(dtype))
+            masses = ((edges[:-1] + edges[1:]) / 2 - mean[:, :, None]).div_(std[:, :, None])
+            masses = masses.square_().mul_(-0.5).exp_().div_((std * math.sqrt(2 * math.pi))[:, :, None])
             lost = (std == 0) | (masses.amax(dim=2) < _RECTANGLE_FLOOR)
             masses = masses / masses.sum(dim=2, keepdim=True)
         case _:
@@ -120,19 +129,19 @@ def quantize(
     if bool(lost.any()):
         # By the mean as it was given: rounded, one on an edge would change its bin.
         masses[lost] = 0
-        masses[lost] = masses[lost].scatter_(1, own_bin(given[lost], edges)[:, None], 1.0)
+        masses[lost] = masses[lost].scatter_(1, own_bin(given[lost], exact_edges)[:, None], 1.0)
     return masses
 
 
 def quantize_draws(samples: Float[Tensor, "draw image latent"], bins: Bins) -> Float64[Tensor, "image latent bin"]:
-    """Returns Q(s | x) where only draws are known: the share of an image's draws in each bin."""
+    """Returns Q(s | x) from draws: the share of an image's draws in each bin."""
     draws = own_bin(samples, bins.edges(samples.device)).permute(1, 2, 0)
     masses = torch.zeros(*draws.shape[:2], bins.num_bins, dtype=torch.float64, device=samples.device)
     return masses.scatter_add_(2, draws, torch.ones_like(draws, dtype=torch.float64)) / len(samples)
 
 
 def own_bin(points: Float[Tensor, "*axes"], edges: Float64[Tensor, " edge"]) -> Int64[Tensor, "*axes"]:
-    """Returns the bin [a, b) of each point; what lies outside belongs to the first or the last."""
+    """Returns the bin [a, b) of each point; points outside belong to the first or the last."""
     return (torch.searchsorted(edges, points.double().contiguous(), right=True) - 1).clamp(0, len(edges) - 2)
 
 
@@ -140,7 +149,11 @@ def quantized_statistics(
     mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], values: ValueTable, bins: Bins
 ) -> QuantizedStatistics:
     """Returns the sums for Gaussian posteriors."""
-    _check(mean, std)
+    if mean.shape != std.shape or bool((std < 0).any()):
+        raise CodesError(
+            f"std has shape {tuple(std.shape)}, mean {tuple(mean.shape)}, and the least std is {float(std.min()):g}. "
+            "Give a std of 0 or more for each mean; of log-variances, exp(log_var / 2)."
+        )
     # Scaling to one makes much of the rounding in a tail, so that needs float64 whatever the size.
     is_small = mean.numel() * bins.num_bins <= MAX_FLOAT64_MASSES or bins.masses == "erf_renorm"
     dtype = torch.float64 if is_small else torch.float32
@@ -152,9 +165,7 @@ def quantized_statistics(
 def statistics_of_masses(
     quantizer: Quantizer, num_latents: int, num_bins: int, values: ValueTable
 ) -> QuantizedStatistics:
-    """Returns Q(s) = sum_n p(n) Q(s | n), H(Q(. | x)) on average, and Q(s, v_k) = sum_n p(n) Q(s | n) p(v_k | n), in
-    blocks of images.
-    """
+    """Returns Q(s) = sum_n p(n) Q(s | n), Q(s, v_k) = sum_n p(n) Q(s | n) p(v_k | n), and the mean of H(Q(. | x))."""
     weights, kind = values.weights, "cpu" if values.weights.device.type == "cpu" else "cuda"
     if num_latents * num_bins * values.num_columns > _MAX_SUMS:
         raise CodesError(
@@ -186,6 +197,50 @@ def quantized_information(
     return information_of_tables(statistics.marginal, statistics.joints, statistics.entropy_given_image)
 
 
+def discrete_statistics(probabilities: Float[Tensor, "image category"], values: ValueTable) -> QuantizedStatistics:
+    """Returns the sums for a discrete latent."""
+    return statistics_of_masses(lambda rows: probabilities[rows].double()[:, None], 1, probabilities.shape[1], values)
+
+
+def discrete_information(
+    probabilities: Sequence[Float[Tensor, "image _category"]], values: ValueTable
+) -> LatentInformation:
+    """Returns discrete entropies and mutual information of each discrete latent, in nats: exact, sums over images."""
+    found = [discrete_statistics(table, values) for table in probabilities]
+    return joined([information_of_tables(s.marginal, s.joints, s.entropy_given_image) for s in found])
+
+
+def means_histogram_information(
+    mean: Float[Tensor, "image latent"], values: ValueTable, num_bins: int = 20
+) -> LatentInformation:
+    """Returns discrete information of the means, in `num_bins` bins from the smallest to the largest, in nats.
+
+    Locatello et al., arXiv:1811.12359v4 (20 bins), for comparison with published numbers. It ignores the width of
+    posteriors: a latent with means that differ by a thousandth of its standard deviation fills as many bins as one
+    without noise.
+    """
+    if num_bins < 1:
+        raise SpecError(f"means_histogram: num_bins is {num_bins}; expected at least 1 (20 is usual).")
+    bins = histogram_bins(mean, num_bins, values.weights)
+    tables = torch.stack([values.grouped_columns(column, num_bins)[0] for column in bins.unbind(1)])
+    return information_of_tables(tables[:, :, 0], values.split(tables), tables.new_zeros(len(tables)))
+
+
+def histogram_bins(
+    mean: Float[Tensor, "image latent"], num_bins: int, weights: Float[Tensor, " image"] | None = None
+) -> Int64[Tensor, "image latent"]:
+    """Returns the bin of each mean, as `numpy.histogram` counts it: bins [a, b), the last one closed.
+
+    They span the images with a weight above 0.
+    """
+    bins = []
+    for column in mean.double().T.contiguous():
+        counted = column if weights is None else column[weights > 0]
+        edges = torch.from_numpy(np.linspace(float(counted.min()), float(counted.max()), num_bins + 1))
+        bins.append(own_bin(column, edges.to(column.device)))
+    return torch.stack(bins, dim=1)
+
+
 def _gaussian_masses(
     mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], edges: Float[Tensor, " edge"]
 ) -> Float[Tensor, "image latent bin"]:
@@ -201,35 +256,72 @@ def _gaussian_masses(
     return torch.where(holds_mean, 1 - left - right, (right - left).abs())
 
 
-def _with_tails(
-    masses: Float[Tensor, "image latent bin"],
-    mean: Float[Tensor, "image latent"],
-    std: Float[Tensor, "image latent"],
-    edges: Float[Tensor, " edge"],
-) -> Float[Tensor, "image latent bin"]:
-    """Adds the mass below the first edge to the first bin, and that above the last edge to the last bin, in place."""
-    masses[:, :, 0] += _upper_tail((mean - edges[0]) / std)
-    masses[:, :, -1] += _upper_tail((edges[-1] - mean) / std)
-    return masses
-
-
-def _densities_at_centers(
-    mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], edges: Float[Tensor, " edge"]
-) -> Float[Tensor, "image latent bin"]:
-    deviations = ((edges[:-1] + edges[1:]) / 2 - mean[:, :, None]).div_(std[:, :, None])
-    return deviations.square_().mul_(-0.5).exp_().div_((std * math.sqrt(2 * math.pi))[:, :, None])
-
-
 def _upper_tail(deviation: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
     """Returns P(Z > deviation) for a standard normal Z."""
     return 0.5 * torch.erfc(deviation / math.sqrt(2))
 
 
-def _check(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"]) -> None:
-    if mean.shape != std.shape:
-        raise CodesError(f"std has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean.")
-    if bool((std < 0).any()):
-        raise CodesError(
-            f"std has negative entries (the least is {float(std.min()):g}). If it holds log-variances, pass "
-            "exp(log_var / 2)."
-        )
+def influences(
+    masses: Float[Tensor, "row latent bin"],
+    assignments: Sequence[Float[Tensor, "row _value"]],
+    weights: Float64[Tensor, " row"],
+    sums: QuantizedStatistics,
+) -> dict[str, Float64[Tensor, "row ..."]]:
+    """Returns what some images add to the entropies, by the names of the fields of `LatentInformation`.
+
+    For H = -sum_s Q(s) log Q(s) with Q = sum_n p(n) Q(. | n), a small increase of p(n) changes H by -sum_s Q(s | n) log
+    Q(s) - H, and the other entropies alike. Averaged over images these deviations are 0; their spread is the
+    uncertainty of the entropies for images seen as an iid sample.
+
+    `masses` is Q(s | n) and `assignments` p(v_k | n), zeros where a factor is not known; `weights` is N p(n).
+    `sums` are over all images. A factor known in none of them has NaN.
+    """
+    masses = masses.double()
+    of_factors = [
+        _of_factor(masses, value.double(), joint) for value, joint in zip(assignments, sums.joints, strict=True)
+    ]
+    factor, joint, information, given_value = zip(*of_factors, strict=True) if of_factors else ((), (), (), ())
+    none = masses.new_zeros(*masses.shape[:2], 0)
+    deviations = {
+        "entropy": _surprise(masses, sums.marginal) - entropy(sums.marginal),
+        "entropy_given_image": entropy(masses) - sums.entropy_given_image,
+        "factor_entropy": stacked(factor, none[:, 0]),
+        "joint_entropy": stacked(joint, none),
+        "mutual_information": stacked(information, none),
+        "entropy_given_value": stacked(given_value, none),
+    }
+    return {
+        name: deviation * weights.reshape(-1, *[1] * (deviation.ndim - 1)) for name, deviation in deviations.items()
+    }
+
+
+def _of_factor(
+    masses: Float64[Tensor, "row latent bin"],
+    value: Float64[Tensor, "row value"],
+    joint: Float64[Tensor, "latent bin value"],
+) -> _OfFactor:
+    of_values = joint[0].sum(dim=0)
+    share = of_values.sum()
+    # What is averaged over the images in which the factor is known is a ratio: its denominator deviates too.
+    known = value.sum(dim=1)
+    h_y = value @ -_log(of_values / share) - known * entropy(of_values)
+    surprise = torch.einsum("nls,lsv->nlv", masses, -_log(joint / share))
+    h_zy = torch.einsum("nlv,nv->nl", surprise, value) - known[:, None] * entropy(joint.flatten(1))
+    h_z = (_surprise(masses, joint.sum(dim=2) / share) - entropy(joint.sum(dim=2))) * known[:, None]
+    # H(z | v): the surprise at z, given v, is that at both less that at v.
+    occur = occurring_values(of_values)
+    of_value = surprise[:, :, occur] + _log(of_values[occur] / share) - entropy(joint.transpose(1, 2)[:, occur])
+    given_value = torch.einsum("nlv,nv->nl", of_value, value[:, occur] / of_values[occur]) / occur.sum()
+    return h_y / share, h_zy / share, (h_z + h_y[:, None] - h_zy) / share, given_value
+
+
+def _surprise(
+    masses: Float64[Tensor, "row latent bin"], table: Float64[Tensor, "latent bin"]
+) -> Float64[Tensor, "row latent"]:
+    """Returns -sum_s Q(s | n) log Q(s)."""
+    return -torch.einsum("nls,ls->nl", masses, _log(table))
+
+
+def _log(table: Float64[Tensor, "*axes"]) -> Float64[Tensor, "*axes"]:
+    # Where a table is 0, so is every mass that would meet its logarithm.
+    return torch.where(table > 0, table.clamp(min=torch.finfo(torch.float64).tiny).log(), 0.0)

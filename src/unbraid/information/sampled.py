@@ -1,18 +1,18 @@
-"""Densities of the aggregate posterior at draws from it: the mixture of all images, never a part of them.
+"""Densities of the aggregate posterior, the mixture of all images, at draws from it.
 
-For each draw z_s the sums over images of q(z_i | x_n), of q(z | x_n) and of q(z_not_i | x_n) come out of one pass over
-all pairs of a draw and an image. Pairs are taken in blocks that stay in the cache; only sums leave a block, and they
-are kept in float64.
+For each draw z_s one pass over all pairs of a draw and an image computes the sums over images of q(z_i | x_n), of
+q(z | x_n) and of q(z_not_i | x_n), in blocks that fit in the cache, with float64 sums.
 
-A term of a joint density is computed relative to the density of the image that the draw came from, in powers of two
-(which are the fastest). So each sum is at least that image's weight: what underflows is negligible, and what overflows
-is noticed and done again in plain log space. With more than `MAX_FLOAT64_TERMS` terms they are float32, which moves an
-entropy by less than 1e-5 nats.
+A term of a joint density is computed relative to the density of the draw's own image, in powers of two (which are the
+fastest). So each sum is at least that image's weight: an underflow is negligible, and a draw with an overflow is
+computed again in log space. With more than `MAX_FLOAT64_TERMS` terms they are float32, which moves an entropy by less
+than 1e-5 nats.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import final
 
 import torch
@@ -20,6 +20,7 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from unbraid._internal.progress import Event, emit
+from unbraid.errors import CodesError
 from unbraid.information.posteriors import Draws, Posteriors
 
 # Above this many terms (draws times images times latents), they are float32.
@@ -42,10 +43,10 @@ _IMAGES_IN_LOG_SPACE = 2048
 @final
 @dataclass(frozen=True)
 class LogDensities:
-    """Holds log q at each draw, in nats: of the mixture of all images, and of the draw's own image.
+    """log q at each draw, in nats: of the mixture of all images, and of the draw's own image.
 
-    `each` is of a latent alone, `joint` of all, `without` of all but one, `groups` of given groups. A discrete latent
-    counts by its probability.
+    `each` is of single latents, `joint` of all, `without` of all but one, `groups` of given groups. A discrete latent
+    has the logarithm of its probability.
     """
 
     each: Float64[Tensor, "draw latent"]
@@ -63,24 +64,33 @@ def log_densities(
     draws: Draws,
     groups: Sequence[Sequence[int]] = (),
     dtype: torch.dtype | None = None,
-    factor_floor: float | None = None,
+    floor: float | None = None,
 ) -> LogDensities:
     """Returns log q(z_i), log q(z), log q(z_not_i) and log q(z_group) at each draw.
 
-    Do & Tran, arXiv:1908.09961v4, appendix A.10, without the floors of their code: a density below 1e-8 counts. With a
-    `factor_floor` no factor of a product of uncorrelated Gaussians is less than this (see `floored_log_densities`).
+    Do & Tran, arXiv:1908.09961v4, appendix A.10. Their code floors densities at 1e-8, which the paper does not mention:
+    -log q(z) is then at most 18.4 nats, less than that of many independent latents. `floor` does the same, for
+    comparison with published numbers: each factor of a product over latents is at least the floor, and so is each
+    density. It requires uncorrelated Gaussian latents.
     """
+    if floor is not None and (posteriors.covariance is not None or posteriors.probabilities):
+        raise CodesError(
+            "density_floor is for uncorrelated Gaussian latents, as in Do & Tran's code. Leave it out: without floors "
+            "all codes are taken."
+        )
     num_terms = len(draws) * len(posteriors.weights) * posteriors.num_latents
     dtype = dtype or (torch.float64 if num_terms <= MAX_FLOAT64_TERMS else torch.float32)
-    own = _log_terms(posteriors, draws, draws.image[:, None], groups, factor_floor)[:, :, 0]
+    own = _log_terms(posteriors, draws, draws.image[:, None], groups, floor)[:, :, 0]
     if posteriors.covariance is None:
-        logs = _by_ratios(posteriors, draws, groups, own, dtype, factor_floor)
+        logs = _by_ratios(posteriors, draws, groups, own, dtype, floor)
     else:
         logs = torch.full_like(own, math.nan)
     lost = (~logs.isfinite()).any(dim=0).nonzero()[:, 0]
     for place, draw in enumerate(lost.split(_DRAWS_IN_LOG_SPACE) if len(lost) > 0 else ()):
-        logs[:, draw] = _in_log_space(posteriors, draws.rows(draw), groups, factor_floor)
+        logs[:, draw] = _in_log_space(posteriors, draws.rows(draw), groups, floor)
         emit(Event("far draws", min(len(lost), (place + 1) * _DRAWS_IN_LOG_SPACE), len(lost), "draws"))
+    if floor is not None:
+        logs, own = logs.clamp(min=math.log(floor)), own.clamp(min=math.log(floor))
     return LogDensities(*_streams(logs, posteriors.num_latents), *_streams(own, posteriors.num_latents))
 
 
@@ -96,27 +106,32 @@ def _by_ratios(
     groups: Sequence[Sequence[int]],
     own: Float64[Tensor, "stream draw"],
     dtype: torch.dtype,
-    factor_floor: float | None,
+    floor: float | None,
 ) -> Float64[Tensor, "stream draw"]:
-    """Returns log of the mixtures, from sums of terms that are relative to the draw's own: NaN or infinite where a term
-    overflowed.
-    """
+    """Returns log of the mixtures, from sums of terms relative to the draw's own: NaN or infinite after an overflow."""
     num_latents, num_draws = posteriors.num_latents, len(draws)
-    pairs = _Pairs.of(posteriors, draws, dtype)
-    constant = _HALF_LOG_TWO_PI * own.new_tensor(pairs.is_gaussian)
-    # Relative to the own density: the joint and the groups. The single densities are as they are. All of them without
-    # the Gaussian's constants.
+    # Around the middle of each latent, so that float32 keeps the digits of deviations, wherever the codes lie.
+    middle = (posteriors.mean.double().amin(dim=0) + posteriors.mean.double().amax(dim=0)) / 2
+    blocks = _image_blocks(posteriors, middle, dtype)
+    z = (draws.z.double() - middle).to(dtype).T[:, :, None].contiguous()
+    constant = own.new_zeros(num_latents)
+    constant[: len(z)] = _HALF_LOG_TWO_PI
+    # Relative to the own density: the joint and the groups, not the single densities. All of them without the
+    # Gaussian's constants.
     constants = torch.stack([constant.sum(), *(constant[list(group)].sum() for group in groups)])
-    base = (own[[num_latents, *range(2 * num_latents + 1, len(own))]] + constants[:, None]) / _LOG_2
+    base = ((own[[num_latents, *range(2 * num_latents + 1, len(own))]] + constants[:, None]) / _LOG_2).to(dtype)
     # In powers of two, and as the powers are, without the Gaussian's constant.
-    floor = None if factor_floor is None else (math.log(factor_floor) + _HALF_LOG_TWO_PI) / _LOG_2
+    lowest = None if floor is None else (math.log(floor) + _HALF_LOG_TWO_PI) / _LOG_2
     sums = own.new_zeros(own.shape)
-    draws_per_block = max(1, min(_BLOCK_TERMS[_kind(own)] // (num_latents * pairs.images_per_block), num_draws))
+    draws_per_block = max(1, min(_BLOCK_TERMS[_kind(own)] // (num_latents * blocks[0].mean.shape[2]), num_draws))
+    buffer = z.new_empty(0)
     for begin in range(0, num_draws, draws_per_block):
         rows = slice(begin, begin + draws_per_block)
-        for block in range(pairs.num_blocks):
-            powers, weights = pairs.powers(rows, block), pairs.weights(block)
-            _add_terms(sums[:, rows], powers, weights, base[:, rows].to(dtype), groups, floor)
+        for block in blocks:
+            shape = (num_latents, z[:, rows].shape[1], block.mean.shape[2])
+            buffer = buffer if buffer.shape == shape else z.new_empty(shape)
+            block.powers(z[:, rows], draws.categories[rows], buffer)
+            _add_terms(sums[:, rows], buffer, block.weights, base[:, rows], groups, lowest)
         emit(Event("sampled densities", min(num_draws, begin + draws_per_block), num_draws, "draws"))
     scale = torch.zeros_like(own)
     scale[:num_latents] = -constant[:, None]
@@ -135,8 +150,9 @@ def _add_terms(
     groups: Sequence[Sequence[int]],
     floor: float | None,
 ) -> None:
-    """Adds a block of images to the sums, in place. `powers` (latent, draw, image) are exponents of two, and are
-    overwritten. In products they are at least the floor.
+    """Adds a block of images to the sums, in place.
+
+    `powers` (latent, draw, image) are exponents of two, and are overwritten. In products they are at least the floor.
     """
     num_latents = len(powers)
     _, joint_cut = _CUT[powers.dtype]
@@ -163,79 +179,51 @@ def _weighted_sum(terms: Tensor, weights: Tensor | float) -> Float64[Tensor, "*a
 
 @final
 @dataclass(frozen=True)
-class _Pairs:
-    """Computes log2 of q(z_i | x_n) without Gaussian constants, for pairs of a draw and an image, a block of images at
-    a time.
-    """
+class _ImageBlock:
+    """A block of images, for log2 of q(z_i | x_n) without Gaussian constants: peak - ((z - mean) scale)^2."""
 
-    z: Tensor  # latent, draw, 1
-    categories: Int64[Tensor, "draw discrete_latent"]
-    blocks: tuple[tuple[Tensor, Tensor, Tensor], ...]  # mean, scale and log2 of the peak: latent, 1, image
-    tables: tuple[tuple[Tensor, ...], ...]  # log2 probability: category, image
-    block_weights: tuple[Tensor | float, ...]
-    buffer: list[Tensor]
+    mean: Tensor  # latent, 1, image, as the next two
+    scale: Tensor
+    peak: Tensor
+    tables: tuple[Tensor, ...]  # log2 probability: category, image
+    weights: Tensor | float
 
-    @classmethod
-    def of(cls, posteriors: Posteriors, draws: Draws, dtype: torch.dtype) -> "_Pairs":
-        size = _IMAGES_PER_BLOCK[_kind(posteriors.mean)]
-        is_uniform = bool((posteriors.weights == posteriors.weights[0]).all())
-        # Around the middle of each latent, so that float32 keeps the digits of deviations, wherever the codes lie.
-        middle = (posteriors.mean.double().amin(dim=0) + posteriors.mean.double().amax(dim=0)) / 2
-        blocks, tables, weights = [], [], []
-        for begin in range(0, len(posteriors.mean), size):
-            rows = slice(begin, begin + size)
-            std = posteriors.std[rows].double().T[:, None].contiguous()
-            mean = (posteriors.mean[rows].double() - middle).to(dtype).T[:, None].contiguous()
-            # exp(-d^2 / 2) = 2^-(d sqrt(log2(e) / 2))^2
-            blocks.append((mean, (math.sqrt(0.5 / _LOG_2) / std).to(dtype), -std.log2().to(dtype)))
-            tables.append(tuple(p[rows].double().log2().to(dtype).T.contiguous() for p in posteriors.probabilities))
-            weights.append(float(posteriors.weights[0]) if is_uniform else posteriors.weights[rows].to(dtype))
-        z = (draws.z.double() - middle).to(dtype).T[:, :, None].contiguous()
-        return cls(z, draws.categories, tuple(blocks), tuple(tables), tuple(weights), [z.new_empty(0)])
+    def powers(self, z: Tensor, categories: Int64[Tensor, "draw discrete_latent"], out: Tensor) -> None:
+        """Writes the powers (latent, draw, image) into `out`."""
+        gaussian = out[: len(z)]
+        torch.sub(z, self.mean, out=gaussian)
+        gaussian.mul_(self.scale)
+        torch.addcmul(self.peak, gaussian, gaussian, value=-1, out=gaussian)
+        for place, table in enumerate(self.tables):
+            out[len(z) + place] = table[categories[:, place]]
+        out.clamp_(min=_CUT[out.dtype][0])
 
-    @property
-    def num_blocks(self) -> int:
-        return len(self.blocks)
 
-    @property
-    def images_per_block(self) -> int:
-        return self.blocks[0][0].shape[2]
-
-    @property
-    def is_gaussian(self) -> list[float]:
-        return [1.0] * len(self.z) + [0.0] * self.categories.shape[1]
-
-    def weights(self, block: int) -> Tensor | float:
-        return self.block_weights[block]
-
-    def powers(self, rows: slice, block: int) -> Tensor:
-        """Returns the powers (latent, draw, image), in the same memory each time."""
-        z, (mean, scale, peak) = self.z[:, rows], self.blocks[block]
-        shape = (len(z) + len(self.tables[block]), z.shape[1], mean.shape[2])
-        if self.buffer[0].shape != shape:
-            self.buffer[0] = z.new_empty(shape)
-        powers = self.buffer[0]
-        gaussian = powers[: len(z)]
-        torch.sub(z, mean, out=gaussian)
-        gaussian.mul_(scale)
-        torch.addcmul(peak, gaussian, gaussian, value=-1, out=gaussian)
-        for place, table in enumerate(self.tables[block]):
-            powers[len(z) + place] = table[self.categories[rows, place]]
-        return powers.clamp_(min=_CUT[powers.dtype][0])
+def _image_blocks(posteriors: Posteriors, middle: Float64[Tensor, " latent"], dtype: torch.dtype) -> list[_ImageBlock]:
+    size, blocks = _IMAGES_PER_BLOCK[_kind(posteriors.mean)], []
+    is_uniform = bool((posteriors.weights == posteriors.weights[0]).all())
+    for begin in range(0, len(posteriors.mean), size):
+        rows = slice(begin, begin + size)
+        std = posteriors.std[rows].double().T[:, None].contiguous()
+        mean = (posteriors.mean[rows].double() - middle).to(dtype).T[:, None].contiguous()
+        tables = tuple(p[rows].double().log2().to(dtype).T.contiguous() for p in posteriors.probabilities)
+        weights = float(posteriors.weights[0]) if is_uniform else posteriors.weights[rows].to(dtype)
+        # exp(-d^2 / 2) = 2^-(d sqrt(log2(e) / 2))^2
+        scale = (math.sqrt(0.5 / _LOG_2) / std).to(dtype)
+        blocks.append(_ImageBlock(mean, scale, -std.log2().to(dtype), tables, weights))
+    return blocks
 
 
 def _in_log_space(
-    posteriors: Posteriors, draws: Draws, groups: Sequence[Sequence[int]], factor_floor: float | None
+    posteriors: Posteriors, draws: Draws, groups: Sequence[Sequence[int]], floor: float | None
 ) -> Float64[Tensor, "stream draw"]:
     """Returns the same as `_by_ratios` without shortcuts: logarithms of terms, added up by logaddexp."""
     log_weights = posteriors.weights.log()
-    total: Tensor | None = None
-    for image in torch.arange(len(log_weights), device=draws.image.device).split(_IMAGES_IN_LOG_SPACE):
-        terms = _log_terms(posteriors, draws, image[None], groups, factor_floor) + log_weights[image]
-        terms = terms.logsumexp(dim=2)
-        total = terms if total is None else torch.logaddexp(total, terms)
-    assert total is not None
-    return total
+    parts = (
+        (_log_terms(posteriors, draws, image[None], groups, floor) + log_weights[image]).logsumexp(dim=2)
+        for image in torch.arange(len(log_weights), device=draws.image.device).split(_IMAGES_IN_LOG_SPACE)
+    )
+    return reduce(torch.logaddexp, parts)
 
 
 def _log_terms(
@@ -243,17 +231,15 @@ def _log_terms(
     draws: Draws,
     image: Int64[Tensor, "_draw image"],
     groups: Sequence[Sequence[int]],
-    factor_floor: float | None,
+    floor: float | None,
 ) -> Float64[Tensor, "stream draw image"]:
-    """Returns log q(. | x_n) of every stream, for each draw and the images of its row (or of the one row, for all
-    draws).
-    """
+    """Returns log q(. | x_n) of every stream, for each draw and the images of its row, or of the only row."""
     deviation = draws.z.double()[:, None] - posteriors.mean[image].double()
     std = posteriors.std[image].double()
     gaussian = -0.5 * (deviation / std).square() - std.log() - _HALF_LOG_TWO_PI
     discrete = [_log_category(p, image, draws.categories[:, k]) for k, p in enumerate(posteriors.probabilities)]
     each = torch.cat([gaussian, *(d[:, :, None] for d in discrete)], dim=2)
-    factors = each if factor_floor is None else each.clamp(min=math.log(factor_floor))
+    factors = each if floor is None else each.clamp(min=math.log(floor))
     joint = factors.sum(dim=2)
     given_others = factors
     if posteriors.covariance is not None:

@@ -1,8 +1,7 @@
-"""What each latent says of each factor, averaged over draws."""
+"""Information of each latent on each factor, averaged over draws."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from typing import final
+from typing import NamedTuple, final
 
 import torch
 from jaxtyping import Bool, Float64, Int64
@@ -24,7 +23,7 @@ _BLOCK_DENSITIES = 16_000_000
 def sampled_information(
     posteriors: Posteriors, draws: Draws, values: ValueTable
 ) -> tuple[LatentInformation, dict[str, Float64[Tensor, "draw ..."]]]:
-    """Returns entropies of each latent and its information on each factor, in nats, with what each draw adds to them.
+    """Returns entropies of each latent, its information on each factor, in nats, and their deviations by draw.
 
     H(z_j) = -mean_s log q(z_j^s) and H(z_j, v_k) = -mean_s log q(z_j^s, v_k^s), where v^s is the value in the image
     that the draw came from and the mixtures are of all images; I(z_j; v_k) = H(z_j) + H(v_k) - H(z_j, v_k). Chen et
@@ -36,46 +35,43 @@ def sampled_information(
         raise CodesError(
             "The sampled estimator takes labels, not soft labels: a draw has one value of each factor. Use Quantized()."
         )
-    logs = _Logs.of(posteriors, draws, values)
+    logs = _logs(posteriors, draws, values)
     masses = values.split(values.value_masses)
     factor_entropy = stacked([entropy(part) for part in masses], values.value_masses.new_zeros(0))
-    surprise, log_ratio = _over_known(-logs.joint, logs.known), _over_known(logs.joint - logs.marginal, logs.known)
-    given_value = _over_values(logs.factor[:, None] - logs.joint, logs.value)
+    known = logs.value >= 0
+    joint_entropy, of_joint = _mean_over_known(-logs.joint, known)
+    log_ratio, of_ratio = _mean_over_known(logs.joint - logs.marginal, known)
+    given_value, of_given_value = _mean_over_values(logs.factor[:, None] - logs.joint, logs.value)
     information = LatentInformation(
         entropy=-logs.latent.mean(dim=0),
         entropy_given_image=posteriors.entropy().each,
         factor_entropy=factor_entropy,
-        joint_entropy=surprise.average,
-        mutual_information=log_ratio.average + factor_entropy,
-        entropy_given_value=given_value.average,
+        joint_entropy=joint_entropy,
+        mutual_information=log_ratio + factor_entropy,
+        entropy_given_value=given_value,
         num_values=stacked([occurring_values(part).sum().double() for part in masses], factor_entropy),
     )
     return information, {
         "entropy": -logs.latent - information.entropy,
-        "joint_entropy": surprise.deviations,
-        "mutual_information": log_ratio.deviations,
-        "entropy_given_value": given_value.deviations,
+        "joint_entropy": of_joint,
+        "mutual_information": of_ratio,
+        "entropy_given_value": of_given_value,
     }
 
 
-@final
-@dataclass(frozen=True)
-class _Mean:
-    """Holds an average over draws, and what each draw adds to it."""
-
-    average: Float64[Tensor, "latent factor"]
-    deviations: Float64[Tensor, "draw latent factor"]
-
-
-def _over_known(terms: Float64[Tensor, "draw latent factor"], known: Bool[Tensor, "draw factor"]) -> _Mean:
-    """Averages over the draws from images in which the factor is known; NaN where there are none."""
+def _mean_over_known(
+    terms: Float64[Tensor, "draw latent factor"], known: Bool[Tensor, "draw factor"]
+) -> tuple[Float64[Tensor, "latent factor"], Float64[Tensor, "draw latent factor"]]:
+    """Returns the mean over the draws from images in which the factor is known (NaN without any), and deviations."""
     share = known.double().mean(dim=0)
     average = torch.where(known[:, None], terms, 0.0).mean(dim=0) / share
-    return _Mean(average, torch.where(known[:, None], terms - average, 0.0) / share)
+    return average, torch.where(known[:, None], terms - average, 0.0) / share
 
 
-def _over_values(terms: Float64[Tensor, "draw latent factor"], value: Int64[Tensor, "draw factor"]) -> _Mean:
-    """Averages over the draws of each value, then over the values that were drawn, each counted once."""
+def _mean_over_values(
+    terms: Float64[Tensor, "draw latent factor"], value: Int64[Tensor, "draw factor"]
+) -> tuple[Float64[Tensor, "latent factor"], Float64[Tensor, "draw latent factor"]]:
+    """Returns the mean over the draws of each value, then over the drawn values without weights, and deviations."""
     averages, deviations = [], []
     for term, own in zip(terms.unbind(dim=2), value.unbind(dim=1), strict=True):
         known, place = own >= 0, own.clamp(min=0)
@@ -86,44 +82,38 @@ def _over_values(terms: Float64[Tensor, "draw latent factor"], value: Int64[Tens
         averages.append(of_value.sum(dim=0) / num_values)
         centered = torch.where(known[:, None], term - of_value[place], 0.0)
         deviations.append(centered * (len(own) / counts.clamp(min=1) / num_values)[place, None])
-    return _Mean(stacked(averages, terms.new_zeros(terms.shape[1], 0)), stacked(deviations, terms))
+    return stacked(averages, terms.new_zeros(terms.shape[1], 0)), stacked(deviations, terms)
 
 
 @final
-@dataclass(frozen=True)
-class _Logs:
-    """Holds, at each draw: log q(z_j); log q(z_j) and log q(z_j, v_k) over the images in which factor k is known; log
-    p(v_k).
-    """
+class _Logs(NamedTuple):
+    """Logarithms of densities at draws: `marginal`, `joint`, `factor` over the images in which the factor is known."""
 
     value: Int64[Tensor, "draw factor"]
-    latent: Float64[Tensor, "draw latent"]
-    marginal: Float64[Tensor, "draw latent factor"]
-    joint: Float64[Tensor, "draw latent factor"]
-    factor: Float64[Tensor, "draw factor"]
+    latent: Float64[Tensor, "draw latent"]  # q(z_j)
+    marginal: Float64[Tensor, "draw latent factor"]  # q(z_j)
+    joint: Float64[Tensor, "draw latent factor"]  # q(z_j, v_k)
+    factor: Float64[Tensor, "draw factor"]  # p(v_k)
 
-    @property
-    def known(self) -> Bool[Tensor, "draw factor"]:
-        return self.value >= 0
 
-    @classmethod
-    def of(cls, posteriors: Posteriors, draws: Draws, values: ValueTable) -> "_Logs":
-        """Computes them in blocks of draws, for each of which there is a table of its density under every value."""
-        rows = torch.arange(len(draws), device=draws.image.device).split(max(1, _BLOCK_DENSITIES // values.num_columns))
-        blocks = [cls._of_block(posteriors, draws.rows(part), values) for part in rows]
-        return cls(**{field.name: torch.cat([getattr(block, field.name) for block in blocks]) for field in fields(cls)})
-
-    @classmethod
-    def _of_block(cls, posteriors: Posteriors, draws: Draws, values: ValueTable) -> "_Logs":
-        own = stacked([a[draws.image].long() for a in values.assignments], draws.image.new_zeros(len(draws), 0))
-        totals = values.factor_sums(values.value_masses)
+def _logs(posteriors: Posteriors, draws: Draws, values: ValueTable) -> _Logs:
+    """Returns the logarithms, in blocks of draws: each draw has a table of its density under every value."""
+    blocks = []
+    totals = values.factor_sums(values.value_masses)
+    for rows in torch.arange(len(draws), device=draws.image.device).split(
+        max(1, _BLOCK_DENSITIES // values.num_columns)
+    ):
+        some = draws.rows(rows)
+        own = stacked([a[some.image].long() for a in values.assignments], some.image.new_zeros(len(some), 0))
         latent, marginal, joint = [], [], []
-        for density in _column_densities(posteriors, draws, values):
+        for density in _column_densities(posteriors, some, values):
             latent.append(density[:, 0].log())
             marginal.append((values.factor_sums(density) / totals).log())
             joint.append((_of_own_value(density, own, values) / totals).log())
-        of_factor = (_of_own_value(values.value_masses.expand(len(draws), -1), own, values) / totals).log()
-        return cls(own, torch.stack(latent, dim=1), torch.stack(marginal, dim=1), torch.stack(joint, dim=1), of_factor)
+        of_factor = (_of_own_value(values.value_masses.expand(len(some), -1), own, values) / totals).log()
+        z, z_known, z_and_value = (torch.stack(parts, dim=1) for parts in (latent, marginal, joint))
+        blocks.append(_Logs(own, z, z_known, z_and_value, of_factor))
+    return _Logs(*map(torch.cat, zip(*blocks, strict=True)))
 
 
 def _of_own_value(
@@ -137,18 +127,12 @@ def _of_own_value(
 def _column_densities(
     posteriors: Posteriors, draws: Draws, values: ValueTable
 ) -> Iterator[Float64[Tensor, "draw column"]]:
-    """Returns, for each latent, the density of every column of the table of values at each draw; for a discrete latent,
-    the mass.
-    """
+    """Yields, by latent, the density (or mass) of every column of the table of values at each draw."""
     means, stds = posteriors.mean.double().T.contiguous(), posteriors.std.double().T.contiguous()
     for mean, std, z in zip(means, stds, draws.z.double().T.contiguous(), strict=True):
         yield mixture_densities(mixtures(mean, std, values), z, values.num_columns)
     for k, p in enumerate(posteriors.probabilities):
-        yield _masses_of_categories(p, values)[draws.categories[:, k]]
-
-
-def _masses_of_categories(probabilities: Tensor, values: ValueTable) -> Float64[Tensor, "category column"]:
-    masses = values.weights.new_zeros(probabilities.shape[1], values.num_columns)
-    for rows in torch.arange(len(probabilities), device=masses.device).split(_ROWS_PER_BLOCK):
-        masses += probabilities[rows].double().T @ values.columns(rows)
-    return masses
+        masses = values.weights.new_zeros(p.shape[1], values.num_columns)
+        for rows in torch.arange(len(p), device=masses.device).split(_ROWS_PER_BLOCK):
+            masses += p[rows].double().T @ values.columns(rows)
+        yield masses[draws.categories[:, k]]

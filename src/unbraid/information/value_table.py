@@ -1,4 +1,4 @@
-"""Which value each factor takes in each image: the labels, as an estimator of information needs them."""
+"""ValueTable: the labels of all factors in the form of the estimators of information."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,15 +22,14 @@ _NUM_PLACES = {"cpu": 1, "cuda": 4_096}
 @final
 @dataclass(frozen=True)
 class ValueTable:
-    """Holds p(n) and p(v_k | n): how likely each image is, and which value each factor takes in it.
+    """p(n) and p(v_k | n): the probability of each image, and the value of each factor in it.
 
     An entry of `assignments` holds one factor: value indices (-1 where the value is not known), or a probability for
     each value (a row of zeros where not known). `sizes` is the number of values of each factor, whether or not they all
     occur. `weights` is p(n) and sums to one.
 
-    Estimators see one wide table with a row an image: p(n) in the first column, then p(n) p(v_k | n), a column for each
-    value of each factor in turn. It is never held as a whole: `columns` gives some rows of it, `grouped_columns` sums
-    of rows.
+    Estimators read one wide table with a row an image: p(n) in the first column, then p(n) p(v_k | n), a column for
+    each value of each factor in turn. `columns` computes some of its rows, `grouped_columns` sums of rows.
     """
 
     assignments: tuple[Int[Tensor, " image"] | Float[Tensor, "image _value"], ...]
@@ -67,26 +66,23 @@ class ValueTable:
 
     @cached_property
     def value_masses(self) -> Float64[Tensor, " column"]:
-        """Returns the sums of the columns: 1, then p(v_k) of each value, times the share of images in which factor k is
-        known.
-        """
+        """Returns the sums of the columns: 1, then p(v_k) of each value times the share of images with a label."""
         return self.grouped_columns(torch.zeros_like(self.weights, dtype=torch.int64), 1)[0, 0]
-
-    def prepare(self) -> None:
-        """Computes now what is computed once, so that threads that share these values do not all begin with it."""
-        _ = self.value_masses, self._positions
 
     def columns(self, rows: Int[Tensor, " row"]) -> Float64[Tensor, "row column"]:
         """Returns these rows of the table."""
-        p = self.weights[rows]
+        p, start = self.weights[rows], 1
         # One column too many: it takes the rows whose value is not known.
         table = torch.zeros(len(rows), self.num_columns + 1, dtype=torch.float64, device=p.device)
         table[:, 0] = p
-        for assignment, start, size in zip(self.assignments, self._starts, self.sizes, strict=True):
-            if assignment.ndim == 2:
-                table[:, start : start + size] = assignment[rows] * p[:, None]
-        positions = self._positions[rows]
-        return table.scatter_(1, positions, p[:, None].expand_as(positions))[:, :-1]
+        for assignment, size in zip(self.assignments, self.sizes, strict=True):
+            values = assignment[rows]
+            if values.ndim == 2:
+                table[:, start : start + size] = values * p[:, None]
+            else:
+                table.scatter_(1, torch.where(values < 0, self.num_columns, values + start).long()[:, None], p[:, None])
+            start += size
+        return table[:, :-1]
 
     def grouped_columns(
         self,
@@ -94,8 +90,10 @@ class ValueTable:
         num_groups: int,
         scales: Callable[[slice], Sequence[Float64[Tensor, " row"]]] | None = None,
     ) -> Float64[Tensor, "scale group column"]:
-        """Returns sums of rows: the images of a group, each times its scale. `scales` gives them for some rows; there
-        is a table for each entry, or one table without `scales`.
+        """Returns sums of the rows of each group of images, each row times its scale.
+
+        `scales` returns a list of scales for some rows, and the result has a table for each. By default there is one
+        scale, 1.
         """
         scales = scales or (lambda rows: (torch.ones_like(self.weights[rows]),))
         # Without factors, as if there were one that is known nowhere.
@@ -128,10 +126,6 @@ class ValueTable:
             return table[..., :0]
         return torch.stack([part.sum(dim=-1) for part in self.split(table)], dim=-1)
 
-    @property
-    def _starts(self) -> list[int]:
-        return [1 + sum(self.sizes[:k]) for k in range(len(self.sizes))]
-
     @cached_property
     def _with_unknown(self) -> tuple[Int64[Tensor, " image"] | Float64[Tensor, "image _value"], ...]:
         """Returns the assignments with one value more, for the images in which the factor is not known."""
@@ -140,20 +134,6 @@ class ValueTable:
             if a.ndim == 2
             else torch.where(a < 0, size, a).long()
             for a, size in zip(self.assignments, self.sizes, strict=True)
-        )
-
-    @cached_property
-    def _positions(self) -> Int[Tensor, "image factor"]:
-        """Returns the column that each image's value falls into, for the factors given by indices."""
-        hard = [
-            torch.where(assignment < 0, self.num_columns, assignment + start)
-            for assignment, start in zip(self.assignments, self._starts, strict=True)
-            if assignment.ndim == 1
-        ]
-        return (
-            torch.stack(hard, dim=1).long()
-            if hard
-            else torch.zeros(len(self.weights), 0, dtype=torch.int64, device=self.weights.device)
         )
 
 

@@ -9,8 +9,9 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
-from unbraid._internal.arrays import as_floats, as_tensor
+from unbraid._internal.arrays import as_floats
 from unbraid.codes import Codes, CodesOptions
+from unbraid.codes.conversions import as_factors
 from unbraid.codes.labels import Marks
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.evaluate import evaluate
@@ -61,7 +62,13 @@ class CodesMetric(Metric):
     def update(self, mean: Any, std: Any = None, factors: Any = None) -> None:
         """Adds the codes of a batch of images."""
         means = as_floats("mean", mean).to(self.device)
-        columns, table = self._table(factors)
+        labels = as_factors(factors, None if isinstance(factors, Mapping) else self._given_names)
+        if wrong := [each for each in labels if each.values.ndim != 1 or each.known is not None or not each.ordered]:
+            raise CodesError(
+                f"Factor {wrong[0].name!r} has words, masked labels or shape {tuple(wrong[0].values.shape)}; expected "
+                "a number an image, since words would be numbered anew in each batch."
+            )
+        columns = {each.name: each.is_continuous for each in labels}
         if len(self.mean) and (bool(len(self.std)) != (std is not None) or self._columns != columns):
             raise CodesError(
                 f"This batch has the factors {', '.join(columns) or 'none'}, and earlier ones have "
@@ -72,25 +79,8 @@ class CodesMetric(Metric):
         if std is not None:
             self.std.append(as_floats("std", std).to(means))
         if columns:
-            self.factors.append(table.to(self.device))
-
-    def _table(self, factors: Any) -> tuple[dict[str, bool], Tensor]:
-        """Returns which factors of a batch are continuous, and the table of all of them."""
-        if isinstance(factors, Mapping):
-            named = {str(name): as_tensor(f"Factor {name!r}", column) for name, column in factors.items()}
-        else:
-            table = torch.empty(0, 0) if factors is None else as_tensor("factors", factors)
-            table = table[:, None] if table.ndim == 1 else table
-            names = self._given_names or [f"factor_{number}" for number in range(table.shape[1])]
-            if factors is not None and len(names) != table.shape[1]:
-                raise CodesError(f"{len(names)} factor names for {table.shape[1]} columns; give one name a column.")
-            named = {} if factors is None else dict(zip(names, table.unbind(1), strict=True))
-        if flat := [name for name, column in named.items() if column.ndim != 1]:
-            raise CodesError(f"Factor {flat[0]!r} has shape {tuple(named[flat[0]].shape)}; expected a label an image.")
-        # One table holds categorical and continuous factors: a double holds every integer up to 2**53.
-        columns = [column.double() for column in named.values()]
-        is_continuous = {name: column.is_floating_point() for name, column in named.items()}
-        return is_continuous, torch.stack(columns, dim=1) if columns else torch.empty(0, 0)
+            # One table holds categorical and continuous factors: a double holds every integer up to 2**53.
+            self.factors.append(torch.stack([each.values.double().to(self.device) for each in labels], dim=1))
 
     def compute(self) -> Tensor | dict[str, Tensor]:
         """Returns the scores of all codes since the last `reset`."""

@@ -1,10 +1,10 @@
-"""Export of a run to TensorBoard: codes in the projector, figures, losses and scores."""
+"""TensorBoard: losses during training; codes in the projector, figures, losses and scores of a finished run."""
 
 import importlib.util
 import math
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from jaxtyping import Int64, UInt8
 from torch import Tensor
 
 from unbraid import figures
+from unbraid._internal.progress import Event
 from unbraid.codes import Codes, Labels
 from unbraid.errors import RunError, SpecError
 from unbraid.figures.saving import rendered
@@ -32,33 +33,63 @@ def write_tensorboard(run: Run, folder: Path | str, *, num_images: int = 1000, l
         num_images: The number of images in the projector, evenly spaced in the training data.
         losses: Whether to write the loss and its parts. `TensorBoardListener` writes them during training.
     """
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError as error:
-        raise SpecError(
-            f"write_tensorboard needs tensorboard ({error}). Install it: pip install 'unbraid[tensorboard]'."
-        ) from None
+    new_writer = _summary_writer()
     place = Path(folder) / run.name
     if (place / "projector_config.pbtxt").exists():
         raise RunError(f"{place} holds the codes of a run already. Remove it, or name another folder.")
+    if num_images < 1:
+        raise SpecError(f"num_images is {num_images}; expected the number of codes in the projector, at least 1.")
     codes, traversal = run.codes(), run.traverse()
-    with SummaryWriter(str(place)) as writer:
-        _add_codes(writer, run, codes, _spread(len(codes), num_images))
+    with new_writer(str(place)) as writer:
+        _add_codes(writer, run, codes, torch.linspace(0, len(codes) - 1, min(len(codes), num_images)).long())
         writer.add_image("traversal", _pixels(traversal.png()), run.spec.num_steps, dataformats="HWC")
         for name, png in _maps(codes).items():
             writer.add_image(name, _pixels(png), run.spec.num_steps, dataformats="HWC")
         for name, score in run.named_scores().items():
             writer.add_scalar(f"scores/{name}", score.value, run.spec.num_steps)
-        if losses:
-            _add_losses(writer, run)
+        for name in run.history.columns[1:] if losses else ():
+            for step, value in zip(run.history["step"], run.history[name], strict=True):
+                if math.isfinite(value):
+                    writer.add_scalar(name, value, int(step))
     return place
 
 
-def _spread(count: int, most: int) -> Int64[Tensor, " row"]:
-    """Returns evenly spaced rows."""
-    if most < 1:
-        raise SpecError(f"num_images is {most}; give how many codes the projector shows, at least 1.")
-    return torch.linspace(0, count - 1, min(count, most)).long()
+@final
+class TensorBoardListener:
+    """Writes the loss and its parts during training, in one folder for each run: `tensorboard --logdir FOLDER`.
+
+    It is a callback of `train`: `train(spec, watch=TensorBoardListener(folder))`.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self._folder, self._new_writer = Path(folder), _summary_writer()
+        self._writers: dict[str, Any] = {}
+
+    def __call__(self, event: Event) -> None:
+        for place, run in enumerate(event.runs if event.values else ()):
+            if run not in self._writers:
+                self._writers[run] = self._new_writer(str(self._folder / run))
+            for name, values in event.values.items():
+                if math.isfinite(values[place]):  # a run that has failed has none
+                    self._writers[run].add_scalar(name, values[place], event.done)
+            if event.is_over:
+                self._writers.pop(run).close()
+
+    def close(self) -> None:
+        """Flushes and closes the files of runs that are not over, as when training was stopped."""
+        while self._writers:
+            self._writers.popitem()[1].close()
+
+
+def _summary_writer() -> Any:
+    """Returns the class of torch that writes files for TensorBoard."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise SpecError(
+            f"tensorboard is needed and cannot be imported ({error}). Install it: pip install 'unbraid[tensorboard]'."
+        ) from None
+    return SummaryWriter
 
 
 def _add_codes(writer: Any, run: Run, codes: Codes, rows: Int64[Tensor, " row"]) -> None:
@@ -96,14 +127,10 @@ def _maps(codes: Codes) -> dict[str, bytes]:
     """Returns the maps of latents as PNG files; none without matplotlib."""
     if importlib.util.find_spec("matplotlib") is None or codes.mean.shape[1] == 0:
         return {}
-    varying = [labels for labels in codes.factors if labels.ordered and not labels.is_soft and _varies(labels)]
+    ordered = [labels for labels in codes.factors if labels.ordered and not labels.is_soft]
+    varying = [labels for labels in ordered if len(labels.values[labels.is_known].unique()) > 1]
     found = {"latents_latents": rendered(figures.latent_latent_map(codes))} if codes.mean.shape[1] > 1 else {}
     return found | ({"latents_factors": rendered(figures.latent_factor_map(codes))} if varying else {})
-
-
-def _varies(labels: Labels) -> bool:
-    known = labels.values[labels.is_known]
-    return len(known) > 0 and bool((known != known[0]).any())
 
 
 def _pixels(png: bytes) -> UInt8[np.ndarray, "height width channel"]:
@@ -111,11 +138,3 @@ def _pixels(png: bytes) -> UInt8[np.ndarray, "height width channel"]:
 
     with Image.open(BytesIO(png)) as picture:
         return np.asarray(picture.convert("RGB"))
-
-
-def _add_losses(writer: Any, run: Run) -> None:
-    history = run.history
-    for name in history.columns[1:]:
-        for step, value in zip(history["step"], history[name], strict=True):
-            if math.isfinite(value):
-                writer.add_scalar(name, value, int(step))

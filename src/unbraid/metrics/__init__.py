@@ -1,7 +1,6 @@
 """Metrics: codes in, scores out."""
 
 from unbraid.metrics.attribute_vector import AttributeVector as AttributeVector
-from unbraid.metrics.best_factor import BestFactor as BestFactor
 from unbraid.metrics.cluster_accuracy import ClusterAccuracy as ClusterAccuracy
 from unbraid.metrics.correlations import Correlations as Correlations
 from unbraid.metrics.dci import DCI as DCI
@@ -32,8 +31,6 @@ from unbraid.metrics.minimality import Minimality as Minimality
 from unbraid.metrics.misjed import MISJED as MISJED
 from unbraid.metrics.modularity import Modularity as Modularity
 from unbraid.metrics.pairwise_information import PairwiseInformation as PairwiseInformation
-from unbraid.metrics.ranked_latents import RankedLatents as RankedLatents
-from unbraid.metrics.ranked_pairs import RankedPairs as RankedPairs
 from unbraid.metrics.rmig import RMIG as RMIG
 from unbraid.metrics.sap import SAP as SAP
 from unbraid.metrics.separability import Separability as Separability

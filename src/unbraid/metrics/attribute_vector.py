@@ -1,4 +1,4 @@
-"""Attribute vectors: how well a direction of latent space tells a binary attribute."""
+"""Attribute vectors: how well a direction of latent space predicts a binary attribute."""
 
 import math
 from dataclasses import dataclass
@@ -13,14 +13,15 @@ from unbraid.errors import CodesError
 from unbraid.metrics.intervals import resampled_weights, settled_by_half, spread, wilson
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, prediction_tasks
+from unbraid.metrics.reductions.gaps import among_factors
 from unbraid.metrics.reductions.statistics import Statistics
 
 
 @final
 @dataclass(frozen=True)
 class AttributeVector(Metric):
-    """Mean test accuracy, over factors with two values, of the classifier w.z + b > 0. Between 0 and 1; higher is
-    better.
+    """Mean test accuracy, over factors with two values, of the classifier w.z + b > 0. Between 0 and 1;
+    higher is better.
 
     Kumar et al., *DIP-VAE*, arXiv:1711.00848v1, table 2: w is the mean of z over training images with the attribute,
     less the mean over those without (z are the means of the posteriors), and b minimizes the hinge loss sum_n max(0, 1
@@ -29,81 +30,73 @@ class AttributeVector(Metric):
     """
 
     num_train: int = 10_000
-    """How many rows it is fitted on."""
+    """The number of training rows."""
     num_test: int = 5_000
-    """How many other rows it is tested on."""
+    """The number of test rows."""
     seed: int = 0
-    """Where all that is random in it starts."""
+    """The seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    treats_floats_as_continuous: ClassVar[bool] = True
+    is_scale_sensitive: ClassVar[bool] = True
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors"}
     quantity: ClassVar[str] = "accuracy of attribute vectors"
     fits_predictor: ClassVar[bool] = True
 
-    @property
-    def is_scale_sensitive(self) -> bool:
-        return True
-
-    @property
-    def treats_floats_as_continuous(self) -> bool:
-        return True
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS | {"continuous factors"}
-
     def measure(self, statistics: Statistics) -> Score:
-        factors = statistics.codes.factors
+        factors, names = statistics.codes.factors, statistics.codes.factor_names
         tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)
-        reasons = [_cannot_score(labels, task) if task else None for labels, task in zip(factors, tasks, strict=True)]
-        left_out = [f"{labels.name} ({reason})" for labels, reason in zip(factors, reasons, strict=True) if reason]
-        fitted = [
-            fit_attribute(task) if task and not reason else None for task, reason in zip(tasks, reasons, strict=True)
-        ]
-        scored = [attribute for attribute in fitted if attribute is not None]
+        reasons = {k: _cannot_score(factors[k], task) for k, task in tasks.items()}
+        left_out = [f"{names[k]} ({reason})" for k, reason in reasons.items() if reason]
+        scored = {k: task for k, task in tasks.items() if not reasons[k]}
         if not scored:
             raise CodesError(
                 "AttributeVector scores factors with two values, and there are none among these: "
                 f"{', '.join(left_out)}."
             )
-        images = [task.test_images for task, attribute in zip(tasks, fitted, strict=True) if task and attribute]
-        accuracy = _mean([attribute.correct for attribute in scored])
-        interval = _interval(accuracy, [attribute.correct for attribute in scored], images, self.seed)
-        halves = [
-            fit_attribute(task.half()) for task, attribute in zip(tasks, fitted, strict=True) if task and attribute
-        ]
-        settled, notes = settled_by_half(
-            accuracy, _mean([half.correct for half in halves if half]), interval, "training rows"
-        )
-        majority = _mean([attribute.majority for attribute in scored])
-        nothing = torch.full_like(scored[0].vector, math.nan)
-        return Score(
-            metric=type(self).__name__,
-            value=accuracy,
-            interval=interval,
-            parts={
-                "majority": Value(
-                    majority, _interval(majority, [attribute.majority for attribute in scored], images, self.seed)
-                )
-            },
-            per_factor={
-                f.name: float(a.correct.mean()) if a else math.nan for f, a in zip(factors, fitted, strict=True)
-            },
+        fitted = {k: fit_attribute(task) for k, task in scored.items()}
+        images = [task.test_images for task in scored.values()]
+        accuracy = self._mean([each.correct for each in fitted.values()], images)
+        halves = [task.half() for task in scored.values()]
+        right = [fit_attribute(half).correct.mean() for half in halves if len(half.train_labels.unique()) == 2]
+        with_half = float(torch.stack(right).mean()) if right else math.nan
+        settled, notes = settled_by_half(accuracy.value, with_half, accuracy.interval, "training rows")
+        accuracies = torch.stack([each.correct.mean() for each in fitted.values()])
+        vectors = torch.stack([each.vector for each in fitted.values()], dim=1)
+        biases = torch.tensor([each.bias for each in fitted.values()], dtype=torch.float64)
+        return self.score(
+            accuracy,
+            names,
+            parts={"majority": self._mean([each.majority for each in fitted.values()], images)},
+            per_factor=among_factors(accuracies, fitted, len(names)),
             tables={
-                "vectors": torch.stack([a.vector if a else nothing for a in fitted], dim=1),
-                "biases": torch.tensor([a.bias if a else math.nan for a in fitted], dtype=torch.float64),
+                "vectors": among_factors(vectors, fitted, len(names)),
+                "biases": among_factors(biases, fitted, len(names)),
             },
             settled=settled,
             notes=(*notes, f"Left out: {', '.join(left_out)}.") if left_out else notes,
-            settings=self.settings,
         )
+
+    def _mean(self, correct: list[Float64[Tensor, " _test"]], images: list[Int64[Tensor, " _test"] | None]) -> Value:
+        """Returns the mean accuracy, with an interval from resamples of the test images, which attributes share. Where
+        resamples do not differ (all correct, say), it is that of a share.
+        """
+        value = float(torch.stack([points.mean() for points in correct]).mean())
+        shares = [
+            resampled_weights(len(points), self.seed, images=of) @ points
+            for points, of in zip(correct, images, strict=True)
+        ]
+        error = float(spread(torch.stack(shares).mean(dim=0)))
+        if error < 1e-12:
+            num_images = [len(p if of is None else of.unique()) for p, of in zip(correct, images, strict=True)]
+            return Value(value, wilson(value, min(num_images)))
+        return Value.from_standard_error(value, error, self.bounds)
 
 
 @final
 @dataclass(frozen=True)
 class Attribute:
-    """Holds the classifier of one attribute, and which test images it got right; `majority`: which the more frequent
-    value would get right.
-    """
+    """The classifier of one attribute, and which test rows it and the more frequent value (`majority`) predict."""
 
     vector: Float64[Tensor, " latent"]
     bias: float
@@ -127,12 +120,10 @@ def hinge_bias(scores: Float64[Tensor, " image"], has_attribute: Bool[Tensor, " 
     return sum(hinge_interval(scores, has_attribute)) / 2
 
 
-def fit_attribute(task: PredictionTask) -> Attribute | None:
-    """Returns the classifier of one attribute, or None where the training rows hold one value only."""
+def fit_attribute(task: PredictionTask) -> Attribute:
+    """Returns the classifier of one attribute; the training rows hold both of its values."""
     greatest = torch.cat([task.train_labels, task.test_labels]).max()
     positive, test_positive = task.train_labels == greatest, task.test_labels == greatest
-    if bool(positive.all()) or not bool(positive.any()):
-        return None
     vector = task.train_codes[positive].mean(dim=0) - task.train_codes[~positive].mean(dim=0)
     bias = hinge_bias(task.train_codes @ vector, positive)
     more_are_positive = 2 * int(positive.sum()) > len(positive)
@@ -153,23 +144,3 @@ def _cannot_score(labels: Labels, task: PredictionTask) -> str | None:
     if len(task.train_labels.unique()) < 2:
         return "one value in the training rows"
     return None
-
-
-def _mean(correct: list[Float64[Tensor, " _test"]]) -> float:
-    return float(torch.stack([points.mean() for points in correct]).mean()) if correct else math.nan
-
-
-def _interval(
-    value: float, correct: list[Float64[Tensor, " _test"]], images: list[Int64[Tensor, " _test"] | None], seed: int
-) -> tuple[float, float] | None:
-    """Returns the interval from resamples of the test images, which attributes share. Where resamples do not differ
-    (all right, say), it is that of a plain share.
-    """
-    shares = [
-        resampled_weights(len(points), seed, images=of) @ points for points, of in zip(correct, images, strict=True)
-    ]
-    error = float(spread(torch.stack(shares).mean(dim=0)))
-    if error < 1e-12:
-        num_images = [len(p if of is None else of.unique()) for p, of in zip(correct, images, strict=True)]
-        return wilson(value, min(num_images))
-    return Value.from_standard_error(value, error, AttributeVector.bounds).interval

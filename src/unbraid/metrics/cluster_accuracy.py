@@ -1,4 +1,4 @@
-"""How well the categories of a discrete latent are the values of a factor, names aside."""
+"""Cluster accuracy: the best match of the categories of a discrete latent with the values of a factor."""
 
 import math
 from dataclasses import dataclass
@@ -17,23 +17,18 @@ from unbraid.metrics.reductions.statistics import Statistics
 @final
 @dataclass(frozen=True)
 class ClusterAccuracy(Metric):
-    """The share of images whose likeliest category is their value, once every category was given the one value that
-    makes this share greatest (no value twice); for each factor that of the best discrete latent, and the mean over
-    factors.
+    """The share of images with a likeliest category that is matched to their value, for the one-to-one matching with
+    the largest share; the best discrete latent of each factor, and the mean over factors.
 
     The matching is optimal (Kuhn, Naval Research Logistics Quarterly 1955), as in Xie, Girshick & Farhadi,
-    ICML 2016, section 4.2. Higher is better. Where there are more categories than values, those without a
-    value count as wrong. The part "commonest" is the share of the commonest value, which one category for all images
-    has.
+    ICML 2016, section 4.2. Higher is better. Categories without a value count as wrong. The part
+    "commonest" is the share of the most frequent value.
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"discrete latents"}
     quantity: ClassVar[str] = "cluster accuracy"
     by_name_only: ClassVar[bool] = True
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS | {"discrete latents"}
 
     def measure(self, statistics: Statistics) -> Score:
         codes = statistics.codes
@@ -52,32 +47,30 @@ class ClusterAccuracy(Metric):
         varies = torch.tensor(statistics.varies)
         best = accuracy.argmax(dim=0)
         per_factor = torch.where(varies, accuracy.amax(dim=0), torch.nan)
-        # What each image adds to the mean over factors, to first order: nothing where the factor is not known.
+        # The influence of each image on the mean over factors: 0 where the factor is not known.
         added = [factors[k].p * (matched[best[k]][k] - accuracy[best[k], k]) for k in range(len(factors)) if varies[k]]
         error = math.sqrt(float(torch.stack(added).mean(dim=0).square().sum()))
         value = Value.from_standard_error(per_factor.nanmean(), error, self.bounds)
         commonest = torch.stack([factor.commonest() for factor in factors])[varies].mean()
-        return Score(
-            metric=type(self).__name__,
-            value=value.value,
-            interval=value.interval,
+        return self.score(
+            value,
+            codes.factor_names,
             parts={"commonest": Value(float(commonest))},
-            per_factor=dict(zip(codes.factor_names, per_factor.tolist(), strict=True)),
+            per_factor=per_factor,
             tables={"accuracy": accuracy},
-            settings=self.settings,
         )
 
 
 @final
 class _Factor:
-    """Holds the value of each image, -1 where it is not known, and how likely each image is among those known."""
+    """The value of each image, -1 if not known, and the probability of each image among those known."""
 
     def __init__(self, values: Int64[Tensor, " image"], p: Float64[Tensor, " image"]) -> None:
         known = torch.where(values >= 0, p, 0.0)
         self.values, self.p = values, known / known.sum()
 
     def matched(self, categories: Int64[Tensor, " image"]) -> Float64[Tensor, " image"]:
-        """Returns 1 for each image whose category was given its value, and else 0."""
+        """Returns 1 for each image with a category that is matched to its value, else 0."""
         num_values, num_categories = int(self.values.max()) + 1, int(categories.max()) + 1
         cells = categories * num_values + self.values.clamp(min=0)
         shares = torch.bincount(cells, self.p, num_categories * num_values).reshape(num_categories, num_values)
@@ -87,5 +80,5 @@ class _Factor:
         return (value_of[categories] == self.values).double()
 
     def commonest(self) -> Float64[Tensor, ""]:
-        """Returns the share of the commonest value."""
+        """Returns the share of the most frequent value."""
         return torch.bincount(self.values.clamp(min=0), self.p).max()

@@ -1,7 +1,9 @@
-"""Correlation matrices: of the latents with each other, and with the factors."""
+"""Correlation matrices of the latents with each other, and with the factors."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import ClassVar, final
 
 import torch
@@ -9,11 +11,11 @@ from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from unbraid._internal import row_draws
-from unbraid.errors import SpecError
 from unbraid.metrics.intervals import spread
-from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
+from unbraid.metrics.metric import OF_MEANS, Feature, Interval, Metric, Score, Value
 from unbraid.metrics.reductions import pearson
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.settings import NOT_NEGATIVE
 
 
 @final
@@ -21,41 +23,33 @@ from unbraid.metrics.reductions.statistics import Statistics
 class Correlations(Metric):
     """mean over i < j of |corr(z_i, z_j)|, where z are the means of the posteriors. Between 0 and 1; 0 is uncorrelated.
 
-    Tables: "deterministic" holds the correlations of the means, "stochastic" those of one draw from each posterior,
-    made with `seed` (Do & Tran, arXiv:1908.09961v4, appendix A.6); "latent_factor" those of the means with the factors
-    (Kumar et al., arXiv:1711.00848v1, tables 3 and 4). A latent that never varies correlates with nothing: 0. The
-    means of a dead latent are tiny, and may correlate strongly all the same: with `min_std` it is left out, NaN in all
-    tables, and "num_active" tells how many latents were not. A factor whose values are mere names has NaN, unless there
-    are two of them, or they count by their numbers (`unordered`).
+    Tables: "deterministic" holds the correlations of the means, "stochastic" those of one draw from each posterior (Do
+    & Tran, arXiv:1908.09961v4, appendix A.6); "latent_factor" those of the means with the factors (Kumar et al.,
+    arXiv:1711.00848v1, tables 3 and 4). A latent that never varies has correlations of 0. The tiny means of a dead
+    latent may correlate strongly: `min_std` leaves it out, NaN in all tables, and the part "num_active" counts the
+    others. A factor with more than two unordered values has NaN, unless `unordered` is "numbered".
     """
 
     seed: int = 0
-    """Which draws the stochastic correlations are of."""
+    """The seed of the draws for stochastic correlations."""
     min_std: float = 0.0
-    """Latents whose means have a smaller std are left out; 0.05 is usual for dead ones."""
+    """The least std of the means of a latent that takes part; 0.05 is usual to leave out dead ones."""
     unordered: pearson.Unordered = "left_out"
-    """Factors whose values are mere names: left out, or correlated with by the numbers of their values."""
+    """Factors with more than two unordered values: left out, or correlated as numbers of values."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors", "soft labels"}
     quantity: ClassVar[str] = "mean correlation of latents"
     higher_is_better: ClassVar[bool | None] = False
     needs_factors: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.min_std < math.inf:
-            raise SpecError(f"Correlations: min_std is {self.min_std}; expected 0 or more (0.05 is usual).")
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS | {"continuous factors", "soft labels"}
+    ranges: ClassVar[Mapping[str, Interval]] = MappingProxyType({"min_std": NOT_NEGATIVE})
 
     def measure(self, statistics: Statistics) -> Score:
         if self.min_std == 0:
             return self._of(statistics)
         active = pearson.means_std(statistics.codes.mean, statistics.weights) >= self.min_std
         kept = active.nonzero()[:, 0].tolist()
-        # With none there is nothing to correlate: one latent has no pair either, and its place is blanked below.
+        # If no latent is active, the score of a single one, which has no pair, is blanked below.
         return _among_all(self._of(statistics.of_latents(kept or [0])), active, self.min_std)
 
     def _of(self, statistics: Statistics) -> Score:
@@ -63,31 +57,28 @@ class Correlations(Metric):
         deterministic = pearson.correlate(mean, None, weights)
         stochastic = _of_draws(statistics, self.seed)
         value, parts = _values(deterministic)
-        tables = {"deterministic": _with_unit_diagonal(deterministic.matrix)}
+        tables = {"deterministic": deterministic.matrix.clone().fill_diagonal_(1.0)}
         if stochastic is not None:
             parts["stochastic"] = _values(stochastic)[0]
-            tables["stochastic"] = _with_unit_diagonal(stochastic.matrix)
-        notes = _notes(statistics, deterministic.matrix)
+            tables["stochastic"] = stochastic.matrix.clone().fill_diagonal_(1.0)
+        notes = _notes(deterministic.matrix)
         if statistics.codes.factors:
             tables["latent_factor"], _, skipped = pearson.correlate_with_factors(
                 statistics.codes, weights, self.unordered
             )
             if skipped:
-                notes += (f"The values of {', '.join(skipped)} have no order, so there is nothing to correlate with.",)
-        return Score(
-            metric=type(self).__name__,
-            value=value.value,
-            interval=value.interval,
+                notes += (f"The values of {', '.join(skipped)} have no order, so they have no correlations.",)
+        return self.score(
+            value,
             parts=parts,
-            per_latent=tuple(_mean_of_others(deterministic.matrix).tolist()),
+            per_latent=_mean_of_others(deterministic.matrix),
             tables=tables,
             notes=notes,
-            settings=self.settings,
         )
 
 
 def _among_all(score: Score, active: Bool[Tensor, " latent"], min_std: float) -> Score:
-    """Returns the score of the active latents with a place for every latent: NaN for those that were left out."""
+    """Returns the score of the active latents with a place for every latent: NaN for others."""
     count = int(active.sum())
 
     def blanked(table: Tensor, num_axes: int) -> Tensor:
@@ -111,8 +102,8 @@ def _among_all(score: Score, active: Bool[Tensor, " latent"], min_std: float) ->
 
 
 def _of_draws(statistics: Statistics, seed: int) -> pearson.PearsonCorrelations | None:
-    """Returns the correlations of one draw from each posterior, or of all draws where only these are known. Returns
-    None where there is nothing to draw from.
+    """Returns the correlations of one draw from each posterior, or of all draws of codes without std; None for codes
+    with only means.
     """
     codes = statistics.codes
     if statistics.given_draws is None and codes.marginal_std is None:
@@ -120,51 +111,33 @@ def _of_draws(statistics: Statistics, seed: int) -> pearson.PearsonCorrelations 
             return None
         z, num_draws = codes.samples.flatten(0, 1), len(codes.samples)
         return pearson.correlate(z, None, statistics.weights.repeat(num_draws) / num_draws, num_images=len(codes))
-    z = _draw(statistics, seed)
+    if statistics.given_draws is None and codes.std is not None:
+        # `statistics.draws` refuses a std of 0, but the draw of such a latent is its mean.
+        weights = None if codes.weights is None else statistics.weights
+        rows = row_draws.images(len(codes), len(codes), seed, "draws/images", weights).to(codes.std.device)
+        noise = row_draws.normal((len(codes), codes.mean.shape[1]), seed, "draws/noise").to(codes.std.device)
+        z = codes.mean[rows].double() + codes.std[rows].double() * noise
+    else:
+        z = statistics.draws(len(codes), seed).z
     equal = torch.full((len(z),), 1 / len(z), dtype=torch.float64, device=z.device)
-    # Drawn with replacement where images have weights: the scatter of the draws comes on top of that of the images.
+    # Images with weights are drawn with replacement, which adds to their variance.
     num_images = len(z) if codes.weights is None else 1 / (1 / len(z) + 1 / statistics.num_effective_images)
     return pearson.correlate(z, None, equal, num_images)
-
-
-def _draw(statistics: Statistics, seed: int) -> Tensor:
-    codes, std = statistics.codes, statistics.codes.std
-    if statistics.given_draws is None and std is not None:
-        # Not through `posteriors`, which refuse a std of 0: a draw of such a latent is its mean.
-        rows = row_draws.images(
-            len(codes), len(codes), seed, "draws/images", None if codes.weights is None else statistics.weights
-        ).to(std.device)
-        noise = row_draws.normal((len(codes), codes.mean.shape[1]), seed, "draws/noise").to(std.device)
-        return codes.mean[rows].double() + std[rows].double() * noise
-    return statistics.draws(len(codes), seed).z
 
 
 def _values(correlations: pearson.PearsonCorrelations) -> tuple[Value, dict[str, Value]]:
     """Returns the mean over the pairs of latents, and the largest of them as a part."""
 
     def reduce(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample 2"]:
-        return torch.stack([_mean_off_diagonal(matrix), _max_off_diagonal(matrix)], dim=-1)
+        row, column = torch.triu_indices(matrix.shape[-1], matrix.shape[-1], offset=1, device=matrix.device)
+        sizes = matrix[..., row, column].abs()
+        # A single latent has no pair, and so NaN.
+        least = matrix.new_full((*matrix.shape[:-2], 1), 0.0 if matrix.shape[-1] > 1 else math.nan)
+        return torch.stack([sizes.mean(dim=-1), torch.cat([sizes, least], dim=-1).amax(dim=-1)], dim=-1)
 
     numbers, errors = reduce(correlations.matrix), spread(correlations.resampled(reduce))
     mean, largest = (Value.from_standard_error(*of, Correlations.bounds) for of in zip(numbers, errors, strict=True))
     return mean, {"largest": largest}
-
-
-def _off_diagonal(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample pair"]:
-    row, column = torch.triu_indices(matrix.shape[-1], matrix.shape[-1], offset=1, device=matrix.device)
-    return matrix[..., row, column].abs()
-
-
-def _mean_off_diagonal(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample"]:
-    """Returns the mean over pairs of latents; NaN for a single latent: there is no pair."""
-    return _off_diagonal(matrix).mean(dim=-1)
-
-
-def _max_off_diagonal(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample"]:
-    return torch.cat(
-        [_off_diagonal(matrix), matrix.new_full((*matrix.shape[:-2], 1), 0.0 if matrix.shape[-1] > 1 else math.nan)],
-        dim=-1,
-    ).amax(dim=-1)
 
 
 def _mean_of_others(matrix: Float64[Tensor, "latent latent"]) -> Float64[Tensor, " latent"]:
@@ -173,13 +146,9 @@ def _mean_of_others(matrix: Float64[Tensor, "latent latent"]) -> Float64[Tensor,
     return sizes.sum(dim=1) / (len(matrix) - 1) if len(matrix) > 1 else torch.full_like(sizes[0], math.nan)
 
 
-def _with_unit_diagonal(matrix: Float64[Tensor, "latent latent"]) -> Float64[Tensor, "latent latent"]:
-    return matrix.clone().fill_diagonal_(1.0)
-
-
-def _notes(statistics: Statistics, matrix: Float64[Tensor, "latent latent"]) -> tuple[str, ...]:
+def _notes(matrix: Float64[Tensor, "latent latent"]) -> tuple[str, ...]:
     if len(matrix) == 1:
         return ("A single latent has no other to correlate with.",)
-    # Of a latent that varies, the correlation with itself is 1.
+    # The correlation of a latent that varies with itself is 1.
     still = (matrix.diagonal() < 0.5).nonzero()[:, 0].tolist()
-    return (f"The means of latents {still} never vary: they count as uncorrelated with all others.",) if still else ()
+    return (f"The means of latents {still} never vary: their correlations are 0.",) if still else ()

@@ -1,4 +1,4 @@
-"""DCIMIG: one latent for one factor, both ways, in one number."""
+"""DCIMIG: one latent per factor and one factor per latent, in one number."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -15,20 +15,16 @@ from unbraid.metrics.reductions.gaps import top_two, varies
 @final
 @dataclass(frozen=True)
 class DCIMIG(InformationMetric):
-    """DCIMIG = sum_k max_j g_jk / sum_k H(v_k), where g_jk is the gap I(z_j; v_k) - I(z_j; v_b) if latent j says most
-    of factor k and next most of b, and 0 for all other factors. Higher is better, at most 1.
+    """DCIMIG = sum_k max_j g_jk / sum_k H(v_k), where g_jk is the gap I(z_j; v_k) - I(z_j; v_b) if latent j has the
+    most information about factor k and the second most about b, and 0 for all other factors. Higher is better, at most
+    1.
 
-    Sepliarskaia, Kiseleva & de Rijke, arXiv:1910.05587v3, as published code has it. A latent counts for the factor that
-    it says most of, less what it says of the next; a factor counts by the best of its latents. So a latent that serves
-    two factors costs, a factor that no latent has for its own counts nothing, and a second latent of the same factor
-    costs nothing. Factors weigh by their entropy. With one factor there is no other, and the gap is the information.
+    Sepliarskaia, Kiseleva & de Rijke, arXiv:1910.05587v3, as in published code. A latent of two factors lowers the
+    score, and so does a factor without its own latent; a second latent of the same factor does not. Factors are
+    weighted by their entropy. With one factor the gap is the information.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
-
-    @property
-    def limits(self) -> Interval:
-        return self.bounds
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         entropy = information.factor_entropy

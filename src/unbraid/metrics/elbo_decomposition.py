@@ -1,6 +1,7 @@
-"""The KL term of the ELBO, split in three."""
+"""The KL term of the ELBO as a sum of three terms."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -11,11 +12,10 @@ from torch import Tensor
 from unbraid.codes import Codes, LatentPrior
 from unbraid.information.delta_method import Averages
 from unbraid.information.posteriors import Draws
-from unbraid.metrics.reductions.sampled_entropies import SampledEntropies, sampled_entropies
 from unbraid.metrics.reductions.statistics import Statistics
-from unbraid.metrics.sampled_metric import SampledMetric
+from unbraid.metrics.sampled_metric import SampledEntropies, SampledMetric, sampled_entropies
 
-_ASSUMED = "these codes carry no prior, so a standard normal one was assumed for the KL{}."
+_ASSUMED = "These codes have no prior: the KL is to a standard normal one{}."
 
 
 @final
@@ -25,11 +25,10 @@ class ELBODecomposition(SampledMetric):
     Lower is better.
 
     Chen et al., arXiv:1802.04942v5, eq. 2. Parts "mutual_information", "dimension_wise_kl" and "kl", which is the sum
-    of all three: exactly the analytic KL with conditional="analytic" and a Gaussian prior. p(z) is the prior that the
-    codes carry; without one it is standard normal, uniform for discrete latents, and a note says so. Of a prior that
-    correlates latents the KL is less, by the part "prior_dependence", E[log p(z) - sum_j log p(z_j)]. With groups, TC
-    is split into "between_groups" and "within_groups" (Esmaeili et al., arXiv:1804.02086v1, fig. 4). Codes hold no
-    reconstruction, so there is no ELBO here.
+    of all three: exactly the analytic KL with conditional="analytic" and a Gaussian prior. p(z) is the prior of the
+    codes; the default is standard normal, uniform for discrete latents. A prior that correlates latents lowers the KL
+    by the part "prior_dependence", E[log p(z) - sum_j log p(z_j)]. With groups, TC is split into "between_groups" and
+    "within_groups" (Esmaeili et al., arXiv:1804.02086v1, fig. 4).
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
@@ -39,31 +38,24 @@ class ELBODecomposition(SampledMetric):
 
     def notes(self, codes: Codes) -> tuple[str, ...]:
         if codes.prior is None:
-            return (_ASSUMED.format(", and a uniform one for discrete latents" if codes.probabilities else ""),)
+            return (_ASSUMED.format(", and to a uniform one for discrete latents" if codes.probabilities else ""),)
         if _has_bounds(codes.prior).any():
-            return ("the prior is 0 outside an interval and Gaussian posteriors are not, so the KL is infinite.",)
+            return ("The prior is 0 outside an interval and Gaussian posteriors are not: the KL is infinite.",)
         return ()
 
     def entropies(self, statistics: Statistics) -> SampledEntropies:
         found = sampled_entropies(statistics, self.estimator, self.conditional)
         draws, codes = self.estimator.draws(statistics), statistics.codes
         prior = _prior(codes)
-        closed = self.conditional == "analytic" and prior.is_gaussian
-        at_draws = _surprise_at(draws, prior)
-        if closed:
-            average = statistics.weights @ _surprise(statistics, prior)
-            of_images = _surprise(statistics, prior, draws.image)
-            found = found.with_closed_form("surprise", average, of_images, at_draws)
-        else:
-            found = found.with_mean_of("surprise", at_draws)
+        terms: list[tuple[str, Callable[..., Tensor], Tensor]] = [("surprise", _surprise, _surprise_at(draws, prior))]
         if not prior.is_factorized:
-            at_draws = prior.log_dependence(draws.z)
-            if closed:
-                average = statistics.weights @ _dependence(statistics, prior)
-                of_images = _dependence(statistics, prior, draws.image)
-                found = found.with_closed_form("dependence", average, of_images, at_draws)
+            terms.append(("dependence", _dependence, prior.log_dependence(draws.z)))
+        for name, expected, at_draws in terms:
+            if self.conditional == "analytic" and prior.is_gaussian:
+                average = statistics.weights @ expected(statistics, prior)
+                found = found.with_closed_form(name, average, expected(statistics, prior, draws.image), at_draws)
             else:
-                found = found.with_mean_of("dependence", at_draws)
+                found = found.with_mean_of(name, at_draws)
         return found.with_constant("membership", _membership(statistics)) if codes.groups else found
 
     def numbers(self, averages: Averages) -> dict[str, Tensor]:
@@ -90,7 +82,7 @@ class ELBODecomposition(SampledMetric):
 
 
 def _prior(codes: Codes) -> LatentPrior:
-    """Returns the prior of the codes, or the one that is assumed."""
+    """Returns the prior of the codes, or else the default."""
     if codes.prior is not None:
         return codes.prior
     categories = [table.shape[1] for table in codes.probabilities]
@@ -103,9 +95,7 @@ def _has_bounds(prior: LatentPrior) -> Bool[Tensor, " latent"]:
 
 
 def _surprise_at(draws: Draws, prior: LatentPrior) -> Float64[Tensor, "draw latent"]:
-    """Returns -log p(z_j) at the draws. It is infinite where the prior has bounds, whether a draw lies beyond them or
-    not.
-    """
+    """Returns -log p(z_j) at the draws; infinite for latents with a prior that has bounds."""
     continuous = -prior.log_prob(draws.z).masked_fill(_has_bounds(prior), -math.inf)
     discrete = [-p.log()[draws.categories[:, k], None] for k, p in enumerate(prior.probabilities)]
     return torch.cat([continuous, *discrete], dim=1)
@@ -114,8 +104,8 @@ def _surprise_at(draws: Draws, prior: LatentPrior) -> Float64[Tensor, "draw late
 def _surprise(
     statistics: Statistics, prior: LatentPrior, rows: Int64[Tensor, " row"] | slice = slice(None)
 ) -> Float64[Tensor, "row latent"]:
-    """Returns E[-log p(z_j)] under the posteriors of some images, for a Gaussian prior: a quadratic form has its value
-    at the mean, and half its curvature times the variance.
+    """Returns E[-log p(z_j)] under the posteriors of some images, for a Gaussian prior: the expectation of a
+    quadratic form is its value at the mean plus half its curvature times the variance.
     """
     codes, precision = statistics.codes, prior.covariance.diagonal().reciprocal()
     continuous = 0.5 * precision * statistics.std[rows].double().square() - prior.log_prob(codes.mean[rows])
@@ -137,7 +127,7 @@ def _dependence(
 
 
 def _membership(statistics: Statistics) -> Float64[Tensor, "group latent"]:
-    """Returns a table with 1 where a latent belongs to a group. A latent of no group is one of its own."""
+    """Returns a table with 1 where a latent belongs to a group."""
     groups = statistics.codes.groups
     table = statistics.weights.new_zeros(len(groups), statistics.posteriors.num_latents)
     for row, group in zip(table, groups, strict=True):

@@ -1,4 +1,4 @@
-"""Explicitness: can a linear classifier read every value of every factor off the code?"""
+"""Explicitness: whether a linear classifier predicts every value of every factor from the code."""
 
 import math
 from dataclasses import dataclass
@@ -6,16 +6,20 @@ from functools import partial
 from typing import ClassVar, Literal, assert_never, final
 
 import torch
-from jaxtyping import Float64, Int64
+from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
 from unbraid.errors import CodesError
 from unbraid.metrics.intervals import by_image, error_of_factor_mean, settled_by_half
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
-from unbraid.metrics.predicting.convergence import quietly
-from unbraid.metrics.predicting.on_cores import on_cores
-from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
-from unbraid.metrics.predicting.roc_auc import roc_auc
+from unbraid.metrics.predicting.fits import on_cores, quietly
+from unbraid.metrics.predicting.prediction_tasks import (
+    PredictionTask,
+    check_classes,
+    prediction_tasks,
+    standardized_like,
+)
+from unbraid.metrics.reductions.gaps import among_factors
 from unbraid.metrics.reductions.statistics import Statistics
 
 ValueClassifier = Literal["one_vs_rest", "one_vs_rest_raw", "multinomial"]
@@ -27,11 +31,10 @@ class Explicitness(Metric):
     """The mean over factors of the mean over their values of the area under the ROC curve of a logistic regression on
     all latents. Higher is better.
 
-    Ridgeway & Mozer, arXiv:1802.05312v2, section 3. `classifier`: "one_vs_rest" fits one regression a value without a
+    Ridgeway & Mozer, arXiv:1802.05312v2, section 3. `classifier`: "one_vs_rest" fits one regression per value without a
     penalty (C = 1e10) and ranks by probabilities normalized over the values, as their code and Do & Tran's do;
-    "one_vs_rest_raw" ranks by each regression's own score, under which a value in the middle of a latent's range cannot
-    be told; "multinomial" is one regression with C = 1 on standardized latents, as in disentanglement_lib. Fitted on
-    `num_train` rows and scored on `num_test` others. Chance is 0.5.
+    "one_vs_rest_raw" ranks by each regression's own score, which cannot separate a value in the middle of a latent's
+    range; "multinomial" is one regression with C = 1 on standardized latents, as in disentanglement_lib. Chance is 0.5.
     """
 
     classifier: ValueClassifier = "one_vs_rest"
@@ -44,55 +47,48 @@ class Explicitness(Metric):
     """Where all that is random in it starts."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS
     quantity: ClassVar[str] = "explicitness"
     fits_predictor: ClassVar[bool] = True
 
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS
-
     def measure(self, statistics: Statistics) -> Score:
+        codes = statistics.codes
         tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)
-        areas, halves = (torch.full((len(tasks),), math.nan, dtype=torch.float64) for _ in range(2))
-        per_value = [torch.empty(0, dtype=torch.float64) for _ in tasks]
-        variances, unscored = [], []
-        known = {k: task for k, task in enumerate(tasks) if task is not None}
-        for task in known.values():
-            check_classes("Explicitness", task)
-        whole_and_half = [each for task in known.values() for each in (task, task.half())]
+        check_classes("Explicitness", tasks.values())
+        whole_and_half = [each for task in tasks.values() for each in (task, task.half())]
         fitted = on_cores("explicitness", [partial(self._areas, task) for task in whole_and_half])
-        for (k, task), (found, influence), (of_half, _) in zip(known.items(), fitted[::2], fitted[1::2], strict=True):
-            per_value[k], areas[k], halves[k] = found, found.nanmean(), of_half.nanmean()
-            if bool(found.isnan().any()):
-                unscored.append(task.name)
-            variances.append(by_image(influence, task.test_images))
+        found = [of_values for of_values, _ in fitted[::2]]
+        areas = torch.stack([of_values.nanmean() for of_values in found])
+        halves = torch.stack([of_values.nanmean() for of_values, _ in fitted[1::2]])
+        names_and_areas = zip(tasks.values(), found, strict=True)
+        unscored = [task.name for task, of_values in names_and_areas if bool(of_values.isnan().any())]
         if bool(areas.isnan().all()):
             raise CodesError(
                 "Explicitness: no value of any factor occurs in both the training and the test rows. Give more images."
             )
-        value = Value.from_standard_error(areas.nanmean(), error_of_factor_mean(variances), self.bounds)
+        influences = [
+            by_image(influence, task.test_images)
+            for task, (_, influence) in zip(tasks.values(), fitted[::2], strict=True)
+        ]
+        value = Value.from_standard_error(areas.nanmean(), error_of_factor_mean(influences), self.bounds)
         settled, notes = settled_by_half(value.value, float(halves.nanmean()), value.interval, "training rows")
         if unscored:
             notes = (
                 *notes,
-                (
-                    f"Some values of {', '.join(unscored)} are not in both the training and the test rows; "
-                    "they are left out."
-                ),
+                f"Left out are values of {', '.join(unscored)} that are not in both the training and the test rows.",
             )
-        return Score(
-            metric=type(self).__name__,
-            value=value.value,
-            interval=value.interval,
-            per_factor=dict(zip(statistics.codes.factor_names, areas.tolist(), strict=True)),
-            tables={"areas": _stacked(per_value)},
+        by_value = torch.nn.utils.rnn.pad_sequence(found, padding_value=math.nan)
+        return self.score(
+            value,
+            codes.factor_names,
+            per_factor=among_factors(areas, tasks, len(codes.factors)),
+            tables={"areas": among_factors(by_value, tasks, len(codes.factors)).T},
             settled=settled,
             notes=notes,
-            settings=self.settings,
         )
 
     def _areas(self, task: PredictionTask) -> tuple[Float64[Tensor, " value"], Float64[Tensor, " row"]]:
-        """Returns the area of each value, and what each test row adds to their mean."""
+        """Returns the area of each value, and the influence of each test row on their mean."""
         values, scores = value_scores(task.train_codes, task.train_labels, task.test_codes, self.classifier)
         return areas_of_values(values, scores, task.test_labels)
 
@@ -103,15 +99,13 @@ def value_scores(
     test_codes: Float64[Tensor, "test latent"],
     classifier: ValueClassifier = "one_vs_rest",
 ) -> tuple[Int64[Tensor, " value"], Float64[Tensor, "test value"]]:
-    """Returns the values among the training labels, and how much each test row looks like each of them: a logit, or the
-    logarithm of a probability.
+    """Returns the values among the training labels, and for each test row a logit, or the logarithm of a probability,
+    of each value.
     """
     values, numbers = train_labels.unique(return_inverse=True)
     if len(values) == 1:
         return values, torch.zeros(len(test_codes), 1, dtype=torch.float64)
-    mean, scale = train_codes.mean(dim=0), train_codes.std(dim=0, correction=0)
-    scale = torch.where(scale > 0, scale, 1.0)
-    train, test = ((codes - mean) / scale for codes in (train_codes, test_codes))
+    train, test = (standardized_like(codes, train_codes) for codes in (train_codes, test_codes))
     if classifier == "multinomial":
         return values, _logits(train, numbers, test, inverse_penalty=1.0, solver="lbfgs").log_softmax(dim=1)
     one_against_rest = range(len(values)) if len(values) > 2 else (1,)
@@ -126,7 +120,7 @@ def value_scores(
         logits = torch.cat([-logits, logits], dim=1)
     match classifier:
         case "one_vs_rest":
-            # In logarithms: far from all values every probability underflows, and rows would tie that do not.
+            # In logarithms: far from all values every probability underflows, which would create ties.
             logs = torch.nn.functional.logsigmoid(logits)
             return values, logs - logs.logsumexp(dim=1, keepdim=True)
         case "one_vs_rest_raw":
@@ -142,8 +136,38 @@ def areas_of_values(
     what each row adds to the mean of the others.
     """
     curves = [roc_auc(score, labels == value) for value, score in zip(values, scores.T, strict=True)]
-    areas = torch.tensor([curve.area for curve in curves], dtype=torch.float64)
-    return areas, torch.stack([curve.influence for curve in curves]).sum(dim=0) / max(1, int((~areas.isnan()).sum()))
+    areas = torch.tensor([area for area, _ in curves], dtype=torch.float64)
+    return areas, torch.stack([influence for _, influence in curves]).sum(dim=0) / max(1, int((~areas.isnan()).sum()))
+
+
+def roc_auc(scores: Float64[Tensor, " row"], positive: Bool[Tensor, " row"]) -> tuple[float, Float64[Tensor, " row"]]:
+    """Returns the area under the ROC curve, P(a positive scores above a negative), with ties counted half, and the
+    influence of each row on it.
+
+    The variance of the area is the mean of the squared influences over the number of rows (DeLong, DeLong &
+    Clarke-Pearson, Biometrics 1988). The area is NaN where all rows are positive, or none. Takes O(n log n).
+    """
+    num_positive = int(positive.sum())
+    num_negative = len(positive) - num_positive
+    if num_positive == 0 or num_negative == 0:
+        return math.nan, torch.zeros_like(scores)
+    above_negatives = _share_below(scores, scores[~positive])
+    above_positives = _share_below(scores, scores[positive])
+    area = above_negatives[positive].mean()
+    influence = torch.where(
+        positive,
+        (above_negatives - area) * len(positive) / num_positive,
+        (1 - above_positives - area) * len(positive) / num_negative,
+    )
+    return float(area), influence
+
+
+def _share_below(scores: Float64[Tensor, " row"], others: Float64[Tensor, " other"]) -> Float64[Tensor, " row"]:
+    """Returns the share of the others below each score, with ties counted half."""
+    ranked = others.sort().values
+    scores = scores.contiguous()
+    below, not_above = (torch.searchsorted(ranked, scores, right=right) for right in (False, True))
+    return (below + not_above).double() / (2 * len(others))
 
 
 def _logits(
@@ -151,7 +175,7 @@ def _logits(
 ) -> Float64[Tensor, "test value"]:
     from sklearn.linear_model import LogisticRegression
 
-    # Newton steps: to rank the rows right near separation, the optimum must be met, and it lies far out.
+    # Newton steps: near separation the optimum is far out, and ranks are right only at the optimum.
     model = LogisticRegression(
         C=inverse_penalty, solver=solver, tol=1e-8 if solver == "newton-cholesky" else 1e-4, max_iter=1_000
     )
@@ -161,8 +185,3 @@ def _logits(
     if solver == "newton-cholesky":
         return found[:, None]
     return torch.stack([-found / 2, found / 2], dim=1) if found.ndim == 1 else found
-
-
-def _stacked(areas: list[Float64[Tensor, " _value"]]) -> Float64[Tensor, "factor value"]:
-    """Returns a table with one row per factor, filled up with NaN."""
-    return torch.nn.utils.rnn.pad_sequence(areas, batch_first=True, padding_value=math.nan)

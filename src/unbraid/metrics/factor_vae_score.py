@@ -1,7 +1,9 @@
-"""The FactorVAE score: which latent moves least in a batch that shares a value?"""
+"""The FactorVAE score: the accuracy of predicting which factor a batch of images shares."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, final
 
 import torch
@@ -9,9 +11,9 @@ from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 from unbraid._internal import row_draws
-from unbraid.errors import SpecError
 from unbraid.metrics.intervals import settled_by_half, wilson
-from unbraid.metrics.metric import OF_MEANS, QUANTILE, Feature, Metric, Score, Value
+from unbraid.metrics.metric import OF_MEANS, QUANTILE, Feature, Interval, Metric, Score, Value
+from unbraid.metrics.reductions.gaps import among_factors
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.reductions.value_groups import (
     check_num_drawn,
@@ -20,46 +22,43 @@ from unbraid.metrics.reductions.value_groups import (
     of_one_factor,
     varying_factors,
 )
+from unbraid.metrics.settings import NOT_NEGATIVE
 
 
 @final
 @dataclass(frozen=True)
 class FactorVAEScore(Metric):
-    """The accuracy with which a majority vote tells the factor that a batch shares from the latent that varies least in
-    it. Higher is better.
+    """The accuracy of a majority vote that predicts the factor a batch shares from the latent that varies least in it.
+    Higher is better.
 
     In each batch of `batch_size` images that share a value of one factor, the variance of each latent's means is
     divided by its variance over all images; the least votes for the factor. Kim & Mnih, *Disentangling by Factorizing*,
-    arXiv:1802.05983v3, section 4. Only latents whose means have a std of at least `min_std` take part: a dead latent
-    would win every vote (0 / 0). With none alive the score is 0. The interval is that of a share of `num_test` votes,
-    drawn with `seed`: it tells nothing of the choice of images.
+    arXiv:1802.05983v3, section 4. Only latents with means of a std of at least `min_std` take part: a dead latent would
+    win every vote (0 / 0). If all are dead, the score is 0. The interval is that of a share of `num_test` votes, drawn
+    with `seed`: it ignores the choice of images.
     """
 
     batch_size: int = 64
-    """How many images share a value of the factor."""
+    """The number of images that share a value of the factor."""
     num_train: int = 10_000
-    """How many votes the majority is taken from."""
+    """The number of training votes."""
     num_test: int = 5_000
-    """How many votes are tested."""
+    """The number of test votes."""
     min_std: float = 0.05
-    """Least std of a latent's means with which it takes part."""
+    """The least std of the means of a latent that takes part."""
     seed: int = 0
-    """Where all that is random in it starts."""
+    """The seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS
     quantity: ClassVar[str] = "FactorVAE score"
+    ranges: ClassVar[Mapping[str, Interval]] = MappingProxyType({"min_std": NOT_NEGATIVE})
     groups_by_value: ClassVar[bool] = True
     fits_predictor: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.min_std >= 0:
-            raise SpecError(f"FactorVAEScore: min_std is {self.min_std}; expected 0 or more (0.05 is usual).")
         check_num_drawn("FactorVAEScore", self.num_train + self.num_test, "batch_size", self.batch_size)
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS
 
     def measure(self, statistics: Statistics) -> Score:
         codes, varying = statistics.codes, varying_factors(statistics)
@@ -91,25 +90,24 @@ class FactorVAEScore(Metric):
         if vote is None:
             notes = (
                 *notes,
-                f"No latent's means have a std of {self.min_std:g} or more: nothing can vote, and the score is 0.",
+                f"No latent's means have a std of {self.min_std:g} or more: there are no votes, and the score is 0.",
             )
         else:
             notes = (*notes, *of_one_factor(varying))
-        recalls = {varying[k]: float(correct[factor[test] == k].mean()) for k in range(len(varying))}
+        recalls = torch.stack([correct[factor[test] == k].mean() for k in range(len(varying))])
         train_share = float(table.amax(dim=1).sum() / self.num_train)
-        return Score(
-            metric=type(self).__name__,
-            value=value,
-            interval=interval,
+        num_factors = len(codes.factors)
+        return self.score(
+            Value(value, interval),
+            codes.factor_names,
             parts={
                 "train_accuracy": Value(train_share, wilson(train_share, self.num_train)),
                 "num_active": Value(float(active.sum()), _num_active_interval(fitted, variance, self.min_std)),
             },
-            per_factor={name: recalls.get(k, math.nan) for k, name in enumerate(codes.factor_names)},
-            tables={"votes": _with_constant_factors(table, varying, len(codes.factors)), "latent_std": variance.sqrt()},
+            per_factor=among_factors(recalls, varying, num_factors),
+            tables={"votes": among_factors(table, varying, num_factors), "latent_std": variance.sqrt()},
             settled=settled,
             notes=notes,
-            settings=self.settings,
         )
 
 
@@ -145,14 +143,14 @@ def normalized_variances(
 
 
 def votes(variances: Float64[Tensor, "point latent"], active: Bool[Tensor, " latent"]) -> Int64[Tensor, " point"]:
-    """Returns the active latent that varies least in each batch; of equals, the first."""
+    """Returns the active latent that varies least in each batch; the first if several tie."""
     return torch.where(active, variances, math.inf).argmin(dim=1)
 
 
 def vote_table(
     vote: Int64[Tensor, " point"], factor: Int64[Tensor, " point"], num_latents: int, num_factors: int
 ) -> Float64[Tensor, "latent factor"]:
-    """Returns how often each latent varied least in batches that share each factor."""
+    """Returns how often each latent varies least in batches that share each factor."""
     return (
         torch.bincount(vote * num_factors + factor, minlength=num_latents * num_factors)
         .double()
@@ -163,7 +161,7 @@ def vote_table(
 def vote_is_right(
     table: Float64[Tensor, "latent factor"], vote: Int64[Tensor, " point"], factor: Int64[Tensor, " point"]
 ) -> Float64[Tensor, " point"]:
-    """Returns 1 where the factor for which the latent voted most often in `table` is that of the batch, else 0."""
+    """Returns 1 where the batch shares the factor with the most votes of its latent in `table`, else 0."""
     return (table.argmax(dim=1)[vote] == factor).double()
 
 
@@ -176,12 +174,3 @@ def _num_active_interval(
     half = QUANTILE * ((fourth - variance.square()).clamp(min=0) / statistics.num_effective_images).sqrt()
     low, high = (active_latents(end.clamp(min=0), min_std) for end in (variance - half, variance + half))
     return float(low.sum()), float(high.sum())
-
-
-def _with_constant_factors(
-    table: Float64[Tensor, "latent varying"], varying: tuple[int, ...], num_factors: int
-) -> Float64[Tensor, "latent factor"]:
-    """Returns the table with a column of NaN for every factor that has no batches."""
-    full = torch.full((len(table), num_factors), math.nan, dtype=torch.float64)
-    full[:, list(varying)] = table
-    return full

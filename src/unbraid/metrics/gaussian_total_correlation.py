@@ -1,11 +1,11 @@
-"""Total correlation, as if the codes were Gaussian."""
+"""The total correlation of a Gaussian with the covariance of the codes."""
 
 import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
 import torch
-from jaxtyping import Bool, Float, Float64
+from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from unbraid.metrics.metric import Feature, Metric, Score, Value
@@ -14,8 +14,7 @@ from unbraid.metrics.sampled_metric import ANY_LABELS
 
 CovarianceOf = Literal["means", "aggregate"]
 
-# Centered float64 means of equal value are within this share of their size of 0; an eigenvalue of correlations below it
-# is rounding, too.
+# The rounding error of centered float64 means relative to their size, and of eigenvalues of correlations.
 _ROUNDING = 1e-13
 
 
@@ -26,8 +25,8 @@ class GaussianTotalCorrelation(Metric):
     codes. Lower is better, at least 0.
 
     Locatello et al., arXiv:1811.12359v4. `covariance`: "means" is that of the posteriors' means, as in their library;
-    "aggregate" that of the aggregate posterior, E[Sigma(x)] + Cov(mu(x)). Only correlation is seen; latents that depend
-    on each other without it count as independent.
+    "aggregate" that of the aggregate posterior, E[Sigma(x)] + Cov(mu(x)). Dependence without correlation does not
+    count.
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
@@ -47,76 +46,48 @@ class GaussianTotalCorrelation(Metric):
         weights, mean = statistics.weights, statistics.codes.mean.double()
         centered = mean - weights @ mean
         covariance = centered.T @ (weights[:, None] * centered)
-        spread = _Spread.of(statistics) if self.covariance == "aggregate" else None
-        if spread is not None:
-            covariance = covariance + spread.average(weights)
+        # Sigma(x) of each image: a full matrix, or its diagonal.
+        full, variance = None, None
+        if self.covariance == "aggregate" and statistics.codes.covariance is not None:
+            full = statistics.codes.covariance.double()
+            covariance = covariance + torch.einsum("n,nij->ij", weights, full)
+        elif self.covariance == "aggregate":
+            variance = statistics.std.double().square()
+            covariance = covariance + torch.diag(weights @ variance)
         alive = covariance.diagonal() > _ROUNDING**2 * (weights @ mean.square())
-        value, error = _total_correlation(covariance, centered, spread, weights, alive)
+        value, pull = _total_correlation(covariance, alive)
+        # The image n adds 1/2 sum_i M_ii / C_ii - 1/2 tr(C^-1 M), with M = (mu_n - m)(mu_n - m)' + Sigma_n: the
+        # derivative of the value along M - C.
+        influence = 0.5 * ((centered @ pull) * centered).sum(dim=1)
+        if full is not None:
+            influence = influence + 0.5 * torch.einsum("nij,ij->n", full, pull)
+        elif variance is not None:
+            influence = influence + 0.5 * (variance @ pull.diagonal())
+        error = (weights * (influence - weights @ influence)).square().sum().sqrt()
         score = Value.from_standard_error(value, error, self.bounds)
         dead = (~alive).nonzero()[:, 0].tolist()
         notes = [f"Latents {dead} never vary and are left out."] if dead else []
         notes += ["Some latents are linear functions of others, so it is infinite."] if math.isinf(value) else []
         tables = {"covariance": covariance, "correlation": _correlation(covariance, alive)}
-        return Score(
-            "GaussianTotalCorrelation",
-            score.value,
-            score.interval,
-            tables=tables,
-            notes=tuple(notes),
-            settings=self.settings,
-        )
-
-
-@final
-@dataclass(frozen=True)
-class _Spread:
-    """Holds Sigma(x) of every image: variances alone, or full matrices."""
-
-    variance: Float64[Tensor, "image latent"]
-    covariance: Float[Tensor, "image latent latent"] | None
-
-    @classmethod
-    def of(cls, statistics: Statistics) -> "_Spread":
-        return cls(statistics.std.double().square(), statistics.codes.covariance)
-
-    def average(self, weights: Float64[Tensor, " image"]) -> Float64[Tensor, "latent latent"]:
-        if self.covariance is None:
-            return torch.diag(weights @ self.variance)
-        return torch.einsum("n,nij->ij", weights, self.covariance.double())
-
-    def against(self, matrix: Float64[Tensor, "latent latent"]) -> Float64[Tensor, " image"]:
-        """Returns tr(Sigma(x) matrix)."""
-        if self.covariance is None:
-            return self.variance @ matrix.diagonal()
-        return torch.einsum("nij,ij->n", self.covariance.double(), matrix)
+        return self.score(score, tables=tables, notes=tuple(notes))
 
 
 def _total_correlation(
-    covariance: Float64[Tensor, "latent latent"],
-    centered: Float64[Tensor, "image latent"],
-    spread: _Spread | None,
-    weights: Float64[Tensor, " image"],
-    alive: Bool[Tensor, " latent"],
-) -> tuple[float, float]:
-    """Returns -1/2 log det of the correlations of the latents that vary, and its standard error.
-
-    The image n adds 1/2 sum_i M_ii / C_ii - 1/2 tr(C^-1 M), with M = (mu_n - m)(mu_n - m)' + Sigma_n: the derivative of
-    the value along M - C.
+    covariance: Float64[Tensor, "latent latent"], alive: Bool[Tensor, " latent"]
+) -> tuple[float, Float64[Tensor, "latent latent"]]:
+    """Returns -1/2 log det of the correlations of the latents that vary, and its derivative by the covariance; NaN
+    where the value is infinite.
     """
     correlation = _correlation(covariance, alive)[alive][:, alive]
     eigenvalues = torch.linalg.eigvalsh(correlation)
     if bool((eigenvalues <= _ROUNDING * len(eigenvalues)).any()):
-        return math.inf, math.nan
+        return math.inf, torch.full_like(covariance, math.nan)
     # In units of each latent's std, C is the correlation matrix and C_ii = 1.
     scale = covariance.diagonal()[alive].rsqrt()
     pull = torch.zeros_like(covariance)
     inside = torch.eye(len(scale), dtype=torch.float64, device=scale.device) - torch.linalg.inv(correlation)
     pull[alive.nonzero(), alive.nonzero()[:, 0]] = scale[:, None] * inside * scale
-    influence = 0.5 * ((centered @ pull) * centered).sum(dim=1)
-    if spread is not None:
-        influence = influence + 0.5 * spread.against(pull)
-    error = (weights * (influence - weights @ influence)).square().sum().sqrt()
-    return max(0.0, float(-0.5 * eigenvalues.log().sum())), float(error)
+    return max(0.0, float(-0.5 * eigenvalues.log().sum())), pull
 
 
 def _correlation(

@@ -1,4 +1,4 @@
-"""What each latent says of the image, less what it shares with the others."""
+"""The information of each latent about the image, less the information it shares with the others."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -16,8 +16,7 @@ class INDIN(WeightedSeparation):
 
     Do & Tran, arXiv:1908.09961v4, section 3.2. Higher is better. Equal to SEPIN where latents are independent given the
     image, draw by draw; elsewhere less by I(z_i, z_not_i | x). Parts "INDIN@k" are means of the k largest. An
-    information is clipped at 0 inside rho only; their code clips everywhere. `normalize_bins` divides INDIN_i by H(z_i)
-    in so many bins from -4 to 4, whose own error the interval leaves out.
+    information is clipped at 0 inside rho only; their code clips everywhere.
     """
 
     quantity: ClassVar[str] = "WINDIN"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import torch
 from jaxtyping import Bool, Float64
@@ -17,67 +17,69 @@ from unbraid.metrics.estimators import Estimator, Exact, GroupNeighbors, Levels
 from unbraid.metrics.information_metric import information_score
 from unbraid.metrics.intervals import by_image, error_of_factor_mean
 from unbraid.metrics.metric import OF_MEANS, Feature, Interval, Metric, Score, Value
-from unbraid.metrics.predicting.log_losses import log_losses
-from unbraid.metrics.predicting.on_cores import on_cores
-from unbraid.metrics.predicting.prediction_tasks import check_classes, prediction_tasks
-from unbraid.metrics.reductions.gaps import mean_over_factors, varies
+from unbraid.metrics.predicting.fits import on_cores, quietly
+from unbraid.metrics.predicting.prediction_tasks import (
+    PredictionTask,
+    check_classes,
+    prediction_tasks,
+    standardized_like,
+)
+from unbraid.metrics.reductions.gaps import among_factors, varies
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.settings import NOT_NEGATIVE
 
 Active = Literal["information", "range"]
 Rows = Literal["held_out", "in_sample"]
 
-# By range, a latent is active if its means span more than this share of the widest one.
+# By range, a latent is active if its means span more than this share of the widest range.
 _RANGE_SHARE = 1 / 20
-_NOTHING_TO_COMPARE = (
-    "InfoM compares factors and InfoC active latents: each takes two or more, and is undefined with less."
-)
+_NOTHING_TO_COMPARE = "InfoM compares factors and InfoC active latents: with fewer than two they are undefined."
 
 
 @final
 @dataclass(frozen=True)
 class InfoMEC(Metric):
-    """InfoM (the value): does each latent say of one factor only? InfoC ("compactness"): is each factor said by one
-    latent only? InfoE ("explicitness"): how much of each factor can be read off linearly? Higher is better, at most 1.
+    """InfoM (the value): is each latent informative about one factor only? InfoC ("compactness"): is each factor in one
+    latent only? InfoE ("explicitness"): how well does a linear model predict each factor? Higher is better, at most 1.
 
     Hsu et al., arXiv:2305.18378v2. With N_jk = I(z_j; v_k) / H(v_k), K factors and a active latents, InfoM is the mean
     over active latents of max_k N_jk / sum_k N_jk, and InfoC the mean over factors of max_j N_jk / sum_j N_jk, both
     scaled so that 1/K and 1/a become 0. InfoE is the mean over factors of 1 - h / h_0, where h is the log loss of a
-    logistic regression on all latents, and h_0 that without latents. `active`: a latent counts if it says more than
-    `threshold` nats of some factor ("information"), or if its means span more than a twentieth of the widest range.
-    `explicitness`: on other rows than it was fitted on ("held_out"), or on the same without a penalty and with balanced
-    classes ("in_sample"), as the authors' code has it: then h_0 is the logarithm of the number of values. With
-    `Levels()` latents are quantized, as in the authors' code for such: one counts by "range" if it has two levels or
-    more, and the regression reads a column of 0 and 1 for each level.
+    logistic regression on all latents, and h_0 that without latents. `active`: a latent counts if it has more than
+    `threshold` nats about a factor ("information"), or if its means span more than a twentieth of the widest range.
+    `explicitness="in_sample"` scores the training rows, without a penalty and with balanced classes, as the authors'
+    code does: then h_0 is the logarithm of the number of values. With `Levels()` latents are quantized, as in the
+    authors' code for such codes: a latent is active by "range" if it has two levels or more, and the regression reads a
+    column of 0 and 1 for each level.
     """
 
     estimator: Estimator = Exact()  # noqa: RUF009 (frozen)
     """How information is estimated."""
     active: Active = "information"
-    """Which latents count: those that say something of a factor, or whose means span a range."""
+    """Which latents count: those with information about a factor, or with means that span a range."""
     threshold: float = 0.01
-    """Most that a latent may tell of a factor and still not count, in nats."""
+    """The most information about a factor of a latent that does not count, in nats."""
     explicitness: Rows = "held_out"
-    """Whether the log loss is that of other rows than were fitted on, or of the same, as in the authors' code."""
+    """Whether the log loss is that of test rows, or of the training rows as in the authors' code."""
     num_train: int = 10_000
-    """How many rows it is fitted on."""
+    """The number of training rows."""
     num_test: int = 5_000
-    """How many other rows it is tested on."""
+    """The number of test rows."""
     seed: int = 0
-    """Where all that is random in it starts."""
+    """The seed of all random draws."""
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
     quantity: ClassVar[str] = "InfoM"
     quantity_of_factors: ClassVar[str] = "compactness"
     groups_by_value: ClassVar[bool] = True
     fits_predictor: ClassVar[bool] = True
+    ranges: ClassVar[Mapping[str, Interval]] = MappingProxyType({"threshold": NOT_NEGATIVE})
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"compactness": True, "explicitness": True})
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.threshold < math.inf:
-            raise SpecError(f"InfoMEC: threshold is {self.threshold}; expected nats, 0 or more (0.01 is usual).")
         if self.active == "range" and isinstance(self.estimator, GroupNeighbors):
-            raise SpecError("InfoMEC: active='range' is of single latents, and GroupNeighbors() sees groups. Drop it.")
+            raise SpecError("InfoMEC: active='range' is of single latents, and GroupNeighbors() is of groups. Drop it.")
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -90,9 +92,7 @@ class InfoMEC(Metric):
         def numbers(information: LatentInformation) -> dict[str, Tensor]:
             return self._numbers(information, spans)
 
-        score = information_score(
-            "InfoMEC", self.estimator, tested, numbers, self.bounds, self._settings, self.reported_parts
-        )
+        score = information_score(self, self.estimator, tested, numbers, self.bounds)
         explicitness, per_factor, notes = self._explicitness(statistics)
         if math.isnan(score.value) or math.isnan(score.parts["compactness"].value):
             notes = (*notes, _NOTHING_TO_COMPARE)
@@ -104,13 +104,13 @@ class InfoMEC(Metric):
         )
 
     @property
-    def _settings(self) -> dict[str, object]:
+    def settings(self) -> dict[str, Any]:
         idle = {"threshold"} if self.active == "range" else set()
         idle |= {"num_test"} if self.explicitness == "in_sample" else set()
-        return {name: value for name, value in self.settings.items() if name not in idle and value is not None}
+        return {name: value for name, value in super().settings.items() if name not in idle and value is not None}
 
     def _spans_a_range(self, statistics: Statistics) -> Bool[Tensor, " latent"]:
-        """Returns which latents have means that span a fair share of the widest range; of levels, any range."""
+        """Returns which latents have means that span a twentieth of the widest range; levels, any range."""
         mean = statistics.codes.mean[statistics.weights > 0].double()
         width = mean.amax(dim=0) - mean.amin(dim=0)
         return width > (0 if isinstance(self.estimator, Levels) else width.max() * _RANGE_SHARE)
@@ -135,43 +135,82 @@ class InfoMEC(Metric):
         }
 
     def _explicitness(self, statistics: Statistics) -> tuple[Value, Float64[Tensor, " factor"], tuple[str, ...]]:
-        """Returns InfoE, its value for each factor, and what to know of it."""
-        in_sample = self.explicitness == "in_sample"
-        has_levels = isinstance(self.estimator, Levels)
+        """Returns InfoE, its value for each factor, and notes."""
+        in_sample, num_factors = self.explicitness == "in_sample", len(statistics.codes.factors)
         # In sample, InfoM, InfoC and InfoE are of the same images.
         rows = self.estimator.seen(statistics.tested_part) if in_sample else statistics
         tasks = prediction_tasks(rows, self.num_train, self.num_test, self.seed)
-        found, influences = torch.full((len(tasks),), math.nan, dtype=torch.float64), []
+        check_classes("InfoMEC", tasks.values())
+        fitted = [task.together(self.num_train) if in_sample else task for task in tasks.values()]
+        has_levels = isinstance(self.estimator, Levels)
+        fits = [partial(_log_losses, task, in_sample=in_sample, of_levels=has_levels) for task in fitted]
+        shares, influences = torch.full((len(fitted),), math.nan, dtype=torch.float64), []
         unseen, left_out = list[str](), list[str]()
-        known = {k: task for k, task in enumerate(tasks) if task is not None}
-        for task in known.values():
-            check_classes("InfoMEC", task)
-        fitted = [task.together(self.num_train) if in_sample else task for task in known.values()]
-        fits = [partial(log_losses, task, in_sample=in_sample, of_levels=has_levels) for task in fitted]
-        every = on_cores("InfoE", fits)
-        for k, task, losses in zip(known, fitted, every, strict=True):
-            if not losses.can_be_compared:
+        for place, (task, (losses, null, seen)) in enumerate(zip(fitted, on_cores("InfoE", fits), strict=True)):
+            if len(null) == 0 or float(null.mean()) == 0:
                 left_out.append(task.name)
                 continue
-            if not losses.seen.all():
+            if not seen.all():
                 unseen.append(task.name)
-            h, null = losses.fitted.mean(), losses.null.mean()
-            found[k] = 1 - h / null
-            images = None if task.test_images is None else task.test_images[losses.seen]
-            influences.append(by_image((h / null * losses.null - losses.fitted) / null, images))
+            h, h_0 = losses.mean(), null.mean()
+            shares[place] = 1 - h / h_0
+            images = None if task.test_images is None else task.test_images[seen]
+            influences.append(by_image((h / h_0 * null - losses) / h_0, images))
+        found = among_factors(shares, tasks, num_factors)
         value = Value.from_standard_error(
-            mean_over_factors(found, ~found.isnan()), error_of_factor_mean(influences), (-math.inf, 1.0)
+            found[~found.isnan()].mean(), error_of_factor_mean(influences), (-math.inf, 1.0)
         )
-        told = {
-            f"InfoE leaves out test rows of {', '.join(unseen)}, whose values are in no training row.": unseen,
+        notes = {
+            f"InfoE leaves out test rows of {', '.join(unseen)} with values that no training row has.": unseen,
             f"InfoE leaves out {', '.join(left_out)}: no value of a test row is in the training rows, or these have "
             "one value only.": left_out,
         }
-        return value, found, tuple(note for note, names in told.items() if names)
+        return value, found, tuple(note for note, names in notes.items() if names)
+
+
+def _log_losses(
+    task: PredictionTask, *, in_sample: bool, of_levels: bool
+) -> tuple[Float64[Tensor, " seen"], Float64[Tensor, " seen"], Bool[Tensor, " row"]]:
+    """Returns -log p of the label of each test row, fitted and without latents, in nats; and which test rows these are:
+    rows with values that no training row has are left out.
+
+    The multinomial regression reads standardized latents, or with `of_levels` a column of 0 and 1 for each level of
+    each latent among the training rows. It has C = 1, and without latents each value has its frequency among the
+    training rows. In sample it has no penalty and balanced classes, and without latents all values are equally likely.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    values, places = task.train_labels.unique(return_inverse=True)
+    seen = torch.isin(task.test_labels, values)
+    rows = torch.searchsorted(values, task.test_labels[seen])
+    if in_sample:
+        null = torch.full((len(rows),), math.log(len(values)), dtype=torch.float64)
+        model = LogisticRegression(C=math.inf, class_weight="balanced", max_iter=100)
+    else:
+        null = -(torch.bincount(places) / len(places)).double().log()[rows]
+        model = LogisticRegression(C=1.0, max_iter=1_000)
+    if len(values) == 1 or len(rows) == 0:
+        return torch.zeros_like(null), null, seen
+    features = _in_levels if of_levels else standardized_like
+    train, test = (features(codes, task.train_codes) for codes in (task.train_codes, task.test_codes[seen]))
+    with quietly():
+        model.fit(train.numpy(), places.numpy())
+        logs = torch.from_numpy(model.predict_log_proba(test.numpy())).double()
+    # As in scikit-learn's log loss, probabilities are at least the rounding error.
+    least = math.log(torch.finfo(torch.float64).eps)
+    return -logs.clamp(min=least).gather(1, rows[:, None])[:, 0], null, seen
+
+
+def _in_levels(
+    codes: Float64[Tensor, "row latent"], like: Float64[Tensor, "other latent"]
+) -> Float64[Tensor, "row level"]:
+    """Returns a column for each level of each latent of `like`: 1 in the rows that have it."""
+    columns = zip(codes.unbind(dim=1), like.unbind(dim=1), strict=True)
+    return torch.cat([(column[:, None] == other.unique()).double() for column, other in columns], dim=1)
 
 
 def _largest_share(table: Float64[Tensor, "row column"]) -> Float64[Tensor, " row"]:
-    """Returns the largest of each row over its sum; where all are 0, what equal ones would have."""
+    """Returns the largest of each row over its sum; where all are 0, the share of equal entries."""
     total = table.sum(dim=1)
     if table.shape[1] == 0:  # no latent is active
         return total

@@ -1,8 +1,8 @@
-"""Metrics that are functions of the information between latents and factors, whatever the estimator."""
+"""Metrics that are functions of the information between latents and factors, with any estimator."""
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
@@ -14,7 +14,7 @@ from unbraid.information.delta_method import standard_error
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Exact
 from unbraid.metrics.estimators.estimator import settled
-from unbraid.metrics.metric import QUANTILE, Feature, Interval, Metric, Score, Value, score_of
+from unbraid.metrics.metric import QUANTILE, Feature, Interval, Metric, Score, Value, score_fields
 from unbraid.metrics.reductions.gaps import TIE
 from unbraid.metrics.reductions.statistics import Statistics, unseen_note
 
@@ -25,13 +25,13 @@ _CLIPPED = (
 
 @dataclass(frozen=True)
 class InformationMetric(Metric):
-    """A metric computed from `LatentInformation`, which `estimator` finds; the default is `Exact()`."""
+    """A metric computed from the `LatentInformation` that `estimator` returns; the default is `Exact()`."""
 
     groups_by_value: ClassVar[bool] = True
-    # Whether a factor's entropy is divided by, which a continuous factor has not.
+    # Whether numbers are divided by the entropies of factors, which continuous factors do not have.
     needs_factor_entropy: ClassVar[bool] = True
     # The note of a score that is NaN.
-    why_undefined: ClassVar[str] = "Undefined: the estimator finds no number for these codes. Try Quantized()."
+    why_undefined: ClassVar[str] = "Undefined: the estimator returns NaN for these codes. Try Quantized()."
 
     estimator: Estimator = Exact()  # noqa: RUF009 (frozen)
     """How information is estimated."""
@@ -43,13 +43,13 @@ class InformationMetric(Metric):
         """
 
     @property
-    @abstractmethod
     def limits(self) -> Interval:
-        """Returns where the value lies with these settings: within `bounds`, unless an estimator knows none."""
+        """Returns the bounds of the value with these settings: `bounds`, unless overridden."""
+        return self.bounds
 
     @property
     def needs_entropies(self) -> bool:
-        """Returns whether entropies of latents are read, and not mutual information alone."""
+        """Returns whether the metric reads entropies of latents, not only mutual information."""
         return False
 
     def __post_init__(self) -> None:
@@ -67,16 +67,16 @@ class InformationMetric(Metric):
     def accepts(self) -> frozenset[Feature]:
         return self.estimator.accepts - ({"continuous factors"} if self.needs_factor_entropy else set())
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {name: value for name, value in super().settings.items() if value is not None}
+
     @final
     def measure(self, statistics: Statistics) -> Score:
-        settings = {name: value for name, value in self.settings.items() if value is not None}
-
         def numbers(information: LatentInformation) -> dict[str, Tensor]:
             return self._tables(information) | self.numbers(information)
 
-        score = information_score(
-            type(self).__name__, self.estimator, statistics, numbers, self.limits, settings, self.reported_parts
-        )
+        score = information_score(self, self.estimator, statistics, numbers, self.limits)
         return replace(score, notes=(*score.notes, self.why_undefined)) if math.isnan(score.value) else score
 
     def _tables(self, information: LatentInformation) -> dict[str, Tensor]:
@@ -92,24 +92,24 @@ class InformationMetric(Metric):
 
 
 def information_score(
-    name: str,
+    metric: Metric,
     estimator: Estimator,
     statistics: Statistics,
     numbers: Callable[[LatentInformation], dict[str, Tensor]],
     limits: Interval,
-    settings: Mapping[str, Any],
-    shares: Collection[str] = (),
 ) -> Score:
-    """Returns the score whose numbers are functions of information, with intervals by the delta method, and whether a
-    finer estimate would have moved it. The parts that are `shares` lie between 0 and 1, and so do their intervals.
+    """Returns the score with numbers that are functions of information. Intervals are by the delta method; a finer
+    estimate decides whether the score is settled. The metric's `reported_parts` and their intervals lie in [0, 1].
 
-    Nearest neighbors may find less than nothing, or more than there is. What leaves the limits is put back to them. A
-    number has no interval where clipping decides on it, and a note says so.
+    Nearest neighbors may estimate negative information, or more than the entropy: numbers are clipped to the limits. A
+    number has no interval where clipping decides it; a note says so.
     """
     information = estimator.information(statistics)
     found = numbers(information)
     by_neighbors = not estimator.has_entropies
-    found = _within_limits(found, limits, shares) if by_neighbors else found
+    if by_neighbors:
+        limit_of = dict.fromkeys(("value", "per_factor"), limits) | dict.fromkeys(metric.reported_parts, (0.0, 1.0))
+        found = {name: number.clamp(*limit_of[name]) if name in limit_of else number for name, number in found.items()}
     scalars = [key for key, number in found.items() if number.ndim == 0]
 
     def stacked(averages: Mapping[str, Tensor]) -> Tensor:
@@ -123,24 +123,17 @@ def information_score(
     errors |= dict.fromkeys(clipped, math.nan)
     value = Value.from_standard_error(found["value"], errors["value"], limits)
     is_settled, notes = settled(value, estimator.change(lambda finer: float(numbers(finer)["value"]), statistics))
-    score = score_of(
-        name,
-        found,
-        errors,
+    score = metric.score(
         value,
         statistics.codes.factor_names,
+        **score_fields(found, errors),
+        settings=metric.settings | estimator.used(statistics),
         settled=is_settled,
         notes=(*notes, *unseen_note(statistics, estimator.seen(statistics)), *((_CLIPPED,) if clipped else ())),
-        settings={**settings, **estimator.used(statistics)},
     )
+    shares = metric.reported_parts
     parts = {name: part.within((0.0, 1.0)) if name in shares else part for name, part in score.parts.items()}
     return estimator.checked(replace(score, parts=parts), statistics)
-
-
-def _within_limits(found: dict[str, Tensor], limits: Interval, shares: Collection[str]) -> dict[str, Tensor]:
-    """Returns the numbers with the value, those of factors and the shares put back where they can lie."""
-    kept = dict.fromkeys(("value", "per_factor"), limits) | dict.fromkeys(shares, (0.0, 1.0))
-    return {name: number.clamp(*kept[name]) if name in kept else number for name, number in found.items()}
 
 
 def _decided_by_clipping(
@@ -148,27 +141,27 @@ def _decided_by_clipping(
     numbers: Callable[[LatentInformation], dict[str, Tensor]],
     errors: Mapping[str, float],
 ) -> list[str]:
-    """Returns the scalars that take information below 0 for 0, and would leave their intervals if it were as far above
-    0: to first order they do not depend on it, so their intervals do not tell how it errs.
+    """Returns the scalars that clip negative information to 0, and would leave their intervals if it were as far above
+    0: to first order they do not depend on it, so their intervals miss its error.
     """
     table = information.mutual_information
     if not bool((table < -TIE).any()):
         return []
-    as_it_is, clipped, mirrored = (
+    unclipped, clipped, mirrored = (
         numbers(replace(information, mutual_information=each)) for each in (table, table.clamp(min=0), table.abs())
     )
     return [
         name
         for name, error in errors.items()
-        if abs(float(clipped[name] - as_it_is[name])) < TIE
-        and abs(float(mirrored[name] - as_it_is[name])) > QUANTILE * error + TIE
+        if abs(float(clipped[name] - unclipped[name])) < TIE
+        and abs(float(mirrored[name] - unclipped[name])) > QUANTILE * error + TIE
     ]
 
 
 def check_entropies(name: str, estimator: Estimator) -> None:
-    """Raises if the estimator does not find the entropies that the metric reads."""
+    """Raises if the metric reads entropies of latents and the estimator has none."""
     if not estimator.has_entropies:
         raise SpecError(
-            f"{name} reads entropies of latents, and {type(estimator).__name__} finds mutual information alone. Use "
+            f"{name} reads entropies of latents, and {type(estimator).__name__} estimates only mutual information. Use "
             "Exact(), Sampled(), Quantized() or MeansHistogram()."
         )

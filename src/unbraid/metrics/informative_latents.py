@@ -1,21 +1,23 @@
-"""How many latents say anything of the image."""
+"""The number of latents with information about the image."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, final
 
 import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
-from unbraid.errors import SpecError
 from unbraid.information.delta_method import standard_error
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Exact
 from unbraid.metrics.information_metric import check_entropies
-from unbraid.metrics.metric import QUANTILE, Feature, Metric, Score, Value
+from unbraid.metrics.metric import QUANTILE, Feature, Interval, Metric, Score, Value
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sampled_metric import ANY_LABELS, labels_aside
+from unbraid.metrics.settings import NOT_NEGATIVE
 
 
 @final
@@ -23,29 +25,29 @@ from unbraid.metrics.sampled_metric import ANY_LABELS, labels_aside
 class InformativeLatents(Metric):
     """The number of latents with I(x, z_i) > `min_information`, in nats. Neither good nor bad.
 
-    Do & Tran, arXiv:1908.09961v4, figures 26 to 28, count informative latents without saying which these are; their
-    code takes a mean posterior std below 0.4. The part "narrow" is that number.
+    Do & Tran, arXiv:1908.09961v4, figures 26 to 28, count informative latents without a definition; their code
+    counts those with a mean posterior std below 0.4, which is the part "narrow".
     """
 
     estimator: Estimator = Exact()  # noqa: RUF009 (frozen)
     """How information is estimated."""
     min_information: float = 0.01
-    """How many nats an informative latent says of the image, at least."""
+    """The information about the image that an informative latent exceeds, in nats."""
     max_std: float = 0.4
-    """The part "narrow" counts latents whose posteriors have a smaller std on average."""
+    """The mean posterior std below which a latent counts in the part "narrow"."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
     quantity: ClassVar[str] = "number of informative latents"
     higher_is_better: ClassVar[bool | None] = None
     needs_factors: ClassVar[bool] = False
     by_name_only: ClassVar[bool] = True
+    ranges: ClassVar[Mapping[str, Interval]] = MappingProxyType(
+        {"min_information": NOT_NEGATIVE, "max_std": NOT_NEGATIVE}
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_entropies("InformativeLatents", self.estimator)
-        for name in ("min_information", "max_std"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise SpecError(f"InformativeLatents: {name} is {getattr(self, name)}; expected 0 or more.")
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -61,12 +63,10 @@ class InformativeLatents(Metric):
 
         narrow = _narrow(statistics, self.max_std)
         half = QUANTILE * errors.nan_to_num()
-        return Score(
-            metric=type(self).__name__,
-            value=count(nats),
-            interval=(count(nats - half), count(nats + half)),
+        return self.score(
+            Value(count(nats), (count(nats - half), count(nats + half))),
             parts={} if narrow is None else {"narrow": Value(float(narrow.sum()))},
-            per_latent=tuple(nats.tolist()),
+            per_latent=nats,
             settings=self.settings | self.estimator.used(statistics),
         )
 
@@ -85,6 +85,6 @@ def _errors(estimator: Estimator, statistics: Statistics) -> Float64[Tensor, " l
 
 
 def _narrow(statistics: Statistics, max_std: float) -> Bool[Tensor, " latent"] | None:
-    """Returns which continuous latents have narrow posteriors; None where they have no width at all."""
+    """Returns which continuous latents have narrow posteriors; None for codes without std."""
     std = statistics.codes.marginal_std
     return None if std is None else statistics.weights @ std.double() < max_std

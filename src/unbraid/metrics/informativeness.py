@@ -1,8 +1,8 @@
-"""How much the latents say of the image."""
+"""The information of the latents about the image."""
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import torch
 from torch import Tensor
@@ -14,14 +14,11 @@ from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Sampled
 from unbraid.metrics.information_metric import check_entropies, information_score
 from unbraid.metrics.metric import Feature, Interval, Metric, Score, Value
-from unbraid.metrics.reductions.sampled_entropies import Conditional, sampled_entropies
 from unbraid.metrics.reductions.statistics import Statistics
-from unbraid.metrics.sampled_metric import ANY_LABELS, labels_aside, sampled_score
+from unbraid.metrics.sampled_metric import ANY_LABELS, Conditional, labels_aside, sampled_entropies, sampled_score
 from unbraid.metrics.separation_metric import Terms, check_floor
 
-# The settings that only the draws have.
-_OF_DRAWS = ("conditional", "density_floor")
-_ONE_AT_A_TIME = "The exact estimator sees one latent at a time: the value is the mean of I(x, z_i), not I(x, z)."
+_ONE_AT_A_TIME = "The exact estimator is of single latents: the value is the mean of I(x, z_i), not I(x, z)."
 
 
 @final
@@ -31,9 +28,9 @@ class Informativeness(Metric):
     noise may be memorized.
 
     Do & Tran, arXiv:1908.09961v4, section 3.1. `estimator` decides what the value is. `Sampled()`: I(x, z) of all
-    latents together (see `SampledMetric` for `conditional`, `SeparationMetric` for `density_floor`). With bins
-    (`Quantized()`): the mean over latents of I(x, z_i) / log B in B bins, from 0 to 1. `Exact()`: the mean over latents
-    of I(x, z_i), by quadrature; with one or two latents and at most 1,000 images also the part "joint", I(x, z).
+    latents together. With bins (`Quantized()`): the mean over latents of I(x, z_i) / log B in B bins, from 0 to 1.
+    `Exact()`: the mean over latents of I(x, z_i), by quadrature; with one or two latents and at most 1,000 images also
+    the part "joint", I(x, z).
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
@@ -44,9 +41,9 @@ class Informativeness(Metric):
     estimator: Estimator = Sampled()  # noqa: RUF009 (frozen)
     """How information is estimated."""
     conditional: Conditional = "analytic"
-    """H(. | x) in closed form over all images, or averaged over the same draws as Do & Tran's code does."""
+    """Whether H(. | x) is in closed form over all images, or averaged over the same draws as in Do & Tran's code."""
     density_floor: float | None = None
-    """Smaller densities count as this one, as in Do & Tran's code; none for no such limit."""
+    """The least density, as in Do & Tran's code; None for no such limit."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,6 +53,11 @@ class Informativeness(Metric):
                 f"Informativeness: density_floor is for Sampled(), and the estimator is {self.estimator}. Drop it."
             )
         check_floor("Informativeness", self.density_floor, self.conditional)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        of_draws = () if isinstance(self.estimator, Sampled) else ("conditional", "density_floor")
+        return {name: setting for name, setting in super().settings.items() if name not in of_draws}
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -69,8 +71,7 @@ class Informativeness(Metric):
 
     def _jointly(self, statistics: Statistics, estimator: Sampled) -> Score:
         entropies = sampled_entropies(statistics, estimator, self.conditional, self.density_floor)
-        settings = self.settings | estimator.used(statistics)
-        return sampled_score("Informativeness", entropies, self._sampled_numbers, self.bounds, settings)
+        return sampled_score(self, estimator, statistics, entropies, self._sampled_numbers)
 
     def _sampled_numbers(self, averages: Averages) -> dict[str, Tensor]:
         terms = Terms.of(averages, clip=self.density_floor is not None)
@@ -100,8 +101,7 @@ class Informativeness(Metric):
                 "latent_entropy_given_image": information.entropy_given_image,
             } | ({"share_of_entropy": _share(each, information.entropy)} if has_bins else {})
 
-        settings = {name: setting for name, setting in self.settings.items() if name not in _OF_DRAWS}
-        score = information_score("Informativeness", self.estimator, statistics, numbers, bounds, settings)
+        score = information_score(self, self.estimator, statistics, numbers, bounds)
         if has_bins:
             return score
         joint = self._joint(statistics, Value(score.value, score.interval))
@@ -112,7 +112,7 @@ class Informativeness(Metric):
         )
 
     def _joint(self, statistics: Statistics, value: Value) -> Value | None:
-        """Returns I(x, z) where it can be integrated; its error is that of the images, as draws see it."""
+        """Returns I(x, z) where it can be integrated; the error of the images is estimated from draws."""
         codes = statistics.codes
         if codes.num_latents == 1:
             return value
@@ -125,13 +125,13 @@ class Informativeness(Metric):
 
 
 def _share(part: Tensor, whole: Tensor) -> Tensor:
-    """Returns part / whole, and 0 where there is no whole."""
+    """Returns part / whole, or 0 where whole is 0."""
     return torch.where(whole > 0, part / torch.where(whole > 0, whole, 1.0), 0.0)
 
 
 def _largest(statistics: Statistics, estimator: Estimator) -> tuple[Tensor, Interval]:
-    """Returns what I(x, z_i) is divided by (with bins, log of the number of values of each latent), and the bounds of
-    the share.
+    """Returns the divisors of I(x, z_i) (with bins, the log of the number of values of each latent), and the bounds of
+    the quotients.
     """
     codes = statistics.codes
     logs = [1.0] * codes.num_latents

@@ -1,4 +1,4 @@
-"""Intervals of scores that are averages over test points or votes: resampled, or in closed form for a plain share."""
+"""Intervals of averages over test points or votes: by resampling, or in closed form for shares."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from torch import Tensor
 from unbraid._internal import row_draws
 from unbraid.metrics.metric import QUANTILE, Interval
 
-# The standard error comes out within 5 % (1 / sqrt(2 * 200)).
+# The standard error is exact to 5 % (1 / sqrt(2 * 200)).
 NUM_RESAMPLES = 200
 
 # Half of the last digit that tables show.
@@ -26,9 +26,9 @@ def resampled_weights(
 ) -> Float64[Tensor, "resample point"]:
     """Returns the share of each point in resamples of the points, drawn with replacement; rows sum to one.
 
-    The average of `x` over each resample is `resampled_weights(len(x)) @ x`. The same number of points and seed give
-    the same resamples, so what is computed from the same points stays correlated as it should. Where several points are
-    of one image, `images` says of which each is: images are then resampled, with all of their points.
+    The average of `x` over each resample is `resampled_weights(len(x)) @ x`. Equal numbers of points and seeds give
+    equal resamples, which keeps the correlations of numbers from the same points. With `images`, the image of each
+    point, images are resampled with all of their points.
     """
     if images is not None:
         found, places = images.unique(return_inverse=True)
@@ -44,9 +44,7 @@ def resampled_weights(
 
 
 def spread(resampled: Float[Tensor, " resample *numbers"]) -> Float[Tensor, " *numbers"]:
-    """Returns the standard deviation over resamples in which the number is defined: its standard error. It is NaN where
-    fewer than two are.
-    """
+    """Returns the standard error: the std over resamples with a defined number, or NaN if there are fewer than two."""
     defined = ~resampled.isnan()
     count = defined.sum(dim=0)
     centered = torch.where(defined, resampled - resampled.nanmean(dim=0), 0.0)
@@ -55,19 +53,17 @@ def spread(resampled: Float[Tensor, " resample *numbers"]) -> Float[Tensor, " *n
 
 
 def wilson(share: float, num_points: int) -> Interval:
-    """Returns the 95 % interval of a share of independent points (Wilson, JASA 1927): within [0, 1] and not empty even
-    for a share of 0 or 1.
-    """
+    """Returns the 95 % interval of a share of independent points (Wilson, JASA 1927), even for shares of 0 and 1."""
     z2 = QUANTILE**2
     middle = (share + z2 / (2 * num_points)) / (1 + z2 / num_points)
     half = QUANTILE / (1 + z2 / num_points) * math.sqrt(share * (1 - share) / num_points + z2 / (4 * num_points**2))
-    # Rounding must not push the interval past the share itself.
+    # Rounding must not exclude the share.
     return min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half))
 
 
 def by_image(influence: Float64[Tensor, " point"], images: Int64[Tensor, " point"] | None) -> Float64[Tensor, " point"]:
-    """Returns what each image adds to a number, in place of each point: in the first of its points all that they add
-    together, and 0 in the others. Without `images` each point is an image of its own.
+    """Returns the influence of each image, at the first of its points, and 0 at the others. Without `images`, each
+    point is an image.
     """
     if images is None:
         return influence
@@ -78,8 +74,8 @@ def by_image(influence: Float64[Tensor, " point"], images: Int64[Tensor, " point
 
 
 def error_of_factor_mean(influences: Sequence[Float64[Tensor, " _row"]]) -> float:
-    """Returns the standard error of a mean over factors, from what each row adds to the number of each. Factors with
-    the same rows vary together; where their rows differ, each counts by itself. It is NaN without any factor.
+    """Returns the standard error of a mean over factors, from the influence of each row on the number of each; NaN
+    without factors. Factors with equal rows are correlated; others are independent.
     """
     if not influences:
         return math.nan
@@ -90,18 +86,12 @@ def error_of_factor_mean(influences: Sequence[Float64[Tensor, " _row"]]) -> floa
 
 
 def settled_by_half(value: float, with_half: float, interval: Any, what: str) -> tuple[bool | None, tuple[str, ...]]:
-    """Returns whether the score stays within the half-width of its interval when fitted on half of `what`, and a note
-    if not.
-    """
+    """Returns whether the score of half of `what` is within the half-width of the interval, and a note if not."""
     if interval is None or math.isnan(value) or math.isnan(with_half):
         return None, ()
     half_width = max(interval[1] - value, value - interval[0])
-    # Where the interval is a point, a difference that no table shows is none.
+    # A difference that no table shows is none, even if the interval is a point.
     if abs(with_half - value) <= half_width + _SHOWN:
         return True, ()
-    return False, (
-        (
-            f"Half of the {what} give {with_half:.4g}, {with_half - value:+.2g} away and outside the interval: more of "
-            "them may move it."
-        ),
-    )
+    moved = f"{with_half - value:+.2g} away and outside the interval"
+    return False, (f"Half of the {what} give {with_half:.4g}, {moved}: more of them may change it.",)

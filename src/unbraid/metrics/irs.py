@@ -1,7 +1,6 @@
-"""IRS: how little a latent moves while the factor that it stands for is held."""
+"""IRS: how little a latent changes while its factor is fixed."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
@@ -16,10 +15,9 @@ from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS, Statistics
 
 ValueWeights = Literal["frequency", "uniform"]
-# The mean of equal numbers differs from them by a few units of the last digit; a deviation below this share of the
-# numbers is such rounding.
+# The rounding error of the mean of equal numbers, relative to them.
 _ROUNDING = 1e-13
-# The standard error comes out within 7 % (1 / sqrt(2 * 100)).
+# The standard error is exact to 7 % (1 / sqrt(2 * 100)).
 _NUM_RESAMPLES = 100
 
 
@@ -32,17 +30,17 @@ class IRS(Metric):
     Suter et al., *Robustly Disentangled Causal Mechanisms*, arXiv:1811.00007v2. z are the means of the posteriors, m_i
     their mean, m_iv that over the images in which factor k is v, and Q the `quantile` (1 for the paper's maximum) over
     those images, linear between images. The average over latents is weighted by max_n |z_ni - m_i|, so that latents
-    which never vary do not count. `value_weights`: "frequency" weighs values by p(v), the paper's expectation;
-    "uniform" weighs them alike, as disentanglement_lib does. At most 1; it may fall below 0. Of N images with weights
-    p(n), image n counts as N p(n) images.
+    that never vary do not count. `value_weights="uniform"` is that of disentanglement_lib. At most 1; it may be
+    negative. With weights p(n), image n of N counts as N p(n) images.
     """
 
     quantile: float = 0.99
-    """The quantile of distances over images; 1 is the paper's maximum."""
+    """The quantile of distances over images; 1 is the maximum, as in the paper."""
     value_weights: ValueWeights = "frequency"
-    """Whether values count by their frequency or alike."""
+    """Whether values count by their frequency p(v), as in the paper, or equally."""
 
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS
     groups_by_value: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -53,59 +51,55 @@ class IRS(Metric):
                 "paper's maximum)."
             )
 
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS
-
     def measure(self, statistics: Statistics) -> Score:
         codes = statistics.codes
         counts = None if codes.weights is None else statistics.weights * len(codes)
-        # An image that is never drawn has no say in what the largest deviation is.
+        # An image with a weight of 0 must not set the largest deviation.
         every = torch.arange(len(codes), device=codes.mean.device) if counts is None else counts.nonzero()[:, 0]
-        # Latent by image: each latent is sorted by itself, and lies in one piece.
+        # Latent by image, so that each latent to sort is contiguous.
         z, unit = _normalized(codes.mean[every].double().T.contiguous())
         factors = [
             f.assignment()[every] if varies else None
             for f, varies in zip(codes.factors, statistics.varies, strict=True)
         ]
-        images = _Images(z, unit, factors, None if counts is None else counts[every])
-        robustness = self._robustness(images, torch.arange(len(every), device=z.device)[None])
-        resampled = self._robustness(images, _resampled_rows(len(every)).to(z.device))
+        counts = None if counts is None else counts[every]
+
+        def robustness_of(rows: Int64[Tensor, "resample row"]) -> _Robustness:
+            """Returns the robustness of the images in each row of `rows`, with counts scaled to their number."""
+            some, count = z[:, rows], None if counts is None else counts[rows]
+            if count is not None and rows.shape != (1, len(every)):
+                count = count * (rows.shape[1] / count.sum(dim=1, keepdim=True))
+            center = some.mean(dim=2) if count is None else (some * count).sum(dim=2) / count.sum(dim=1)
+            max_deviation = (some - center[:, :, None]).abs().amax(dim=2)
+            active = max_deviation > _ROUNDING * some.abs().amax(dim=2)
+            matrix = some.new_full((*max_deviation.shape, len(factors)), math.nan)
+            for k, values in enumerate(factors):
+                if values is not None:
+                    held = self._held_deviation(some, values[rows], count)
+                    matrix[:, :, k] = 1 - held / torch.where(active, max_deviation, math.nan)
+            return _Robustness(matrix, torch.where(active, max_deviation * unit[:, None], 0.0), active)
+
+        robustness = robustness_of(torch.arange(len(every), device=z.device)[None])
+        resampled = robustness_of(_resampled_rows(len(every)).to(z.device))
         value = Value.from_standard_error(robustness.value[0], spread(resampled.value), self.bounds)
         half = row_draws.permuted_rows(len(every), 0, "irs/half")[: max(1, len(every) // 2)].to(z.device)
-        with_half = self._robustness(images, half[None])
+        with_half = robustness_of(half[None])
         settled, notes = settled_by_half(value.value, float(with_half.value), value.interval, "images")
         still = (~robustness.active[:, 0]).nonzero()[:, 0].tolist()
         if still:
-            notes = (*notes, f"The means of latents {still} never vary: they have no score.")
-        return Score(
-            metric=type(self).__name__,
-            value=value.value,
-            interval=value.interval,
+            notes = (*notes, f"The means of latents {still} never vary, so they have no score.")
+        return self.score(
+            value,
             parts={
                 "unweighted": Value.from_standard_error(
                     robustness.unweighted[0], spread(resampled.unweighted), self.bounds
                 )
             },
-            per_latent=tuple(robustness.per_latent[:, 0].tolist()),
+            per_latent=robustness.per_latent[:, 0],
             tables={"irs": robustness.matrix[:, 0], "max_deviation": robustness.max_deviation[:, 0]},
             settled=settled,
             notes=notes,
-            settings=self.settings,
         )
-
-    def _robustness(self, images: "_Images", rows: Int64[Tensor, "resample row"]) -> "_Robustness":
-        """Returns the robustness of the images in each row of `rows`."""
-        z, counts = images.z[:, rows], images.counts_of(rows)
-        center = z.mean(dim=2) if counts is None else (z * counts).sum(dim=2) / counts.sum(dim=1)
-        max_deviation = (z - center[:, :, None]).abs().amax(dim=2)
-        active = max_deviation > _ROUNDING * z.abs().amax(dim=2)
-        matrix = z.new_full((*max_deviation.shape, len(images.factors)), math.nan)
-        for k, values in enumerate(images.factors):
-            if values is not None:
-                held = self._held_deviation(z, values[rows], counts)
-                matrix[:, :, k] = 1 - held / torch.where(active, max_deviation, math.nan)
-        return _Robustness(matrix, torch.where(active, max_deviation * images.unit[:, None], 0.0), active)
 
     def _held_deviation(
         self,
@@ -113,12 +107,12 @@ class IRS(Metric):
         values: Int64[Tensor, "resample row"],
         counts: Float64[Tensor, "resample row"] | None,
     ) -> Float64[Tensor, "latent resample"]:
-        """Returns the quantile of |z - m_v| over the images of each value, averaged over the values that occur. It is
-        NaN where none is known.
+        """Returns the quantile of |z - m_v| over the images of each value, averaged over the values that occur; NaN if
+        none is known.
         """
         shape = (len(values), int(values.max()) + 1)
         known = values.flatten() >= 0
-        # The values of each resample by themselves, numbered through.
+        # Different numbers for the values of each resample.
         value = (values + shape[1] * torch.arange(len(values), device=values.device)[:, None]).flatten()
         z, counts = z.flatten(1), None if counts is None else counts.flatten()
         if not bool(known.all()):
@@ -140,33 +134,8 @@ class IRS(Metric):
 
 @final
 @dataclass(frozen=True)
-class _Images:
-    """Holds means in units of each latent's own, the values of each factor that varies, and how many images each image
-    counts as, one if not said.
-    """
-
-    z: Float64[Tensor, "latent image"]
-    unit: Float64[Tensor, " latent"]
-    factors: Sequence[Int64[Tensor, " image"] | None]
-    counts: Float64[Tensor, " image"] | None
-
-    def counts_of(self, rows: Int64[Tensor, "resample row"]) -> Float64[Tensor, "resample row"] | None:
-        """Returns the counts of some images, scaled so that together they count as many as there are of them; those of
-        all images are not scaled.
-        """
-        if self.counts is None:
-            return None
-        counts = self.counts[rows]
-        whole = rows.shape == (1, len(self.counts))
-        return counts if whole else counts * (rows.shape[1] / counts.sum(dim=1, keepdim=True))
-
-
-@final
-@dataclass(frozen=True)
 class _Robustness:
-    """Holds IRS_ik and the largest deviations. `active` latents vary; the others have NaN in the matrix and a deviation
-    of 0.
-    """
+    """IRS_ik and the largest deviations. `active` latents vary; others have NaN and a deviation of 0."""
 
     matrix: Float64[Tensor, "latent resample factor"]
     max_deviation: Float64[Tensor, "latent resample"]
@@ -174,13 +143,13 @@ class _Robustness:
 
     @property
     def per_latent(self) -> Float64[Tensor, "latent resample"]:
-        """Returns the score for the factor that holds the latent best; NaN for a latent that never varies."""
+        """Returns the largest IRS of each latent; NaN for a latent that never varies."""
         best = self.matrix.nan_to_num(-math.inf).amax(dim=2)
         return torch.where(self.active & best.isfinite(), best, math.nan)
 
     @property
     def value(self) -> Float64[Tensor, " resample"]:
-        """Returns the average over latents; 0 where no latent varies: nothing is encoded."""
+        """Returns the average over latents; 0 if no latent varies."""
         return self._average(self.max_deviation)
 
     @property
@@ -196,18 +165,14 @@ class _Robustness:
 def _normalized(
     z: Float64[Tensor, "latent image"],
 ) -> tuple[Float64[Tensor, "latent image"], Float64[Tensor, " latent"]]:
-    """Returns each latent from 0 to 1, and its range in the units given; 0 everywhere for one that never varies.
-    Robustness is the same in any units.
-    """
+    """Returns each latent scaled to [0, 1], which does not change IRS, and its range; 0 for one that never varies."""
     low, unit = z.amin(dim=1), z.amax(dim=1) - z.amin(dim=1)
     unit = torch.where(unit > _ROUNDING * z.abs().amax(dim=1), unit, 0.0)
     return torch.where(unit[:, None] > 0, (z - low[:, None]) / torch.where(unit > 0, unit, 1.0)[:, None], 0.0), unit
 
 
 def _resampled_rows(num_images: int) -> Int64[Tensor, "resample row"]:
-    """Returns images drawn with replacement from some of them. They are not drawn from all: neither the largest
-    deviation nor its scatter settles as averages do.
-    """
+    """Returns resamples of a subset of the images: the largest deviation does not converge as averages do."""
     some = row_draws.permuted_rows(num_images, 0, "irs/rows")[:MAX_INFLUENCE_ROWS]
     places = (
         (row_draws.uniform((_NUM_RESAMPLES, len(some)), 0, "irs/resamples") * len(some)).long().clamp(max=len(some) - 1)
@@ -221,8 +186,8 @@ def _quantiles(
     counts: Int64[Tensor, " value"],
     quantile: float,
 ) -> Float64[Tensor, "latent value"]:
-    """Returns the quantile of each latent's deviations within each value, linear between images; NaN for a value that
-    does not occur.
+    """Returns the quantile of each latent's deviations within each value, linear between images; NaN for a value
+    without images.
     """
     if quantile == 1:
         greatest = deviations.new_full((len(deviations), len(counts)), -math.inf)
@@ -249,9 +214,7 @@ def _quantiles_of_counts(
     masses: Float64[Tensor, " value"],
     quantile: float,
 ) -> Float64[Tensor, "latent value"]:
-    """Returns the same as `_quantiles`, for images that count as so many each: as if they were repeated, where the
-    counts are whole.
-    """
+    """Returns the same as `_quantiles`, for images with counts, as if whole counts were repetitions."""
     scale = 2.0 ** (math.frexp(float(deviations.max()))[1] + 1)
     order = (values.double() * scale + deviations).argsort(dim=1)
     passed = counts[order].cumsum(dim=1)
@@ -261,7 +224,7 @@ def _quantiles_of_counts(
     before = masses.cumsum(0) - masses
 
     def at(whole_place: Float64[Tensor, " value"]) -> Float64[Tensor, "latent value"]:
-        # A little on: where the counts are whole, their sums are so but for rounding.
+        # The offset covers the rounding error of sums of whole counts.
         found = torch.searchsorted(
             passed, (before + whole_place + 1e-6).expand(len(passed), -1).contiguous(), right=True
         )
@@ -273,7 +236,7 @@ def _quantiles_of_counts(
 
 def _sorted(keys: Float64[Tensor, "latent image"]) -> Float64[Tensor, "latent image"]:
     if keys.device.type == "cpu":
-        # numpy sorts numbers alone; torch drags their places along, which takes several times as long.
+        # torch also sorts the places, which takes several times as long as numpy.
         keys.numpy().sort(axis=1)
         return keys
     return keys.sort(dim=1).values

@@ -11,32 +11,29 @@ from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Quantized
 from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
-from unbraid.metrics.reductions.gaps import mean_over_factors, top_two, varies, where_defined
+from unbraid.metrics.reductions.gaps import top_two, varies
 
 
 @final
 @dataclass(frozen=True)
 class JEMMIG(InformationMetric):
-    """JEMMIG = mean_k (H(z_a, y_k) - I(z_a; y_k) + I(z_b; y_k)) / (H(y_k) + log B), where latents a and b say most
-    about factor k. Lower is better.
+    """JEMMIG = mean_k (H(z_a, y_k) - I(z_a; y_k) + I(z_b; y_k)) / (H(y_k) + log B), where latents a and b have
+    the most information about factor k. Lower is better.
 
     Do & Tran, arXiv:1908.09961v4, section 3.3 and appendix A.12, eq. 17, with B bins. 0 if one latent, and no other,
-    names the factor and says nothing else. The part "unnormalized" is the mean without the division, in nats, as is the
-    table "jemmig", by factor.
+    determines the factor and is informative about nothing else. The part "unnormalized" is the mean without the
+    division, in nats, as is the table "jemmig", by factor.
 
-    Estimators without bins (`Exact`, `Sampled`) have differential entropies, for which there is no such bound. Then the
-    value itself is the unnormalized one: in nats, of any sign.
+    Estimators without bins (`Exact`, `Sampled`) have unbounded differential entropies. Then the value itself is the
+    unnormalized one: in nats, of any sign.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
+    needs_entropies: ClassVar[bool] = True
     higher_is_better: ClassVar[bool | None] = False
 
     estimator: Estimator = Quantized()  # noqa: RUF009 (frozen)
     """How information is estimated."""
-
-    @property
-    def needs_entropies(self) -> bool:
-        return True
 
     @property
     def limits(self) -> Interval:
@@ -47,14 +44,14 @@ class JEMMIG(InformationMetric):
         defined = varies(information.factor_entropy)
         best = top_two(information.mutual_information)
         joint_entropy = information.joint_entropy.gather(0, best.top[None])[0]
-        raw = where_defined(joint_entropy - best.gap, defined)
+        raw = torch.where(defined, joint_entropy - best.gap, torch.nan)
         per_factor = raw
         if self.estimator.num_bins:
             most = information.factor_entropy + math.log(self.estimator.num_bins)
             per_factor = raw / torch.where(defined, most, 1.0)
         return {
-            "value": mean_over_factors(per_factor, defined),
-            "unnormalized": mean_over_factors(raw, defined),
+            "value": per_factor[defined].mean(),
+            "unnormalized": raw[defined].mean(),
             "per_factor": per_factor,
             "jemmig": raw,
         }

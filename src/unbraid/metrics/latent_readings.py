@@ -1,25 +1,38 @@
-"""What each latent says: how much of the image, and of which factor."""
+"""The information of each latent about the image and about each factor, relative to shuffled labels."""
 
-from dataclasses import dataclass
+import contextlib
+import math
+from dataclasses import dataclass, replace
 from typing import final
 
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from unbraid._internal import row_draws
 from unbraid.codes import Codes
-from unbraid.metrics.chance_shares import known_shares
+from unbraid.errors import CodesError
+from unbraid.metrics.estimators import Estimator, Exact, MeansHistogram
 from unbraid.metrics.metric import Score
-from unbraid.metrics.unused_latents import informativeness, unused_latents
+from unbraid.metrics.mig import MIG
+from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.unused_latents import has_width, informativeness, unused_latents
 
 LEAST_SHARE = 0.1
-"""A latent that knows less than this share of every factor follows none."""
+"""A latent with less than this share of every factor follows none."""
+MANY_IMAGES = 20_000
+"""With this many images, shares by chance are a few percent: 3 % of 40 values for a latent of 100 widths."""
+_MOST_SHUFFLES, _SHUFFLED_IMAGES = 8, 4000
 
 
 @final
 @dataclass(frozen=True)
 class Reading:
-    """Says what one latent holds. `nats` is I(x; z_j). `follows` are the factors it says most of, with I(z_j; v_k) /
-    H(v_k), above chance where there are few images.
+    """The information in one latent. `nats` is I(x; z_j). `follows` are the factors with the largest shares
+    I(z_j; v_k) / H(v_k), above chance if there are few images.
 
-    A second factor is named if the latent knows at least half as much of it: that latent is entangled. `num_categories`
-    is 0 if it is continuous.
+    A second factor is listed if its share is at least half of the first: that latent is entangled. `num_categories` is
+    0 for a continuous latent.
     """
 
     latent: int
@@ -30,7 +43,7 @@ class Reading:
 
 
 def read_latents(codes: Codes, mig: Score | None) -> list[Reading]:
-    """Returns every latent, the most informative first."""
+    """Returns a reading of every latent, the most informative first."""
     known = informativeness(codes, mig)
     nats, unused = known.tolist(), unused_latents(codes, mig, known).tolist()
     names = () if mig is None else tuple(mig.per_factor)
@@ -50,8 +63,61 @@ def read_latents(codes: Codes, mig: Score | None) -> list[Reading]:
 
 
 def _followed(shares: list[float], names: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
-    ranked = sorted(
-        ((name, share) for name, share in zip(names, shares, strict=True) if share >= LEAST_SHARE),
-        key=lambda pair: -pair[1],
-    )
+    pairs = [(name, share) for name, share in zip(names, shares, strict=True) if share >= LEAST_SHARE]
+    ranked = sorted(pairs, key=lambda pair: -pair[1])
     return tuple(pair for pair in ranked[:2] if pair[1] >= ranked[0][1] / 2)
+
+
+def factor_shares(mig: Score) -> Float64[Tensor, "latent factor"]:
+    """Returns I(z_j; v_k) / H(v_k), from 0 to 1; NaN for a factor that never varies."""
+    information, entropy = mig.tables["mutual_information"].clamp(min=0), mig.tables["factor_entropy"]
+    varies = entropy.new_tensor([not math.isnan(gap) for gap in mig.per_factor.values()]).bool()
+    return (information / entropy).where(varies, math.nan)
+
+
+def varying(codes: Codes) -> Codes:
+    """Returns the codes of the images that may be drawn, with the factors that vary among them, or all if none does."""
+    names = [name for name, varies in zip(codes.factor_names, Statistics(codes).varies, strict=True) if varies]
+    likely = codes if codes.weights is None else codes[codes.weights > 0]
+    return likely.with_factors(names) if names else likely
+
+
+def estimator_for(codes: Codes) -> Estimator:
+    """Returns the exact estimator, or bins for posteriors without a std."""
+    return Exact() if has_width(codes) else MeansHistogram()
+
+
+def shares_by_chance(codes: Codes, estimator: Estimator) -> Float64[Tensor, "latent factor"]:
+    """Returns the shares for shuffled labels, the mean over several shuffles if there are few images: with many values
+    or narrow posteriors they are far from 0. Every factor of the codes varies.
+    """
+    shuffles = max(1, min(_MOST_SHUFFLES, _SHUFFLED_IMAGES // len(codes)))
+    orders = (row_draws.permuted_rows(len(codes), seed, "shuffled labels") for seed in range(shuffles))
+    shuffled = (replace(codes, factors=codes[rows.to(codes.mean.device)].factors) for rows in orders)
+    return torch.stack([factor_shares(MIG(estimator)(each)) for each in shuffled]).mean(dim=0)
+
+
+def above_chance(
+    shares: Float64[Tensor, "latent factor"], chance: Float64[Tensor, "latent factor"]
+) -> Float64[Tensor, "latent factor"]:
+    """Returns the shares on a scale from 0 (chance) to 1 (all information)."""
+    return ((shares - chance) / (1 - chance).clamp(min=torch.finfo(torch.float64).eps)).clamp(min=0, max=1)
+
+
+def known_shares(codes: Codes, mig: Score) -> Float64[Tensor, "latent factor"]:
+    """Returns the shares of a MIG of these codes, above chance if there are few images and the MIG is exact or of
+    binned means.
+    """
+    shares, settings = factor_shares(mig), mig.settings
+    estimator: Estimator | None = Exact() if settings.get("estimator") == "exact" else None
+    if settings.get("estimator") == "means_histogram":
+        estimator = MeansHistogram(int(settings["num_bins"]), settings.get("num_samples"))
+    places = {name: place for place, name in enumerate(mig.per_factor) if not shares[:, place].isnan().any()}
+    if len(codes) >= MANY_IMAGES or estimator is None or not places or not {*places} <= {*codes.factor_names}:
+        return shares
+    with contextlib.suppress(CodesError):
+        among = varying(codes.with_factors(tuple(places)).to("cpu"))
+        chance = shares_by_chance(among, estimator).to(shares)
+        columns = [places[name] for name in among.factor_names]
+        shares[:, columns] = above_chance(shares[:, columns], chance)
+    return shares

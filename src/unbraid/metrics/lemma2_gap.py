@@ -1,4 +1,4 @@
-"""How far the latents are from holding isolated information."""
+"""The gap of Lemma 2: whether latents hold isolated information."""
 
 import math
 from dataclasses import dataclass, replace
@@ -9,9 +9,8 @@ from torch import Tensor
 
 from unbraid.errors import SpecError
 from unbraid.information.delta_method import Averages
-from unbraid.metrics.reductions.sampled_entropies import SampledEntropies, sampled_entropies
 from unbraid.metrics.reductions.statistics import Statistics
-from unbraid.metrics.sampled_metric import SampledMetric
+from unbraid.metrics.sampled_metric import SampledEntropies, SampledMetric, sampled_entropies
 from unbraid.metrics.settings import check_seed
 
 _LEFT = "left side: "
@@ -25,16 +24,14 @@ class Lemma2Gap(SampledMetric):
 
     Lemma 2 of the split-encoder paper (anonymous submission to ICLR 2020), its eq. 6, for any subset S of the latents;
     by default it is all of them. The parts are its two sides: "posterior_dependence", from the covariances, 0 for
-    uncorrelated posteriors; and "minus_total_correlation", -KL(q(z_S) || prod_i q(z_i)). They may cancel: look at both.
-    Latent by latent there is how far eq. 3 and 4 (Lemma 1) are from true, I(x, z_j | z_S-j) - I(x, z_j), where S-j is S
-    without j.
+    uncorrelated posteriors; and "minus_total_correlation", -KL(q(z_S) || prod_i q(z_i)). They may cancel: read both.
+    `per_latent` is the error of eq. 3 and 4 (Lemma 1), I(x, z_j | z_S-j) - I(x, z_j), where S-j is S without j.
     """
 
     latents: tuple[int, ...] = ()
-    """The numbers of the latents of S; without any, all."""
+    """The numbers of the latents of S; empty for all."""
     left_side_seed: int | None = None
-    """With a seed, the left side is computed by itself from other draws, those of this seed, as the part "left_side".
-    """
+    """The seed of independent draws for the left side, the part "left_side"; None to leave it out."""
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     quantity: ClassVar[str] = "gap of Lemma 2"
@@ -44,14 +41,16 @@ class Lemma2Gap(SampledMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(set(self.latents)) < len(self.latents):
-            raise SpecError(f"Lemma2Gap: latents is {self.latents}: one of them twice. Name each once.")
+            raise SpecError(
+                f"Lemma2Gap: latents is {self.latents}; expected each latent once. Remove the repeated one."
+            )
         object.__setattr__(self, "latents", tuple(sorted(self.latents)))
         if self.left_side_seed is not None:
             check_seed("Lemma2Gap: left_side_seed", self.left_side_seed)
             if self.left_side_seed == self.estimator.seed:
                 raise SpecError(
-                    f"Lemma2Gap: left_side_seed is {self.left_side_seed}, the seed of the other side too: both would "
-                    "have the same draws, and agree whether the lemma holds or not. Give another seed."
+                    f"Lemma2Gap: left_side_seed is {self.left_side_seed}, the seed of the right side too: with equal "
+                    "draws both sides agree even if the lemma is false. Give another seed."
                 )
 
     def entropies(self, statistics: Statistics) -> SampledEntropies:
@@ -67,7 +66,7 @@ class Lemma2Gap(SampledMetric):
         return found.with_constant("is_chosen", is_chosen)
 
     def numbers(self, averages: Averages) -> dict[str, Tensor]:
-        # The sum over latents may be rounded another way than the joint: no dependence below 1e-12 nats is one.
+        # The sum over latents and the joint differ by rounding: a dependence below 1e-12 nats is none.
         dependence = averages["each_given_image"].sum() - averages["joint_given_image"]
         dependence = torch.where(dependence.abs() < 1e-12, 0.0 * dependence, dependence)
         total_correlation = averages["each"].sum() - averages["joint"]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import scipy
 import torch
@@ -15,46 +15,42 @@ from unbraid.codes import Labels
 from unbraid.errors import CodesError
 from unbraid.metrics.intervals import resampled_weights, spread
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
-from unbraid.metrics.predicting.label_numbers import label_numbers
-from unbraid.metrics.reductions.pearson import Unordered, has_order, standardized
+from unbraid.metrics.reductions.gaps import among_factors
+from unbraid.metrics.reductions.pearson import Unordered, has_order, label_numbers, standardized
 from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS, Statistics, unseen_note
 
 Correlation = Literal["pearson", "spearman"]
 Matching = Literal["strong", "weak"]
 
-# A direction in which standardized columns vary less than this share of the widest one is rounding.
+# The variance of a direction of standardized columns that is rounding, relative to the largest.
 _ROUNDING = 1e-10
-# Canonical variates, of variance 1, that are closer than this are equal but for rounding.
+# The distance below which canonical variates, of variance 1, are equal up to rounding.
 _TIED = 1e-8
 
 
 @final
 @dataclass(frozen=True)
 class MCC(Metric):
-    """The mean over factors of |corr(z_j, v_k)|, where each factor k has a latent j of its own, chosen so that the mean
+    """The mean over factors of |corr(z_j, v_k)|, where each factor k has its own latent j, chosen so that the mean
     is largest. Higher is better, at most 1.
 
     Khemakhem et al., arXiv:1907.04809v4. z are the means of the posteriors. `correlation`: "pearson", or "spearman" of
-    their ranks. `matching`: "strong" pairs latents and factors as they are; "weak" first maps both linearly so that
-    they correlate best, by Pearson, and the value is the mean of the correlations of the canonical pairs, or of their
-    ranks. A factor for which no latent is left counts 0.
+    their ranks. `matching`: "strong" pairs latents and factors; "weak" pairs canonical variates, linear maps of both
+    with the largest Pearson correlations. A factor without a latent counts 0.
     """
 
     correlation: Correlation = "pearson"
-    """Correlations of the numbers, or of their ranks."""
+    """Whether correlations are of numbers or of their ranks."""
     matching: Matching = "strong"
-    """Whether latents and factors are paired as they are, or after the best linear map of both."""
+    """Whether latents and factors are paired directly, or after the best linear map of both."""
     unordered: Unordered = "left_out"
-    """Factors whose values are mere names: left out, or correlated with by the numbers of their values."""
+    """Factors with more than two unordered values: left out, or correlated as numbers of values."""
     num_samples: int | None = None
-    """How many images are looked at, at most, drawn at random and always the same; without it all."""
+    """The largest number of images, drawn at random with a fixed seed; None for all."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors"}
     quantity: ClassVar[str] = "mean correlation coefficient"
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS | {"continuous factors"}
 
     def measure(self, statistics: Statistics) -> Score:
         unseen = unseen_note(statistics, statistics.drawn(self.num_samples))
@@ -65,35 +61,35 @@ class MCC(Metric):
         skipped = [labels.name for k, labels in enumerate(codes.factors) if varies[k] and not taken[k]]
         if not places:
             raise CodesError(
-                f"MCC: the values of {', '.join(skipped)} have no order, so there is nothing to correlate with. Use "
-                "unordered='numbered', or give at least one factor whose values are measurements, ordered, or two."
+                f"MCC: the values of {', '.join(skipped)} have no order, so they have no correlations. Use "
+                "unordered='numbered', or give at least one factor with ordered values, measurements, or two values."
             )
         as_ranks = self.correlation == "spearman" and self.matching == "strong"
         columns = _Columns.of(codes.mean, [codes.factors[k] for k in places], as_ranks=as_ranks)
         found = self._numbers(columns, statistics.weights)
         value = Value.from_standard_error(found["value"], self._error(columns, statistics.weights), self.bounds)
-        per_factor = {}
+        fields: dict[str, Any] = {}
         if self.matching == "strong":
-            per_factor = dict.fromkeys(codes.factor_names, math.nan)
-            matched = found["matched_correlation"].tolist()
-            per_factor |= {codes.factor_names[k]: each for k, each in zip(places, matched, strict=True)}
-        return Score(
-            metric=type(self).__name__,
-            value=value.value,
-            interval=value.interval,
-            per_factor=per_factor,
+            fields["per_factor"] = among_factors(found["matched_correlation"], places, len(taken))
+        return self.score(
+            value,
+            codes.factor_names,
+            **fields,
             tables={
                 # Canonical correlations belong to no factor.
-                name: table if self.matching == "weak" else _widened(table, places, len(taken))
+                name: table if self.matching == "weak" else among_factors(table, places, len(taken))
                 for name, table in found.items()
                 if name != "value"
             },
             notes=(*unseen, *((f"The values of {', '.join(skipped)} have no order: left out.",) if skipped else ())),
-            settings={name: setting for name, setting in self.settings.items() if setting is not None},
         )
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {name: setting for name, setting in super().settings.items() if setting is not None}
+
     def _numbers(self, columns: "_Columns", weights: Float64[Tensor, " image"]) -> dict[str, Tensor]:
-        """Returns the value and the tables, whose last axis is the factors that take part."""
+        """Returns the value and the tables, with the factors that take part as last axis."""
         num_factors = columns.factors.shape[1]
         if self.matching == "weak":
             found = columns.canonical_correlations(weights, of_ranks=self.correlation == "spearman")
@@ -105,7 +101,7 @@ class MCC(Metric):
         return {"value": each.mean(), "correlations": table, "matched_latent": top, "matched_correlation": each}
 
     def _error(self, columns: "_Columns", weights: Float64[Tensor, " image"]) -> float:
-        """Returns the standard error, from resampled images: some thousands of them stand for all."""
+        """Returns the standard error, from resamples of some thousand images."""
         rows = row_draws.permuted_rows(len(weights), 0, "mcc")[:MAX_INFLUENCE_ROWS].to(weights.device)
         some, p = columns.rows(rows), weights[rows]
         values = [
@@ -119,7 +115,7 @@ class MCC(Metric):
 @final
 @dataclass(frozen=True)
 class _Columns:
-    """Holds latents and factors as numbers, or for ranks as places in order, and where each factor is known."""
+    """Latents and factors as numbers, or for ranks as places in order, and where each factor is known."""
 
     latents: Shaped[Tensor, "image latent"]
     factors: Shaped[Tensor, "image factor"]
@@ -137,7 +133,7 @@ class _Columns:
         return _Columns(self.latents[rows], self.factors[rows], self.known[rows])
 
     def correlations(self, weights: Float64[Tensor, " image"]) -> Float64[Tensor, "latent factor"]:
-        """Returns the correlations of latents with factors, each over the images in which the factor is known."""
+        """Returns the correlations of latents with factors, over the images in which each factor is known."""
         table = weights.new_zeros(self.latents.shape[1], self.factors.shape[1])
         for factors, rows in self._groups():
             p = weights[rows]
@@ -150,7 +146,7 @@ class _Columns:
         self, weights: Float64[Tensor, " image"], *, of_ranks: bool = False
     ) -> Float64[Tensor, " pair"]:
         """Returns the canonical correlations of the latents with the factors, or those of the ranks of each canonical
-        pair, over the images in which all are known: one for each factor, 0 where there is no further direction.
+        pair, over the images in which all factors are known: one per factor, 0 if there is no further direction.
         """
         everywhere = self.known.all(dim=1)
         p = torch.where(everywhere, weights, 0.0)
@@ -166,7 +162,7 @@ class _Columns:
         return found
 
     def _groups(self) -> Iterator[tuple[list[int], Tensor]]:
-        """Yields factors that are known in the same images, and these."""
+        """Yields factors that are known in the same images, and these images."""
         everywhere = self.known.all(dim=0)
         full = everywhere.nonzero()[:, 0].tolist()
         if full:
@@ -181,7 +177,7 @@ def _places(columns: Shaped[Tensor, "image column"]) -> Int64[Tensor, "image col
 
 
 def _tied(columns: Float64[Tensor, "image column"]) -> Int64[Tensor, "image column"]:
-    """Returns the place of each number in its column, where numbers that differ by rounding alone share one."""
+    """Returns the place of each number in its column; numbers that differ by rounding share one."""
     ranked, order = columns.sort(dim=0)
     steps = torch.zeros_like(order)
     steps[1:] = (ranked.diff(dim=0) > _TIED).long().cumsum(dim=0)
@@ -191,7 +187,7 @@ def _tied(columns: Float64[Tensor, "image column"]) -> Int64[Tensor, "image colu
 def _scaled(
     columns: Shaped[Tensor, "image column"], weights: Float64[Tensor, " image"]
 ) -> Float64[Tensor, "image column"]:
-    """Returns the columns standardized; of places, their ranks, where equal numbers share the middle of their ranks."""
+    """Returns the standardized columns; places are replaced by ranks, with midranks for ties."""
     if columns.is_floating_point():
         return standardized(columns, weights)
     masses = weights.new_zeros(int(columns.max()) + 1, columns.shape[1])
@@ -202,14 +198,7 @@ def _scaled(
 def _whitened(
     columns: Float64[Tensor, "image column"], weights: Float64[Tensor, " image"]
 ) -> Float64[Tensor, "image direction"]:
-    """Returns uncorrelated directions of variance 1 that span the columns; none for what never varies."""
+    """Returns uncorrelated directions of variance 1 that span the columns; none for constant columns."""
     variances, directions = torch.linalg.eigh(columns.T @ (columns * weights[:, None]))
     kept = variances > _ROUNDING * variances.amax().clamp(min=torch.finfo(torch.float64).tiny)
     return columns @ (directions[:, kept] / variances[kept].sqrt())
-
-
-def _widened(table: Float64[Tensor, "... part"], places: list[int], num_factors: int) -> Float64[Tensor, "... factor"]:
-    """Returns a table over all factors, NaN for those that take no part."""
-    full = table.new_full((*table.shape[:-1], num_factors), math.nan)
-    full[..., places] = table
-    return full

@@ -1,4 +1,4 @@
-"""MED: the disentanglement of DCI, with information in place of a predictor's importances."""
+"""MED: the disentanglement of DCI, with information instead of importances."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
 from unbraid.metrics.reductions.gaps import varies
 
-# Less information than this, in nats, is rounding; shares of it have a finite logarithm, and so a slope.
+# Less information than this, in nats, is rounding; its logarithm is finite, so gradients are.
 _LEAST = 1e-12
 
 
@@ -28,11 +28,12 @@ _LEAST = 1e-12
 @dataclass(frozen=True)
 class MED(InformationMetric):
     """The mean of D_j = 1 - H(R_j. / sum_k R_jk) / log K over latents, weighted by sum_k R_jk, where R_jk = I(z_j; v_k)
-    / sum_i I(z_i; v_k) is the share of latent j in what all latents say of factor k. Higher is better, at most 1.
+    / sum_i I(z_i; v_k) is the share of latent j in the information of all latents about factor k. Higher is better,
+    at most 1.
 
     Cao et al., arXiv:2206.04756v2: DCI without a predictor to choose, for codes of hundreds of latents. With `num_top`
-    (top-k MED) only some latents are looked at: for each factor those, at most so many, that have the largest D_j among
-    the latents of which it has the largest share. The part "completeness" is that of DCI, weighted in the same way.
+    (top-k MED) only some latents count: for each factor at most `num_top` with the largest D_j among the latents that
+    have their largest share in it. The part "completeness" is that of DCI, weighted in the same way.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
@@ -41,20 +42,16 @@ class MED(InformationMetric):
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"completeness": True})
 
     num_top: int | None = None
-    """How many latents of each factor are looked at; without it all."""
-
-    @property
-    def limits(self) -> Interval:
-        return self.bounds
+    """How many latents of each factor count; None for all."""
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined = varies(information.factor_entropy)
         table = information.mutual_information[:, defined].clamp(min=_LEAST)
-        # A factor of which nothing is said is shared by all latents alike.
+        # All latents have equal shares of a factor without information.
         share = table / table.sum(dim=0)
-        # A latent that says nothing favors no factor: by its shares it would favor the one that is known least.
-        says_nothing = (table <= _LEAST).all(dim=1)
-        of_latents = torch.where(says_nothing, 0.0, disentanglement_of_latents(share.detach()))
+        # By its shares, an uninformative latent would favor the factor with the least information.
+        is_uninformative = (table <= _LEAST).all(dim=1)
+        of_latents = torch.where(is_uninformative, 0.0, disentanglement_of_latents(share.detach()))
         chosen = self._chosen(share.detach(), of_latents)
         per_factor = torch.full_like(information.factor_entropy, torch.nan)
         return {

@@ -1,4 +1,4 @@
-"""What a metric is, and what it returns."""
+"""Base class of metrics, and the score that a metric returns."""
 
 import logging
 import math
@@ -16,7 +16,6 @@ from unbraid.codes import Codes, Labels
 from unbraid.config import Config, text_of
 from unbraid.config.text import split
 from unbraid.errors import CodesError
-from unbraid.metrics.code_numbers import check_magnitude, whole_floats
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.settings import check_sizes, settings_of
 
@@ -26,7 +25,7 @@ Interval = tuple[float, float]
 """A 95 % interval, or bounds: the least and the greatest value."""
 
 UNDEFINED = " (constant in these codes): undefined, and left out of every average."
-"""What is noted of the factors of which there is one value alone, after their names."""
+"""The note on factors with a single value, after their names."""
 
 Feature = Literal[
     "continuous factors",
@@ -38,36 +37,34 @@ Feature = Literal[
     "correlated posteriors",
     "discrete latents",
 ]
-"""What codes may have that not every metric can take; each is a phrase for the user."""
+"""Properties of codes that some metrics do not take, as phrases of messages."""
 
 _WHOLE_FLOATS = (
     "{} holds whole numbers given as floats, and so is scored as a measurement. If its numbers are values, give them "
-    "as integers: the score is another one."
+    "as integers: the score differs."
 )
 _OWN_VALUES = (
-    "Every image has a value of {} of its own: a latent that tells images apart tells that too, so the score says "
+    "Every image has its own value of {}. A latent that separates images separates these values, so the score means "
     "nothing."
 )
-
 _FEW_IMAGES = (
     "{}. With fewer than {} images, chance alone can bring a score near its best or its worst. Give more images."
 )
 _LEAST_IMAGES = 10
-# Means that spread less are small beside the penalty of a classifier.
+# The penalty of a classifier dominates means with a smaller std.
 _SMALL_STD = 0.1
-
-# A value that is so little beyond its bounds is beyond them by rounding.
+# The sum of the squares of larger numbers may overflow.
+_LARGEST = 1e150
+# A value beyond its bounds by less is beyond them by rounding.
 _ROUNDING = 1e-9
-# 95 % of a normal distribution lies within so many standard deviations.
 QUANTILE = 1.959964
+"""95 % of a normal distribution lies within this number of standard deviations."""
 
 
 @final
 @dataclass(frozen=True)
 class Value:
-    """Holds a number, and where it would lie for 95 of 100 other samples of as many images (None if that cannot be
-    told).
-    """
+    """A number and its 95 % interval over other samples of as many images (None if unknown)."""
 
     value: float
     interval: Interval | None = None
@@ -76,8 +73,8 @@ class Value:
     def from_standard_error(
         cls, value: float | Tensor, standard_error: float | Tensor, bounds: Interval = (-math.inf, math.inf)
     ) -> "Value":
-        """Returns the value with an interval of 1.96 standard errors on either side, cut at the bounds. A value that
-        leaves them by rounding is put back.
+        """Returns the value with an interval of 1.96 standard errors on either side, clipped to the bounds. A value
+        beyond them by rounding is clipped too.
         """
         value, half = float(value), QUANTILE * float(standard_error)
         nearest = min(max(value, bounds[0]), bounds[1])
@@ -87,7 +84,7 @@ class Value:
         return cls(value, (value - half, value + half)).within(bounds)
 
     def within(self, bounds: Interval) -> "Value":
-        """Returns the value with its interval cut at the bounds."""
+        """Returns the value with its interval clipped to the bounds."""
         if self.interval is None:
             return self
         return Value(self.value, (max(bounds[0], self.interval[0]), min(bounds[1], self.interval[1])))
@@ -96,15 +93,14 @@ class Value:
 @final
 @dataclass(frozen=True, eq=False)
 class Score:
-    """Holds one number and everything behind it.
+    """One number and everything behind it.
 
     `parts` are further numbers of the same computation, by name. `per_factor` and `per_latent` hold NaN where a value
-    is undefined (a constant factor). `tables` keeps the matrices that the value was computed from, by name:
+    is undefined (a constant factor). `tables` holds the matrices that the value was computed from, by name:
     "mutual_information" is latent by factor, in nats. `settled` is False where more bins or samples would move the
-    value by more than its interval says, and None where there is nothing to refine. `notes` are sentences to know
-    before the number is quoted. `scoring` is which codes were scored and how, in what differs from the default
-    (`Scoring.changes`): a score is of the same question as another if metric, settings and scoring
-    are the same.
+    value beyond its interval, and None where nothing can be refined. `notes` are caveats to read before the number is
+    quoted. `scoring` holds the non-default fields of `Scoring`: scores are comparable if metric, settings and scoring
+    are equal.
     """
 
     metric: str
@@ -128,89 +124,71 @@ class Score:
         return vars(self) | {"parts": {name: vars(part) for name, part in self.parts.items()}}
 
 
-def score_of(
-    name: str,
-    numbers: Mapping[str, Tensor],
-    errors: Mapping[str, float],
-    value: Value,
-    factor_names: tuple[str, ...] = (),
-    **rest: Any,
-) -> Score:
-    """Returns the score with this value of which these are the numbers: scalars with their errors ("value" and the
-    parts), "per_factor", "per_latent", and tables. `rest` are further fields of the score.
+def score_fields(numbers: Mapping[str, Tensor], errors: Mapping[str, float]) -> dict[str, Any]:
+    """Returns the fields of a score beside its value: parts (scalars, which have `errors`), "per_factor", "per_latent",
+    and all other numbers as tables.
     """
     vectors = {key: number for key, number in numbers.items() if key not in errors}
-    by_factor = vectors.pop("per_factor", None)
-    by_latent = vectors.pop("per_latent", None)
-    return Score(
-        metric=name,
-        value=value.value,
-        interval=value.interval,
-        parts={key: Value.from_standard_error(numbers[key], error) for key, error in errors.items() if key != "value"},
-        per_factor={} if by_factor is None else dict(zip(factor_names, by_factor.tolist(), strict=True)),
-        per_latent=() if by_latent is None else tuple(by_latent.tolist()),
-        tables=vectors,
-        **rest,
-    )
+    fields: dict[str, Any] = {key: vectors.pop(key) for key in ("per_factor", "per_latent") if key in vectors}
+    parts = {key: Value.from_standard_error(numbers[key], error) for key, error in errors.items() if key != "value"}
+    return {"parts": parts, "tables": vectors, **fields}
 
 
 @dataclass(frozen=True)
 class Metric(Config, ABC):
-    """A function of codes. Its settings are its fields, so a score can say how it was computed.
+    """A function of codes. Its settings are its fields, and every score lists them.
 
     `higher_is_better` is None for a quantity that is neither good nor bad. `needs_factors` is False for a metric that
-    reads the codes alone.
+    does not read labels.
     """
 
     bounds: ClassVar[Interval]
-    # What the value is, in words, where the name of the class does not say it.
+    # The name of the value, where it is not the name of the class.
     quantity: ClassVar[str] = ""
     higher_is_better: ClassVar[bool | None] = True
     needs_factors: ClassVar[bool] = True
-    # Whether images are grouped by the value of a factor, whatever the value is.
+    # Whether images are grouped by the value of a factor.
     groups_by_value: ClassVar[bool] = False
-    # Whether it is computed only where it is asked for by name, and is not among "all".
+    # Whether "all" leaves it out.
     by_name_only: ClassVar[bool] = False
     # Whether a predictor is fitted on some images and tested on others.
     fits_predictor: ClassVar[bool] = False
-    # What the numbers of factors are, in words, where they are not what the value is.
+    # The name of the numbers in `per_factor`, where it differs from `quantity`.
     quantity_of_factors: ClassVar[str] = ""
-    # The parts that papers report as scores of their own, and whether higher is better.
+    # The parts that papers report as separate scores, and whether higher is better.
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({})
+    # The least and the greatest value of settings, by name.
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = MappingProxyType({})
 
     def __post_init__(self) -> None:
-        """Checks types and sizes of the settings; a metric with checks of its own calls this first."""
+        """Checks the types and ranges of the settings. An override calls this first."""
         super().__post_init__()
-        check_sizes(self)
+        check_sizes(self, self.ranges)
 
     @property
     @abstractmethod
     def accepts(self) -> frozenset[Feature]:
-        """Returns what the codes may have beyond means, stds and a full set of discrete labels."""
+        """Returns the properties that codes may have beyond means, stds and a full set of discrete labels."""
 
     @property
     def is_scale_sensitive(self) -> bool:
-        """Returns whether moving or scaling latents changes the score, because a classifier sees their means as they
-        are.
-        """
+        """Returns whether shifting or scaling latents changes the score, because a classifier reads unscaled means."""
         return False
 
     @property
     def treats_floats_as_continuous(self) -> bool:
-        """Returns whether a factor scores otherwise as floats, which are measurements, than as integers, which are
-        values.
-        """
+        """Returns whether a factor given as floats (measurements) scores differently than as integers (values)."""
         return False
 
     @property
     def title(self) -> str:
-        """Returns what the value is, in words, and the settings that differ from their defaults."""
+        """Returns the name of the value and the settings that differ from their defaults."""
         _, *settings = split(text_of(self), ":")
         return ", ".join([self.quantity or type(self).__name__, *(word.replace("_", " ") for word in settings)])
 
     @abstractmethod
     def measure(self, statistics: Statistics) -> Score:
-        """Returns the score of codes that have been checked."""
+        """Returns the score of checked codes."""
 
     @final
     def __call__(self, codes: Codes) -> Score:
@@ -223,40 +201,50 @@ class Metric(Config, ABC):
 
     @final
     def of(self, statistics: Statistics) -> Score:
-        """Returns the score, from statistics that other metrics may share. A note names factors which never vary.
-        Raises if the metric does not take these codes.
+        """Returns the score from statistics that metrics share, with notes on the codes.
+
+        Raises:
+            CodesError: The metric does not take these codes.
         """
-        name = type(self).__name__
-        for feature, who in features(statistics.codes).items():
+        name, codes = type(self).__name__, statistics.codes
+        for feature, where in features(codes).items():
             if feature not in self.accepts:
-                raise CodesError(f"{name} does not take {feature}{who}. {ADVICE[feature]}")
-        check_magnitude(statistics.codes)
+                raise CodesError(f"{name} does not take {feature}{where}. {ADVICE[feature]}")
+        _check_magnitude(codes)
         constant = _constant_factors(name, statistics) if self.needs_factors else []
         score = self.measure(statistics)
+        notes = list(score.notes)
         if self.is_scale_sensitive or (self.needs_factors and "means without std" in self.accepts):
-            notes = _scale_notes(statistics.codes, is_scale_sensitive=self.is_scale_sensitive)
-            score = replace(score, notes=(*score.notes, *notes))
-        if self.treats_floats_as_continuous and (whole := whole_floats(statistics.codes)):
-            score = replace(score, notes=(*score.notes, _WHOLE_FLOATS.format(", ".join(whole))))
-        if (self.needs_factors or math.isfinite(self.bounds[1])) and (
-            few := _few_images(statistics.codes, statistics.codes.factors if self.needs_factors else ())
-        ):
-            score = replace(score, notes=(*score.notes, few))
+            notes += _scale_notes(codes, is_scale_sensitive=self.is_scale_sensitive)
+        if self.treats_floats_as_continuous and (whole := _whole_floats(codes)):
+            notes.append(_WHOLE_FLOATS.format(", ".join(whole)))
+        if self.needs_factors or math.isfinite(self.bounds[1]):
+            notes += _few_images(codes, codes.factors if self.needs_factors else ())
         if self.groups_by_value and statistics.factors_unique_per_image:
-            score = replace(
-                score, notes=(*score.notes, _OWN_VALUES.format(", ".join(statistics.factors_unique_per_image)))
-            )
-        if not constant:
-            return score
-        return replace(score, notes=(*score.notes, ", ".join(constant) + UNDEFINED))
+            notes.append(_OWN_VALUES.format(", ".join(statistics.factors_unique_per_image)))
+        if constant:
+            notes.append(", ".join(constant) + UNDEFINED)
+        return replace(score, notes=tuple(notes))
+
+    @final
+    def score(self, value: Value, factor_names: Sequence[str] = (), **fields: Any) -> Score:
+        """Returns a score with this value, the name of the metric and its settings. `fields` are those of `Score`;
+        `per_factor` (in the order of `factor_names`) and `per_latent` may be tensors.
+        """
+        fields = {"settings": self.settings} | fields
+        if isinstance(by_factor := fields.get("per_factor"), Tensor):
+            fields["per_factor"] = dict(zip(factor_names, by_factor.tolist(), strict=True))
+        if isinstance(by_latent := fields.get("per_latent"), Tensor):
+            fields["per_latent"] = tuple(by_latent.tolist())
+        return Score(type(self).__name__, value.value, value.interval, **fields)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Returns every setting by name. A config among them is told by its name, and its own settings follow."""
+        """Returns every setting by name. A nested config is replaced by its name and its own settings."""
         return settings_of(self)
 
 
-# What a metric takes that reads the means of latents and looks at a factor where it is known.
+# The properties of codes that a metric takes which reads means, and each factor where it is known.
 OF_MEANS: frozenset[Feature] = frozenset(
     {"missing labels", "weights", "correlated posteriors", "means without std", "draws without densities"}
 )
@@ -270,32 +258,27 @@ ADVICE: dict[Feature, str] = {
     "means without std": "Give std or log_var. For a deterministic encoder, a metric with an estimator takes "
     "MeansHistogram() or Neighbors(), or a std of 0 and Quantized().",
     "draws without densities": "Give mean and std, or use Quantized(), which counts draws.",
-    "correlated posteriors": "Give the std of each latent in place of the covariance.",
-    "discrete latents": "Ask for discrete='columns', which shows their probabilities, or discrete='left_out' "
+    "correlated posteriors": "Give the std of each latent instead of the covariance.",
+    "discrete latents": "Pass discrete='columns' for columns of probabilities, or discrete='left_out' "
     "(--discrete on the command line).",
 }
-
 
 OF_FACTORS: tuple[Feature, ...] = ("continuous factors", "soft labels", "missing labels")
 
 
 def factor_features(labels: Labels) -> frozenset[Feature]:
-    """Returns what these labels have that not every metric takes."""
+    """Returns the properties of these labels that some metrics do not take."""
     has = (labels.is_continuous, labels.is_soft, labels.known is not None and not bool(labels.known.all()))
     return frozenset(feature for feature, found in zip(OF_FACTORS, has, strict=True) if found)
 
 
 def features(codes: Codes) -> dict[Feature, str]:
-    """Returns what these codes have that not every metric takes, with the factors that have it."""
+    """Returns the properties of these codes that some metrics do not take, with the factors that have them."""
     found: dict[Feature, str] = {}
-
-    def note(feature: Feature, names: list[str]) -> None:
-        if names:
-            found[feature] = f" ({', '.join(names)})"
-
     of_factors = {labels.name: factor_features(labels) for labels in codes.factors}
     for feature in OF_FACTORS:
-        note(feature, [name for name, has in of_factors.items() if feature in has])
+        if names := [name for name, has in of_factors.items() if feature in has]:
+            found[feature] = f" ({', '.join(names)})"
     if codes.weights is not None:
         found["weights"] = ""
     if codes.marginal_std is None and codes.mean.shape[1] > 0:
@@ -307,37 +290,60 @@ def features(codes: Codes) -> dict[Feature, str]:
     return found
 
 
-def _few_images(codes: Codes, factors: Sequence[Labels]) -> str:
-    """Returns a note if the codes, or the labels of a factor, are of too few images to score."""
+def _check_magnitude(codes: Codes) -> None:
+    """Raises if squares of the numbers overflow: every metric would compute infinities."""
+    for what, table in (("mean", codes.mean), ("std", codes.marginal_std), ("draw", codes.samples)):
+        largest = 0.0 if table is None or table.numel() == 0 else float(table.abs().max())
+        if largest > _LARGEST:
+            raise CodesError(
+                f"The largest {what} is {largest:g}, and its square overflows float64. Divide the latents by a "
+                "constant first."
+            )
+
+
+def _whole_floats(codes: Codes) -> list[str]:
+    """Returns the factors with float labels that are whole numbers and occur more than once."""
+    continuous = {labels.name: labels.values[labels.is_known] for labels in codes.factors if labels.is_continuous}
+    return [
+        name
+        for name, values in continuous.items()
+        if bool((values == values.round()).all()) and len(values.unique()) < len(values)
+    ]
+
+
+def _few_images(codes: Codes, factors: Sequence[Labels]) -> list[str]:
+    """Returns a note if the codes, or the labels of a factor, cover too few images."""
     counted = codes.mean.new_ones(len(codes), dtype=torch.bool) if codes.weights is None else codes.weights > 0
     numbers = {"These codes are of {} images": int(counted.sum())}
     numbers |= {f"{labels.name} is known in {{}} images": int((counted & labels.is_known).sum()) for labels in factors}
     what, least = min(numbers.items(), key=lambda number: number[1])
-    return "" if least >= _LEAST_IMAGES or least == 0 else _FEW_IMAGES.format(what.format(least), _LEAST_IMAGES)
+    return [_FEW_IMAGES.format(what.format(least), _LEAST_IMAGES)] if 0 < least < _LEAST_IMAGES else []
 
 
-def _scale_notes(codes: Codes, *, is_scale_sensitive: bool) -> tuple[str, ...]:
-    """Returns what to know of means whose offset or scale hides what they hold."""
+def _scale_notes(codes: Codes, *, is_scale_sensitive: bool) -> list[str]:
+    """Returns notes on means with an offset or a scale that hides their information."""
     if codes.mean.shape[1] == 0:
-        return ()
+        return []
     mean = codes.mean.double()
     offset, std = mean.mean(dim=0).abs(), mean.std(dim=0, correction=0)
     if bool((mean == mean[0]).all()):
-        return (f"The means of no latent vary. {codes.mean.dtype} may have rounded away how they did.",)
+        return [f"The means of no latent vary. {codes.mean.dtype} may have rounded the differences away."]
+    if not is_scale_sensitive:
+        return []
     far = ((offset > 10) & (offset > 100 * std)).nonzero()[:, 0].tolist()
     notes = []
-    if is_scale_sensitive and far:
+    if far:
         notes.append(
             f"The means of latents [{shown(far, most=20)}] lie around {float(offset[far[0]]):.2g} with a std of "
-            f"{float(std[far[0]]):.2g}: so far from 0 the classifier may not see them vary. Subtract the mean of each "
+            f"{float(std[far[0]]):.2g}: too far from 0 for the classifier to separate. Subtract the mean of each "
             "latent first."
         )
-    if is_scale_sensitive and float(std.max()) < _SMALL_STD:
+    if float(std.max()) < _SMALL_STD:
         notes.append(
-            f"No latent's means have a std above {float(std.max()):.2g}: the classifier may not see them vary. If the "
-            "scale of the latents has no meaning, divide them by their std first."
+            f"No latent's means have a std above {float(std.max()):.2g}: too small for the classifier to separate. If "
+            "the scale of the latents has no meaning, divide them by their std first."
         )
-    return tuple(notes)
+    return notes
 
 
 def _constant_factors(name: str, statistics: Statistics) -> list[str]:
@@ -349,7 +355,7 @@ def _constant_factors(name: str, statistics: Statistics) -> list[str]:
     constant = [factor for factor, varies in zip(names, statistics.varies, strict=True) if not varies]
     if len(constant) == len(names):
         raise CodesError(
-            f"{name}: none of the {len(names)} factors varies in these codes, so there is nothing to tell apart. "
-            "Encode a sample in which at least one factor varies."
+            f"{name}: none of the {len(names)} factors varies in these codes. Encode a sample in which at least one "
+            "factor varies."
         )
     return constant

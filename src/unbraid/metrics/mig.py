@@ -9,7 +9,7 @@ from torch import Tensor
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
-from unbraid.metrics.reductions.gaps import mean_over_factors, top_two, varies, where_defined
+from unbraid.metrics.reductions.gaps import top_two, varies
 
 ValueWeights = Literal["frequency", "uniform"]
 
@@ -17,20 +17,20 @@ ValueWeights = Literal["frequency", "uniform"]
 @final
 @dataclass(frozen=True)
 class MIG(InformationMetric):
-    """MIG = mean_k (I(z_a; v_k) - I(z_b; v_k)) / H(v_k), where latents a and b say most about factor k. Higher is
-    better, at most 1.
+    """MIG = mean_k (I(z_a; v_k) - I(z_b; v_k)) / H(v_k), where latents a and b have the most information about factor
+    k. Higher is better, at most 1.
 
-    Chen et al., arXiv:1802.04942v5, eq. 6. H(v_k) is the entropy of the labels as they are.
+    Chen et al., arXiv:1802.04942v5, eq. 6. H(v_k) is the entropy of the given labels.
 
-    `value_weights="uniform"` does as the authors' code does: it divides by log |V_k| and takes H(z_j) - mean_v H(z_j |
-    v) for the information, each value counted once. That is the same only where all values are equally frequent;
-    elsewhere it is no information, and may exceed log |V_k|.
+    With `value_weights="uniform"`, as in the authors' code, the divisor is log |V_k| and the information is H(z_j) -
+    mean_v H(z_j | v), each value counted once. Both agree only where all values are equally frequent; elsewhere the
+    latter is no mutual information, and may exceed log |V_k|.
 
     Examples:
         >>> import numpy as np
         >>> from unbraid import Codes
         >>> side = np.arange(60) % 3
-        >>> mean = np.stack([side, 0 * side], axis=1) + 0.0  # the first latent tells the side, the second nothing
+        >>> mean = np.stack([side, 0 * side], axis=1) + 0.0  # only the first latent depends on side
         >>> score = MIG()(Codes.from_arrays(mean, 0.1 + 0 * mean, factors={"side": side}))
         >>> round(score.value, 2)
         1.0
@@ -57,5 +57,5 @@ class MIG(InformationMetric):
             table = table + information.joint_entropy - information.factor_entropy - information.entropy_given_value
             normalizer = information.num_values.log()
         # Clipped before the gap, as in Chen et al.'s code: below zero there is only rounding and sampling noise.
-        gaps = where_defined(top_two(table.clamp(min=0)).gap / torch.where(defined, normalizer, 1.0), defined)
-        return {"value": mean_over_factors(gaps, defined), "per_factor": gaps}
+        gaps = top_two(table.clamp(min=0)).gap / torch.where(defined, normalizer, 1.0)
+        return {"value": gaps[defined].mean(), "per_factor": torch.where(defined, gaps, torch.nan)}

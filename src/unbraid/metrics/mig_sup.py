@@ -1,17 +1,18 @@
 """The mutual information gap between factors, latent by latent."""
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, Literal, final
 
 import torch
 from torch import Tensor
 
-from unbraid.errors import SpecError
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
 from unbraid.metrics.reductions.gaps import top_two, varies
+from unbraid.metrics.settings import NOT_NEGATIVE
 
 Uninformative = Literal["left_out", "zero"]
 
@@ -19,31 +20,23 @@ Uninformative = Literal["left_out", "zero"]
 @final
 @dataclass(frozen=True)
 class MIGSup(InformationMetric):
-    """MIG-sup = mean_j (I(z_j; v_a) / H(v_a) - I(z_j; v_b) / H(v_b)), where factors a and b are those that latent j
-    says most of, as a share of their entropy. Higher is better, at most 1.
+    """MIG-sup = mean_j (I(z_j; v_a) / H(v_a) - I(z_j; v_b) / H(v_b)), where factors a and b are those with
+    the largest share of their entropy in latent j. Higher is better, at most 1.
 
-    Li et al., arXiv:2002.10549v1. It is MIG with the roles of latents and factors swapped: 1 if every latent names one
-    factor and says nothing of any other. A latent that says at most `threshold` nats of every factor has no score and
-    does not count ("left_out"), or scores 0 ("zero"). With one factor the second says nothing.
+    Li et al., arXiv:2002.10549v1. It is MIG with the roles of latents and factors swapped: 1 if every latent
+    determines one factor and is independent of all others. A latent with at most `threshold` nats about every factor
+    has no score and does not count ("left_out"), or scores 0 ("zero"). With one factor, b counts 0.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
     quantity: ClassVar[str] = "MIG-sup"
-    why_undefined: ClassVar[str] = "No latent says more of any factor than the threshold: undefined."
+    ranges: ClassVar[Mapping[str, Interval]] = MappingProxyType({"threshold": NOT_NEGATIVE})
+    why_undefined: ClassVar[str] = "No latent has more information about a factor than the threshold: undefined."
 
     uninformative: Uninformative = "left_out"
-    """What a latent counts that tells of no factor: nothing (left_out) or zero."""
+    """Whether latents without information about a factor are left out or count zero."""
     threshold: float = 0.01
-    """Most that such a latent may tell of a factor, in nats."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.threshold < math.inf:
-            raise SpecError(f"MIGSup: threshold is {self.threshold}; expected nats, 0 or more (0.01 is usual).")
-
-    @property
-    def limits(self) -> Interval:
-        return self.bounds
+    """The most information about a factor of such a latent, in nats."""
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined = varies(information.factor_entropy)

@@ -1,4 +1,4 @@
-"""Minimality and sufficiency: disentanglement that does not ask for independent factors."""
+"""Minimality and sufficiency: disentanglement of factors that may depend on each other."""
 
 import math
 from collections.abc import Mapping
@@ -9,11 +9,11 @@ from typing import ClassVar, Literal, final
 import torch
 from torch import Tensor
 
-from unbraid.errors import SpecError
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
-from unbraid.metrics.reductions.gaps import mean_over_factors, varies, where_defined
+from unbraid.metrics.reductions.gaps import varies
+from unbraid.metrics.settings import NOT_NEGATIVE
 
 Uninformative = Literal["left_out", "zero"]
 
@@ -21,40 +21,30 @@ Uninformative = Literal["left_out", "zero"]
 @final
 @dataclass(frozen=True)
 class Minimality(InformationMetric):
-    """mean_j max_k I(z_j; v_k) / I(x; z_j): how much of what a latent says of the image it says of one factor. Higher
-    is better, at most 1. The part "sufficiency" is mean_k max_j I(z_j; v_k) / H(v_k): how much of a factor one latent
-    says.
+    """mean_j max_k I(z_j; v_k) / I(x; z_j): the share of a latent's information about the image that is about one
+    factor. Higher is better, at most 1. The part "sufficiency" is mean_k max_j I(z_j; v_k) / H(v_k): the share of a
+    factor that one latent determines.
 
     Almudévar et al., arXiv:2408.07016v3. Neither compares factors with each other, so both mean the same where factors
-    depend on each other. A latent that says at most `threshold` nats of the image has no share: it is "left_out", or
-    counts "zero". Binned means say everything of themselves, so with `MeansHistogram(15)` it is max_k I / H(z_j), as in
+    depend on each other. A latent with at most `threshold` nats about the image has no share: it is "left_out", or
+    counts "zero". Binned means determine themselves, so with `MeansHistogram(15)` it is max_k I / H(z_j), as in
     the authors' code.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
+    # If a factor is known in some images only, the information there may exceed that of all images.
+    limits: ClassVar[Interval] = (0.0, math.inf)
+    needs_entropies: ClassVar[bool] = True
     quantity: ClassVar[str] = "minimality"
     quantity_of_factors: ClassVar[str] = "sufficiency"
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"sufficiency": True})
-    why_undefined: ClassVar[str] = "No latent says more of the image than the threshold: undefined."
+    ranges: ClassVar[Mapping[str, Interval]] = MappingProxyType({"threshold": NOT_NEGATIVE})
+    why_undefined: ClassVar[str] = "No latent has more information about the image than the threshold: undefined."
 
     uninformative: Uninformative = "left_out"
-    """What a latent counts that tells nothing of the image: nothing (left_out) or zero."""
+    """Whether latents without information about the image are left out or count zero."""
     threshold: float = 0.01
-    """Most that such a latent may tell of the image, in nats."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.threshold < math.inf:
-            raise SpecError(f"Minimality: threshold is {self.threshold}; expected nats, 0 or more (0.01 is usual).")
-
-    @property
-    def needs_entropies(self) -> bool:
-        return True
-
-    @property
-    def limits(self) -> Interval:
-        # Where a factor is known in some images only, a latent may say more of it there than of all images.
-        return (0.0, math.inf)
+    """The most information about the image of such a latent, in nats."""
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined, whole = varies(information.factor_entropy), information.informativeness
@@ -68,8 +58,8 @@ class Minimality(InformationMetric):
         rest = torch.nan if self.uninformative == "left_out" else 0.0
         return {
             "value": counted.sum() / num_latents,
-            "sufficiency": mean_over_factors(sufficiency, defined),
-            "per_factor": where_defined(sufficiency, defined),
+            "sufficiency": sufficiency[defined].mean(),
+            "per_factor": torch.where(defined, sufficiency, torch.nan),
             "per_latent": torch.where(informative, share, rest),
             "informativeness": whole,
         }

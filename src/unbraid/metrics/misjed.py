@@ -1,8 +1,8 @@
-"""How much two latents share, from bins alone."""
+"""The dependence of two latents, from bins."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import ClassVar, final
 
@@ -20,25 +20,23 @@ from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sampled_metric import ANY_LABELS, labels_aside
 
 _MAX_BINS = 10_000
-# With more cells than this, only those that hold an image are counted.
+# With more cells than this, only cells with images are counted.
 _MAX_DENSE_CELLS = 4_000_000
 
 
 @final
 @dataclass(frozen=True)
 class MISJED(Metric):
-    """What two latents share, in B bins: MISJED(z_i, z_j) = (H(z_i) + H(z_j) - H(mean_i, mean_j)) / (2 log B). Lower is
-    better.
-
-    The value is the mean over pairs of latents.
+    """(H(z_i) + H(z_j) - H(mean_i, mean_j)) / (2 log B) in B bins, the mean over pairs of latents. Lower is better.
 
     Do & Tran, arXiv:1908.09961v4, section 3.2 ("mutual information sums joint entropy difference"). H(z_i) is that of
     the aggregate posterior in the bins of `estimator`, the joint entropy that of the posteriors' means; their Table 5
-    has 50 bins. Not a mutual information: wide posteriors raise it, and nothing keeps it above 0. The tables hold the
-    whole matrix, in nats and normalized, with the diagonal that the formula gives.
+    has 50 bins. Not a mutual information: wide posteriors raise it, and it may be negative. The tables hold the
+    matrix, in nats and normalized, with the diagonal of the formula.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = ANY_LABELS | {"weights", "correlated posteriors", "draws without densities"}
     higher_is_better: ClassVar[bool | None] = False
     needs_factors: ClassVar[bool] = False
 
@@ -50,12 +48,8 @@ class MISJED(Metric):
         if self.estimator.num_bins > _MAX_BINS:
             raise SpecError(
                 f"MISJED: num_bins is {self.estimator.num_bins}; expected at most {_MAX_BINS:,}, as pairs of latents "
-                "have the square of it."
+                "have its square."
             )
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return ANY_LABELS | {"weights", "correlated posteriors", "draws without densities"}
 
     def measure(self, statistics: Statistics) -> Score:
         statistics = labels_aside(statistics)
@@ -68,20 +62,17 @@ class MISJED(Metric):
             error = _standard_error(statistics, self.estimator, pairs) / _scale(self.estimator)
             value = Value.from_standard_error(_mean(table, pairs) / _scale(self.estimator), error, self.bounds)
             is_settled, notes = settled(value, self._change(statistics, pairs))
-        score = Score(
-            metric="MISJED",
-            value=value.value,
-            interval=value.interval,
+        score = self.score(
+            value,
             tables={"misjed": table, "misjed_normalized": table / _scale(self.estimator)},
             settled=is_settled,
             notes=notes,
-            settings=self.settings,
         )
         return self.estimator.checked(score, statistics)
 
     def _change(self, statistics: Statistics, pairs: Sequence[tuple[int, int]]) -> tuple[float, str]:
-        """Returns how far twice as many bins move the value, judged by a subset of the images."""
-        some, finer = statistics.subset(), self.estimator.finer()
+        """Returns the change of the value with twice as many bins, on a subset of the images."""
+        some, finer = statistics.subset(), replace(self.estimator, num_bins=2 * self.estimator.num_bins)
         before, after = (_mean(_table(some, each), pairs) / _scale(each) for each in (self.estimator, finer))
         return after - before, f"{finer.num_bins} bins in place of {self.estimator.num_bins}"
 
@@ -118,9 +109,7 @@ def _places(statistics: Statistics, bins: Bins) -> Int64[Tensor, "latent image"]
 def _histogram(
     statistics: Statistics, places: Int64[Tensor, "latent image"], i: int, j: int, bins: Bins
 ) -> tuple[Float64[Tensor, " cell"], Int64[Tensor, " image"]]:
-    """Returns the mass of the images in each cell of two latents' means, and the cell of each image. Cells are numbered
-    in a row.
-    """
+    """Returns the mass of the images in each cell of two latents' means, and the number of each image's cell."""
     weights = None if statistics.codes.weights is None else statistics.weights
     cells, num_cells = places[i] * bins.num_bins + places[j], bins.num_bins**2
     if num_cells > _MAX_DENSE_CELLS:
@@ -130,10 +119,10 @@ def _histogram(
 
 
 def _standard_error(statistics: Statistics, estimator: Quantized, pairs: Sequence[tuple[int, int]]) -> float:
-    """Returns the standard error of the mean over pairs, by the influence functions of the entropies: -log Q(own bin) -
-    H for each image.
+    """Returns the standard error of the mean over pairs, from the influence of each image on the entropies: -log Q(own
+    bin) - H.
     """
-    rows, bins = statistics.influence_rows, estimator.bins
+    rows, bins = statistics.influence_sample.rows, estimator.bins
     places = _places(statistics, bins)
     scale = statistics.influence_sample.weights * statistics.influence_sample.correction
     alone = estimator.influences(statistics)["entropy"]

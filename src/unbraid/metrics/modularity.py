@@ -1,42 +1,44 @@
-"""Modularity: whether a latent speaks of one factor alone."""
+"""Modularity: whether each latent is informative about one factor only."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, final
 
 import torch
 from torch import Tensor
 
-from unbraid.errors import SpecError
 from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Quantized
 from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
 from unbraid.metrics.reductions.gaps import varies
+from unbraid.metrics.settings import NOT_NEGATIVE
 
 Uninformative = Literal["zero", "left_out", "published"]
 
-# No number that Do & Tran's code divides by counts as less.
+# The least divisor in Do & Tran's code.
 _PUBLISHED_FLOOR = 1e-8
 
 
 @final
 @dataclass(frozen=True)
 class Modularity(InformationMetric):
-    """M_i = 1 - sum_{k != k*} I(z_i; v_k)^2 / (I(z_i; v_k*)^2 (K - 1)), where factor k* is the one that latent i says
-    most of; the mean over latents.
+    """M_i = 1 - sum_{k != k*} I(z_i; v_k)^2 / (I(z_i; v_k*)^2 (K - 1)), where latent i has the most information about
+    factor k*; the mean over latents.
 
     Ridgeway & Mozer, arXiv:1802.05312v2, who bin the means (`MeansHistogram()`); Do & Tran,
     arXiv:1908.09961v4, section 4, Fig. 8c, who take the information from q(z | x), which is the default here. Higher is
-    better, at most 1. K counts the factors that vary; with one there is nothing to compare, and the value is NaN. A
-    latent that says at most `threshold` nats of every factor has no shares to compare: `uninformative` says whether it
-    scores 0 ("zero"), or has no score and does not count in the mean ("left_out"). With "published" no latent is
-    looked at apart, and the denominator counts as 1e-8 at least, as in the code behind Do & Tran's figure: a latent
-    that says nothing scores what sampling noise makes of it, and 1 without noise.
+    better, at most 1. K counts the factors that vary; with one there is nothing to compare, and the value is NaN. An
+    uninformative latent has at most `threshold` nats about every factor. With `uninformative="published"` it is no
+    special case, and the denominator is at least 1e-8, as in the code behind Do & Tran's figure: such a latent scores
+    what sampling noise gives, and 1 without noise.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
     quantity: ClassVar[str] = "modularity"
     needs_factor_entropy: ClassVar[bool] = False
+    ranges: ClassVar[Mapping[str, Interval]] = MappingProxyType({"threshold": NOT_NEGATIVE})
     why_undefined: ClassVar[str] = (
         "Modularity compares factors, and only one varies in these codes, or every latent was left out: undefined."
     )
@@ -44,25 +46,16 @@ class Modularity(InformationMetric):
     estimator: Estimator = Quantized()  # noqa: RUF009 (frozen)
     """How information is estimated."""
     uninformative: Uninformative = "zero"
-    """What a latent counts that tells of no factor: zero, nothing (left_out), or what Do & Tran's code makes of it
-    (published)."""
+    """Whether latents without information about a factor count zero, are left out, or are scored as in Do & Tran's
+    code (published)."""
     threshold: float = 1e-6
-    """Most that such a latent may tell of a factor, in nats; published code has none."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.threshold < float("inf"):
-            raise SpecError(f"Modularity: threshold is {self.threshold}; expected nats, 0 or more (1e-6 is usual).")
+    """The most information about a factor of such a latent, in nats; not used by "published"."""
 
     @property
     def settings(self) -> dict[str, Any]:
         if self.uninformative != "published":
             return super().settings
         return {name: value for name, value in super().settings.items() if name != "threshold"}
-
-    @property
-    def limits(self) -> Interval:
-        return self.bounds
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         # Below zero there is only rounding and sampling noise, which squares would turn into information.

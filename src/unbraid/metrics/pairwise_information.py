@@ -1,4 +1,4 @@
-"""How much two latents share, of the image and in general."""
+"""The information that two latents share, about the image and in general."""
 
 import math
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from torch import Tensor
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
 from unbraid.information.delta_method import Averages
-from unbraid.metrics.reductions.sampled_entropies import SampledEntropies
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.sampled_metric import SampledEntropies
 from unbraid.metrics.separation_metric import SeparationMetric
 
-# Densities of pairs at draws: as many fill about 2 GB.
+# The most densities of pairs at draws: they take about 2 GB.
 _MOST_DENSITIES = 12_000_000
 
 
 @final
 @dataclass(frozen=True)
 class PairwiseInformation(SeparationMetric):
-    """I(z_i, z_j) = H(z_i) + H(z_j) - H(z_i, z_j): what two latents share, in nats; the value is the mean over pairs.
-    Lower is better; 0 is independent.
+    """I(z_i, z_j) = H(z_i) + H(z_j) - H(z_i, z_j): the information that two latents share, in nats; the value is the
+    mean over pairs. Lower is better; 0 is independent.
 
-    Do & Tran, arXiv:1908.09961v4, eq. (3). Their eq. (2), what two latents share of the image, I(x, z_i, z_j) =
+    Do & Tran, arXiv:1908.09961v4, eq. (3). Their eq. (2), the shared information about the image, I(x, z_i, z_j) =
     I(x, z_i) + I(x, z_j) - I(x, (z_i, z_j)) = I(z_i, z_j) - I(z_i, z_j | x), is the same for latents that are
     independent given the image; else it may be below 0. Parts are "max" and, of eq. (2), "of_image" (the mean) and
     "of_image_max"; the tables hold both for all pairs, with NaN on the diagonal. Every pair takes a pass over draws and
@@ -42,11 +42,11 @@ class PairwiseInformation(SeparationMetric):
         pairs = tuple(combinations(range(statistics.codes.num_latents), 2))
         num_draws, most = self.estimator.num_samples, _MOST_DENSITIES // max(1, len(pairs))
         if num_draws > most:
-            way_out = f"Use at most {most:,} draws, as in pairwise-information:sampled:{most}, or choose some latents."
+            fewer = f"Use at most {most:,} draws, as in pairwise-information:sampled:{most}, or choose some latents."
             raise CodesError(
-                f"PairwiseInformation: {statistics.codes.num_latents} latents make {len(pairs):,} pairs, each of "
-                f"{num_draws:,} draws; expected {_MOST_DENSITIES:,} pairs times draws at most, which fill about 2 GB. "
-                f"{way_out if most > 1 else 'Choose some latents.'}"
+                f"PairwiseInformation: {statistics.codes.num_latents} latents make {len(pairs):,} pairs with "
+                f"{num_draws:,} draws each; expected at most {_MOST_DENSITIES:,} pairs times draws (about 2 GB). "
+                f"{fewer if most > 1 else 'Choose some latents.'}"
             )
         return self.sampled(statistics, pairs)
 
@@ -75,8 +75,8 @@ class PairwiseInformation(SeparationMetric):
         }
 
     def notes(self, codes: Codes) -> tuple[str, ...]:
-        alone = codes.num_latents == 1
-        return ("PairwiseInformation compares pairs of latents, and there is only one.",) if alone else ()
+        has_no_pair = codes.num_latents == 1
+        return ("PairwiseInformation compares pairs of latents, and there is only one.",) if has_no_pair else ()
 
 
 def _largest(numbers: Tensor) -> Tensor:

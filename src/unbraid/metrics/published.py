@@ -1,7 +1,6 @@
-"""Metrics set as published code sets them, to compare with published numbers. docs/metrics/published.md says what each
-choice is.
+"""Metrics with the settings of published code, for comparison with published numbers (see docs/metrics/published.md).
 
-Their images and their random draws are not ours: what agrees is the quantity that is computed, not its noise.
+The quantity agrees, not its noise: published images and random draws differ from ours.
 """
 
 from collections.abc import Callable
@@ -33,17 +32,17 @@ from unbraid.metrics.sepin import SEPIN
 from unbraid.metrics.top_attributes import TopAttributes
 from unbraid.metrics.zdiff import ZDiff
 
-# Below this, Do & Tran's code takes a density for this number.
+# The least density in Do & Tran's code.
 _FLOOR = 1e-8
-# How many rows DisDiff and the authors of QLAE score.
+# The number of rows that DisDiff and the authors of QLAE score.
 _NUM_ROWS = 10_000
-# More than any data set has: all rows are used.
+# More than any dataset has, for all rows.
 _ALL_IMAGES = 10**7
 
 
 def disentanglement_lib() -> tuple[Metric, ...]:
     """Returns the metrics of disentanglement_lib with its own configuration files (Locatello et al.,
-    arXiv:1811.12359v4). MIG, modularity, IRS and the total correlation look at all rows here, and at 10,000 there.
+    arXiv:1811.12359v4). MIG, modularity, IRS and the total correlation read all rows here, and 10,000 there.
     """
     return (
         MIG(MeansHistogram(20)),
@@ -66,9 +65,9 @@ def chen() -> tuple[Metric, ...]:
 def kumar() -> tuple[Metric, ...]:
     """Returns the metrics as the authors of DIP-VAE describe them: Kumar et al., arXiv:1711.00848v1, section 3.
 
-    Attribute vectors see every image that there is: those trained on, and the held-out ones as tests, if scored with
-    fit="train" and part="test" as in the paper. Shape counts by its number in correlations, as it must have there. The
-    last is ours: correlations without dead latents, whose tiny means may correlate strongly.
+    Attribute vectors read all images: score with fit="train" and part="test" for the split of the paper. Shape counts
+    by its number in correlations, as it must have there. The last is ours: correlations without dead latents, because
+    their tiny means may correlate strongly.
     """
     return (
         ZDiff(classifier="svm"),
@@ -82,8 +81,7 @@ def kumar() -> tuple[Metric, ...]:
 def do_tran() -> tuple[Metric, ...]:
     """Returns the metrics as the authors of JEMMIG and SEPIN compute them: Do & Tran, arXiv:1908.09961v4.
 
-    The rows of one differ: they fit the regressions of explicitness on all rows and score them on the same; ours are
-    fitted on 10,000 rows and tested on 5,000 others.
+    Their regressions of explicitness are fitted and scored on all rows; ours are fitted on 10,000 and tested on 5,000.
     """
     return (
         RMIG(Quantized(masses="rectangle")),
@@ -105,8 +103,8 @@ def do_tran() -> tuple[Metric, ...]:
 def infomec(*, discrete: bool = False) -> tuple[Metric, ...]:
     """Returns InfoM, InfoC and InfoE as the authors of QLAE compute them: Hsu et al., arXiv:2305.18378v2.
 
-    They score the means of 10,000 images, whatever the widths of posteriors are. `discrete` is for quantized codes, of
-    which they count the levels.
+    They score the means of 10,000 images and ignore the std of posteriors. `discrete` is for quantized codes, where
+    they count levels.
     """
     means = Neighbors(k=10, reads="mean", num_samples=_NUM_ROWS)
     return (InfoMEC(Levels(_NUM_ROWS) if discrete else means, active="range", explicitness="in_sample"),)
@@ -115,8 +113,8 @@ def infomec(*, discrete: bool = False) -> tuple[Metric, ...]:
 def disdiff() -> tuple[Metric, ...]:
     """Returns the metrics as the authors of DisDiff compute them: Yang et al., arXiv:2301.13721v3.
 
-    Their latents are vectors, of which each counts by its first principal component: score with groups="pca". The
-    metrics are those of disentanglement_lib, MIG on 10,000 rows.
+    Each of their latents is the first principal component of a vector: score with groups="pca". The metrics are those
+    of disentanglement_lib, MIG on 10,000 rows.
     """
     return (
         ZDiff(classifier="logistic"),
@@ -138,7 +136,7 @@ _BY_NAME: dict[str, Callable[[], tuple[Metric, ...]]] = {
 
 
 def like(name: str) -> tuple[Metric, ...]:
-    """Returns the metrics of the code of this name: "disentanglement-lib", "chen", "kumar", "do-tran", "infomec",
+    """Returns the metrics of published code by name: "disentanglement-lib", "chen", "kumar", "do-tran", "infomec",
     "infomec-discrete" (of quantized codes) or "disdiff".
     """
     canonical = name.strip().lower().replace("_", "-")

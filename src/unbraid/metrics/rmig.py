@@ -10,16 +10,16 @@ from unbraid.information.latent_information import LatentInformation
 from unbraid.metrics.estimators import Estimator, Quantized
 from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
-from unbraid.metrics.reductions.gaps import mean_over_factors, top_two, varies, where_defined
+from unbraid.metrics.reductions.gaps import top_two, varies
 
 
 @final
 @dataclass(frozen=True)
 class RMIG(InformationMetric):
-    """RMIG = mean_k (I(z_a; y_k) - I(z_b; y_k)) / H(y_k), where latents a and b say most about factor k. Higher is
-    better, at most 1.
+    """RMIG = mean_k (I(z_a; y_k) - I(z_b; y_k)) / H(y_k), where latents a and b have the most information about factor
+    k. Higher is better, at most 1.
 
-    Do & Tran, arXiv:1908.09961v4, section 3.3, eq. 10, read through 100 bins by default. The part "unnormalized" is the
+    Do & Tran, arXiv:1908.09961v4, section 3.3, eq. 10, in 100 bins by default. The part "unnormalized" is the
     mean gap in nats, as is the table "gap", by factor. With the same estimator it is MIG without MIG's clipping at 0.
     """
 
@@ -28,17 +28,13 @@ class RMIG(InformationMetric):
     estimator: Estimator = Quantized()  # noqa: RUF009 (frozen)
     """How information is estimated."""
 
-    @property
-    def limits(self) -> Interval:
-        return self.bounds
-
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined = varies(information.factor_entropy)
-        gap = where_defined(top_two(information.mutual_information).gap, defined)
+        gap = torch.where(defined, top_two(information.mutual_information).gap, torch.nan)
         normalized = gap / torch.where(defined, information.factor_entropy, 1.0)
         return {
-            "value": mean_over_factors(normalized, defined),
-            "unnormalized": mean_over_factors(gap, defined),
+            "value": normalized[defined].mean(),
+            "unnormalized": gap[defined].mean(),
             "per_factor": normalized,
             "gap": gap,
         }

@@ -1,4 +1,4 @@
-"""SAP: how far ahead the best single latent is at predicting each factor."""
+"""SAP: the lead of the best single latent in predicting each factor."""
 
 import math
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from unbraid._internal.progress import Event, emit
 from unbraid.errors import CodesError
 from unbraid.metrics.intervals import NUM_RESAMPLES, resampled_weights, settled_by_half, spread
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
-from unbraid.metrics.predicting.label_numbers import label_numbers
-from unbraid.metrics.predicting.linear_svm import fitted_svm
+from unbraid.metrics.predicting.fits import fitted_svm
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
 from unbraid.metrics.reductions.gaps import top_two
+from unbraid.metrics.reductions.pearson import label_numbers
 from unbraid.metrics.reductions.statistics import Statistics
 
 LatentClassifier = Literal["svm", "threshold"]
@@ -27,16 +27,15 @@ _MIN_VARIANCE = 1e-12
 @final
 @dataclass(frozen=True)
 class SAP(Metric):
-    """SAP = mean_k (S_ik - S_jk), where latents i and j predict factor k best, each by itself. Higher is better, at
-    most 1.
+    """SAP = mean_k (S_ik - S_jk), where latents i and j are the best single predictors of factor k. Higher is
+    better, at most 1.
 
     Kumar et al., *DIP-VAE*, ICLR 2018 (arXiv:1711.00848v3, section 3). For a continuous factor S is the squared
     correlation with the latent's means, over all images. For a discrete one it is the accuracy on test rows of a
-    classifier that sees one latent: "svm" is a linear SVM (C = 0.01, classes weighted to balance) and plain accuracy,
+    classifier on one latent: "svm" is a linear SVM (C = 0.01, classes weighted to balance) and plain accuracy,
     as disentanglement_lib computes; "threshold" is the best threshold and balanced accuracy, for factors with two
-    values only (others are left out). `factors_as="measurements"` takes value indices of ordered factors as
-    measurements. The SVM sees the latents unscaled; only those beyond 2^10, on which its solver does not converge, are
-    divided by a power of two.
+    values only (others are left out). The SVM reads unscaled latents; only those beyond 2^10, where its solver does not
+    converge, are divided by a power of two.
     """
 
     classifier: LatentClassifier = "svm"
@@ -44,13 +43,14 @@ class SAP(Metric):
     factors_as: FactorsAs = "labels"
     """Whether value indices of ordered factors are labels or measurements."""
     num_train: int = 10_000
-    """How many rows it is fitted on."""
+    """The number of training rows."""
     num_test: int = 5_000
-    """How many other rows it is tested on."""
+    """The number of test rows."""
     seed: int = 0
-    """Where all that is random in it starts."""
+    """The seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors"}
     fits_predictor: ClassVar[bool] = True
 
     @property
@@ -61,33 +61,27 @@ class SAP(Metric):
     def treats_floats_as_continuous(self) -> bool:
         return self.factors_as == "labels"
 
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS | {"continuous factors"}
-
     def measure(self, statistics: Statistics) -> Score:
         tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)
-        num_latents, num_factors = statistics.codes.mean.shape[1], len(tasks)
+        num_latents, num_factors = statistics.codes.mean.shape[1], len(statistics.codes.factors)
         matrix, half = (torch.full((num_latents, num_factors), math.nan, dtype=torch.float64) for _ in range(2))
         resampled = torch.full((NUM_RESAMPLES, num_latents, num_factors), math.nan, dtype=torch.float64)
         left_out, is_fitted = [], False
-        for k, (task, labels) in enumerate(zip(tasks, statistics.codes.factors, strict=True)):
+        for k, task in tasks.items():
             emit(Event("SAP", k, num_factors, "factors"))
-            if task is None:
-                continue
             if reason := self._cannot_score(task):
-                left_out.append(f"{labels.name} ({reason})")
+                left_out.append(f"{task.name} ({reason})")
             elif self._is_measured(task):
                 matrix[:, k], resampled[:, :, k] = _correlations(statistics.tested_part, k, task)
                 half[:, k] = matrix[:, k]
             else:
                 is_fitted = True
-                check_classes("SAP", task)
+                check_classes("SAP", [task])
                 matrix[:, k], resampled[:, :, k] = self._accuracies(task)
                 half[:, k] = self._accuracies(task.half(), resample=False)[0]
-        if len(left_out) == sum(statistics.varies):
+        if len(left_out) == len(tasks):
             raise CodesError(
-                f"SAP: no factor can be scored this way: {', '.join(left_out)}. Use classifier='svm' and "
+                f"SAP cannot score any of these factors: {', '.join(left_out)}. Use classifier='svm' and "
                 "factors_as='labels'."
             )
         value = Value.from_standard_error(
@@ -100,15 +94,13 @@ class SAP(Metric):
         )
         if left_out:
             notes = (*notes, f"Left out: {', '.join(left_out)}.")
-        return Score(
-            metric=type(self).__name__,
-            value=value.value,
-            interval=value.interval,
-            per_factor=dict(zip(statistics.codes.factor_names, gaps(matrix).tolist(), strict=True)),
+        return self.score(
+            value,
+            statistics.codes.factor_names,
+            per_factor=gaps(matrix),
             tables={"scores": matrix},
             settled=settled,
             notes=notes,
-            settings=self.settings,
         )
 
     def _is_measured(self, task: PredictionTask) -> bool:
@@ -119,7 +111,7 @@ class SAP(Metric):
             return "its values have no order"
         num_values = len(torch.cat([task.train_labels, task.test_labels]).unique())
         if self.classifier == "threshold" and not self._is_measured(task) and num_values > 2:
-            return f"{num_values} values, and one threshold parts two"
+            return f"{num_values} values, and one threshold separates two"
         return None
 
     def _accuracies(self, task: PredictionTask, *, resample: bool = True) -> tuple[Tensor, Tensor]:
@@ -161,7 +153,7 @@ def predicted_labels(
     classifier: LatentClassifier = "svm",
     seed: int = 0,
 ) -> Int64[Tensor, "test latent"]:
-    """Returns what a classifier that sees one latent takes each test row to be, for every latent."""
+    """Returns the predictions of a classifier on each latent for the test rows."""
     if bool((train_labels == train_labels[0]).all()):
         return train_labels[0].expand(test_codes.shape)
     columns = []
@@ -180,9 +172,7 @@ def predicted_labels(
 
 
 def _shrink(latent: Float64[Tensor, " train"]) -> float:
-    """Returns what to multiply a latent by before the SVM is fitted: 1, or where it exceeds 2^10 a power of two that
-    brings it there.
-    """
+    """Returns the scale of a latent for the SVM: 1, or a power of two that brings a larger one to 2^10."""
     # liblinear stops far from the optimum on larger numbers: at 10^4 accuracies are off by 0.06, at 10^6 by half. At
     # 2^10 the penalty on the weight is long negligible, so the exact classifier is the same.
     return 2.0 ** min(0, 10 - math.frexp(float(latent.abs().max()))[1])
@@ -210,8 +200,8 @@ def balanced_accuracy(
 def _by_threshold(
     train: Float64[Tensor, " train"], labels: Int64[Tensor, " train"], test: Float64[Tensor, " test"]
 ) -> Int64[Tensor, " test"]:
-    """Returns which of two values each test row has, parted where the balanced accuracy on the training rows is
-    greatest; exact, by trying every cut.
+    """Returns the predictions of the threshold with the greatest balanced accuracy on the training rows, by trying
+    every cut.
     """
     low, high = labels.unique().tolist()
     ranked = train.sort()
@@ -221,7 +211,7 @@ def _by_threshold(
         torch.cat([part.new_zeros(1), part.cumsum(0) / part.sum()]) for part in (is_high, 1 - is_high)
     )
     lead = low_below - high_below
-    # Equal codes cannot be parted.
+    # Equal codes cannot be separated.
     inseparable = torch.cat([torch.tensor([False]), ranked.values[1:] == ranked.values[:-1], torch.tensor([False])])
     cut = int(torch.where(inseparable, -math.inf, lead.abs()).argmax())
     edges = torch.cat([torch.tensor([-math.inf]).double(), ranked.values, torch.tensor([math.inf]).double()])
@@ -237,7 +227,7 @@ def _mean_gap(matrix: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
 
 
 def _correlations(statistics: Statistics, factor: int, task: PredictionTask) -> tuple[Tensor, Tensor]:
-    """Returns squared correlations over all images, and how they scatter, judged by the rows of the task."""
+    """Returns squared correlations over all images, and resamples of them, estimated from the rows of the task."""
     codes = statistics.codes
     labels = codes.factors[factor]
     known = slice(None) if labels.known is None else labels.known

@@ -2,70 +2,50 @@
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from unbraid.metrics.metric import Interval, Score, Value
+from unbraid.metrics.metric import Score, Value
 
 
 def score_to_json(score: Score) -> dict[str, Any]:
-    return {
-        "metric": score.metric,
-        "value": number_to_json(score.value),
-        "interval": _ends(score.interval),
-        "parts": {
-            name: {"value": number_to_json(part.value), "interval": _ends(part.interval)}
-            for name, part in score.parts.items()
-        },
-        "per_factor": {name: number_to_json(value) for name, value in score.per_factor.items()},
-        "per_latent": [number_to_json(value) for value in score.per_latent],
-        "tables": {name: _nested(table.tolist()) for name, table in score.tables.items()},
-        "settled": score.settled,
-        "notes": list(score.notes),
-        "settings": dict(score.settings),
-        "scoring": dict(score.scoring),
-    }
+    """Returns the fields of the score as JSON values."""
+    return {name: _to_json(value) for name, value in vars(score).items()}
 
 
 def score_from_json(content: dict[str, Any]) -> Score:
-    """Returns the score that `score_to_json` wrote. Older files lack parts, settled, notes and scoring."""
+    """Returns the score that `score_to_json` wrote."""
     return Score(
         metric=content["metric"],
         value=number_from_json(content["value"]),
         interval=_interval(content["interval"]),
         parts={
             name: Value(number_from_json(part["value"]), _interval(part["interval"]))
-            for name, part in content.get("parts", {}).items()
+            for name, part in content["parts"].items()
         },
         per_factor={name: number_from_json(value) for name, value in content["per_factor"].items()},
         per_latent=tuple(number_from_json(value) for value in content["per_latent"]),
         tables={name: torch.tensor(_floats(table), dtype=torch.float64) for name, table in content["tables"].items()},
-        settled=content.get("settled"),
-        notes=tuple(content.get("notes", ())),
+        settled=content["settled"],
+        notes=tuple(content["notes"]),
         settings=content["settings"],
-        scoring=content.get("scoring", {}),
+        scoring=content["scoring"],
     )
 
 
 def score_key(content: dict[str, Any]) -> str:
-    """Returns the same key for scores that answer the same question: the later one replaces the earlier."""
-    return json.dumps([content["metric"], content["settings"], content.get("scoring", {})], sort_keys=True)
+    """Returns a key that is equal for scores of the same metric, settings and scoring."""
+    return json.dumps([content["metric"], content["settings"], content["scoring"]], sort_keys=True)
 
 
 def number_to_json(value: float) -> float | str | None:
-    """Returns a number as what JSON can hold: NaN as null, infinity as a text."""
+    """Returns a number as a JSON value: NaN as null, infinity as a string."""
     if math.isnan(value):
         return None
     return value if math.isfinite(value) else str(value)
-
-
-def _ends(interval: Interval | None) -> list[float | str | None] | None:
-    return None if interval is None else [number_to_json(end) for end in interval]
-
-
-def _nested(values: Any) -> Any:
-    return [_nested(value) for value in values] if isinstance(values, list) else number_to_json(float(values))
 
 
 def number_from_json(value: float | str | None) -> float:
@@ -73,7 +53,19 @@ def number_from_json(value: float | str | None) -> float:
     return math.nan if value is None else float(value)
 
 
-def _interval(ends: list[float | str | None] | None) -> Interval | None:
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Value):
+        value = vars(value)
+    elif isinstance(value, Tensor):
+        value = value.double().tolist()
+    if isinstance(value, Mapping):
+        return {name: _to_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_to_json(each) for each in value]
+    return number_to_json(value) if isinstance(value, float) else value
+
+
+def _interval(ends: list[float | str | None] | None) -> tuple[float, float] | None:
     return None if ends is None else (number_from_json(ends[0]), number_from_json(ends[1]))
 
 

@@ -1,19 +1,16 @@
-"""Scores as rows, one a number, and rows as text: plain, Markdown, CSV, HTML."""
+"""Scores as rows of one number each, and rows as text: plain, Markdown and HTML."""
 
-import csv
 import html
-import io
 import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, fields
-from typing import Any, Literal, final
+from dataclasses import dataclass
+from typing import Literal, final
 
-from unbraid._internal.table import plain_text
-from unbraid.metrics.metric import Interval, Score
+from unbraid.metrics.metric import Score, Value
 
-# Of a score with many parts, a table on a screen shows the first few.
+# The number of parts of a score that a table on a screen shows.
 _MAX_PARTS = 6
 _ROUNDING = 1e-12
 _COLUMNS = ("metric", "value", "95 % interval", "better", "settled")
@@ -21,16 +18,19 @@ ARROWS = {True: "↑", False: "↓", None: ""}
 _SETTLED = {True: "yes", False: "no", None: ""}
 
 
+Quantity = Literal["value", "part", "factor", "latent"]
+
+
 @final
 @dataclass(frozen=True)
 class Row:
-    """Holds one number of a scorecard. `of` is the part, the factor or the latent that it belongs to; empty for the
-    value of the metric. `badge` is what to know of all its numbers, if anything.
+    """One number of a scorecard. `of` is its part, factor or latent; empty for the value of the metric. `badge` is a
+    warning about all numbers, or empty.
     """
 
     name: str
     metric: str
-    quantity: Literal["value", "part", "factor", "latent"]
+    quantity: Quantity
     of: str
     value: float
     low: float
@@ -41,28 +41,26 @@ class Row:
     badge: str = ""
 
 
-def rows_of(name: str, score: Score, higher_is_better: bool | None) -> Iterator[Row]:
+def rows_of(name: str, score: Score, *, higher_is_better: bool | None) -> Iterator[Row]:
     """Yields every number of a score."""
     settings = json.dumps(dict(score.settings), sort_keys=True)
 
-    def row(
-        quantity: Literal["value", "part", "factor", "latent"], of: str, value: float, interval: Interval | None
-    ) -> Row:
-        low, high = interval or (math.nan, math.nan)
+    def row(quantity: Quantity, of: str, value: Value) -> Row:
+        low, high = value.interval or (math.nan, math.nan)
         better, settled = (higher_is_better, score.settled) if quantity == "value" else (None, None)
-        return Row(name, score.metric, quantity, of, value, low, high, better, settled, settings)
+        return Row(name, score.metric, quantity, of, value.value, low, high, better, settled, settings)
 
-    yield row("value", "", score.value, score.interval)
-    for part, number in score.parts.items():
-        yield row("part", part, number.value, number.interval)
-    for factor, value in score.per_factor.items():
-        yield row("factor", factor, value, None)
-    for latent, value in enumerate(score.per_latent):
-        yield row("latent", str(latent), value, None)
+    yield row("value", "", Value(score.value, score.interval))
+    for part, value in score.parts.items():
+        yield row("part", part, value)
+    for factor, number in score.per_factor.items():
+        yield row("factor", factor, Value(number))
+    for latent, number in enumerate(score.per_latent):
+        yield row("latent", str(latent), Value(number))
 
 
 def cells(rows: Sequence[Row], max_parts: int | None = _MAX_PARTS) -> list[tuple[str, ...]]:
-    """Returns values and parts as texts of a table with the columns metric, value, 95 % interval, better, settled."""
+    """Returns the texts of values and parts, in the columns metric, value, 95 % interval, better, settled."""
     shown: list[tuple[str, ...]] = []
     num_parts = 0
     for row in rows:
@@ -83,18 +81,12 @@ def cells(rows: Sequence[Row], max_parts: int | None = _MAX_PARTS) -> list[tuple
 
 def plain_table(rows: Sequence[Row]) -> str:
     table = [_COLUMNS, *cells(rows)]
-    widths = [max(len(line[column]) for line in table) for column in range(len(_COLUMNS))]
-    aligned = (
-        [
-            line[0].ljust(widths[0]),
-            line[1].rjust(widths[1]),
-            line[2].rjust(widths[2]),
-            line[3].center(widths[3]),
-            line[4],
-        ]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = [
+        "  ".join(f"{cell:{align}{width}}" for cell, align, width in zip(line, "<>>^<", widths, strict=True))
         for line in table
-    )
-    return "\n".join("  ".join(line).rstrip() for line in aligned)
+    ]
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def markdown_table(rows: Sequence[Row]) -> str:
@@ -113,23 +105,8 @@ def html_table(rows: Sequence[Row]) -> str:
     return f"<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def csv_text(rows: Sequence[Row]) -> str:
-    """Returns every number in full; what is undefined is empty."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(f.name for f in fields(Row))
-    writer.writerows([_csv_cell(value) for value in astuple(row)] for row in rows)
-    return stream.getvalue()
-
-
-def _csv_cell(value: Any) -> Any:
-    if isinstance(value, str):
-        return plain_text(value)
-    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
-
-
 def number_text(value: float) -> str:
-    """Returns the number with three decimals where they say something."""
+    """Returns the number with three decimals, or with significant digits if it is very small or large."""
     if math.isnan(value):
         return "–"
     if abs(value) < _ROUNDING or 5e-4 <= abs(value) < 1e4:
@@ -142,10 +119,9 @@ def interval_text(low: float, high: float) -> str:
 
 
 def in_markdown(text: str) -> str:
-    """Returns a text that Markdown shows as it is, without tags, links or columns of its own."""
+    """Returns a text that Markdown shows unchanged: escaped, without tags, links or columns."""
     return re.sub(r"[\\|\[\]`*]", r"\\\g<0>", text.replace("&", "&amp;").replace("<", "&lt;"))
 
 
 def _markdown_cell(cell: str) -> str:
-    escaped = in_markdown(cell)
-    return escaped.replace("  ", "&emsp;") if cell.startswith("  ") else escaped
+    return in_markdown(cell).replace("  ", "&emsp;") if cell.startswith("  ") else in_markdown(cell)

@@ -17,7 +17,6 @@ from unbraid.metrics.metric import Score
 from unbraid.metrics.score_json import score_from_json, score_to_json
 from unbraid.metrics.score_rows import (
     Row,
-    csv_text,
     html_table,
     in_markdown,
     markdown_table,
@@ -28,6 +27,19 @@ from unbraid.metrics.scoring import Scoring
 from unbraid.metrics.unused_latents import badge
 
 _FORMAT = 1
+# The fields that JSON holds by their names.
+_PLAIN = (
+    "num_images",
+    "num_latents",
+    "num_unused",
+    "factor_names",
+    "device",
+    "seed",
+    "notes",
+    "refused",
+    "left_out",
+    "failed",
+)
 SUFFIXES = (".json", ".csv", ".md")
 
 
@@ -41,13 +53,12 @@ class NoScoreError(CodesError, KeyError):
 @dataclass(frozen=True, eq=False, repr=False)
 class Scorecard(Mapping[str, Score]):
     """A mapping from names to scores: `card["mig"]` is a `Score`, `print(card)` shows a table, and
-    `card.save("scores.json")` keeps it all.
+    `card.save("scores.json")` saves it.
 
-    `refused` says of a metric that could not be computed why not; `left_out`, of one that was not tried. `failed` holds
-    the traceback of each metric that ended in an error that was not foreseen. `notes` hold for all scores. `num_unused`
-    is how many latents say nothing of the image, None if it is not known: where fewer than two are left, the card
-    carries a `badge`. `seed` is the one that was given to every metric, None if each kept its own; each score tells in
-    its settings which it used. `scoring` says which codes were scored and how.
+    `refused` holds the reasons of metrics that do not take these codes, `left_out` those of metrics that were not
+    tried, and `failed` the tracebacks of unexpected errors. `notes` are on all scores. `num_unused` is the number of
+    latents without information about the image, None if unknown: with fewer than two used latents, the card has a
+    `badge`. `seed` is the seed of every metric, None if each kept its own.
 
     Examples:
         >>> import numpy as np
@@ -80,17 +91,15 @@ class Scorecard(Mapping[str, Score]):
     def __post_init__(self) -> None:
         if len(self.names) != len(self.scores) or len(set(self.names)) < len(self.names):
             raise SpecError(
-                f"A scorecard has {len(self.scores)} scores and the names {', '.join(self.names)}; give each score "
-                "its own."
+                f"A scorecard has {len(self.scores)} scores and the names {', '.join(self.names)}; give each score its "
+                "own."
             )
 
-    # ---- a look
-
     def __getitem__(self, name: str) -> Score:
-        """Returns the score of this name, as the table shows it, or of this metric: `card["mig"]` and `card["MIG"]`.
+        """Returns the score of this name or of this metric: `card["mig"]` and `card["MIG"]`.
 
         Raises:
-            NoScoreError: A KeyError that gives the reason.
+            NoScoreError: There is no such score; the message has the reason.
         """
         same = self._same(name)
         if len(same) > 1:
@@ -107,7 +116,7 @@ class Scorecard(Mapping[str, Score]):
         raise NoScoreError(f"There is no score {name!r} here. There are {', '.join(self.names)}.")
 
     def _same(self, name: str) -> list[str]:
-        """Returns the name as this card has it, in other letters if need be, or the names of all scores of a metric."""
+        """Returns the name as spelled in this card, or else the names of all scores of a metric."""
         known = [*self.names, *self.refused, *self.left_out, *self.failed]
         spelled = [spelling for spelling in (name, str(name).lower().replace("_", "-")) if spelling in known]
         return spelled[:1] or [key for key, score in zip(self.names, self.scores, strict=True) if score.metric == name]
@@ -132,12 +141,12 @@ class Scorecard(Mapping[str, Score]):
         return [
             replace(row, badge=self.badge)
             for name, score in zip(self.names, self.scores, strict=True)
-            for row in rows_of(name, score, self.higher_is_better.get(name))
+            for row in rows_of(name, score, higher_is_better=self.higher_is_better.get(name))
         ]
 
     @property
     def headline(self) -> str:
-        """Returns what was scored."""
+        """Returns one line on the scored codes."""
         number = len(self.factor_names)
         names = f" ({', '.join(self.factor_names)})" if number else ""
         factors = f"{number or 'no'} factor{'s' * (number != 1)}{names}"
@@ -149,29 +158,23 @@ class Scorecard(Mapping[str, Score]):
 
     @property
     def scored_factors(self) -> tuple[str, ...]:
-        """Returns the factors that are in the averages: those of which some score has a number. Those that never vary
-        are not among them.
-        """
+        """Returns the factors in the averages: those with a number in some score, not those that never vary."""
         scored = {name for score in self.scores for name, value in score.per_factor.items() if not math.isnan(value)}
         return tuple(name for name in self.factor_names if name in scored)
 
     @property
     def badge(self) -> str:
-        """Returns what to know before anything else: that hardly any latent is used. It is empty where there is nothing
-        to say.
-        """
+        """Returns a warning that fewer than two latents are used, or an empty text."""
         return badge(self.num_unused or 0, self.num_latents)
 
     @property
     def num_used(self) -> int | None:
-        """Returns how many latents say anything of the image; None if it is not known."""
+        """Returns the number of latents with information about the image; None if unknown."""
         return None if self.num_unused is None else self.num_latents - self.num_unused
 
     @property
     def remarks(self) -> dict[str, list[str]]:
-        """Returns what to know beside the numbers: sentences under "failed", "not defined", "left out" and "notes",
-        those of several metrics said once.
-        """
+        """Returns sentences under "failed", "not defined", "left out" and "notes", each once for several metrics."""
         by_note: dict[str, list[str]] = defaultdict(list)
         for name, score in zip(self.names, self.scores, strict=True):
             for note in score.notes:
@@ -205,15 +208,13 @@ class Scorecard(Mapping[str, Score]):
     def _badges(self, form: str) -> list[str]:
         return [form.format(self.badge)] if self.badge else []
 
-    # ---- to keep it
-
     def to_json(self) -> str:
-        """Returns everything, the matrices too. NaN is null; infinity is "inf"."""
+        """Returns everything, with tables. NaN is null; infinity is "inf"."""
         return json.dumps(self._content(), indent=2, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str, *, packages: Sequence[str] = ()) -> "Scorecard":
-        """Returns the card that `to_json` wrote. `packages` are those, beside unbraid, whose classes it may name."""
+        """Returns the card that `to_json` wrote. `packages` may define its classes, beside unbraid."""
         try:
             content = json.loads(text)
             if content["format"] != _FORMAT:
@@ -221,32 +222,27 @@ class Scorecard(Mapping[str, Score]):
                     f"This scorecard has format {content['format']!r}; this version of unbraid reads {_FORMAT}."
                 )
             scores = content["scores"]
+            fields = {name: content[name] for name in _PLAIN}
             return cls(
                 names=tuple(score["name"] for score in scores),
                 scores=tuple(map(score_from_json, scores)),
                 higher_is_better={score["name"]: score["higher_is_better"] for score in scores},
-                num_images=content["num_images"],
-                num_latents=content["num_latents"],
-                factor_names=tuple(content["factor_names"]),
-                refused=content["refused"],
-                left_out=content["left_out"],
-                failed=content["failed"],
-                notes=tuple(content["notes"]),
-                device=content["device"],
-                seed=content["seed"],
                 version=content["unbraid"],
-                num_unused=content["num_unused"],
                 scoring=Scoring.from_changes(content["scoring"], packages=packages),
+                **fields | {name: tuple(fields[name]) for name in ("factor_names", "notes")},
             )
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
             raise CodesError("This is not a scorecard as unbraid writes it. Score the codes again.") from None
 
     def to_csv(self) -> str:
-        """Returns one row per number: values, parts, per factor and per latent. The matrices are in the JSON."""
-        return csv_text(self.rows)
+        """Returns one row per number: values, parts, per factor and per latent; undefined ones are empty."""
+        records = [asdict(row) for row in self.rows]
+        for record in records:
+            record |= {name: None for name, value in record.items() if isinstance(value, float) and math.isnan(value)}
+        return Table.from_records(records).to_csv()
 
     def to_markdown(self) -> str:
-        """Returns a table of values and parts, and what to know beside them."""
+        """Returns a table of values and parts, with all notes."""
         remarks = [
             f"**{title}**\n\n" + "\n".join(f"- {in_markdown(sentence)}" for sentence in sentences)
             for title, sentences in self.remarks.items()
@@ -255,11 +251,11 @@ class Scorecard(Mapping[str, Score]):
         return "\n\n".join([headline, *self._badges("**{}.**"), markdown_table(self.rows), *remarks]) + "\n"
 
     def to_pandas(self) -> Any:
-        """Returns the rows of `to_csv` as a pandas DataFrame. pandas must be installed; unbraid does not bring it."""
+        """Returns the rows of `to_csv` as a pandas DataFrame. Needs pandas."""
         return Table.from_records(map(asdict, self.rows)).to_pandas()
 
     def save(self, path: Path | str, *, overwrite: bool = False) -> Path:
-        """Writes the card as its suffix says: .json, .csv or .md. An existing file is kept unless `overwrite`."""
+        """Writes the card as .json, .csv or .md, by the suffix. An existing file is kept unless `overwrite`."""
         path = check_target(path, overwrite=overwrite)
         files.write_text(path, {".json": self.to_json, ".csv": self.to_csv, ".md": self.to_markdown}[path.suffix]())
         return path
@@ -280,21 +276,13 @@ class Scorecard(Mapping[str, Score]):
             {"name": name, "higher_is_better": self.higher_is_better.get(name)} | score_to_json(score)
             for name, score in zip(self.names, self.scores, strict=True)
         ]
+        fields = {name: getattr(self, name) for name in _PLAIN}
         return {
             "format": _FORMAT,
             "unbraid": self.version,
-            "num_images": self.num_images,
-            "num_latents": self.num_latents,
-            "num_unused": self.num_unused,
             "scoring": self.scoring.changes(),
             "badge": self.badge,
-            "factor_names": list(self.factor_names),
-            "device": self.device,
-            "seed": self.seed,
-            "notes": list(self.notes),
-            "refused": dict(self.refused),
-            "left_out": dict(self.left_out),
-            "failed": dict(self.failed),
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()},
             "scores": scores,
         }
 
@@ -309,7 +297,7 @@ def by_reason(reasons: Mapping[str, str]) -> list[str]:
 
 
 def check_target(path: Path | str, *, overwrite: bool = False) -> Path:
-    """Returns the path, or raises if no scorecard can be saved there. Ask before hours of work."""
+    """Returns the path, or raises if no scorecard can be saved there. Call it before hours of work."""
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise SpecError(
@@ -319,5 +307,5 @@ def check_target(path: Path | str, *, overwrite: bool = False) -> Path:
     if not path.parent.is_dir():
         raise SpecError(f"{files.no_folder(path.parent)} Make it first, to save {path.name} in.")
     if path.exists() and not overwrite:
-        raise SpecError(f"{path} exists and is kept. Choose another name, or say that it may be overwritten.")
+        raise SpecError(f"{path} exists and is kept. Choose another name, or overwrite it.")
     return path

@@ -1,4 +1,4 @@
-"""Scoring: which codes are scored, and how."""
+"""The config that selects the codes to score."""
 
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,9 +25,7 @@ Sampling = Literal["data"] | Joint | None
 @final
 @dataclass(frozen=True)
 class Scoring(Config):
-    """Which codes are scored, and how: of which images, over which factors, under which weights.
-
-    Scores are kept by it, beside their metric and its settings, so that no two questions are mixed up.
+    """The images, factors and weights to score. Scores are stored with it, their metric and its settings.
 
     Examples:
         >>> Scoring(part="test", factors=["size"]).changes()
@@ -35,73 +33,55 @@ class Scoring(Config):
     """
 
     part: ScoredPart = "train"
-    """What of a run is scored: the images that it was trained on, those that its subset held out ("test"), or all of
-    the data set, which are the two together.
-    """
+    """The images of a run: those it was trained on, those that its subset held out ("test"), or all of the dataset."""
     factors: tuple[str, ...] = ()
-    """The names of the factors that metrics look at; without any, all."""
+    """The names of the factors; empty for all."""
     sampling: Sampling = None
-    """How likely images are: as in training (None), as in the data set itself ("data"), or by a joint table of factors.
+    """The probabilities of images: as in training (None), as in the dataset ("data"), or by a joint table of factors.
     """
     discrete: Discrete | None = None
-    """How discrete latents are shown to metrics that do not take them: the probabilities of their categories as
-    columns, or left out; None refuses them.
-    """
+    """Discrete latents for metrics that do not take them: columns of probabilities, or left out; None refuses them."""
     fraction: float = 1.0
-    """The share of the images that is scored: drawn without replacement, always the same."""
+    """The share of the images, drawn without replacement with a fixed seed."""
     fit: Fit = "part"
-    """What predictors are fitted on: images of the same part, set apart for that, or, to be tested on the part "test",
-    those that the run was trained on.
-    """
+    """The training images of predictors: some of the same part, or, with the part "test", those of the run."""
     step: int | None = None
-    """The step after which the model is scored, where a run has a snapshot of it; None is the end of training."""
+    """The step of a snapshot of the model; None for the end of training."""
     subset: Subset | None = None
-    """Which images of the part "all" are scored, whether they were trained on or not; None for all of them."""
+    """A subset of the part "all"; None for all images."""
     one_vs_rest: tuple[str, ...] = ()
-    """The names of factors that are replaced by a binary attribute for each of their values: this digit, or another."""
+    """The names of factors to replace by a binary attribute for each of their values."""
     groups: Groups | None = None
-    """How groups of latents, which are vector-valued ones, are scored: each as one latent, the first principal
-    component of its means; None scores every latent by itself.
-    """
+    """Groups of latents as one latent each, the first principal component of its means; None for single latents."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.fraction <= 1:
             raise SpecError(f"Scoring: fraction is {self.fraction}; expected a number above 0, and at most 1.")
         if self.step is not None and self.step < 1:
-            raise SpecError(f"Scoring: step is {self.step}; expected a step from 1 on, or None: the end of training.")
+            raise SpecError(f"Scoring: step is {self.step}; expected at least 1, or None for the end of training.")
         if len(set(self.factors)) < len(self.factors):
-            raise SpecError(f"Scoring: factors is {', '.join(self.factors)}: one of them twice. Name each once.")
+            raise SpecError(f"Scoring: factors is {', '.join(self.factors)}; expected each name once.")
         if self.fit == "train" and self.part != "test":
-            raise SpecError(
-                f"Scoring: predictors fitted on what was trained on (fit 'train') are tested on part 'test'; part is "
-                f"{self.part!r}. Ask for part 'test', or leave fit out."
-            )
+            raise SpecError(f"Scoring: fit is 'train', which needs part 'test', and part is {self.part!r}. Change one.")
         if self.subset is not None and self.part != "all":
-            raise SpecError(
-                f"Scoring: a subset chooses among all images of the data set, and part is {self.part!r}. Add "
-                "part='all', or leave the subset out."
-            )
+            raise SpecError(f"Scoring: subset needs part 'all', and part is {self.part!r}. Set part='all'.")
 
     def changes(self) -> dict[str, Any]:
-        """Returns the fields that differ from their defaults, as JSON. Scores keep these: two scores of one metric and
-        its settings answer the same question if they are equal.
-        """
+        """Returns the fields that differ from their defaults, as JSON. Scores store these."""
         return dict(_changes(self))
 
     @classmethod
     def from_changes(cls, changes: Mapping[str, Any], *, packages: Collection[str] = ()) -> "Scoring":
-        """Returns the scoring of which these are the `changes`. `packages` are those, beside unbraid, whose classes it
-        may name.
-        """
+        """Returns the scoring with these `changes`. `packages` may define its classes, beside unbraid."""
         scoring: Scoring = from_json(
             {"type": to_json(cls())["type"], **changes}, cls, packages=packages, where="scoring"
         )
         return scoring
 
     def settled(self, factor_names: Sequence[str], *, has_discrete: bool, has_groups: bool) -> "Scoring":
-        """Returns the same scoring in one form: factors in the order of the codes and none where it is all of them, and
-        nothing about discrete latents or groups where there are none. Raises if a factor is not there.
+        """Returns the scoring in a unique form: factors in the order of the codes, empty for all; no options for
+        discrete latents or groups if there are none. Raises if a factor is unknown.
         """
         for name in self.factors:
             if name not in factor_names:
@@ -120,7 +100,7 @@ class Scoring(Config):
         )
 
     def rows(self, num_images: int) -> Int64[Tensor, " row"] | None:
-        """Returns the rows of the drawn fraction, in their order; None if that is all of them."""
+        """Returns the rows of the drawn fraction, in order; None for all."""
         count = max(2, round(self.fraction * num_images))
         if count >= num_images:
             return None
@@ -128,33 +108,33 @@ class Scoring(Config):
 
     @property
     def phrases(self) -> list[str]:
-        """Returns what to say of the images beside their number: how they differ from all that a run was trained on."""
+        """Returns phrases on how the images differ from those that a run was trained on."""
         parts = {"train": [], "test": ["held out in training"], "all": ["trained on and held out"]}
-        said = parts[self.part] if self.subset is None else [f"in the subset {text_of(self.subset)}"]
+        found = parts[self.part] if self.subset is None else [f"in the subset {text_of(self.subset)}"]
         if self.fit == "train":
-            said.append("with predictors fitted on those trained on")
+            found.append("with predictors fitted on those trained on")
         if self.step is not None:
-            said.append(f"encoded after {self.step:,} steps")
+            found.append(f"encoded after {self.step:,} steps")
         if self.fraction < 1:
-            said.append(f"drawn at random ({100 * self.fraction:g} %)")
+            found.append(f"drawn at random ({100 * self.fraction:g} %)")
         if self.one_vs_rest:
-            said.append(f"with an attribute for each value of {', '.join(self.one_vs_rest)}")
+            found.append(f"with an attribute for each value of {', '.join(self.one_vs_rest)}")
         if self.groups is not None:
-            said.append("with each group of latents as one, its first principal component")
+            found.append("with each group of latents as one, its first principal component")
         if self.sampling is not None:
-            said.append(f"sampled as {self.sampling if isinstance(self.sampling, str) else text_of(self.sampling)}")
-        return said
+            found.append(f"sampled as {self.sampling if isinstance(self.sampling, str) else text_of(self.sampling)}")
+        return found
 
 
 @functools.lru_cache(maxsize=1024)
 def _changes(scoring: Scoring) -> dict[str, Any]:
-    """Returns the changes once for all runs that are scored alike: a study may have hundreds of thousands."""
+    """Returns the changes, cached: a study may have hundreds of thousands of equal scorings."""
     default = to_json(Scoring())
     return {name: value for name, value in to_json(scoring).items() if value != default[name]}
 
 
 def named(factors: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Returns the names of factors as a config holds them, from a list or from one name."""
+    """Returns a tuple of names of factors, from a list or from one name."""
     if factors is None or isinstance(factors, str):
         return () if factors is None else (factors,)
     if not isinstance(factors, Iterable):

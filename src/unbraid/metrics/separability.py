@@ -1,4 +1,4 @@
-"""How much each latent shares with the others."""
+"""The information that each latent shares with the others."""
 
 import math
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from typing import ClassVar, final
 from torch import Tensor
 
 from unbraid.information.delta_method import Averages
-from unbraid.metrics.reductions.sampled_entropies import SampledEntropies
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.sampled_metric import SampledEntropies
 from unbraid.metrics.separation_metric import SeparationMetric
 
 
 @final
 @dataclass(frozen=True)
 class Separability(SeparationMetric):
-    """I(z_i, z_not_i) = H(z_i) + H(z_not_i) - H(z): what each latent shares with all others, in nats. Lower is better;
-    0 is fully separable.
+    """I(z_i, z_not_i) = H(z_i) + H(z_not_i) - H(z): the information that each latent shares with all others, in nats.
+    Lower is better; 0 is fully separable.
 
     Do & Tran, arXiv:1908.09961v4, section 3.2. The value is the mean over latents, "max" and "min" are parts. An
     estimate may be below 0, by its noise.

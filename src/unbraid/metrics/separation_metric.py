@@ -1,4 +1,4 @@
-"""Metrics of what each latent says by itself and together with the others."""
+"""Metrics of the information in each latent, alone and together with the others."""
 
 import math
 from abc import abstractmethod
@@ -13,15 +13,14 @@ from unbraid.information.delta_method import Averages
 from unbraid.metrics.estimators import Quantized
 from unbraid.metrics.estimators.sampled import Groups
 from unbraid.metrics.metric import Feature
-from unbraid.metrics.reductions.sampled_entropies import SampledEntropies, sampled_entropies
 from unbraid.metrics.reductions.statistics import Statistics
-from unbraid.metrics.sampled_metric import SampledMetric, labels_aside
+from unbraid.metrics.sampled_metric import SampledEntropies, SampledMetric, labels_aside, sampled_entropies
 
 
 @final
 @dataclass(frozen=True)
 class Terms:
-    """Holds I(x, z_i), I(x, z), I(x, z_not_i) and I(z_i, z_not_i), in nats."""
+    """I(x, z_i), I(x, z), I(x, z_not_i) and I(z_i, z_not_i), in nats."""
 
     each: Tensor
     joint: Tensor
@@ -29,9 +28,9 @@ class Terms:
     separability: Tensor
 
     @classmethod
-    def of(cls, averages: Averages, clip: bool = False) -> "Terms":
-        """Returns the terms from entropies. With `clip` none counts as less than 0, as in Do & Tran's code; a noisy
-        estimate may be less.
+    def of(cls, averages: Averages, *, clip: bool = False) -> "Terms":
+        """Returns the terms from entropies. With `clip` they are at least 0, as in Do & Tran's code; a noisy estimate
+        may be negative.
         """
         each = averages["each"] - averages["each_given_image"]
         joint = averages["joint"] - averages["joint_given_image"]
@@ -41,7 +40,7 @@ class Terms:
         return cls(*(part.clamp(min=0) for part in found)) if clip else cls(*found)
 
     def shares(self) -> Tensor:
-        """Returns rho_i = I(x, z_i) / sum_j I(x, z_j), from what is above 0; all 0 if nothing is."""
+        """Returns rho_i = I(x, z_i) / sum_j I(x, z_j), with negative terms as 0; all 0 if none is positive."""
         positive = self.each.clamp(min=0)
         total = positive.sum()
         return torch.where(total > 0, positive / torch.where(total > 0, total, 1.0), 0.0)
@@ -51,13 +50,12 @@ class Terms:
 class SeparationMetric(SampledMetric):
     """A metric computed from `Terms`.
 
-    `density_floor` is None, but for comparison with Do & Tran's code, which takes no density for less than 1e-8 and
-    clips every information at 0: with more than about 15 latents that is an artifact, their Fig. 19. It needs
-    conditional="mc", as their code has it.
+    `density_floor` is for comparison with Do & Tran's code, which raises densities to at least 1e-8 and clips every
+    information at 0: with more than about 15 latents that is an artifact, their Fig. 19. It needs conditional="mc".
     """
 
     density_floor: float | None = None
-    """Smaller densities count as this one, as in Do & Tran's code; none for no such limit."""
+    """The least density, as in Do & Tran's code; None for no such limit."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,28 +69,26 @@ class SeparationMetric(SampledMetric):
 
     @final
     def terms(self, averages: Averages) -> Terms:
-        """Returns the terms, clipped at 0 where the densities are floored."""
+        """Returns the terms, clipped at 0 if there is a density floor."""
         return Terms.of(averages, clip=self.density_floor is not None)
 
     @final
     def sampled(self, statistics: Statistics, groups: Groups | None = None) -> SampledEntropies:
-        """Returns the entropies, with floors if asked for; of these groups in place of those of the codes, if given."""
+        """Returns the entropies, of these groups of latents or else of those of the codes."""
         return sampled_entropies(statistics, self.estimator, self.conditional, self.density_floor, groups)
 
 
 @dataclass(frozen=True)
 class WeightedSeparation(SeparationMetric):
-    """A number for each latent, averaged with the weights rho_i = I(x, z_i) / sum_j I(x, z_j); parts "NAME@k" are means
-    of the k largest.
-
-    `normalize_bins` divides each by H(z_i) in so many bins from -4 to 4, whose own error the interval leaves out.
+    """A number per latent, averaged with the weights rho_i = I(x, z_i) / sum_j I(x, z_j); parts "NAME@k" are means of
+    the k largest.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     needs_factors: ClassVar[bool] = False
 
     normalize_bins: int | None = None
-    """Bins from -4 to 4, whose entropy each number is divided by; none to leave them in nats."""
+    """The number of bins from -4 to 4 in which each number is divided by H(z_i), taken as known; None for nats."""
 
     @abstractmethod
     def of_latents(self, terms: Terms) -> Tensor:
@@ -100,19 +96,29 @@ class WeightedSeparation(SeparationMetric):
 
     @abstractmethod
     def tables_of(self, terms: Terms) -> dict[str, Tensor]:
-        """Returns what it was computed from, beside I(x, z_i)."""
+        """Returns further tables."""
 
     @final
     def entropies(self, statistics: Statistics) -> SampledEntropies:
-        return with_normalizer(self.sampled(statistics), statistics, self.normalize_bins)
+        entropies = self.sampled(statistics)
+        if self.normalize_bins is None:
+            return entropies
+        binned = Quantized(self.normalize_bins).information(labels_aside(statistics))
+        return entropies.with_constant("normalizer", binned.entropy)
 
     @final
     def numbers(self, averages: Averages) -> dict[str, Tensor]:
         terms = self.terms(averages)
-        per_latent = normalized(self.of_latents(terms), averages)
+        per_latent = self.of_latents(terms)
+        if "normalizer" in averages:
+            # A latent that never leaves its bin counts 0.
+            positive = averages["normalizer"] > 0
+            per_latent = torch.where(positive, per_latent / torch.where(positive, averages["normalizer"], 1.0), 0.0)
+        ranked = per_latent.sort(descending=True).values
+        means = ranked.cumsum(dim=0) / torch.arange(1, len(ranked) + 1, device=ranked.device)
         return {
             "value": terms.shares() @ per_latent,
-            **ranked_means(per_latent, type(self).__name__),
+            **{f"{type(self).__name__}@{k}": mean for k, mean in enumerate(means, start=1)},
             "per_latent": per_latent,
             "shares": terms.shares(),
             "informativeness": terms.each,
@@ -120,32 +126,8 @@ class WeightedSeparation(SeparationMetric):
         }
 
 
-def ranked_means(per_latent: Tensor, name: str) -> dict[str, Tensor]:
-    """Returns the mean of the k largest, for every k, as "NAME@k"."""
-    ranked = per_latent.sort(descending=True).values
-    means = ranked.cumsum(dim=0) / torch.arange(1, len(ranked) + 1, device=ranked.device)
-    return {f"{name}@{k}": mean for k, mean in enumerate(means, start=1)}
-
-
-def with_normalizer(entropies: SampledEntropies, statistics: Statistics, num_bins: int | None) -> SampledEntropies:
-    """Returns the entropies with H(z_i) quantized in `num_bins` bins from -4 to 4, to divide by (taken as known); as
-    they are if `num_bins` is None.
-    """
-    if num_bins is None:
-        return entropies
-    return entropies.with_constant("normalizer", Quantized(num_bins).information(labels_aside(statistics)).entropy)
-
-
-def normalized(per_latent: Tensor, averages: Averages) -> Tensor:
-    """Returns the numbers divided by the normalizer, if there is one; 0 for a latent that never leaves its bin."""
-    if "normalizer" not in averages:
-        return per_latent
-    positive = averages["normalizer"] > 0
-    return torch.where(positive, per_latent / torch.where(positive, averages["normalizer"], 1.0), 0.0)
-
-
 def check_floor(name: str, density_floor: float | None, conditional: str) -> None:
-    """Raises if the floor is not a finite number above 0, or if H(. | x) is in closed form, which knows no floors."""
+    """Raises if the floor is not a finite number above 0, or if H(. | x) is in closed form, without densities."""
     if density_floor is None:
         return
     if not (math.isfinite(density_floor) and density_floor > 0):
@@ -154,7 +136,4 @@ def check_floor(name: str, density_floor: float | None, conditional: str) -> Non
             "None for no floor."
         )
     if conditional != "mc":
-        raise SpecError(
-            f"{name}: density_floor is for Do & Tran's numbers, whose H(z | x) is averaged over draws. Add "
-            "conditional='mc'."
-        )
+        raise SpecError(f"{name}: density_floor needs H(z | x) as an average over draws. Add conditional='mc'.")

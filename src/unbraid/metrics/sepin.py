@@ -1,4 +1,4 @@
-"""What each latent says of the image that no other latent says."""
+"""The information of each latent about the image that no other latent has."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -15,8 +15,7 @@ class SEPIN(WeightedSeparation):
     rho_i = I(x, z_i) / sum_j I(x, z_j).
 
     Do & Tran, arXiv:1908.09961v4, section 3.2. Higher is better. Parts "SEPIN@k" are means of the k largest. An
-    information is clipped at 0 inside rho only; their code clips everywhere. `normalize_bins` divides SEPIN_i by H(z_i)
-    in so many bins from -4 to 4, whose own error the interval leaves out.
+    information is clipped at 0 inside rho only; their code clips everywhere.
     """
 
     quantity: ClassVar[str] = "WSEPIN"

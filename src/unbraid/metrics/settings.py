@@ -1,18 +1,20 @@
-"""The settings of a metric by name, and their sizes."""
+"""The settings of a metric by name, and the ranges of counts and seeds."""
 
+import sys
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from unbraid.config import Config
+from unbraid.config.annotations import short_name
 from unbraid.config.digest import source_digest
-from unbraid.config.registry import short_name
 from unbraid.errors import SpecError
 
-# The least and the most of each count: with less there is nothing to measure, with more a metric would run for days or
-# out of memory, a slip of the hand.
-SIZES: dict[str, tuple[int, int]] = {
+# The least and the greatest value of each count. Below there is nothing to measure; above, a metric would run for days
+# or exhaust the memory.
+SIZES: dict[str, tuple[float, float]] = {
     "num_bins": (2, 100_000),
     "normalize_bins": (2, 100_000),
     "num_samples": (2, 10**8),
@@ -26,46 +28,48 @@ SIZES: dict[str, tuple[int, int]] = {
     "pairs_per_point": (1, 10**6),
     "batch_size": (2, 10**6),
 }
+NOT_NEGATIVE = (0.0, sys.float_info.max)
+"""The range of a finite number that is at least 0."""
 
 
-def check_sizes(config: Config) -> None:
-    """Raises if a seed is out of range, or a count is too small or too large."""
-    name = type(config).__name__
+def check_sizes(config: Config, ranges: Mapping[str, tuple[float, float]] | None = None) -> None:
+    """Raises if a seed, a count, or a setting that has a range here is outside of its range."""
+    name, limits = type(config).__name__, SIZES | dict(ranges or {})
     for field in fields(config):
         value = getattr(config, field.name)
         if field.name == "seed":
             check_seed(f"{name}: seed", value)
-        elif field.name in SIZES and value is not None:
-            least, most = SIZES[field.name]
+        elif field.name in limits and value is not None:
+            least, most = limits[field.name]
             if not least <= value <= most:
                 usual = "" if field.default is None else f" (the default is {field.default:,})"
-                raise SpecError(f"{name}: {field.name} is {value}; expected {least:,} to {most:,}{usual}.")
+                expected = f"{least:g} or more" if most == sys.float_info.max else f"{least:,} to {most:,}"
+                raise SpecError(f"{name}: {field.name} is {value}; expected {expected}{usual}.")
 
 
 def settings_of(config: Config) -> dict[str, Any]:
-    """Returns every setting by name. A config among them is told by its name, and its own settings follow. Of classes
-    that are not of unbraid, `source` tells how they were written: scores of two states of them are two scores.
+    """Returns every setting by name. A nested config is replaced by its name and its own settings.
+
+    A class outside of unbraid adds `source`, the digest of its source: scores of two versions are two scores.
     """
+    found: dict[str, Any] = {}
+    nested: dict[str, Any] = {}
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if is_dataclass(value):
+            nested |= {field.name: short_name(value).replace("-", "_")} | vars(value)
+        else:
+            found[field.name] = value
     source = source_digest(config)
-    values = {field.name: getattr(config, field.name) for field in fields(config)}
-    configs = {name: value for name, value in values.items() if is_dataclass(value)}
-    return (
-        {name: value for name, value in values.items() if name not in configs}
-        | {
-            key: setting
-            for name, inner in configs.items()
-            for key, setting in ({name: short_name(inner).replace("-", "_")} | vars(inner)).items()
-        }
-        | ({} if source is None else {"source": source})
-    )
+    return found | nested | ({} if source is None else {"source": source})
 
 
 def check_seed(where: str, seed: Any) -> None:
-    """Raises if this cannot start the draws."""
+    """Raises if the seed is not an integer of 63 bits."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= 2**63 - 1:
         raise SpecError(f"{where} is {seed!r}; expected a whole number from 0 to 2**63 - 1.")
 
 
 def sklearn_seed(seed: int) -> int:
-    """Returns the seed in 32 bits, which is all that scikit-learn takes."""
+    """Returns the seed modulo 2^32, the largest that scikit-learn takes."""
     return seed % 2**32

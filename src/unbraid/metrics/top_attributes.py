@@ -1,19 +1,21 @@
-"""Top attributes: which latent follows each attribute, and which other attributes it follows."""
+"""Top attributes: the latent that follows each attribute, and the other attributes that it follows."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, final
 
 import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from unbraid.errors import CodesError, SpecError
+from unbraid.errors import CodesError
 from unbraid.metrics.intervals import spread
-from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
+from unbraid.metrics.metric import OF_MEANS, Feature, Interval, Metric, Score, Value
 from unbraid.metrics.reductions.pearson import Unordered, correlate_with_factors, means_std
 from unbraid.metrics.reductions.statistics import Statistics
+from unbraid.metrics.settings import NOT_NEGATIVE
 
 
 @final
@@ -21,36 +23,26 @@ from unbraid.metrics.reductions.statistics import Statistics
 class TopAttributes(Metric):
     """mean over attributes k of max_i |corr(z_i, y_k)|, where z are the means of the posteriors. Between 0 and 1.
 
-    Kumar et al., *DIP-VAE*, arXiv:1711.00848v1, section 3 and figure 2: for each attribute the latent that correlates
-    with it most, and the `num_top` largest correlations of that latent with the other attributes. Table "top_latent"
-    numbers the latents; "top_attributes" and "top_correlations" hold, in a row for each attribute, the others by number
-    and their correlation with its latent. The part "runner_up" is the mean of the first of them: where it comes near
-    the value, latents follow several attributes (as attributes follow each other); "margin" is the value less that.
-    With `attributes`, value and parts are means over these alone, though their latents may follow any other.
-    Latents whose means have a std below `min_std` follow nothing. An attribute whose values are mere names is left out,
-    or counts by their numbers (`unordered`).
+    Kumar et al., *DIP-VAE*, arXiv:1711.00848v1, section 3 and figure 2: the latent with the largest correlation with
+    each attribute, and the `num_top` largest correlations of that latent with other attributes. Table "top_latent"
+    holds the latents; "top_attributes" and "top_correlations" hold, in a row per attribute, the others by number and
+    their correlations with its latent. The part "runner_up" is the mean of the first of them, and "margin" the value
+    less that: if it is small, latents follow several attributes (as attributes follow each other).
     """
 
     num_top: int = 4
-    """How many other attributes are named for each."""
+    """The number of other attributes per attribute."""
     min_std: float = 0.0
-    """Latents whose means have a smaller std follow no attribute; 0.05 is usual for dead ones."""
+    """The least std of the means of a latent that takes part; 0.05 is usual to leave out dead ones."""
     attributes: tuple[str, ...] = ()
-    """The attributes over which value and parts are means; without any, all."""
+    """The attributes that value and parts average over; empty for all."""
     unordered: Unordered = "left_out"
-    """Attributes whose values are mere names: left out, or correlated with by the numbers of their values."""
+    """Attributes with more than two unordered values: left out, or correlated as numbers of values."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors"}
+    ranges: ClassVar[Mapping[str, Interval]] = MappingProxyType({"min_std": NOT_NEGATIVE})
     quantity: ClassVar[str] = "correlation of attributes with their best latent"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.min_std < math.inf:
-            raise SpecError(f"TopAttributes: min_std is {self.min_std}; expected 0 or more (0.05 is usual).")
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_MEANS | {"continuous factors"}
 
     def measure(self, statistics: Statistics) -> Score:
         codes, weights = statistics.codes, statistics.weights
@@ -62,9 +54,8 @@ class TopAttributes(Metric):
         matrix, resampled = torch.where(varies, matrix, math.nan), torch.where(varies, resampled, math.nan)
         if bool(matrix.isnan().all()):
             raise CodesError(
-                f"TopAttributes: the values of {', '.join(skipped)} have no order, so there is nothing to correlate "
-                "with. Give at least one factor whose "
-                "values are measurements, ordered, or two."
+                f"TopAttributes: the values of {', '.join(skipped)} have no order, so they have no correlations. "
+                "Give at least one factor with ordered values, measurements, or two values."
             )
         top, best = _top_latents(matrix)
         of_these = self._places(codes.factor_names)
@@ -74,17 +65,16 @@ class TopAttributes(Metric):
         others, correlations = _other_attributes(matrix, top, self.num_top)
         runner_up = _runner_up(matrix, top, of_these)
         others_resampled = torch.stack([_runner_up(one, top, of_these) for one in resampled])
-        return Score(
-            metric=type(self).__name__,
-            value=value.value,
-            interval=value.interval,
+        return self.score(
+            value,
+            codes.factor_names,
             parts={
                 "runner_up": Value.from_standard_error(runner_up, spread(others_resampled), self.bounds),
                 "margin": Value.from_standard_error(
                     mean_best - runner_up, spread(best_resampled - others_resampled), (-1.0, 1.0)
                 ),
             },
-            per_factor=dict(zip(codes.factor_names, best.tolist(), strict=True)),
+            per_factor=best,
             tables={
                 "latent_factor": matrix,
                 "top_latent": top,
@@ -92,11 +82,10 @@ class TopAttributes(Metric):
                 "top_correlations": correlations,
             },
             notes=(f"The values of {', '.join(skipped)} have no order: left out.",) if skipped else (),
-            settings=self.settings,
         )
 
     def _places(self, names: Sequence[str]) -> list[int]:
-        """Returns which of the factors value and parts are means over. Raises if there is no such factor."""
+        """Returns the numbers of `attributes`. Raises if there is no such factor."""
         for name in self.attributes:
             if name not in names:
                 raise CodesError(f"TopAttributes: there is no attribute {name!r}. Choose among {', '.join(names)}.")
@@ -104,12 +93,12 @@ class TopAttributes(Metric):
 
 
 def _top_latents(matrix: Float64[Tensor, "*resample latent factor"]) -> tuple[Tensor, Tensor]:
-    """Returns the latent with the largest |correlation| for each attribute (the lowest of those that tie; -1 where
-    undefined), and how large it is.
+    """Returns the latent with the largest |correlation| for each attribute (the first if several tie; -1 if undefined),
+    and that |correlation|.
     """
     sizes = matrix.abs()
     best = sizes.amax(dim=-2)
-    # Not argmax, which may name any of those that tie.
+    # Not argmax of `sizes`, which may return any of those that tie.
     ties = sizes >= best[..., None, :]
     first = ties.to(torch.int8).argmax(dim=-2)
     return torch.where(best.isnan(), -1, first), best
@@ -118,8 +107,8 @@ def _top_latents(matrix: Float64[Tensor, "*resample latent factor"]) -> tuple[Te
 def _other_attributes(
     matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"], num_top: int
 ) -> tuple[Float64[Tensor, "factor place"], Float64[Tensor, "factor place"]]:
-    """Returns the other attributes that the latent of each attribute correlates with most, and by how much. NaN where
-    there are none.
+    """Returns the other attributes with the largest |correlations| with the latent of each attribute, and these
+    correlations; NaN if there are none.
     """
     by_attribute = _of_others(matrix, top)
     order = (
@@ -135,8 +124,8 @@ def _other_attributes(
 def _runner_up(
     matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"], of_these: list[int]
 ) -> Float64[Tensor, ""]:
-    """Returns the mean over these attributes of the largest |correlation| of their latent with another attribute. It is
-    NaN where there is no other.
+    """Returns the mean over these attributes of the largest |correlation| of their latent with another attribute; NaN
+    if there is no other.
     """
     sizes = _of_others(matrix, top).abs()[of_these]
     largest = sizes.nan_to_num(-1.0).amax(dim=1)

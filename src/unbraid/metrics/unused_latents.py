@@ -1,4 +1,4 @@
-"""Which latents say anything of the image, and what to say of codes in which hardly any does."""
+"""Latents without information about the image, and the badge of collapsed models."""
 
 from dataclasses import replace
 
@@ -16,8 +16,8 @@ from unbraid.metrics.reductions.statistics import Statistics
 UNUSED = 0.01
 """A latent with fewer nats about the image is noise to the decoder."""
 
-# Of codes without a width: a latent is unused if its means spread less than this share of the widest spread, or if no
-# means spread more than this.
+# Without a std of posteriors, a latent is unused if the std of its means is below this share of the largest std, or if
+# the largest is below this number.
 _LEAST_SHARE = 0.05
 _LEAST_SPREAD = 0.01
 
@@ -27,12 +27,11 @@ def unused_latents(
 ) -> Bool[Tensor, " latent"]:
     """Returns which latents are unused: I(x; z_j) < 0.01 nats.
 
-    Codes without a width (means alone, a few draws, or a std of 0) have no such number: bins of a few draws would find
-    information in noise. There a continuous latent is unused if the standard deviation of its means is below 0.05 times
-    the largest, or if all of them are below 0.01. `mig` is a MIG of these codes, which may have the slow part of the
-    work; `nats` is their `informativeness`, if it is known.
+    Without a std of posteriors (only means, a few draws, or a std of 0), a continuous latent is unused if the std of
+    its means is below 0.05 times the largest, or if all are below 0.01. `mig` is a MIG of these codes, which may hold
+    the slow part of the computation; `nats` is their `informativeness`, if known.
     """
-    if _has_width(codes):
+    if has_width(codes):
         return (informativeness(codes, mig) if nats is None else nats) < UNUSED
     weights = Statistics(codes).weights
     away = codes.mean.double() - weights @ codes.mean.double()
@@ -46,15 +45,12 @@ def unused_latents(
 
 
 def informativeness(codes: Codes, mig: Score | None = None) -> Float64[Tensor, " latent"]:
-    """Returns I(x; z_j) = H(z_j) - H(z_j | x) in nats (Do & Tran, arXiv:1908.09961v4, section 3.1); through bins where
-    q(z | x) has no density. An exact MIG has already integrated H(z_j), which is the slow part.
+    """Returns I(x; z_j) = H(z_j) - H(z_j | x) in nats (Do & Tran, arXiv:1908.09961v4, section 3.1); in bins if
+    q(z | x) has no density. An exact MIG holds H(z_j), the slow part of the computation.
     """
     std, has_continuous = codes.marginal_std, codes.mean.shape[1] > 0
     if has_continuous and std is None and codes.samples is None:
-        raise CodesError(
-            "What each posterior says of the image was asked for, and these codes have only means. Encode them with "
-            "their std."
-        )
+        raise CodesError("I(x; z) needs the std of posteriors, and these codes have only means. Encode them with std.")
     statistics = Statistics(replace(codes, factors=()))
     if has_continuous and (std is None or bool((std <= 0).any())):
         return Quantized().information(statistics).informativeness
@@ -65,18 +61,19 @@ def informativeness(codes: Codes, mig: Score | None = None) -> Float64[Tensor, "
 
 
 def is_collapsed(num_unused: int, num_latents: int) -> bool:
-    """Returns whether latents are unused and fewer than two are left."""
+    """Returns whether some latents are unused and fewer than two are used."""
     return num_unused > 0 and num_latents - num_unused < 2
 
 
 def badge(num_unused: int, num_latents: int) -> str:
-    """Returns what to say of the scores of a collapsed model; an empty text for any other."""
+    """Returns a warning on the scores of a collapsed model, or an empty text."""
     if not is_collapsed(num_unused, num_latents):
         return ""
     described = "noise" if num_unused == num_latents else "one latent and noise"
     return f"{num_unused} of {num_latents} latents unused: these scores describe {described}"
 
 
-def _has_width(codes: Codes) -> bool:
+def has_width(codes: Codes) -> bool:
+    """Returns whether all posteriors have a std above 0."""
     std = codes.marginal_std
     return codes.mean.shape[1] == 0 or (std is not None and bool((std > 0).all()))

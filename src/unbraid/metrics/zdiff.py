@@ -1,4 +1,4 @@
-"""Z-diff: which factor did these pairs share?"""
+"""Z-diff: the accuracy of predicting which factor pairs of images share."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -10,10 +10,9 @@ from torch import Tensor
 
 from unbraid._internal import row_draws
 from unbraid.metrics.intervals import settled_by_half, wilson
-from unbraid.metrics.metric import Feature, Metric, Score
-from unbraid.metrics.predicting.convergence import quietly
-from unbraid.metrics.predicting.linear_svm import fitted_svm
-from unbraid.metrics.predicting.on_cores import on_cores
+from unbraid.metrics.metric import Feature, Metric, Score, Value
+from unbraid.metrics.predicting.fits import fitted_svm, on_cores, quietly
+from unbraid.metrics.reductions.gaps import among_factors
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.reductions.value_groups import (
     check_num_drawn,
@@ -30,14 +29,13 @@ PairLatents = Literal["means", "samples"]
 @final
 @dataclass(frozen=True)
 class ZDiff(Metric):
-    """The accuracy with which a linear classifier tells, from how far apart pairs of codes lie, which factor the pairs
-    share. Higher is better.
+    """The accuracy of a linear classifier that predicts, from the distances between pairs of codes, which factor the
+    pairs share. Higher is better.
 
     A point is a factor and `pairs_per_point` pairs of images that agree in it; its features are mean |z(x_1) - z(x_2)|,
     latent by latent. Higgins et al., *beta-VAE*, ICLR 2017, section 3. `classifier`: "logistic" is multinomial (Higgins
     et al., disentanglement_lib); "svm" is one-vs-rest with hinge loss and C = 0.01 (Kumar et al., arXiv:1711.00848v1).
-    `latents`: the "means" of the posteriors, or "samples" of them, one for each image of a pair. The interval is that
-    of a share of `num_test` points, drawn with `seed`: it tells nothing of the choice of images.
+    The interval is that of a share of `num_test` points, drawn with `seed`: it ignores the choice of images.
     """
 
     classifier: PairClassifier = "logistic"
@@ -45,15 +43,16 @@ class ZDiff(Metric):
     latents: PairLatents = "means"
     """The means of the posteriors, or draws from them."""
     pairs_per_point: int = 64
-    """How many pairs of images a point is the mean of."""
+    """The number of pairs of images that a point averages over."""
     num_train: int = 10_000
-    """How many points it is fitted on."""
+    """The number of training points."""
     num_test: int = 5_000
-    """How many other points it is tested on."""
+    """The number of test points."""
     seed: int = 0
-    """Where all that is random in it starts."""
+    """The seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    is_scale_sensitive: ClassVar[bool] = True
     quantity: ClassVar[str] = "Z-diff accuracy"
     groups_by_value: ClassVar[bool] = True
     fits_predictor: ClassVar[bool] = True
@@ -61,10 +60,6 @@ class ZDiff(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_num_drawn("ZDiff", self.num_train + self.num_test, "pairs_per_point", self.pairs_per_point)
-
-    @property
-    def is_scale_sensitive(self) -> bool:
-        return True
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -95,21 +90,16 @@ class ZDiff(Metric):
         interval = wilson(value, self.num_test)
         settled, notes = settled_by_half(value, float(with_half.mean()), interval, "training points")
         varying = varying_factors(statistics)
-        notes = (*notes, *of_one_factor(varying))
         confusion = torch.zeros(len(varying), len(varying), dtype=torch.float64)
         confusion.index_put_((factor[test], predicted), torch.ones(()).double(), accumulate=True)
-        recalls = dict(
-            zip((names[k] for k in varying), (confusion.diagonal() / confusion.sum(dim=1)).tolist(), strict=True)
-        )
-        return Score(
-            metric=type(self).__name__,
-            value=value,
-            interval=interval,
-            per_factor={name: recalls.get(name, float("nan")) for name in names},
+        recalls = confusion.diagonal() / confusion.sum(dim=1)
+        return self.score(
+            Value(value, interval),
+            names,
+            per_factor=among_factors(recalls, varying, len(names)),
             tables={"confusion": confusion},
             settled=settled,
-            notes=notes,
-            settings=self.settings,
+            notes=(*notes, *of_one_factor(varying)),
         )
 
     def _features(self, statistics: Statistics, first: Tensor, second: Tensor) -> Float64[Tensor, "point latent"]:
@@ -152,7 +142,7 @@ def predicted_factors(
     classifier: PairClassifier = "logistic",
     seed: int = 0,
 ) -> Int64[Tensor, " test"]:
-    """Returns the factor that a linear classifier, fitted on the training points, takes each test point to share."""
+    """Returns the factor that a linear classifier, fitted on the training points, predicts for each test point."""
     from sklearn.linear_model import LogisticRegression
 
     if bool((train_factor == train_factor[0]).all()):

@@ -2,6 +2,7 @@
 
 import dataclasses
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from torch import nn
 
@@ -17,8 +18,8 @@ class Architecture(Config, ABC):
     """A config for two plain `nn.Module`s, which need no code for fleets or objectives.
 
     For custom nets, write a frozen dataclass that is an Architecture: docs/architectures.md shows one. BatchNorm
-    layers may be among the layers: they see the statistics of the batch while training, and those of all images
-    afterwards. No other layer may hold buffers that training changes, and none may draw random numbers.
+    layers are allowed: they use the statistics of the batch in training, and those of all images afterwards. No other
+    layer may hold buffers that training changes, and none may draw random numbers.
     """
 
     @abstractmethod
@@ -36,13 +37,21 @@ class Architecture(Config, ABC):
         """
 
 
-def check_net_sizes(net: Architecture, *, least_channels: int = 1) -> None:
-    """Raises if a number of a net is below 1, a tuple of them is empty, or it has too few or too many `channels`."""
-    for field in dataclasses.fields(net):
-        value = getattr(net, field.name)
-        sizes = value if isinstance(value, tuple) else (value,)
-        least, most = (least_channels, 5) if field.name == "channels" else (1, len(sizes))  # 5 halve 32 pixels to 1
-        if isinstance(value, bool | str) or (least <= len(sizes) <= most and min(sizes) >= 1):
-            continue
-        expected = f"{least} to {most} positive widths" if field.name == "channels" else "positive widths"
-        raise SpecError(f"{type(net).__name__}: {field.name} is {value}; expected {expected}, such as {field.default}.")
+class SizedNet(Architecture):
+    """An architecture with widths as fields, or tuples of widths: all are positive, and there are 1 to 5 `channels`."""
+
+    least_channels: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            sizes = value if isinstance(value, tuple) else (value,)
+            # 5 convolutions halve 32 pixels to 1.
+            least, most = (self.least_channels, 5) if field.name == "channels" else (1, len(sizes))
+            if isinstance(value, bool | str) or (least <= len(sizes) <= most and min(sizes) >= 1):
+                continue
+            expected = f"{least} to {most} positive widths" if field.name == "channels" else "positive widths"
+            raise SpecError(
+                f"{type(self).__name__}: {field.name} is {value}; expected {expected}, such as {field.default}."
+            )

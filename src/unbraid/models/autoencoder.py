@@ -2,7 +2,7 @@
 
 import functools
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, final
 
@@ -22,15 +22,14 @@ from unbraid.datasets.user.from_arrays import unlabeled
 from unbraid.errors import CodesError, DataError, SpecError
 from unbraid.figures.traversal import Traversal
 from unbraid.models.architecture import Architecture, ImageShape
-from unbraid.models.distributions.likelihoods.likelihood import BernoulliLikelihood, Likelihood
-from unbraid.models.distributions.posteriors.categories import with_categories
-from unbraid.models.distributions.posteriors.latents import GaussianLatents, Latents
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.models.distributions.priors.prior import Prior
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.categories import likeliest_code, with_categories
+from unbraid.models.distributions.distribution import Posterior, Prior
+from unbraid.models.distributions.likelihoods import BernoulliLikelihood, Likelihood
+from unbraid.models.distributions.posteriors.gaussian import GaussianLatents
+from unbraid.models.distributions.posteriors.latents import Latents
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.models.mlp import MLP
-from unbraid.models.trained.decode import likeliest_code
-from unbraid.models.trained.traverse import NUM_FRAMES, RANGE, OrderBy, Range, Words, traverse
+from unbraid.models.trained.traverse import traverse
 
 _SAMPLES_AT_ONCE = 1024
 
@@ -38,10 +37,9 @@ _SAMPLES_AT_ONCE = 1024
 @final
 @dataclass(frozen=True)
 class Autoencoder(Config):
-    """The config of a model. Without a `decoder`, the decoder is the mirror of the `encoder`.
+    """The config of a model.
 
-    `noise_inputs` are inputs of the decoder that no image determines, as a generator has them; where an image is
-    reconstructed they are 0.
+    `noise_inputs` are inputs of the decoder that no image determines, as in a generator; in reconstructions they are 0.
 
     Examples:
         >>> import torch
@@ -55,13 +53,13 @@ class Autoencoder(Config):
     encoder: Architecture = field(default_factory=MLP)
     """The net that reads images."""
     decoder: Architecture | None = None
-    """The net that makes images; without it the mirror of the encoder."""
+    """The net that outputs images; by default the mirror of the encoder."""
     latents: Latents = field(default_factory=GaussianLatents)
     """The family of q(z | x), and its prior."""
     likelihood: Likelihood = field(default_factory=BernoulliLikelihood)
     """p(x | z), pixel by pixel."""
     noise_inputs: int = 0
-    """Inputs of the decoder that no image determines, as a generator has them."""
+    """Inputs of the decoder that no image determines, as in a generator."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,48 +70,40 @@ class Autoencoder(Config):
         """Returns a model for images of this shape, with the initial weights of this seed, on the CPU."""
         return seeded(lambda: self._assemble(image_shape), seed)
 
-    def weight_shapes(self, image_shape: ImageShape) -> dict[str, tuple[int, ...]]:
-        """Returns the shape of each tensor of the state dict, without memory for any."""
+    def without_memory(self, image_shape: ImageShape) -> "AutoencoderModule":
+        """Returns the model on the device "meta": its tensors have shapes, and no memory."""
         with torch.device("meta"):
-            return {name: tuple(each.shape) for name, each in self._assemble(image_shape).state_dict().items()}
+            return self._assemble(image_shape)
 
     def check(self, image_shape: ImageShape) -> None:
-        """Refuses images that the nets cannot take, and nets that do not fit the latents or a fleet.
-
-        No weights are made.
-        """
-        encoder, decoder = type(self.encoder).__name__, type(self.decoder or self.encoder).__name__
-        with torch.device("meta"):
-            model = self._assemble(image_shape)
-        if is_own(type(self.encoder)) or is_own(type(self.decoder or self.encoder)):
-            self._try(model, encoder, decoder)
-        for name, net in ((f"encoder {encoder}", model.encoder), (f"decoder {decoder}", model.decoder)):
-            _check_layers(name, net)
+        """Raises if the nets do not fit the images, the latents or a fleet, without memory for weights."""
+        nets = type(self.encoder), type(self.decoder or self.encoder)
+        encoder, decoder = f"encoder {nets[0].__name__}", f"decoder {nets[1].__name__}"
+        model = self.without_memory(image_shape)
+        # The nets of unbraid fit, and a try takes a second: for tensors on `meta` torch imports its compiler.
+        if any(map(is_own, nets)):
+            with torch.device("meta"):
+                self._try(model, encoder, decoder)
+        _check_layers(encoder, model.encoder)
+        _check_layers(decoder, model.decoder)
 
     def _try(self, model: "AutoencoderModule", encoder: str, decoder: str) -> None:
-        """Refuses custom nets whose outputs do not fit.
-
-        Those of unbraid fit, and a try would take a second: for tensors without numbers torch imports its compiler.
-        """
-        image_shape = model.image_shape
-        with torch.device("meta"):
-            outputs = _tried(f"encoder {encoder}", model.encoder, image_shape, "images")
-            if outputs.shape != (2, self.latents.num_parameters):
-                raise SpecError(
-                    f"The encoder {encoder} outputs {_numbers(outputs)} for an image; {type(self.latents).__name__} "
-                    f"need {self.latents.num_parameters} numbers. Make it end in latents.num_parameters."
-                )
-            images = _tried(
-                f"decoder {decoder}", model.decoder, (self.latents.num_columns + self.noise_inputs,), "codes"
+        outputs = _tried(encoder, model.encoder, model.image_shape, "images")
+        if outputs.shape != (2, self.latents.num_parameters):
+            raise SpecError(
+                f"The {encoder} outputs {_by(outputs.shape[1:])} numbers for an image; "
+                f"{type(self.latents).__name__} need {self.latents.num_parameters} numbers. Make it end in "
+                "latents.num_parameters."
             )
-            if images.shape != (2, *image_shape):
-                raise SpecError(
-                    f"The decoder {decoder} outputs {_numbers(images)} for images of {image_shape}. Make it end in "
-                    "the shape of the images."
-                )
+        images = _tried(decoder, model.decoder, (self.latents.num_columns + self.noise_inputs,), "codes")
+        if images.shape != (2, *model.image_shape):
+            raise SpecError(
+                f"The {decoder} outputs {_by(images.shape[1:])} for images of {model.image_shape}. Make it end in the "
+                "shape of the images."
+            )
 
     def num_features(self, image_shape: ImageShape) -> int:
-        """Returns how many numbers the encoder makes of an image before its last layer."""
+        """Returns the number of features of the encoder before its last layer."""
         return _num_features(self.encoder, self.latents, image_shape)
 
     def _assemble(self, image_shape: ImageShape) -> "AutoencoderModule":
@@ -140,10 +130,10 @@ class ForwardPass(NamedTuple):
 
 @final
 class AutoencoderModule(nn.Module):
-    """One model with its weights: `encode` gives q(z | x), `decode` gives the image that a code stands for.
+    """A model with its weights: `encode` returns q(z | x) of images, `decode` the images of codes.
 
-    Images are float tensors with intensities in [0, 1], one image a row, or what `FromArrays.from_arrays` takes: bytes,
-    booleans, arrays of NumPy, with or without channels.
+    Images are float tensors (image, channel, height, width) with intensities in [0, 1], or other inputs of
+    `FromArrays.from_arrays`: bytes, booleans, NumPy arrays, with or without channels.
     """
 
     def __init__(
@@ -198,18 +188,15 @@ class AutoencoderModule(nn.Module):
         if num_images < 1:
             raise SpecError(f"num_images is {num_images}; expected 1 or more.")
         rows = torch.arange(num_images, device=next(self.parameters()).device)
-        return torch.cat([self._sampled(block, seed) for block in rows.split(_SAMPLES_AT_ONCE)])
-
-    def _sampled(self, rows: Int64[Tensor, " image"], seed: int) -> Float[Tensor, "image channel height width"]:
-        """Returns the samples of these numbers."""
-        return self.likelihood.mean(self.decoder(torch.cat(self.prior_draws(rows, seed), dim=1)))
+        inputs = (torch.cat(self.prior_draws(block, seed), dim=1) for block in rows.split(_SAMPLES_AT_ONCE))
+        return torch.cat([self.likelihood.mean(self.decoder(block)) for block in inputs])
 
     def prior_draws(
         self, rows: Int64[Tensor, " draw"], seed: int = 0
     ) -> tuple[Float[Tensor, "draw column"], Float[Tensor, "draw noise_input"]]:
-        """Returns the codes of the samples of these numbers, and the noise inputs of the decoder.
+        """Returns codes drawn from the prior, with categories for discrete latents, and noise inputs of the decoder.
 
-        Discrete latents are categories, and noise inputs standard normal.
+        Each is a function of its row and the seed.
         """
         latents = self.latents
         noise = draws.normal(rows, "prior samples", seed, (latents.num_columns + self.noise_inputs,))
@@ -218,37 +205,20 @@ class AutoencoderModule(nn.Module):
         discrete = range(latents.num_latents - latents.num_discrete, latents.num_latents)
         return with_categories(z, latents.widths, discrete), others
 
-    def traverse(
-        self,
-        images: Any,
-        *,
-        latents: int | Iterable[int] | None = None,
-        range: Range | Mapping[int, Range] = RANGE,
-        num_frames: int = NUM_FRAMES,
-        order_by: OrderBy | None = None,
-        labels: Words | None = None,
-        grid: tuple[int, int] | None = None,
-    ) -> Traversal:
-        """Returns what changes in each of these images as one latent at a time moves.
+    def traverse(self, images: Any, **options: Any) -> Traversal:
+        """Returns the changes of each of these images as one latent at a time moves.
 
-        See `unbraid.traverse`. With `Codes` it starts from the typical image; `unbraid.traverse(model, code)` starts
-        from codes as plain numbers.
+        With `Codes` it starts from the typical image; `unbraid.traverse(model, code)` starts from codes as numbers.
+
+        Args:
+            images: Images as for `encode`, or `Codes`.
+            **options: Options of `unbraid.traverse`: latents, range, num_frames, order_by, labels, grid.
         """
-        code: Any = images
-        if not isinstance(images, Codes):
-            with torch.no_grad():
-                posterior = self.encode(images)
-            code = likeliest_code(posterior.mean, posterior.probabilities, self.latents.widths)
-        return traverse(
-            self,
-            code,
-            latents=latents,
-            range=range,
-            num_frames=num_frames,
-            order_by=order_by,
-            labels=labels,
-            grid=grid,
-        )
+        if isinstance(images, Codes):
+            return traverse(self, images, **options)
+        with torch.no_grad():
+            posterior = self.encode(images)
+        return traverse(self, likeliest_code(posterior.mean, posterior.probabilities, self.latents.widths), **options)
 
     def decode(self, codes: Any) -> Float[Tensor, "batch channel height width"]:
         """Returns E[x | z], with intensities in [0, 1] for a Bernoulli likelihood.
@@ -258,25 +228,24 @@ class AutoencoderModule(nn.Module):
         return self.likelihood.mean(self.decoder(self.decoder_input(self._columns(codes))))
 
     def decoder_input(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch input"]:
-        """Returns what the decoder sees of a code: hard latents as their categories, and zeros for its noise inputs."""
-        seen = with_categories(z, self.latents.widths, self.latents.hard_latents)
-        return with_noise_inputs(seen, self.noise_inputs)
+        """Returns the input of the decoder for a code: hard latents as categories, and zeros for its noise inputs."""
+        return with_noise_inputs(with_categories(z, self.latents.widths, self.latents.hard_latents), self.noise_inputs)
 
     def _columns(self, codes: Any) -> Float[Tensor, "batch column"]:
-        """Returns codes as the decoder takes them, in the type of the weights and where they lie."""
+        """Returns codes as a table with the type and device of the weights."""
         if isinstance(codes, Codes):
             codes = likeliest_code(codes.mean, codes.probabilities, self.latents.widths)
         z = codes if isinstance(codes, Tensor) else as_tensor("codes", codes)
         expected = self.latents.num_columns
         if z.ndim != 2 or z.shape[1] != expected:
             raise CodesError(
-                f"The codes have shape {tuple(z.shape)}; expected (codes, {expected}): a row for each code, of as "
-                "many numbers as the latents of this model take."
+                f"The codes have shape {tuple(z.shape)}; expected (codes, {expected}), the columns of this model's "
+                "latents."
             )
         return z.to(next(self.parameters()))
 
     def _inputs(self, images: Any) -> Float[Tensor, "batch channel height width"]:
-        """Returns images as the encoder takes them, in the type of the weights and where they lie."""
+        """Returns images as a batch with the type and device of the weights."""
         like, rank = next(self.parameters()), len(self.image_shape) + 1
         if getattr(images, "shape", None) == self.image_shape:
             images = images[None]  # one image
@@ -284,14 +253,10 @@ class AutoencoderModule(nn.Module):
         x: Tensor = images if is_ready else unlabeled(images).batch(slice(None))
         if x.shape[1:] != self.image_shape:
             raise DataError(
-                f"The images are {_described(x.shape[1:])} (channels x height x width); this model takes "
-                f"{_described(self.image_shape)}. Resize, crop or convert them first."
+                f"The images are {_by(x.shape[1:])} (channels x height x width); this model takes "
+                f"{_by(self.image_shape)}. Resize, crop or convert them first."
             )
         return x.to(like)
-
-
-def _described(shape: tuple[int, ...]) -> str:
-    return " x ".join(map(str, shape))
 
 
 def trunk_of(encoder: nn.Module) -> nn.Sequential:
@@ -307,14 +272,14 @@ def trunk_of(encoder: nn.Module) -> nn.Sequential:
 
 @functools.lru_cache(maxsize=256)
 def _num_features(encoder: Architecture, latents: Latents, image_shape: ImageShape) -> int:
-    """Returns how many numbers an encoder makes before its last layer, by one try: specs of a study ask again."""
+    """Returns the number of features of an encoder, by one try; cached for the specs of a study."""
     with torch.device("meta"):
         trunk = trunk_of(encoder.make_encoder(image_shape, latents))
         return _tried(f"encoder {type(encoder).__name__}", trunk, image_shape, "images").flatten(1).shape[1]
 
 
 def _tried(name: str, net: nn.Module, shape: tuple[int, ...], what: str) -> Tensor:
-    """Returns what the net makes of two inputs of this shape."""
+    """Returns the output of the net for two inputs of this shape."""
     try:
         output: Tensor = net(torch.zeros(2, *shape))
     except (RuntimeError, ValueError, TypeError) as error:
@@ -324,12 +289,12 @@ def _tried(name: str, net: nn.Module, shape: tuple[int, ...], what: str) -> Tens
     return output
 
 
-def _numbers(output: Tensor) -> str:
-    return " x ".join(map(str, output.shape[1:])) + (" numbers" if output.ndim == 2 else "")
+def _by(shape: Iterable[int]) -> str:
+    return " x ".join(map(str, shape))
 
 
 def _check_layers(name: str, net: nn.Module) -> None:
-    """Refuses layers that draw random numbers, or whose state training would have to change."""
+    """Raises for layers that draw random numbers, or have a state that training would have to change."""
     for layer in net.modules():
         if isinstance(layer, _DropoutNd | nn.RReLU):
             raise SpecError(
@@ -339,9 +304,9 @@ def _check_layers(name: str, net: nn.Module) -> None:
         if isinstance(layer, _NormBase) and isinstance(layer, _BatchNorm) != layer.track_running_stats:
             fix = "Set track_running_stats=True" if isinstance(layer, _BatchNorm) else "Set track_running_stats=False"
             raise SpecError(
-                f"The {name} has a {type(layer).__name__} with track_running_stats={layer.track_running_stats}. Of "
-                "running averages, those of BatchNorm "
-                f"alone are kept, and it needs them: without, a code would depend on its batch. {fix}."
+                f"The {name} has a {type(layer).__name__} with track_running_stats={layer.track_running_stats}. "
+                "BatchNorm needs running averages, or a code would depend on its batch; other layers must have none. "
+                f"{fix}."
             )
 
 

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.architecture import ImageShape
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.layers.convolutions import Canvas, activation, doubling, halving
-from unbraid.models.layers.tiled_convolutions import TiledConv2d, TiledConvTranspose2d
+from unbraid.models.layers.convolutions import ConvNet, whole_map_decoder, whole_map_encoder
 
 
 @dataclass(frozen=True)
-class ChenConv(Architecture):
+class ChenConv(ConvNet):
     """The convolutional nets that Chen et al. train on faces (arXiv:1802.04942v5; their released code).
 
     BatchNorm comes before every ReLU.
@@ -27,29 +26,8 @@ class ChenConv(Architecture):
     hidden: int = 512
     """Units that the convolution over the whole of the smallest map makes."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_net_sizes(self)
-
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        canvas = Canvas.of("ChenConv", image_shape, self.channels)
-        return nn.Sequential(
-            *canvas.frame(),
-            *halving((canvas.num_channels, *canvas.widths), batch_norm=True),
-            TiledConv2d(self.channels[-1], self.hidden, canvas.map_shape, bias=False),
-            *activation(self.hidden, batch_norm=True),
-            nn.Flatten(),
-            nn.Linear(self.hidden, latents.num_parameters),
-        )
+        return whole_map_encoder(self.canvas(image_shape), self.hidden, latents.num_parameters, batch_norm=True)
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
-        canvas = Canvas.of("ChenConv", image_shape, self.channels)
-        return nn.Sequential(
-            nn.Linear(num_inputs, self.hidden, bias=False),
-            nn.Unflatten(1, (self.hidden, 1, 1)),
-            *activation(self.hidden, batch_norm=True),
-            TiledConvTranspose2d(self.hidden, self.channels[-1], canvas.map_shape, bias=False),
-            *activation(self.channels[-1], batch_norm=True),
-            *doubling((*reversed(canvas.widths), canvas.num_channels), batch_norm=True),
-            *canvas.crop(),
-        )
+        return whole_map_decoder(num_inputs, self.hidden, self.canvas(image_shape), batch_norm=True)

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.architecture import ImageShape
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.layers.convolutions import Canvas, doubling, halving
+from unbraid.models.layers.convolutions import ConvNet
 from unbraid.models.layers.initial_weights import InitialWeights, initialized
 
 
 @dataclass(frozen=True)
-class Conv(Architecture):
+class Conv(ConvNet):
     """The convolutional nets that Do & Tran train on dSprites (arXiv:1908.09961v4, table 4).
 
     With `hidden=256`, those of Higgins et al. for chairs and faces.
@@ -35,15 +35,10 @@ class Conv(Architecture):
     init: InitialWeights = "torch"
     """Initial weights: those of torch, the authors' truncated normal, or Glorot's uniform ones."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_net_sizes(self)
-
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        canvas = Canvas.of("Conv", image_shape, self.channels)
+        canvas = self.canvas(image_shape)
         encoder = nn.Sequential(
-            *canvas.frame(),
-            *halving((canvas.num_channels, *canvas.widths)),
+            *canvas.halving(),
             nn.Flatten(),
             nn.Linear(self.channels[-1] * canvas.map_area, self.hidden),
             nn.ReLU(),
@@ -52,11 +47,11 @@ class Conv(Architecture):
         return initialized(encoder, self.init)
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
-        canvas = Canvas.of("Conv", image_shape, self.channels)
+        canvas = self.canvas(image_shape)
         smallest = (self.channels[-1], *canvas.map_shape)
         # First, though they come last: layers draw their initial weights in the order in which they are made, and every
         # published number of this net comes from this order.
-        convolutions = doubling((*reversed(canvas.widths), canvas.num_channels))
+        convolutions = canvas.doubling()
         decoder = nn.Sequential(
             nn.Linear(num_inputs, self.hidden),
             nn.ReLU(),
@@ -64,6 +59,5 @@ class Conv(Architecture):
             nn.Unflatten(1, smallest),
             nn.ReLU(),
             *convolutions,
-            *canvas.crop(),
         )
         return initialized(decoder, self.init)

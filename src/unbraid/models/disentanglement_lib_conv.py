@@ -6,10 +6,10 @@ from itertools import pairwise
 import torch
 from torch import nn
 
-from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.architecture import ImageShape
 from unbraid.models.conv import Conv
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.layers.convolutions import Canvas, halving
+from unbraid.models.layers.convolutions import ConvNet, halving
 from unbraid.models.layers.heads import layer_sizes
 from unbraid.models.layers.initial_weights import InitialWeights, initialized
 from unbraid.models.layers.tiled_convolutions import TiledConv2d
@@ -18,7 +18,7 @@ _NUM_LARGE = 2  # convolutions of 4 x 4, which come first
 
 
 @dataclass(frozen=True)
-class DisentanglementLibConv(Architecture):
+class DisentanglementLibConv(ConvNet):
     """The convolutional nets of disentanglement_lib.
 
     Locatello et al. (arXiv:1811.12359v4) train all their models with them.
@@ -36,12 +36,8 @@ class DisentanglementLibConv(Architecture):
     init: InitialWeights = "glorot_uniform"
     """Initial weights: Glorot's as in the library, torch's, or Do & Tran's truncated normal."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_net_sizes(self)
-
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        canvas = Canvas.of("DisentanglementLibConv", image_shape, self.channels)
+        canvas = self.canvas(image_shape)
         widths = (canvas.num_channels, *canvas.widths)
         small: list[nn.Module] = []
         for fan_in, fan_out in pairwise(widths[_NUM_LARGE:]):

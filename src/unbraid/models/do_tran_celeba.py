@@ -4,15 +4,14 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.architecture import ImageShape
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.layers.convolutions import Canvas, doubling, halving
+from unbraid.models.layers.convolutions import ConvNet, whole_map_decoder, whole_map_encoder
 from unbraid.models.layers.initial_weights import InitialWeights, initialized
-from unbraid.models.layers.tiled_convolutions import TiledConv2d, TiledConvTranspose2d
 
 
 @dataclass(frozen=True)
-class DoTranCelebA(Architecture):
+class DoTranCelebA(ConvNet):
     """The nets that Do & Tran train on CelebA (arXiv:1908.09961v4, table 3), with 65 latents there.
 
     As `Conv`, but a convolution over the whole of the smallest map (4 x 4 at 64 pixels) makes the `hidden` units of the
@@ -27,31 +26,8 @@ class DoTranCelebA(Architecture):
     init: InitialWeights = "torch"
     """Initial weights: those of torch, the authors' truncated normal, or Glorot's uniform ones."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_net_sizes(self)
-
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        canvas = Canvas.of("DoTranCelebA", image_shape, self.channels)
-        encoder = nn.Sequential(
-            *canvas.frame(),
-            *halving((canvas.num_channels, *canvas.widths)),
-            TiledConv2d(self.channels[-1], self.hidden, canvas.map_shape),
-            nn.ReLU(),
-            nn.Flatten(),
-            nn.Linear(self.hidden, latents.num_parameters),
-        )
-        return initialized(encoder, self.init)
+        return initialized(whole_map_encoder(self.canvas(image_shape), self.hidden, latents.num_parameters), self.init)
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
-        canvas = Canvas.of("DoTranCelebA", image_shape, self.channels)
-        decoder = nn.Sequential(
-            nn.Linear(num_inputs, self.hidden),
-            nn.ReLU(),
-            nn.Unflatten(1, (self.hidden, 1, 1)),
-            TiledConvTranspose2d(self.hidden, self.channels[-1], canvas.map_shape),
-            nn.ReLU(),
-            *doubling((*reversed(canvas.widths), canvas.num_channels)),
-            *canvas.crop(),
-        )
-        return initialized(decoder, self.init)
+        return initialized(whole_map_decoder(num_inputs, self.hidden, self.canvas(image_shape)), self.init)

@@ -2,23 +2,23 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import nn
 
-from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.architecture import ImageShape, SizedNet
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.layers.heads import branched_mlp
-from unbraid.models.mlp import mlp_decoder
+from unbraid.models.layers.heads import Branched
+from unbraid.models.mlp import fully_connected, mlp_decoder
 
 
 @dataclass(frozen=True)
-class EsmaeiliMNIST(Architecture):
+class EsmaeiliMNIST(SizedNet):
     """The nets that Esmaeili et al. train on MNIST and Fashion-MNIST (arXiv:1804.02086v1, table 3).
 
-    There, with 10 Gaussian latents and one of 10 categories.
-
-    The encoder is pixels - 400, then 200 - means, 200 - log-variances and logits of the discrete latents, each from the
-    400. The decoder is code - 200 - 400 - pixels. ReLU between layers. Images of any size.
+    They have 10 Gaussian latents and one of 10 categories there. The encoder is pixels - 400, then 200 - means, 200 -
+    log-variances and logits of the discrete latents, each from the 400. The decoder is code - 200 - 400 - pixels. ReLU
+    between layers. Images of any size.
     """
 
     hidden: tuple[int, ...] = (400,)
@@ -28,12 +28,15 @@ class EsmaeiliMNIST(Architecture):
     decoder_hidden: tuple[int, ...] = (200, 400)
     """Units of the decoder's layers."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_net_sizes(self)
+    activation: ClassVar[type[nn.Module]] = nn.ReLU
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        return branched_mlp(math.prod(image_shape), self.hidden, self.branch_width, latents)
+        return nn.Sequential(
+            nn.Flatten(),
+            *fully_connected((math.prod(image_shape), *self.hidden), nn.ReLU),
+            nn.ReLU(),
+            Branched(self.hidden[-1], self.branch_width, latents),
+        )
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
-        return mlp_decoder(num_inputs, self.decoder_hidden, image_shape, nn.ReLU)
+        return mlp_decoder(num_inputs, self.decoder_hidden, image_shape, self.activation)

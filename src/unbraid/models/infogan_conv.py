@@ -5,14 +5,14 @@ from itertools import pairwise
 
 from torch import nn
 
-from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.architecture import ImageShape
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.layers.convolutions import Canvas, doubling
+from unbraid.models.layers.convolutions import ConvNet
 from unbraid.models.layers.strided_convolutions import Conv2d
 
 
 @dataclass(frozen=True)
-class InfoGANConv(Architecture):
+class InfoGANConv(ConvNet):
     """The nets of Chen, Duan et al. (arXiv:1606.03657v1; their released code for MNIST).
 
     They are for generator, critic and encoder.
@@ -33,12 +33,8 @@ class InfoGANConv(Architecture):
     trunk_batch_norm: bool = True
     """Whether the trunk has BatchNorm before all of its ReLUs but the first."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_net_sizes(self)
-
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        canvas = Canvas.of("InfoGANConv", image_shape, self.channels)
+        canvas = self.canvas(image_shape)
         normed = self.trunk_batch_norm
         first, *others = pairwise((canvas.num_channels, *canvas.widths))
         trunk = [*canvas.frame(), Conv2d(*first), nn.LeakyReLU(0.2)]
@@ -51,7 +47,7 @@ class InfoGANConv(Architecture):
         )
 
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
-        canvas = Canvas.of("InfoGANConv", image_shape, self.channels)
+        canvas = self.canvas(image_shape)
         smallest = self.channels[-1] * canvas.map_area
         return nn.Sequential(
             nn.Linear(num_inputs, self.hidden, bias=False),
@@ -61,8 +57,7 @@ class InfoGANConv(Architecture):
             nn.BatchNorm1d(smallest),
             nn.ReLU(),
             nn.Unflatten(1, (self.channels[-1], *canvas.map_shape)),
-            *doubling((*reversed(canvas.widths), canvas.num_channels), batch_norm=True),
-            *canvas.crop(),
+            *canvas.doubling(batch_norm=True),
         )
 
     def _layer(self, fan_in: int, fan_out: int) -> list[nn.Module]:

@@ -7,12 +7,12 @@ from itertools import pairwise
 
 from torch import nn
 
-from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.architecture import ImageShape, SizedNet
 from unbraid.models.distributions.posteriors.latents import Latents
 
 
 @dataclass(frozen=True)
-class MLP(Architecture):
+class MLP(SizedNet):
     """The fully connected nets that Chen et al. train on dSprites (arXiv:1802.04942v5; their released code).
 
     Higgins et al. used them before.
@@ -31,10 +31,6 @@ class MLP(Architecture):
     """Units of the encoder's layers."""
     decoder_hidden: tuple[int, ...] = (1200, 1200, 1200)
     """Units of the decoder's layers."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_net_sizes(self)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         return nn.Sequential(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from unbraid.errors import SpecError
-from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.architecture import ImageShape, SizedNet
 from unbraid.models.conv import Conv
 from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.layers.convolutions import Canvas, halving
@@ -13,7 +13,7 @@ from unbraid.models.layers.strided_convolutions import Conv2d
 
 
 @dataclass(frozen=True)
-class SharingConv(Architecture):
+class SharingConv(SizedNet):
     """The sharing-parameter encoder of an anonymous paper submitted to ICLR 2020.
 
     *An Information Theoretic Perspective on Disentangled Representation Learning*.
@@ -39,7 +39,6 @@ class SharingConv(Architecture):
                 f"SharingConv: map_size is {self.map_size}; expected 2, 4 or 8. (A map of 1 x 1 would be a fully "
                 "connected layer, which shares nothing.)"
             )
-        check_net_sizes(self)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         canvas = Canvas.square("SharingConv", image_shape)

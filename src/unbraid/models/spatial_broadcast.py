@@ -7,14 +7,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.architecture import ImageShape, SizedNet
 from unbraid.models.conv import Conv
 from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.layers.convolutions import check_size
 
 
 @dataclass(frozen=True)
-class SpatialBroadcast(Architecture):
+class SpatialBroadcast(SizedNet):
     """The spatial broadcast decoder of Watters et al. (arXiv:1901.07017v2, appendix A.1), with the encoder they use.
 
     The decoder repeats the code at every pixel, adds the pixel's coordinates from -1 to 1 as two more channels, and
@@ -28,10 +28,6 @@ class SpatialBroadcast(Architecture):
     """Units of the encoder's fully connected layer."""
     decoder_channels: tuple[int, ...] = (64, 64)
     """Channels of the decoder's convolutions, at full size."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_net_sizes(self)
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         check_size("SpatialBroadcast", image_shape)

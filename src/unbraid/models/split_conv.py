@@ -2,23 +2,23 @@
 
 import math
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import torch
 from einops import rearrange
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from unbraid.models.architecture import Architecture, ImageShape, check_net_sizes
+from unbraid.models.architecture import ImageShape
 from unbraid.models.conv import Conv
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.layers.convolutions import Canvas, halving
+from unbraid.models.layers.convolutions import ConvNet, halving
 from unbraid.models.layers.heads import heads
 from unbraid.models.layers.strided_convolutions import Conv2d
 
 
 @dataclass(frozen=True)
-class SplitConv(Architecture):
+class SplitConv(ConvNet):
     """The split encoder of an anonymous paper submitted to ICLR 2020.
 
     *An Information Theoretic Perspective on Disentangled Representation Learning*.
@@ -36,12 +36,10 @@ class SplitConv(Architecture):
     hidden: int = 256
     """Units of the decoder's fully connected layer."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_net_sizes(self, least_channels=2)
+    least_channels: ClassVar[int] = 2
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
-        canvas = Canvas.of("SplitConv", image_shape, self.channels)
+        canvas = self.canvas(image_shape)
         *trunk, last = canvas.widths
         return nn.Sequential(
             *canvas.frame(),

@@ -1,6 +1,5 @@
 """The adversarial autoencoder."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,20 +7,17 @@ from unbraid.config.schedule import Weight
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.levers import Levers, RatePrice, moved
-from unbraid.objectives.objective import CriticReads, Loss, Objective, Step
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Shapes, Step, check_fixed_prior
 from unbraid.objectives.terms.adversary import critic_loss, generator_loss, judged
-from unbraid.objectives.terms.prior_draws import check_fixed_prior
 
 
 @dataclass(frozen=True)
 class AAE(Objective):
     """distortion - weight log D(z): an autoencoder whose codes must look like draws from the prior.
 
-    Makhzani et al., arXiv:1511.05644v2, section 2.
-
-    The critic D distinguishes draws from the prior (real) and codes (fake): it minimizes -log D(p) - log(1 - D(z)).
-    Only draws are compared, so the encoder may be deterministic as well as stochastic. No density of a code is
-    penalized, and the rate is not logged: there may be none.
+    Makhzani et al., arXiv:1511.05644v2, section 2. The critic D distinguishes draws from the prior (real) and codes
+    (fake): it minimizes -log D(p) - log(1 - D(z)). Only draws are compared, so the encoder may be deterministic. The
+    rate is not logged: there may be none.
     """
 
     weight: Weight = 10.0
@@ -40,9 +36,7 @@ class AAE(Objective):
     def rate_price(self) -> RatePrice:
         return RatePrice("This objective has no rate, so there is no beta.")
 
-    def draw_shapes(
-        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
-    ) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
         del image_shape
         return {"prior": (batch_size, model.latents.num_columns)}
 

@@ -10,10 +10,10 @@ from unbraid.config.schedule import Weight
 from unbraid.errors import SpecError
 from unbraid.information.aggregate import combined_log_pmf, log_mixture, log_weights
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.decomposed_elbo import decomposition
+from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import PENALIZE_TC, Levers, RatePrice, moved
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate
-from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
+from unbraid.objectives.terms.parts import as_logged, rate
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class AnchorVAE(Objective):
         return RatePrice.beside("anchors with little information", 1.0)
 
     def __call__(self, step: Step) -> Loss:
-        parts = elbo_parts(step, decomposition(step, "stratified_pairs"))
+        parts = logged_parts(step)
         return Loss(
             total=parts["distortion"] + rate(step) - self.weight * anchor_information(step, self.anchors),
             parts=parts | {"anchor_information": anchor_information(as_logged(step), self.anchors)},

@@ -1,31 +1,28 @@
-"""The VAE held at a capacity that grows."""
+"""The VAE with a target of the rate that grows."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from unbraid.config.schedule import Linear, Weight
-from unbraid.objectives.decomposed_elbo import decomposition
+from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import PENALIZE_TC, Levers, RatePrice, moved
 from unbraid.objectives.objective import Loss, Objective, Step
-from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
+from unbraid.objectives.terms.parts import as_logged, rate
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnnealedVAE(Objective):
     """distortion + gamma |KL - capacity|, with the KL averaged over the batch before its distance is taken.
 
-    Burgess et al., arXiv:1804.03599v1, eq. 8.
-
-    The capacity, in nats, is let out over training: by default from 0 to 25 along a straight line. Averaging after the
-    distance, as some codes do, asks every single image to have the same KL, which is another objective. Below the
-    capacity the distance counts times `upward`: 1 is the paper's, and 0 caps the KL without pushing it up.
+    Burgess et al., arXiv:1804.03599v1, eq. 8. The capacity, in nats, grows over training: by default linearly from 0 to
+    25. (Some codes average after the distance, which pulls every image to the same KL: another objective.) Below the
+    capacity the distance is multiplied by `upward`: 1 is the paper's, and 0 caps the KL without pushing it up.
     """
 
     gamma: Weight = 1000.0
     """Weight of the distance of the KL from the capacity."""
     capacity: Weight = field(default_factory=lambda: Linear(0.0, 25.0))
-    """The KL that is aimed at, in nats; a number, or a schedule over training."""
-
+    """The target of the KL, in nats; a number, or a schedule over training."""
     upward: Weight = 1.0
     """Weight of the distance where the KL is below the capacity, times gamma."""
 
@@ -39,7 +36,7 @@ class AnnealedVAE(Objective):
         return RatePrice(f"This objective {held}, so its loss implies no beta.")
 
     def __call__(self, step: Step) -> Loss:
-        parts = elbo_parts(step, decomposition(step, "stratified_pairs"))
+        parts = logged_parts(step)
         above, logged = rate(step) - self.capacity, (rate(as_logged(step)) - self.capacity).abs()
         penalty = above.relu() + self.upward * (-above).relu()
         return Loss(total=parts["distortion"] + self.gamma * penalty, parts=parts | {"capacity_distance": logged})

@@ -1,6 +1,6 @@
 """A weighted sum of most terms of the other objectives."""
 
-from collections.abc import Mapping
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -24,31 +24,22 @@ from unbraid.objectives.decomposed_elbo import (
     trained_and_logged,
 )
 from unbraid.objectives.dip_vae import DIPVAE
-from unbraid.objectives.factor_vae import FactorVAE, critic_loss, log_ratio
+from unbraid.objectives.factor_vae import FactorVAE, estimated_total_correlation, loss_of_critic
 from unbraid.objectives.levers import Levers, RatePrice, moved
-from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_finite, check_rate
-from unbraid.objectives.terms.adversary import judged
-from unbraid.objectives.terms.covariance import (
-    covariance_of_means,
-    expected_covariance,
-    squared_distances_from_identity,
-)
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Shapes, Step, check_rate, check_weights
+from unbraid.objectives.terms.covariance import covariance_of_batch, squared_distances_from_identity
 from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
-from unbraid.objectives.terms.permuted_codes import permuted_codes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Composite(Objective):
-    """distortion + the sum of weight times term, over all terms that are named below. By default, the VAE.
+    """distortion + the sum of weight times term, over the terms below. By default, the VAE.
 
     `rate`, `mutual_information`, `total_correlation`, `total_correlation_within` and `dimension_wise_kl` are the
-    weights of the terms of `DecomposedELBO`, with its `groups` and `estimator`. The other terms are there only if asked
-    for. With `anchors`: `anchor_information`, the I(x; z_a) of `AnchorVAE`; a negative weight rewards it. With a
-    `capacity`: `capacity_distance`, the |KL - capacity| of `AnnealedVAE`. With a `covariance` of kind "i" or "ii":
-    `off_diagonal` and `diagonal`, those of `DIPVAE` on the batch. With the `critic`: `critic_total_correlation`, that
-    of `FactorVAE`. The MMD of `InfoVAE` and the adversarial losses of `AAE` and `InfoGAN` are not among the terms, and
-    neither are the running covariances of `DIPVAE`.
-
+    weights of the terms of `DecomposedELBO`, with its `groups` and `estimator`. The other terms need a setting. With
+    `anchors`: `anchor_information`, the I(x; z_a) of `AnchorVAE`; a negative weight rewards it. With a `capacity`:
+    `capacity_distance`, the |KL - capacity| of `AnnealedVAE`. With a `covariance` of kind "i" or "ii": `off_diagonal`
+    and `diagonal`, those of `DIPVAE` on the batch. With the `critic`: `critic_total_correlation`, that of `FactorVAE`.
     A weight may be negative; whether the sum is then bounded below is not checked.
     """
 
@@ -73,7 +64,7 @@ class Composite(Objective):
     critic_total_correlation: Weight = 0.0
     """Weight of the total correlation that a critic estimates."""
     groups: Groups = "each"
-    """Latents by number, group by group; or each by itself; or as the model's latents say."""
+    """Latents by number, group by group; or each by itself; or the groups of the model's latents."""
     estimator: Estimator = "stratified_pairs"
     """How q(z) is estimated from a batch."""
     anchors: tuple[int, ...] = ()
@@ -91,14 +82,12 @@ class Composite(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_finite(self)
+        check_weights(self, least=-math.inf)
         if self.is_bound:
             return
         if self.capacity is not None and extremes(self.capacity)[0] < 0:
             raise SpecError(f"Composite: capacity is {self.capacity}; expected nats, 0 or more at every moment.")
-        self._check_switch(
-            "anchor_information", "anchors=(0,), or the latents that are meant", is_on=self.anchors != ()
-        )
+        self._check_switch("anchor_information", "anchors=(0,), or other latents", is_on=self.anchors != ())
         self._check_switch("capacity_distance", "a capacity, in nats", is_on=self.capacity is not None)
         for name in ("off_diagonal", "diagonal"):
             switch = 'covariance="i" (of the means) or "ii" (of the codes)'
@@ -122,9 +111,7 @@ class Composite(Objective):
         if self.critic:
             FactorVAE().check(model)
 
-    def draw_shapes(
-        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
-    ) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
         return FactorVAE().draw_shapes(batch_size, model, image_shape) if self.critic else {}
 
     def check_image_weights(self) -> None:
@@ -164,13 +151,8 @@ class Composite(Objective):
         )
         for name, term in extra.items():
             total = total + getattr(self, name) * term
-        critic = _loss_of_critic(step) if self.critic else None
-        weights = (
-            self.mutual_information,
-            self.total_correlation,
-            self.total_correlation_within,
-            self.dimension_wise_kl,
-        )
+        critic = loss_of_critic(step) if self.critic else None
+        weights = self.mutual_information, self.total_correlation, self.total_correlation_within, self.dimension_wise_kl
         constant = constant_of(step, self.estimator, self.groups, weights)
         return Loss(total=total, parts=parts | logged_extra, critic=critic, constant=constant)
 
@@ -182,23 +164,12 @@ class Composite(Objective):
         if self.capacity is not None:
             terms["capacity_distance"] = (cost - self.capacity).abs()
         if self.covariance is not None:
-            of_means = covariance_of_means(step.posterior)
-            covariance = of_means if self.covariance == "i" else of_means + expected_covariance(step.posterior)
+            covariance = covariance_of_batch(step.posterior, self.covariance)
             terms["off_diagonal"], terms["diagonal"] = squared_distances_from_identity(covariance)
         if self.critic:
-            assert step.critic is not None
-            terms["critic_total_correlation"] = log_ratio(step.critic(step.z)).mean()
+            terms["critic_total_correlation"] = estimated_total_correlation(step)
         return terms
 
     def _check_switch(self, name: str, switch: str, *, is_on: bool) -> None:
         if not is_on and extremes(getattr(self, name)) != (0.0, 0.0):
-            raise SpecError(
-                f"Composite: {name} is {getattr(self, name)}, and there is no such term without its setting. Give "
-                f"{switch}."
-            )
-
-
-def _loss_of_critic(step: Step) -> Float[Tensor, ""]:
-    assert step.critic_in_training is not None
-    permuted = permuted_codes(step.z if step.other is None else step.other.z, step.draws["permutation"], step.widths)
-    return critic_loss(*judged(step.critic_in_training, step.z, permuted))
+            raise SpecError(f"Composite: {name} is {getattr(self, name)}, but its term needs a setting. Give {switch}.")

@@ -26,39 +26,35 @@ from unbraid.information.aggregate import (
 )
 from unbraid.information.gaussian_mixture import gaussian_log_aggregate
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.models.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
+from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
 from unbraid.objectives.levers import Levers, RatePrice, moved, smaller
-from unbraid.objectives.objective import Loss, Objective, Step, check_finite, check_rate
+from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
 from unbraid.objectives.terms.nested_groups import Cut, cuts, shared
 from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
 
 Groups = tuple[tuple[int, ...], ...] | Literal["each", "model"]
-"""Latents that belong together: by number, where groups may lie within groups; or "each", every latent by itself; or
-"model", as the model's latents say.
+"""Latents that belong together, by number, also nested; or "each", every latent by itself; or "model", those of the
+model's latents.
 """
+_MAX_NAMED = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecomposedELBO(Objective):
-    """distortion + rate KL + a weighted sum of the parts of the KL.
-
-    The loss is distortion + rate KL + mutual_information MI + total_correlation TC + total_correlation_within TC' +
-    dimension_wise_kl DWKL.
+    """distortion + rate KL + mutual_information MI + total_correlation TC + ... TC' + dimension_wise_kl DWKL.
 
     Each field is the weight of its term. KL is KL(q(z|x) || p(z)), in closed form where there is one; the others are
     its parts, estimated from the batch (see `Decomposition`), so that the weights (1, 0, 0, 0, 0) and (0, 1, 1, 1, 1)
     have the same expectation: the VAE. TC is the total correlation between `groups` of latents, TC' the one within
     them, both relative to the prior's own. The groups are tuples of latents by number; or "each", every latent by
-    itself, and TC' is 0; or "model", as the model's latents say. Groups may lie within groups: then TC' is a sum over
-    the levels below the outermost groups, and `deeper` gives the second of these levels and those that follow
-    separate weights. VAE, beta-VAE, beta-TCVAE, beta-SVAE, HFVAE and
-    information dropout are cases of this objective, which is why those with the same groups and estimator can share a
-    fleet.
+    itself, and TC' is 0; or "model", the groups of the model's latents. Groups may lie within groups: then TC' is a sum
+    over the levels below the outermost groups, and `deeper` gives separate weights to the second of these levels and
+    those that follow. VAE, beta-VAE, beta-TCVAE, beta-SVAE, HFVAE and information dropout are cases of this objective,
+    so those with the same groups and estimator can share a fleet.
 
     The loss uses `estimator`, and the density that the model's latents train with. The logged parts always use the
     density of the draws, and eq. 13 of Esmaeili et al., arXiv:1804.02086v1, because the constants of "mws" have no
-    gradient but shift its total correlation by (L - 1) log N. The logged loss is without these constants: see
-    `constant_of`.
+    gradient but shift its total correlation by (L - 1) log N. The logged loss is without them: see `constant_of`.
     """
 
     rate: Weight = 0.0
@@ -72,7 +68,7 @@ class DecomposedELBO(Objective):
     dimension_wise_kl: Weight = 1.0
     """Weight of the dimension-wise KL."""
     groups: Groups = "each"
-    """Latents by number, group by group; or each by itself; or as the model's latents say."""
+    """Latents by number, group by group; or each by itself; or the groups of the model's latents."""
     estimator: Estimator = "mws"
     """How q(z) is estimated from a batch."""
     deeper: tuple[float, ...] = ()
@@ -80,7 +76,7 @@ class DecomposedELBO(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_finite(self)
+        check_weights(self, least=-math.inf)
         check_deeper(self, self.deeper, self.groups)
 
     def check(self, model: Autoencoder) -> None:
@@ -124,7 +120,7 @@ class DecomposedELBO(Objective):
 
     @property
     def _weights_of_parts(self) -> tuple[Any, ...]:
-        """Returns the weights of what is estimated by comparing codes of the batch with each other."""
+        """The weights of the terms that compare codes of the batch with each other."""
         within = (self.total_correlation_within, *self.deeper)
         return self.mutual_information, self.total_correlation, *within, self.dimension_wise_kl
 
@@ -137,7 +133,7 @@ class DecomposedELBO(Objective):
 
 
 class CaseOfDecomposedELBO(Objective, ABC):
-    """A DecomposedELBO with certain weights, which `general` gives."""
+    """A DecomposedELBO with certain weights, those of `general`."""
 
     @abstractmethod
     def general(self) -> DecomposedELBO: ...
@@ -168,11 +164,11 @@ def price_of_parts(objective: Any) -> RatePrice:
 def constant_of(
     step: Step, estimator: Estimator, groups: Groups, weights: Sequence[Any], num_deeper: int = 0
 ) -> Float[Tensor, ""] | float:
-    """Returns what the estimator adds to the weighted parts, whatever the codes are. It has no gradient.
+    """Returns the constant that the estimator adds to the weighted parts. It does not depend on the codes.
 
-    The weights of "mws" sum to p(n_i) in row i, where those of the others sum to 1. So each log q^ of it has log p(n_i)
-    in it, -log N unless images are weighted: the joint once, D groups D times, L latents L times. `weights` belong to
-    the mutual information, the total correlation, that within groups, level by level, and the dimension-wise KL.
+    The weights of "mws" sum to p(n_i) in row i, those of the others to 1. So each of its log q^ includes log p(n_i),
+    -log N unless images are weighted: the joint once, D groups D times, L latents L times. `weights` belong to the
+    mutual information, the total correlation, that within groups, level by level, and the dimension-wise KL.
     """
     if estimator != "mws":
         return 0.0
@@ -190,17 +186,22 @@ def constant_of(
 
 
 def check_estimator(estimator: Estimator) -> None:
-    """Refuses an estimator that is not defined for images that are not equally likely."""
+    """Raises if the estimator is not defined for images that are not equally likely."""
     if estimator == "mss":
         raise SpecError(
-            "The estimator 'mss' of the objective is not defined for images that are not equally likely, as those of "
-            "`sampling` or with weights are not. Use 'stratified_pairs', its symmetric form, or 'mws'."
+            "The estimator 'mss' of the objective is not defined for images that are not equally likely (with weights, "
+            "or from `sampling`). Use 'stratified_pairs', its symmetric form, or 'mws'."
         )
 
 
 def decomposition(step: Step, estimator: Estimator, groups: Groups = "each") -> Decomposition | None:
     """Returns the parts of log q(z|x) - log p(z) of each code of the batch; None if the step is not logged."""
     return _decompositions(as_logged(step), [estimator], groups)[0] if step.is_logged else None
+
+
+def logged_parts(step: Step) -> dict[str, Float[Tensor, ""]]:
+    """Returns the parts to log for objectives that do not use those of the rate."""
+    return elbo_parts(step, decomposition(step, "stratified_pairs"))
 
 
 def trained_and_logged(step: Step, estimator: Estimator, groups: Groups) -> tuple[Decomposition, Decomposition | None]:
@@ -222,7 +223,7 @@ def _is_zero(weight: Any) -> bool:
 
 
 def check_groups(objective: Objective, groups: Groups, model: Autoencoder) -> None:
-    """Refuses groups that miss a latent of the model, repeat one, or name one that does not exist."""
+    """Raises if groups miss a latent of the model, repeat one, or name one that does not exist."""
     if isinstance(groups, str):
         return
     every = range(model.latents.num_latents)
@@ -239,7 +240,12 @@ def check_groups(objective: Objective, groups: Groups, model: Autoencoder) -> No
 
 
 def check_deeper(objective: Objective, deeper: tuple[float, ...], groups: Groups) -> None:
-    """Refuses weights of levels that the groups do not have."""
+    """Raises if weights are of levels that the groups do not have, or if comparing the groups would take minutes."""
+    if not isinstance(groups, str) and (named := sum(map(len, groups))) > _MAX_NAMED:
+        raise SpecError(
+            f"{type(objective).__name__}: groups name {named:,} latents; expected at most {_MAX_NAMED:,}. For each "
+            'latent by itself, write groups="each".'
+        )
     num_levels = 0 if isinstance(groups, str) else len(cuts(groups)) - 1
     if len(deeper) > num_levels or not all(map(math.isfinite, deeper)):
         raise SpecError(
@@ -249,7 +255,7 @@ def check_deeper(objective: Objective, deeper: tuple[float, ...], groups: Groups
 
 
 def _levels(groups: Groups, num_deeper: int) -> list[Cut]:
-    """Returns the groups within the outermost ones, level by level, as far as they have separate weights."""
+    """Returns the groups within the outermost ones, for each level with a separate weight."""
     return [] if isinstance(groups, str) else cuts(groups)[1 : 1 + num_deeper]
 
 
@@ -265,19 +271,13 @@ def _decompositions(step: Step, estimators: Sequence[Estimator], groups: Groups)
 
 
 def sums_as_it_goes(step: Step) -> bool:
-    """Returns whether densities are summed as they are computed: on a GPU that saves most of the time.
-
-    Elsewhere a table of them all is as fast.
-    """
+    """Returns whether densities are summed as they are computed: on a GPU that saves most of the time."""
     is_factorized = type(step.posterior) is DiagonalGaussian and step.prior.is_factorized
     return is_factorized and step.z.device.type == "cuda" and step.z.dtype == torch.float32
 
 
 def fused_decompositions(step: Step, tables: Sequence[Float[Tensor, "sample batch"]]) -> list[Decomposition]:
-    """Returns the parts with each table of weights, without a table of all densities.
-
-    It is for independent Gaussian latents, each in its own group.
-    """
+    """Returns the parts of independent Gaussian latents, each a group, without a table of all densities."""
     z, posterior = step.z, step.posterior
     assert isinstance(posterior, DiagonalGaussian)
     log_posterior, log_prior = posterior.log_prob(z), step.prior.log_prob(z)
@@ -301,8 +301,8 @@ def expected_log_probs(
 ) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch batch latent"], Float[Tensor, "batch latent"]]:
     """Returns log q(z_j | x) of each code, of every code under every posterior, and log p(z_j).
 
-    A latent whose categories are summed over has its mean over them in the first and the last. In the second it is 0:
-    the mixture needs what it adds there for every category (`log_mixture`).
+    If the categories of a latent are summed over, the first and the last have its mean over them, and the second has
+    0: `log_mixture` adds its probability of every category.
     """
     z, posterior, prior = step.z, step.posterior, step.prior
     own, pairwise, log_prior = posterior.log_prob(z), posterior.pairwise_log_prob(z), prior.log_prob(z)
@@ -326,10 +326,7 @@ def _with_column(
 def _groups_of(step: Step, groups: Groups) -> tuple[tuple[int, ...], ...] | None:
     if groups == "model":
         if not step.groups:
-            raise SpecError(
-                'The groups are to be those of the model ("model"), and the step has none. Give Step.groups, or name '
-                "the groups."
-            )
+            raise SpecError('The groups are "model", and the step has none. Give Step.groups, or name the groups.')
         return step.groups
     return None if groups == "each" else cuts(groups)[0]
 
@@ -341,16 +338,13 @@ def _with_correlations(
     log_posterior: Float[Tensor, "batch latent"],
     log_prior: Float[Tensor, "batch latent"],
 ) -> JointDensities:
-    """Returns the joint densities, where the posterior or the prior correlates latents.
-
-    A latent alone is what it is in the product.
-    """
+    """Returns the joint densities with those of correlated posteriors and priors instead of products."""
     joint, posterior, prior, z = product, step.posterior, step.prior, step.z
     summed, everything = posterior.summed_log_pmf, tuple(range(log_prior.shape[1]))
     drawn = {group: [latent for latent in group if latent not in summed] for group in (everything, *(groups or ()))}
 
     def with_means(joint_log_prob: Tensor, each: Tensor, group: tuple[int, ...]) -> Tensor:
-        """Returns what the latents drawn have together, and the means of those that are summed over."""
+        """Returns the joint density of the latents drawn plus the means of those that are summed over."""
         means = [latent for latent in group if latent in summed]
         return joint_log_prob + columns(each, means).sum(dim=1) if means else joint_log_prob
 

@@ -12,19 +12,15 @@ from unbraid.config.schedule import Weight, extremes, scaled
 from unbraid.errors import SpecError
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.objectives.decomposed_elbo import decomposition
+from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import Levers, RatePrice, moved
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate
 from unbraid.objectives.terms.covariance import (
-    Moments,
-    covariance_of_means,
+    covariance_of_batch,
     expected_covariance,
-    moments_of_codes,
-    moments_of_means,
     squared_distances_from_identity,
 )
-from unbraid.objectives.terms.parts import elbo_parts, rate
+from unbraid.objectives.terms.parts import rate
 
 DIAGONAL_SHARE: dict[str, float] = {"i": 10.0, "ii": 1.0}
 """The weight of the diagonal where none is given, as a multiple of `off_diagonal`."""
@@ -34,11 +30,9 @@ DIAGONAL_SHARE: dict[str, float] = {"i": 10.0, "ii": 1.0}
 class DIPVAE(Objective):
     """distortion + KL(q(z|x) || p(z)) + off_diagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2.
 
-    Kumar et al., arXiv:1711.00848v1, eq. 6.
-
-    C is the covariance of the means for `kind` "i", and that of the codes for "ii"; each pair counts twice, as (i, j)
-    and as (j, i). Without a `diagonal` it is 10 `off_diagonal` for "i", as in the paper, and `off_diagonal` for "ii",
-    whatever number or schedule that is. C is that of the batch, or a running estimate in which the past is constant:
+    Kumar et al., arXiv:1711.00848v1, eq. 6. C is the covariance of the means for `kind` "i", and that of the codes for
+    "ii"; each pair counts twice. The default `diagonal` is 10 `off_diagonal` for "i", as in the
+    paper, and `off_diagonal` for "ii". C is that of the batch, or a running estimate in which the past is constant:
     "ema" averages the covariances of batches, "moments" the first and second moments, both with weight `decay` on the
     past, from the first batch on. Then only the share 1 - decay of C has a gradient; with `rescale` the gradient is
     that of a whole batch.
@@ -71,15 +65,17 @@ class DIPVAE(Objective):
 
     def check(self, model: Autoencoder) -> None:
         check_rate(self, model)
-        posterior = _a_posterior(model.latents)
-        if posterior.mean.shape[1] < 1:
+        latents = model.latents
+        if latents.num_discrete == latents.num_latents:
             raise SpecError(
-                f"DIPVAE reads means, and {type(model.latents).__name__} have no continuous latent. Add some, such as "
+                f"DIPVAE reads means, and {type(latents).__name__} have no continuous latent. Add some, such as "
                 "GaussianLatents."
             )
+        zeros = torch.zeros(2, latents.num_parameters, device="cpu")
+        posterior = latents.posterior(zeros, torch.zeros((), device="cpu"))
         if self.kind == "ii" and posterior.gaussian_std is None and posterior.covariance is None:
             raise SpecError(
-                f"DIPVAE of kind 'ii' reads the variance of q(z | x), and {type(model.latents).__name__} do not have "
+                f"DIPVAE of kind 'ii' reads the variance of q(z | x), and {type(latents).__name__} do not have "
                 "it. Use GaussianLatents, or kind 'i'."
             )
 
@@ -96,7 +92,7 @@ class DIPVAE(Objective):
         return replace(self, diagonal=scaled(self.off_diagonal, DIAGONAL_SHARE[self.kind]))
 
     def initial_state(self, latents: Latents) -> Mapping[str, Tensor]:
-        size = _a_posterior(latents).mean.shape[1]
+        size = latents.num_latents - latents.num_discrete
         match self.mode:
             case "batch":
                 return {}
@@ -112,7 +108,7 @@ class DIPVAE(Objective):
     def __call__(self, step: Step) -> Loss:
         covariance, state = self._covariance(step)
         off_diagonal_part, diagonal_part = squared_distances_from_identity(covariance)
-        parts = elbo_parts(step, decomposition(step, "stratified_pairs"))
+        parts = logged_parts(step)
         weight_of_diagonal = self.off_diagonal * DIAGONAL_SHARE[self.kind] if self.diagonal is None else self.diagonal
         return Loss(
             total=parts["distortion"]
@@ -128,19 +124,19 @@ class DIPVAE(Objective):
         posterior = step.posterior
         match self.mode:
             case "batch":
-                return self._of_batch(posterior), {}
+                return covariance_of_batch(posterior, self.kind), {}
             case "ema":
-                covariance = self._blend(step, "covariance", self._of_batch(posterior))
+                covariance = self._blend(step, "covariance", covariance_of_batch(posterior, self.kind))
                 return covariance, _state(step, covariance=covariance)
             case "moments":
-                of_batch = moments_of_means(posterior) if self.kind == "i" else moments_of_codes(posterior)
-                first = self._blend(step, "first_moment", of_batch.first)
-                second = self._blend(step, "second_moment", of_batch.second)
-                return Moments(first, second).covariance, _state(step, first_moment=first, second_moment=second)
-
-    def _of_batch(self, posterior: Posterior) -> Float[Tensor, "latent latent"]:
-        of_means = covariance_of_means(posterior)
-        return of_means if self.kind == "i" else of_means + expected_covariance(posterior)
+                mean = posterior.mean
+                first_of_batch, second_of_batch = mean.mean(dim=0), mean.T @ mean / len(mean)
+                if self.kind == "ii":
+                    second_of_batch = second_of_batch + expected_covariance(posterior)
+                first = self._blend(step, "first_moment", first_of_batch)
+                second = self._blend(step, "second_moment", second_of_batch)
+                covariance = second - first[:, None] * first[None, :]
+                return covariance, _state(step, first_moment=first, second_moment=second)
 
     def _blend(self, step: Step, name: str, of_batch: Tensor) -> Tensor:
         """Returns decay times the past, which is constant, plus 1 - decay times the batch; the first has no past."""
@@ -153,8 +149,3 @@ def _state(step: Step, **tensors: Tensor) -> dict[str, Tensor]:
     return {"started": torch.ones_like(step.state["started"])} | {
         name: tensor.detach() for name, tensor in tensors.items()
     }
-
-
-def _a_posterior(latents: Latents) -> Posterior:
-    """Returns the posterior of an encoder that outputs zeros, for its shape."""
-    return latents.posterior(torch.zeros(2, latents.num_parameters, device="cpu"), torch.zeros((), device="cpu"))

@@ -1,35 +1,30 @@
 """The VAE with a total correlation that a critic estimates."""
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import softplus
 
 from unbraid.config.schedule import Weight
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.decomposed_elbo import decomposition
+from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import Levers, RatePrice, moved, smaller
-from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_rate
-from unbraid.objectives.terms.adversary import judged
-from unbraid.objectives.terms.parts import elbo_parts, rate
-from unbraid.objectives.terms.permuted_codes import permuted_codes
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Shapes, Step, check_rate
+from unbraid.objectives.terms.adversary import density_ratio_loss, judged, log_ratio, permuted_codes
+from unbraid.objectives.terms.parts import rate
 
 
 @dataclass(frozen=True)
 class FactorVAE(Objective):
     """distortion + KL(q(z|x) || p(z)) + gamma TC, where a critic estimates TC.
 
-    Kim & Mnih, arXiv:1802.05983v3, eq. 2 and algorithm 2.
-
-    The critic outputs two logits, for a code from q(z) and for one from prod_j q(z_j); TC is the mean of their
-    difference over the codes of the batch. It learns to distinguish those codes from the codes of a second, independent
-    batch whose latents are permuted; with `same_batch`, from the permuted codes of the batch itself, which costs one
-    encoding less. The estimate is known to be too low.
+    Kim & Mnih, arXiv:1802.05983v3, eq. 2 and algorithm 2. The critic outputs two logits, for a code from q(z) and for
+    one from prod_j q(z_j); TC is the mean of their difference over the codes of the batch. It learns to distinguish
+    those codes from permuted codes of a second, independent batch; with `same_batch`, from permuted codes of the batch
+    itself, which costs one encoding less. The estimate is known to be too low.
     """
 
     gamma: Weight = 35.0
@@ -60,32 +55,29 @@ class FactorVAE(Objective):
     def needs_other_batch(self) -> bool:
         return not self.same_batch
 
-    def draw_shapes(
-        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
-    ) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
         del image_shape
         return {"permutation": (batch_size, model.latents.num_latents)}
 
     def __call__(self, step: Step) -> Loss:
-        assert step.critic is not None
-        assert step.critic_in_training is not None
-        z_of_others = step.z if step.other is None else step.other.z
-        permuted = permuted_codes(z_of_others, step.draws["permutation"], step.widths)
-        parts, cost = elbo_parts(step, decomposition(step, "stratified_pairs")), rate(step)
-        total_correlation = log_ratio(step.critic(step.z)).mean()
+        parts, cost = logged_parts(step), rate(step)
+        total_correlation = estimated_total_correlation(step)
         return Loss(
             total=parts["distortion"] + cost + self.gamma * total_correlation,
             parts=parts | {"critic_total_correlation": total_correlation},
-            critic=critic_loss(*judged(step.critic_in_training, step.z, permuted)),
+            critic=loss_of_critic(step),
         )
 
 
-def critic_loss(joint: Float[Tensor, "batch 2"], permuted: Float[Tensor, "batch 2"]) -> Float[Tensor, ""]:
-    """Returns the cross-entropy between codes and permuted codes, in nats per code; log 2 is chance."""
-    # With two logits a and b, -log softmax(a) is softplus(b - a).
-    return 0.5 * (softplus(-log_ratio(joint)).mean() + softplus(log_ratio(permuted)).mean())
+def estimated_total_correlation(step: Step) -> Float[Tensor, ""]:
+    """Returns the critic's estimate of the total correlation, in nats."""
+    assert step.critic is not None
+    return log_ratio(step.critic(step.z)).mean()
 
 
-def log_ratio(logits: Float[Tensor, "batch 2"]) -> Float[Tensor, " batch"]:
-    """Returns log D / (1 - D): how much likelier a code is to come from q(z)."""
-    return logits[:, 0] - logits[:, 1]
+def loss_of_critic(step: Step) -> Float[Tensor, ""]:
+    """Returns the loss of the critic on the codes, and on the permuted codes of the other batch or of the same."""
+    assert step.critic_in_training is not None
+    z_of_others = step.z if step.other is None else step.other.z
+    permuted = permuted_codes(z_of_others, step.draws["permutation"], step.widths)
+    return density_ratio_loss(*judged(step.critic_in_training, step.z, permuted))

@@ -15,13 +15,11 @@ from unbraid.objectives.objective import check_rate
 class HFVAE(CaseOfDecomposedELBO):
     """distortion + alpha MI + beta TC between groups + gamma TC within groups + DWKL.
 
-    Esmaeili et al., arXiv:1804.02086v1, eq. 9.
-
-    Both total correlations are relative to the prior's own: what the prior correlates, a code may too. `groups` are
-    tuples of latents, by number (continuous ones first); or "model", as the model's latents say; or "each", every
-    latent by itself: that is beta-TCVAE with eq. 13, and gamma has no effect. With one group of all latents, beta has
-    none. Groups may lie within groups, to any depth: beta is for the correlation between the outermost ones, gamma for
-    that between what they are made of, and `deeper` for the levels below. The defaults are the authors' for dSprites.
+    Esmaeili et al., arXiv:1804.02086v1, eq. 9. Both total correlations are relative to the prior's own. `groups` are
+    tuples of latents, by number (continuous ones first); or "model", the groups of the model's latents; or "each",
+    every latent by itself: that is beta-TCVAE with eq. 13, and gamma has no effect. With one group of all latents, beta
+    has none. Groups may lie within groups, to any depth: beta weighs the correlation between the outermost ones, gamma
+    that between their parts, and `deeper` that of the levels below. The defaults are the authors' for dSprites.
     """
 
     alpha: Weight = 1.0
@@ -31,7 +29,7 @@ class HFVAE(CaseOfDecomposedELBO):
     gamma: Weight = 3.0
     """Weight of the total correlation within groups."""
     groups: Groups = "model"
-    """Latents by number, group by group; or each by itself; or as the model's latents say."""
+    """Latents by number, group by group; or each by itself; or the groups of the model's latents."""
     estimator: Estimator = "stratified_pairs"
     """How q(z) is estimated from a batch."""
     deeper: tuple[float, ...] = ()

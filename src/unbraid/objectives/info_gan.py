@@ -1,6 +1,5 @@
-"""A generator with codes that an encoder recovers from its images."""
+"""InfoGAN: a generator with codes that an encoder recovers from its images."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -14,26 +13,23 @@ from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.levers import Levers, RatePrice, moved
-from unbraid.objectives.objective import CriticReads, Loss, Objective, Step, check_density
+from unbraid.objectives.objective import CriticReads, Loss, Objective, Shapes, Step, check_density, check_fixed_prior
 from unbraid.objectives.terms.adversary import critic_loss, generator_loss
-from unbraid.objectives.terms.prior_draws import check_fixed_prior
 
 
 @dataclass(frozen=True, kw_only=True)
 class InfoGAN(Objective):
     """-log D(G(c, u)) - weight E log Q(c | G(c, u)): a generator, and an encoder that reads its codes.
 
-    Chen et al., arXiv:1606.03657v1, eq. 6.
+    Chen et al., arXiv:1606.03657v1, eq. 6. The decoder is the generator G, and the mean of its likelihood the image;
+    codes c are drawn from the prior, and u is standard normal, one number for each of the model's `noise_inputs`. The
+    encoder is Q: it reads generated images in training, and real ones afterwards, so every metric applies. The critic D
+    classifies images as real or generated. D and Q read images with Gaussian noise of the standard deviation
+    `instance_noise`. Continuous codes have the `weight`, discrete ones the `discrete_weight`.
 
-    The decoder is the generator G, and the mean of its likelihood the image; codes c are drawn from the prior, and u is
-    standard normal, one number for each of the model's `noise_inputs`. The encoder is Q: it reads generated images
-    alone in training, and real ones afterwards, so every metric applies. The critic D classifies images as real or
-    generated. D and Q read images with Gaussian noise of the standard deviation `instance_noise`. Continuous codes have
-    the `weight`, discrete ones the `discrete_weight`.
-
-    With `shared_trunk`, as published, D and Q are one net but for their last layers: D reads what the encoder makes of
-    an image before its last layer, and the encoder learns with D, at D's rate, from both losses. The optimizer of the
-    spec is then that of G alone. Without, D is a separate net.
+    With `shared_trunk`, as published, D and Q are one net except for their last layers: D reads the output of the
+    encoder before its last layer, and the encoder learns with D, at D's rate, from both losses. The optimizer of the
+    spec is then that of G only. Without, D is a separate net.
     """
 
     weight: Weight = 0.1
@@ -42,9 +38,8 @@ class InfoGAN(Objective):
     """Weight of reading discrete codes back."""
     instance_noise: Weight = field(default_factory=lambda: Linear(0.1, 0.0))
     """Standard deviation of the noise on images that the critic and the encoder read."""
-
     shared_trunk: bool = True
-    """Whether the critic and the encoder are one net but for their last layers."""
+    """Whether the critic and the encoder are one net except for their last layers."""
 
     config_version: ClassVar[int] = 2
     weights_are_nonnegative: ClassVar[bool] = True
@@ -64,9 +59,8 @@ class InfoGAN(Objective):
             likelihood = model.likelihood.make()
         if any(True for _ in likelihood.parameters()):
             raise SpecError(
-                f"InfoGAN reads the mean of the likelihood alone, so what {type(model.likelihood).__name__} learns "
-                "would stay as it began. Use one "
-                "without weights, such as GaussianLikelihood."
+                f"InfoGAN reads the mean of the likelihood only, so the weights of {type(model.likelihood).__name__} "
+                "would not be trained. Use one without weights, such as GaussianLikelihood."
             )
 
     def levers(self) -> Levers:
@@ -75,9 +69,7 @@ class InfoGAN(Objective):
     def rate_price(self) -> RatePrice:
         return RatePrice("This objective has no rate, so there is no beta.")
 
-    def draw_shapes(
-        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
-    ) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
         return {
             "code": (batch_size, model.latents.num_columns),
             "noise": (batch_size, model.noise_inputs),
@@ -89,11 +81,11 @@ class InfoGAN(Objective):
         assert step.critic is not None
         assert step.critic_in_training is not None
         code = step.prior.sample(step.draws["code"])
-        fake = _generated(step, code)
-        noisy_real, noisy_fake = (
-            step.x + self.instance_noise * step.draws["real"],
-            fake + self.instance_noise * step.draws["fake"],
-        )
+        assert step.decode is not None
+        assert step.likelihood is not None
+        fake = step.likelihood.mean(step.decode(torch.cat([code, step.draws["noise"]], dim=1)))
+        noisy_real = step.x + self.instance_noise * step.draws["real"]
+        noisy_fake = fake + self.instance_noise * step.draws["fake"]
         generator = generator_loss(step.critic(noisy_fake))
         continuous, discrete = _information(step, code, noisy_fake)
         # One batch at a time: with BatchNorm, a critic that reads both at once could use their statistics.
@@ -109,21 +101,13 @@ class InfoGAN(Objective):
         )
 
 
-def _generated(step: Step, code: Float[Tensor, "batch column"]) -> Float[Tensor, "batch channel height width"]:
-    assert step.decode is not None
-    assert step.likelihood is not None
-    return step.likelihood.mean(step.decode(torch.cat([code, step.draws["noise"]], dim=1)))
-
-
 def _information(
     step: Step, code: Float[Tensor, "batch column"], image: Float[Tensor, "batch channel height width"]
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
     """Returns E[log Q(c|x) - log p(c)] of the continuous codes and of the discrete ones, in nats.
 
-    They are lower bounds on the information of an image about the codes.
-
-    -log p(c) averages to the entropy of the codes, and has no gradient: the prior is fixed. Continuous latents come
-    first.
+    They are lower bounds on the mutual information of image and codes: -log p(c) averages to the entropy of the codes,
+    and has no gradient, because the prior is fixed.
     """
     assert step.encode is not None
     posterior = step.encode(image)

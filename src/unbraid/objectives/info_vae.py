@@ -1,29 +1,26 @@
 """The VAE that does not penalize information."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from unbraid.config.schedule import Weight, extremes
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.decomposed_elbo import decomposition
+from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import NO_WEIGHT, Levers, RatePrice, moved
-from unbraid.objectives.objective import Loss, Objective, Step
+from unbraid.objectives.objective import Loss, Objective, Shapes, Step
 from unbraid.objectives.terms.mmd import Bandwidth, Kernel, Statistic, squared_mmd
-from unbraid.objectives.terms.parts import elbo_parts, rate
+from unbraid.objectives.terms.parts import rate
 
 
 @dataclass(frozen=True, kw_only=True)
 class InfoVAE(Objective):
     """distortion + (1 - alpha) KL(q(z|x) || p(z)) + (alpha + weight - 1) MMD^2(q(z), p(z)).
 
-    Zhao et al., arXiv:1706.02262v3, section 3.
-
-    `weight` is their lambda. alpha = 0 and weight = 1 are the VAE; alpha = 1 is the MMD-VAE, where a code may have any
-    information about the image as long as all codes together look like the prior; weight = 1 - alpha is the beta-VAE
-    with that beta. The MMD compares the codes of the batch with as many draws from the prior. The defaults are ours,
-    chosen on MNIST (docs/objectives/info-vae.md).
+    Zhao et al., arXiv:1706.02262v3, section 3. `weight` is their lambda. alpha = 0 and weight = 1 are the VAE; alpha =
+    1 is the MMD-VAE, which matches q(z) with the prior and does not limit the information of a code; weight = 1 - alpha
+    is the beta-VAE with that beta. The MMD compares the codes of the batch with as many draws from the prior. The
+    defaults are ours, chosen on MNIST (docs/objectives/info-vae.md).
     """
 
     alpha: Weight = 0.5
@@ -58,14 +55,12 @@ class InfoVAE(Objective):
     def rate_price(self) -> RatePrice:
         return RatePrice.beside("the distance of all codes together from the prior (MMD)", 1 - extremes(self.alpha)[1])
 
-    def draw_shapes(
-        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
-    ) -> Mapping[str, tuple[int, ...]]:
+    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
         del image_shape
         return {"prior": (batch_size, model.latents.num_columns)}
 
     def __call__(self, step: Step) -> Loss:
-        parts, cost = elbo_parts(step, decomposition(step, "stratified_pairs")), rate(step)
+        parts, cost = logged_parts(step), rate(step)
         discrepancy = squared_mmd(
             step.z, step.prior.sample(step.draws["prior"]), self.kernel, self.bandwidth, self.statistic
         )

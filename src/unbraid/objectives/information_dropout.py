@@ -3,25 +3,20 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
-
 from unbraid.config.schedule import Weight
-from unbraid.errors import SpecError
 from unbraid.information.aggregate import Estimator
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.decomposed_elbo import CaseOfDecomposedELBO, DecomposedELBO
 from unbraid.objectives.levers import Levers, moved, smaller
-from unbraid.objectives.objective import check_rate
+from unbraid.objectives.objective import check_fixed_prior, check_rate
 
 
 @dataclass(frozen=True, kw_only=True)
 class InformationDropout(CaseOfDecomposedELBO):
     """distortion + beta I(x; z) + gamma TC.
 
-    Achille & Soatto, arXiv:1611.01353v3, as in Esmaeili et al., arXiv:1804.02086v1, table 1.
-
-    Their multiplicative noise is not part of it. Nothing in it fixes the scale of a latent: no term compares a marginal
-    with the prior, so means and stds may drift together. Bins with a fixed range then say little; use metrics that do
+    Achille & Soatto, arXiv:1611.01353v3, as in Esmaeili et al., arXiv:1804.02086v1, table 1, without their
+    multiplicative noise. No term fixes the scale of a latent, so means and stds may drift together: use metrics that do
     not depend on scale, or add a small `dimension_wise_kl` with `DecomposedELBO`.
     """
 
@@ -36,16 +31,9 @@ class InformationDropout(CaseOfDecomposedELBO):
 
     def check(self, model: Autoencoder) -> None:
         check_rate(self, model)
-        with torch.device("meta"):
-            prior = model.latents.make_prior()
-        if any(True for _ in prior.parameters()):
-            # A learned correlation would be worse than idle: moved far from the codes, log p(z) - sum_j log p(z_j)
-            # grows without bound.
-            raise SpecError(
-                f"InformationDropout compares no code with the prior, and {type(model.latents).__name__} learn "
-                "theirs. Give them a prior without "
-                "weights, such as StandardNormalPrior or, if discrete, UniformCategories."
-            )
+        # A learned correlation would be worse than idle: moved far from the codes, log p(z) - sum_j log p(z_j) grows
+        # without bound.
+        check_fixed_prior(self, model)
 
     def levers(self) -> Levers:
         return Levers(smaller(self, "beta"), moved(self, "beta", 2), moved(self, "gamma", 2))

@@ -18,15 +18,16 @@ from unbraid.config.schedule import Weight, extremes, value_at
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.models.distributions.likelihoods.likelihood import Likelihood
+from unbraid.models.distributions.distribution import Posterior, Prior
+from unbraid.models.distributions.likelihoods import Likelihood
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.models.distributions.priors.prior import Prior
 from unbraid.models.layers.critic_nets import CHANNELS, HIDDEN, critic_of_codes, critic_of_images
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.objectives.levers import Levers, RatePrice
 
 CriticReads = Literal["codes", "images", "features"]
+Shapes = Mapping[str, tuple[int, ...]]
+"""Shapes of draws by name."""
 
 
 @final
@@ -42,21 +43,18 @@ class EncodedBatch:
 @final
 @dataclass(frozen=True)
 class Step:
-    """One batch through one model: the input of an objective, which is written for ONE model.
+    """One batch through one model: the input of an objective. A fleet maps the objective over many models.
 
-    A fleet maps it over many.
+    `draws` holds the standard normal numbers of `draw_shapes`, by name. `progress` runs from 0 to 1 over training.
+    `weights` is p(n) of the batch, where sampling is biased. `other` is a second, independent batch, for objectives
+    that need one. `encode` and `decode` are the nets of the model (`likelihood` reads the output of `decode`). `state`
+    is that of the last `Loss`. `groups` are the latents that belong together, and `widths` the number of columns of
+    each latent; without `widths`, each has one. If the step is not `is_logged`, the parts of the loss are not read, and
+    terms that only they need may be left out.
 
-    `draws` holds the standard normal numbers that the objective asked for, by name. `progress` runs from 0 to 1 over
-    training. `weights` is p(n) of the batch, where sampling is biased. `other` is a second, independent batch, for
-    objectives that ask for one. `encode` and `decode` are this model's nets (`decode` gives what the `likelihood`
-    reads), for objectives that send something else through them. `state` is what the objective returned at the last
-    step. `groups` are the latents that belong together, and `widths` the number of columns of each latent, in the
-    model; without `widths`, each has one. Where the step is not `is_logged`, the parts of the loss are not read, and
-    what is computed for them alone may be left out.
-
-    The critic comes twice, so that no loss can reach what it must not: `critic` has constant weights, those of the
-    encoder's layers that it shares among them, for the loss of the model; `critic_in_training` takes its input as a
-    constant, for the loss of the critic.
+    There are two critics, so that each loss has gradients for its own weights only: `critic` has constant weights,
+    including those that it shares with the encoder, for the loss of the model; `critic_in_training` takes its input as
+    a constant, for the loss of the critic.
     """
 
     x: Float[Tensor, "batch channel height width"]
@@ -85,9 +83,9 @@ class Step:
 class Loss:
     """The loss to minimize, and its parts.
 
-    `parts` are unweighted, in nats per image. `critic` is minimized over the critic's
-    weights alone, and those of the encoder where it reads features. `state` is the `state` of the next step; it has
-    no gradient. `constant` is what an estimator adds to `total` whatever the codes are: it is in no part.
+    `parts` are unweighted, in nats per image. `critic` is minimized over the weights of the critic, and those of the
+    encoder where it reads features. `state` is that of the next step; it has no gradient. `constant` is the part of
+    `total` that does not depend on the codes, from an estimator: it is in no part.
     """
 
     total: Float[Tensor, ""]
@@ -98,7 +96,7 @@ class Loss:
 
     @property
     def shown(self) -> Float[Tensor, ""]:
-        """Returns the loss that is logged and shown: `total` without `constant`, so that it agrees with its parts."""
+        """The loss to log: `total` without `constant`, so that it agrees with its parts."""
         return self.total - self.constant
 
 
@@ -106,9 +104,9 @@ class Loss:
 class Objective(Config, ABC):
     """A loss. Its hyperparameters are its fields; it has no weights, no optimizer and no random numbers.
 
-    Every field that is a number (or a schedule of one) may differ between the members of a fleet: there it arrives as a
-    0-d tensor, so the formula must not branch on it. The properties and methods below define what else
-    an objective needs. Its critic, if any, has `critic_outputs` outputs.
+    Every field that is a number (or a schedule of one) may differ between the members of a fleet: there it is a 0-d
+    tensor, so the formula must not branch on it. The properties and methods below define the other inputs. The critic,
+    if any, has `critic_outputs` outputs.
     """
 
     critic_outputs: ClassVar[int] = 1
@@ -122,7 +120,7 @@ class Objective(Config, ABC):
 
     @final
     def _check_field(self, name: str, given: Any, annotation: Any) -> Any:
-        # Inside a fleet, an objective that is built on another gives it numbers that are tensors.
+        # In a fleet, an objective passes its numbers, which are tensors, to `general`.
         if isinstance(given, Tensor) and given.ndim == 0 and name in _number_fields(type(self)):
             return given
         return super()._check_field(name, given, annotation)
@@ -145,22 +143,21 @@ class Objective(Config, ABC):
         critic: nn.Module | None = None,
         likelihood: Likelihood | None = None,
     ) -> Loss:
-        """Returns the loss of any module on a batch, for a training loop of your own.
+        """Returns the loss of any module on a batch, for a custom training loop.
 
-        The module has `encode(x)`, which returns (mean, logvar) or a `Posterior`, and `decode(z)`, which returns
-        logits of the shape of x. Models of `Autoencoder.build` serve as well. Minimize `loss.total`; with a critic also
-        `loss.critic`, which has gradients for the critic alone. Further inputs are needed by some objectives only; the
-        error of a missing one names it.
+        Minimize `loss.total`; with a critic also `loss.critic`, which has gradients for the critic only. Some
+        objectives need further inputs, and raise if one is missing.
 
         Args:
-            model: A module with `encode` and `decode`.
+            model: A model of `Autoencoder.build`, or a module with `encode(x)`, which returns (mean, logvar) or a
+                `Posterior`, and `decode(z)`, which returns logits of the shape of x.
             x: Images (batch, channel, height, width), or vectors (batch, number), from 0 to 1.
             dataset_size: Number of training images.
             progress: Progress of training from 0 to 1, which schedules read.
             noise: Standard normal numbers (batch, latent) for the codes; or draws by name: "z", "other", and the names
                 of `draw_shapes`. Missing ones are drawn with `generator`.
             generator: Generator of the draws; by default the global one of torch.
-            state: `state` of the last loss, for objectives with running estimates.
+            state: `state` of the last loss, for running estimates.
             other: A second, independent batch, for FactorVAE.
             critic: The critic, for objectives that have one; see `build_critic`.
             likelihood: p(x | z) of a plain module; by default Bernoulli, of logits.
@@ -201,7 +198,7 @@ class Objective(Config, ABC):
     ) -> nn.Module:
         """Returns a new critic for `loss`, with as many outputs as this objective reads.
 
-        A critic of images, as that of InfoGAN, needs `image_shape`.
+        A critic of images, such as that of InfoGAN, needs `image_shape`.
         """
         match self.critic_reads:
             case None:
@@ -216,51 +213,38 @@ class Objective(Config, ABC):
                 return seeded(lambda: critic_of_images(image_shape, self.critic_outputs, channels, hidden), seed)
 
     def general(self) -> "Objective":
-        """Returns the same loss as a case of the widest family it belongs to; by default itself.
-
-        Members of one family can share a fleet.
-        """
+        """Returns the same loss as a case of its widest family, which can share a fleet; by default itself."""
         return self
 
     @property
     @final
     def is_bound(self) -> bool:
-        """Returns whether hyperparameters are tensors, as in a fleet, so that their sizes cannot be checked."""
+        """Whether hyperparameters are tensors, as in a fleet, so that their values cannot be checked."""
         return any(isinstance(value, Tensor) for value in self.hyperparameters.values())
 
     @final
     def trained_form(self) -> "Objective":
-        """Returns the form that a fleet binds: `general()`, unless a subclass replaces `__call__` below it."""
-        for cls in type(self).__mro__:
-            if "general" in vars(cls):
-                break
-            if "__call__" in vars(cls):
-                return self
-        return self.general()
+        """Returns the form that a fleet binds: `general()`, unless the class that defines `__call__` lacks it."""
+        owner = next(cls for cls in type(self).__mro__ if "__call__" in vars(cls))
+        return self.general() if "general" in vars(owner) else self
 
     def check_image_weights(self) -> None:
-        """Refuses images that are not equally likely, where the formula is not defined for them."""
+        """Raises if the formula is not defined for images that are not equally likely."""
         general = self.general()
         if general is not self:
             general.check_image_weights()
 
     def levers(self) -> Levers:
-        """Returns how to weigh the rate less or more, and how to ask for independent latents, for `diagnose`."""
-        return Levers("a smaller weight of what the objective asks of codes")
+        """Returns advice for `diagnose`: how to weigh the rate less or more, and the dependence of latents more."""
+        return Levers("a smaller weight of the terms of codes")
 
     def rate_price(self) -> RatePrice:
-        """Returns the weight of the rate in the loss, without schedules (`at`), for `diagnose`.
-
-        By default that of the form that is trained.
-        """
+        """Returns the weight of the rate in the loss of the trained form, without schedules (`at`), for `diagnose`."""
         form = self.trained_form()
         return RatePrice() if form is self else form.rate_price()
 
     def check(self, model: Autoencoder) -> None:
-        """Refuses a model that this formula cannot train.
-
-        By default that is one without a finite rate, and what the wider family of the formula refuses.
-        """
+        """Raises if this formula cannot train the model: by default, if its rate is not finite."""
         check_rate(self, model)
         general = self.general()
         if general is not self:
@@ -270,56 +254,45 @@ class Objective(Config, ABC):
     def critic_reads(self) -> CriticReads | None:
         """The input of the critic; None, the default, for no critic. A class variable works as well.
 
-        A critic of "features" is called with images too, and reads the features of the encoder before its last
-        layer. Then the encoder learns with the critic: by the critic's optimizer, and from its loss.
+        A critic of "features" is called with images, and reads the output of the encoder before its last layer. The
+        encoder then learns with the critic: from its loss too, by its optimizer.
         """
         return None
 
     @property
     def generates(self) -> bool:
-        """Returns whether the decoder learns from draws of the prior and of its noise inputs, not from codes of images.
-
-        By default it does not.
-        """
+        """Whether the decoder learns from draws of the prior and of its noise inputs, not from codes of images."""
         return False
 
     @property
     def needs_other_batch(self) -> bool:
-        """Returns whether a step needs a second, independent batch. By default it does not."""
+        """Whether a step needs a second, independent batch. By default it does not."""
         return False
 
-    def draw_shapes(
-        self, batch_size: int, model: Autoencoder, image_shape: ImageShape
-    ) -> Mapping[str, tuple[int, ...]]:
-        """Returns the standard normal numbers that a step needs beyond the posterior's own, by name.
-
-        By default there are none.
-        """
+    def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
+        """Returns the shapes of the standard normal numbers that a step needs beside those of the codes, by name."""
         del batch_size, model, image_shape
         return {}
 
     def initial_state(self, latents: Latents) -> Mapping[str, Tensor]:
-        """Returns what the first step finds in `state`. By default there is nothing."""
+        """Returns the `state` of the first step, by default none."""
         del latents
         return {}
 
     @property
     def hyperparameters(self) -> dict[str, Weight]:
-        """Returns the fields that are numbers or schedules, by name.
-
-        One that may be left out, and is, is not among them.
-        """
+        """The fields that are numbers or schedules, by name, without those that are None."""
         return {name: value for name in _number_fields(type(self)) if (value := getattr(self, name)) is not None}
 
     def bind(self, hyperparameters: Mapping[str, Float[Tensor, ""] | float]) -> "Objective":
-        """Returns a copy with these hyperparameters, as a fleet binds those of each member."""
+        """Returns a copy with these hyperparameters, such as those of a member of a fleet."""
         bound = copy.copy(self)
         for name, value in hyperparameters.items():
             object.__setattr__(bound, name, value)
         return bound
 
     def at(self, progress: Float[Tensor, ""]) -> "Objective":
-        """Returns the formula as it is at this moment of training, with schedules resolved."""
+        """Returns the formula at this moment of training, with schedules resolved."""
         numbers: dict[str, Any] = {
             name: float(value_at(weight, progress)) for name, weight in self.hyperparameters.items()
         }
@@ -327,17 +300,17 @@ class Objective(Config, ABC):
 
 
 def check_density(objective: Objective, model: Autoencoder) -> None:
-    """Refuses a model whose posterior has no density."""
+    """Raises if the posterior of the model has no density."""
     if not model.latents.has_density:
         raise SpecError(
             f"{type(objective).__name__} needs the density of q(z | x), and {type(model.latents).__name__} have none. "
             "Use GaussianLatents, or an "
-            "objective that reads draws alone, such as AAE."
+            "objective that reads draws only, such as AAE."
         )
 
 
 def check_rate(objective: Objective, model: Autoencoder) -> None:
-    """Refuses a model whose rate KL(q(z | x) || p(z)) is not defined or not finite."""
+    """Raises if the rate KL(q(z | x) || p(z)) of the model is not defined or not finite."""
     check_density(objective, model)
     if model.latents.prior_is_bounded:
         raise SpecError(
@@ -347,18 +320,23 @@ def check_rate(objective: Objective, model: Autoencoder) -> None:
         )
 
 
-def check_weights(objective: Objective) -> None:
-    """Refuses a weight that is negative or not finite at any moment: it would reward what the formula penalizes."""
-    for name, value in objective.hyperparameters.items():
-        if not isinstance(value, Tensor) and not all(math.isfinite(end) and end >= 0 for end in extremes(value)):
-            raise SpecError(f"{type(objective).__name__}: {name} is {value}; expected a finite weight of 0 or more.")
+def check_fixed_prior(objective: Objective, model: Autoencoder) -> None:
+    """Raises if the prior is learned, for objectives without a gradient for it."""
+    with torch.device("meta"):
+        prior = model.latents.make_prior()
+    if any(True for _ in prior.parameters()):
+        raise SpecError(
+            f"{type(objective).__name__} does not train the prior, and that of {type(model.latents).__name__} is "
+            "learned. Use a prior without weights, such as StandardNormalPrior or, if discrete, UniformCategories."
+        )
 
 
-def check_finite(objective: Objective) -> None:
-    """Refuses a weight that is not finite at any moment. It may be negative."""
+def check_weights(objective: Objective, least: float = 0.0) -> None:
+    """Raises if a weight is not finite, or below `least`, at any moment."""
     for name, value in objective.hyperparameters.items():
-        if not isinstance(value, Tensor) and not all(map(math.isfinite, extremes(value))):
-            raise SpecError(f"{type(objective).__name__}: {name} is {value}; expected a finite weight.")
+        if not isinstance(value, Tensor) and not all(math.isfinite(end) and end >= least for end in extremes(value)):
+            expected = "a finite weight" + (" of 0 or more" if least == 0 else "")
+            raise SpecError(f"{type(objective).__name__}: {name} is {value}; expected {expected}.")
 
 
 @cache

@@ -1,8 +1,7 @@
-"""One step of an objective on any PyTorch module, for training loops that are not ours."""
+"""One step of an objective on any PyTorch module, for custom training loops."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -11,27 +10,15 @@ from torch.func import functional_call
 
 from unbraid.errors import SpecError
 from unbraid.models.autoencoder import Autoencoder, AutoencoderModule, with_noise_inputs
-from unbraid.models.distributions.likelihoods.likelihood import BernoulliLikelihood, Likelihood
-from unbraid.models.distributions.posteriors.categories import with_categories
-from unbraid.models.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
-from unbraid.models.distributions.posteriors.latents import GaussianLatents
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.models.distributions.priors.prior import Prior, StandardNormal
+from unbraid.models.categories import with_categories
+from unbraid.models.distributions.distribution import Posterior, Prior
+from unbraid.models.distributions.likelihoods import BernoulliLikelihood, Likelihood
+from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian, GaussianLatents
+from unbraid.models.distributions.priors.prior import StandardNormalPrior
 from unbraid.objectives.objective import EncodedBatch, Objective, Step
 
 Noise = Tensor | Mapping[str, Tensor]
 """Standard normal numbers: those of the codes, or by name: "z", "other", and the names of `Objective.draw_shapes`."""
-
-
-@final
-@dataclass(frozen=True)
-class Parts:
-    """The parts of a model that an objective reads, taken from any module."""
-
-    encode: Callable[[Tensor], Posterior]
-    decode: Callable[[Tensor], Tensor]
-    likelihood: Likelihood
-    prior: Prior
 
 
 def step_of_module(
@@ -40,54 +27,76 @@ def step_of_module(
     x: Tensor,
     *,
     dataset_size: int,
-    progress: float | Tensor = 1.0,
-    noise: Noise | None = None,
-    generator: torch.Generator | None = None,
-    state: Mapping[str, Tensor] | None = None,
-    other: Tensor | None = None,
-    critic: nn.Module | None = None,
-    likelihood: Likelihood | None = None,
+    progress: float | Tensor,
+    noise: Noise | None,
+    generator: torch.Generator | None,
+    state: Mapping[str, Tensor] | None,
+    other: Tensor | None,
+    critic: nn.Module | None,
+    likelihood: Likelihood | None,
 ) -> Step:
-    """Returns the `Step` that an objective reads, computed by the module on these images."""
+    """Returns the `Step` of these images through the module; the arguments are those of `Objective.loss`."""
     shape, x = x.shape[1:], _as_images(x, "x")
     progress = torch.as_tensor(progress, dtype=x.dtype, device=x.device)
-    parts = _parts(model, x, shape, progress, likelihood)
-    posterior = parts.encode(x)
-    config = _config(model, posterior)
+    prior: Prior
+    if isinstance(model, AutoencoderModule):
+        encode, decode = _nets_of_autoencoder(model, progress)
+        prior, likelihood = model.prior_module(progress), model.likelihood
+        posterior = encode(x)
+        config = Autoencoder(latents=model.latents, noise_inputs=model.noise_inputs)
+    else:
+        encode, decode = _nets_of_module(model, x, shape)
+        prior, likelihood = StandardNormalPrior(), likelihood or BernoulliLikelihood()
+        posterior = encode(x)
+        config = Autoencoder(latents=GaussianLatents(posterior.mean.shape[1]))
     _check_inputs(objective, config, dataset_size, other, critic)
     draws = _draws(objective, config, x, noise, generator)
     z = posterior.rsample(draws.pop("z"))
     second = None
     if other is not None:
         other = _as_images(other, "other")
-        of_other = parts.encode(other)
+        of_other = encode(other)
         second = EncodedBatch(other, of_other, of_other.rsample(draws.pop("other")))
-    output = parts.decode(with_noise_inputs(z, config.noise_inputs))
     return Step(
         x=x,
         posterior=posterior,
         z=z,
-        log_likelihood=parts.likelihood.log_prob(x, output),
-        prior=parts.prior,
+        log_likelihood=likelihood.log_prob(x, decode(with_noise_inputs(z, config.noise_inputs))),
+        prior=prior,
         dataset_size=dataset_size,
         progress=progress,
         draws=draws,
         other=second,
-        encode=parts.encode,
-        decode=parts.decode,
+        encode=encode,
+        decode=decode,
         critic=None if critic is None else _with_constant_weights(critic),
-        critic_in_training=None if critic is None else lambda seen: critic(seen.detach()),
+        critic_in_training=None if critic is None else lambda inputs: critic(inputs.detach()),
         state=objective.initial_state(config.latents) if state is None else state,
         groups=config.latents.groups,
         widths=config.latents.widths,
-        likelihood=parts.likelihood,
+        likelihood=likelihood,
     )
 
 
-def _parts(model: Any, x: Tensor, shape: tuple[int, ...], progress: Tensor, likelihood: Likelihood | None) -> Parts:
-    """Returns the parts of a model that reads images, or vectors, of this shape."""
-    if isinstance(model, AutoencoderModule):
-        return _parts_of_autoencoder(model, progress)
+Nets = tuple[Callable[[Tensor], Posterior], Callable[[Tensor], Tensor]]
+"""Functions from images to posteriors, and from codes to outputs of the decoder."""
+
+
+def _nets_of_autoencoder(model: AutoencoderModule, progress: Tensor) -> Nets:
+    latents = model.latents
+
+    def encode(images: Tensor) -> Posterior:
+        return latents.posterior(model.encoder(images), progress)
+
+    def decode(z: Tensor) -> Tensor:
+        output: Tensor = model.decoder(with_categories(z, latents.widths, latents.hard_latents))
+        return output
+
+    return encode, decode
+
+
+def _nets_of_module(model: Any, x: Tensor, shape: tuple[int, ...]) -> Nets:
+    """Returns the nets of a module that reads images, or vectors, of this shape."""
     for method in ("encode", "decode"):
         if not callable(getattr(model, method, None)):
             raise SpecError(
@@ -107,31 +116,11 @@ def _parts(model: Any, x: Tensor, shape: tuple[int, ...], progress: Tensor, like
             )
         return logits.reshape(len(z), *x.shape[1:])
 
-    return Parts(encode, decode, likelihood or BernoulliLikelihood(), StandardNormal())
-
-
-def _parts_of_autoencoder(model: AutoencoderModule, progress: Tensor) -> Parts:
-    latents = model.latents
-
-    def encode(images: Tensor) -> Posterior:
-        return latents.posterior(model.encoder(images), progress)
-
-    def decode(z: Tensor) -> Tensor:
-        output: Tensor = model.decoder(with_categories(z, latents.widths, latents.hard_latents))
-        return output
-
-    return Parts(encode, decode, model.likelihood, model.prior_module(progress))
-
-
-def _config(model: Any, posterior: Posterior) -> Autoencoder:
-    """Returns a config with the latents of the model."""
-    if isinstance(model, AutoencoderModule):
-        return Autoencoder(latents=model.latents, noise_inputs=model.noise_inputs)
-    return Autoencoder(latents=GaussianLatents(posterior.mean.shape[1]))
+    return encode, decode
 
 
 def _as_posterior(encoded: Any, num_images: int) -> Posterior:
-    """Returns what `encode` returned as a posterior."""
+    """Returns the result of `encode` as a posterior."""
     if isinstance(encoded, Posterior):
         if encoded.probabilities:
             raise SpecError(
@@ -173,15 +162,19 @@ def _check_inputs(objective: Objective, config: Autoencoder, dataset_size: Any, 
         )
     if objective.critic_reads == "features":
         raise SpecError(
-            f"{name} shares the encoder's layers with its critic, which only `unbraid.train` can do. Use a critic with "
-            f"a net of its own: {name}(shared_trunk=False)."
+            f"{name} shares the encoder's layers with its critic, which only `unbraid.train` supports. Use a separate "
+            f"critic: {name}(shared_trunk=False)."
         )
 
 
 def _draws(
-    objective: Objective, config: Autoencoder, x: Tensor, noise: Noise | None, generator: torch.Generator | None
+    objective: Objective,
+    config: Autoencoder,
+    x: Tensor,
+    noise: Noise | None,
+    generator: torch.Generator | None,
 ) -> dict[str, Tensor]:
-    """Returns the standard normal numbers of a step by name: those that were given, and new ones for the rest."""
+    """Returns the standard normal numbers of a step by name: the given ones, and new ones for the rest."""
     image_shape = (x.shape[1], x.shape[2], x.shape[3])
     shapes: dict[str, tuple[int, ...]] = {"z": (len(x), config.latents.num_noise)}
     if objective.needs_other_batch:
@@ -192,7 +185,7 @@ def _draws(
         if name not in shapes or tensor.shape != shapes[name]:
             expected = ", ".join(f"{each!r}: {shape}" for each, shape in shapes.items())
             raise SpecError(f"noise has {name!r} of shape {tuple(tensor.shape)}; expected any of {{{expected}}}.")
-    # The loop is the user's, and so is its generator.
+    # In a custom loop the generator is that of the user.
     new = {
         name: torch.randn(shape, generator=generator, dtype=x.dtype, device=x.device)  # noqa: TID251
         for name, shape in shapes.items()
@@ -204,16 +197,16 @@ def _draws(
 def _with_constant_weights(critic: nn.Module) -> Callable[[Tensor], Tensor]:
     """Returns the critic as a function whose weights have no gradient."""
 
-    def judge(seen: Tensor) -> Tensor:
+    def constant_critic(inputs: Tensor) -> Tensor:
         constant = {name: tensor.detach() for name, tensor in critic.named_parameters()}
-        output: Tensor = functional_call(critic, constant, (seen,))
+        output: Tensor = functional_call(critic, constant, (inputs,))
         return output
 
-    return judge
+    return constant_critic
 
 
 def _as_images(x: Any, name: str) -> Float[Tensor, "batch channel height width"]:
-    """Returns images as they are, and vectors as images of one row."""
+    """Returns images unchanged, and vectors as images of one row."""
     if not isinstance(x, Tensor) or not x.is_floating_point() or x.ndim not in (2, 4) or len(x) < 2:
         got = f"{x.dtype} of shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
         raise SpecError(

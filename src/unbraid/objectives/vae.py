@@ -9,9 +9,7 @@ from unbraid.objectives.levers import PENALIZE_TC, Levers
 
 @dataclass(frozen=True)
 class VAE(CaseOfDecomposedELBO):
-    """distortion + KL(q(z|x) || p(z)): minus the ELBO, with the KL in closed form.
-
-    Kingma & Welling, arXiv:1312.6114v10, eq. 10.
+    """distortion + KL(q(z|x) || p(z)): minus the ELBO. Kingma & Welling, arXiv:1312.6114v10, eq. 10.
 
     Examples:
         >>> from unbraid import DSprites, RunSpec

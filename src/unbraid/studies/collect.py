@@ -14,9 +14,8 @@ from unbraid.show.report.sweeps import is_plain_number, swept_path
 from unbraid.studies.index import read_records
 from unbraid.studies.study import Setting, Study, StudyRun
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
-from unbraid.training.runs.kept_scores import question_key
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.scored_images import settled
+from unbraid.training.runs.run_scores import question_key, settled
 
 log = logging.getLogger(__name__)
 

@@ -16,12 +16,14 @@ import torch
 
 from unbraid._internal import files
 from unbraid._internal.version import __version__
-from unbraid.errors import UnbraidError
+from unbraid.config.annotations import check_value
+from unbraid.errors import SpecError, UnbraidError
 from unbraid.metrics.score_json import number_from_json, number_to_json
-from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
+from unbraid.studies.study_scores import Number, RunState, ScoredRun, StudyScores
 
 _FORMAT = 1
 _DIGITS = 7  # of every number: more than its interval has
+_RUN_FIELDS = {"seed": int, "run": str, "state": RunState, "num_used": int | None}
 
 
 @final
@@ -62,7 +64,7 @@ class Evidence:
                 raise ValueError(f"it has format {content['format']!r}; this version reads {_FORMAT}")
             _check_fields(content)
             return cls(content["study"], _scores_from_json(content), content["made_by"])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, SpecError) as error:
             raise UnbraidError(
                 f"{path} is not evidence as unbraid writes it ({error}). Restore it, or collect it again."
             ) from None
@@ -84,19 +86,30 @@ def _runs_to_json(scores: StudyScores) -> Iterator[dict[str, Any]]:
 
 def _check_fields(content: Mapping[str, Any]) -> None:
     """Raises if a field does not fit the others, and names it."""
-    odd = [("made_by", content["made_by"])] if not isinstance(content["made_by"], dict) else []
-    for name in ("settings", "metrics"):
+    for name, kind in {"settings": str, "metrics": bool | None}.items():
         pairs = content[name]
-        is_list = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
-        if not is_list or not all(isinstance(label, str) for label, _ in pairs):
-            odd.append((name, pairs))
-    for run in content["runs"] if not odd else []:
-        if run.get("setting") not in dict(content["settings"]):
-            odd.append(("setting", run.get("setting")))
-        names = {name.partition("\t")[0] for name in run.get("numbers", {})}
-        odd += [("numbers", name) for name in names - dict(content["metrics"]).keys()]
-    if odd:
-        raise ValueError(f"the field {odd[0][0]!r} has {str(odd[0][1])[:100]!r}, which does not fit the other fields")
+        if not isinstance(pairs, list) or not all(
+            isinstance(p, list) and len(p) == 2 and isinstance(p[0], str) for p in pairs
+        ):
+            raise ValueError(
+                f"the field {name!r} is {str(pairs)[:100]!r}; expected a list of pairs of a name and a value"
+            )
+        for label, value in pairs:
+            check_value(value, kind, f"the field {name!r} of {label!r}")
+    if not isinstance(content["made_by"], dict):
+        raise ValueError(f"the field 'made_by' is {str(content['made_by'])[:100]!r}; expected names and values")
+    labels, metrics = dict(content["settings"]), dict(content["metrics"])
+    for place, run in enumerate(content["runs"]):
+        for name in _RUN_FIELDS.keys() & run.keys():
+            check_value(run[name], _RUN_FIELDS[name], f"the field {name!r} of run {place}")
+        if run.get("setting") not in labels:
+            raise ValueError(
+                f"the field 'setting' of run {place} is {str(run.get('setting'))[:100]!r}, no setting of the file"
+            )
+        if unknown := [name for name in run.get("numbers", {}) if name.partition("\t")[0] not in metrics]:
+            raise ValueError(
+                f"the field 'numbers' of run {place} has {unknown[0][:100]!r}, which is no metric of the file"
+            )
 
 
 def _scores_from_json(content: Mapping[str, Any]) -> StudyScores:

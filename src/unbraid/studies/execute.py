@@ -23,7 +23,8 @@ from unbraid.studies.needs import Retention, questions_to_json, register, regist
 from unbraid.studies.plan import Speed, StudyFleet, StudyPlan, plan_study
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Study, StudyOptions, StudyRun
-from unbraid.training.options import Extras, TrainingOptions, as_steps
+from unbraid.training.interrupt import terminable
+from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.train import train_runs
 
@@ -108,11 +109,11 @@ class _Execution:
         self._num_workers = 0 if options.on == "ray" else num_workers(options.num_workers, options.device)
         if options.budget is not None and self._num_workers != 1:
             raise SpecError("A budget is for one fleet at a time. Leave it out, or set num_workers=1 (--workers 1).")
-        snapshots = as_steps(options.snapshots)
+        training = TrainingOptions(snapshots=options.snapshots)
         for setting in study.settings:
-            Extras(snapshots).check(setting.spec.num_steps)
+            training.check(setting.spec.num_steps)
         every = options.latent_information_every
-        self._training: dict[str, Any] = {"latent_information_every": every, "snapshots": snapshots}
+        self._training: dict[str, Any] = {"latent_information_every": every, "snapshots": training.snapshots}
         self._deadline = None if options.budget is None else time.monotonic() + options.budget
         self._device = resolve_device("cpu" if options.on == "ray" else options.device)  # of this process
         self._has_many_images = max(s.spec.dataset.num_images for s in study.settings) > _MAX_IMAGES_FOR_A_CORE
@@ -252,7 +253,7 @@ class _Execution:
                 training=self._training,
             )
             tasks.append(FleetTask(key, order))
-        with contextlib.closing(workers):
+        with terminable(), contextlib.closing(workers):
             driver = Driver(workers, take, options.patience, name=f"study {self._study.name}")
             try:
                 driver.run(tasks)

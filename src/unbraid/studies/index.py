@@ -76,7 +76,7 @@ def read_records(folder: Path, names: Sequence[str], detail: Detail = "everythin
 def _read(folder: Path, name: str, damaged: dict[str, str]) -> tuple[RunRecord, bytes]:
     try:
         return read_run_record(folder / name)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         damaged[name] = f"{type(error).__name__}: {error}"
         return RunRecord("unfinished", reason=damaged[name]), b""
 

@@ -18,9 +18,8 @@ from unbraid.metrics.scoring import Scoring
 from unbraid.studies.index import STUDIES
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Setting, Study, StudyRun
-from unbraid.training.runs.kept_scores import question_key
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.scored_images import settled
+from unbraid.training.runs.run_scores import question_key, settled
 from unbraid.training.runs.spec import RunSpec
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, final
 from unbraid._internal import files
 from unbraid.metrics.score_json import number_from_json
 from unbraid.studies.study_scores import RunState
-from unbraid.training.runs.kept_scores import question_key
+from unbraid.training.runs.run_scores import question_key
 
 _ENDS: dict[str, RunState] = {"finished.json": "finished", "failed.json": "failed"}
 _SCORES, _SPEC = "scores.json", "spec.json"
@@ -71,7 +71,7 @@ def read_run_record(folder: Path) -> tuple[RunRecord, bytes]:
     """Returns the record of the run in this folder and the SHA-256 of its files.
 
     Raises:
-        ValueError, OSError, KeyError or TypeError: The files were changed, or are those of another run.
+        ValueError, OSError, LookupError or TypeError: The files were changed, or are those of another run.
     """
     end = next((name for name in _ENDS if (folder / name).exists()), None)
     if end is None:
@@ -117,7 +117,7 @@ def _finished(ending: Mapping[str, Any], scores: Mapping[str, Any], *, has_weigh
         has_arrays=has_weights and not ending.get("removed_files"),
         num_used=scores.get("num_used"),
         numbers={question_key(s["name"], s.get("scoring", {})): _numbers_of(s) for s in scores.get("scores", [])},
-        refused=scores.get("refused", {}),
+        refused=dict(scores.get("refused", {})),
     )
 
 

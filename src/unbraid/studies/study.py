@@ -15,7 +15,7 @@ from unbraid._internal.memory import no_garbage_collection
 from unbraid._internal.names import kebab_case
 from unbraid.config import Config, from_json, to_json
 from unbraid.errors import RunError, SpecError
-from unbraid.integrations.hub.repository import PushOptions, fetch, push
+from unbraid.integrations.hub import PushOptions, fetch, push
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.model import ModelScore
 from unbraid.metrics.scoring import Scoring
@@ -23,7 +23,7 @@ from unbraid.metrics.selection import select
 from unbraid.studies.claims.claim import Claim
 from unbraid.studies.cluster.driver import Patience
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.spec import RunSpec
+from unbraid.training.runs.spec import RunSpec, whole_seed
 from unbraid.training.runs.spec_text import spec_labels
 
 Keep = Literal["scores", "best", "all"]
@@ -54,6 +54,8 @@ class Setting(Config):
             raise SpecError(f"The setting {self.label!r} has no seeds; give at least one, such as seeds=(0, 1, 2).")
         if repeated := [seed for seed, count in Counter(self.seeds).items() if count > 1]:
             raise SpecError(f"The setting {self.label!r} has the seed {repeated[0]} twice. Give each once.")
+        for seed in self.seeds:
+            whole_seed(seed)
         if not self.family:
             object.__setattr__(self, "family", kebab_case(type(self.spec.objective)))
 

@@ -9,7 +9,7 @@ import numpy as np
 from unbraid._internal.names import kebab_case
 from unbraid.config import text_of, to_json
 from unbraid.errors import RunError, UnbraidError
-from unbraid.integrations.hub.repository import ModelCard, PushOptions, Result
+from unbraid.integrations.hub import PushOptions, Result, model_card
 from unbraid.metrics.score_rows import in_markdown
 from unbraid.studies.collect import collect
 from unbraid.studies.select import best_runs
@@ -72,8 +72,7 @@ def zoo_contents(study: Study, folder: Path | str, repo_id: str, options: PushOp
     specs = [setting.spec for setting in study.settings]
     named = [kebab_case(type(s.objective)) for s in specs] + [dataset_name(s.dataset) for s in specs]
     tags = ["zoo", *dict.fromkeys(named)]
-    card = ModelCard(study.name, tags, _results(study, scores), text, options.get("license"))
-    contents["README.md"] = card.content()
+    contents["README.md"] = model_card(study.name, tags, _results(study, scores), text, options.get("license"))
     return contents
 
 

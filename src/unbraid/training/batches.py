@@ -1,4 +1,4 @@
-"""Which images each member sees at each step."""
+"""Batches of images for each member at each step."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,7 +17,7 @@ from unbraid.training.runs.spec import RunSpec
 
 @final
 class Batches:
-    """Draws each member's own batches, from its (seed, epoch) alone.
+    """Draws the batches of each member, as a function of its seed and the epoch.
 
     Without weights, an epoch is a random order of all images, cut into batches; a last short one is dropped. With
     weights p(n), every batch is drawn from p with replacement.
@@ -47,7 +47,7 @@ class Batches:
     def source(self, step: int) -> Int64[Tensor, "member image"] | Float64[Tensor, " image"]:
         """Returns the source of the rows of this step: the order of this epoch, or the cumulative weights.
 
-        It is always in the same place of memory.
+        Its place in memory is fixed.
         """
         if self._cumulative is not None:
             return self._cumulative
@@ -58,7 +58,7 @@ class Batches:
         return self._order
 
     def taken_from(self, source: Tensor, step: Int64[Tensor, ""]) -> Int64[Tensor, "member batch"]:
-        """Returns the rows of the batch at this step, counted from 0. A GPU need not be told the step anew."""
+        """Returns the rows of the batch at this step, counted from 0, which is a tensor on the GPU."""
         if self._cumulative is not None:
             return draws.by_weight(self._seeds, self._stream, step, source, self._batch_size)
         first = step % self.steps_per_epoch * self._batch_size
@@ -75,10 +75,10 @@ _STEPS_AHEAD = 2
 
 @final
 class Feed:
-    """Supplies each member's batches, the same whether they come from memory or from the disk.
+    """Supplies the batches of each member, the same from memory and from the disk.
 
-    Pixels that are streamed are gathered where they lie, a few steps ahead, by a separate thread while the fleet
-    computes. `supply` does what no GPU can do by itself, `rows` and `images` the rest, from tensors alone.
+    A separate thread gathers streamed pixels a few steps ahead, while the fleet computes. `supply` runs on the host;
+    `rows` and `images` are functions of tensors, which a GPU graph can record.
     """
 
     def __init__(
@@ -93,10 +93,7 @@ class Feed:
         self._arrived: dict[str, Tensor] = {}
 
     def supply(self, step: int) -> dict[str, Tensor]:
-        """Returns the tensors that the batches of this step, counted from 0, are made of.
-
-        They are at the same place of the device's memory at every step.
-        """
+        """Returns the tensors for the batches of this step, counted from 0. Their place in memory is fixed."""
         if self._reader is None:
             return {"source": self._batches.source(step)}
         for ahead in range(step, step + 1 + _STEPS_AHEAD):
@@ -115,13 +112,13 @@ class Feed:
     def images(
         self, supplied: Mapping[str, Tensor], rows: Int64[Tensor, "member batch"]
     ) -> Float[Tensor, "member batch channel height width"]:
-        """Returns the images of these rows as nets see them, on the device."""
+        """Returns the images of these rows as inputs of nets, on the device."""
         return inputs(supplied["pixels"]) if self._reader else self._images.batch(rows)
 
     def batch(
         self, step: int
     ) -> tuple[Int64[Tensor, "member batch"], Float[Tensor, "member batch channel height width"]]:
-        """Returns the rows and their images in one."""
+        """Returns the rows of this step and their images."""
         supplied = self.supply(step)
         rows = self.rows(supplied, torch.full((), step, device=self._images.device))
         return rows, self.images(supplied, rows)
@@ -132,7 +129,7 @@ class Feed:
         Int64[Tensor, "member batch"],
         UInt8[Tensor, "member batch channel height width"] | Float32[Tensor, "member batch channel height width"],
     ]:
-        """Runs in the reader's thread, which alone uses the batches."""
+        """Runs in the reader's thread, the only one that uses the batches."""
         rows = self._batches.rows(step)
         pixels = self._images.pixels[rows]
         if self._images.device.type == "cuda" and pixels.device.type == "cpu":
@@ -148,9 +145,8 @@ _SHARE_FOR_IMAGES = 0.5
 def load_or_stream(spec: RunSpec, device: torch.device | str, *, stream: bool | None = None) -> FactorImages:
     """Returns the images of the spec, in the memory of the device or read from the disk as they are needed.
 
-    By default they are streamed if they would take more than half of the memory that is free. Training takes the same
-    batches either way. Only a call that asks for streaming is spared a first reading of it all, which takes its
-    checksum.
+    By default they are streamed if they would take more than half of the free memory. Batches are the same either way.
+    With `stream=True` the checksum of the images is not computed, which would read them all.
     """
     device = torch.device(device)
     images = spec.training_data.open(verify=not stream)

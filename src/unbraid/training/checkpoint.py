@@ -17,20 +17,17 @@ from typing import final
 import torch
 
 from unbraid._internal import files
-from unbraid._internal.files import seal
 from unbraid._internal.tensor_file import write_tensors
 from unbraid._internal.version import __version__
-from unbraid.training.runs.checkpoint_file import (
+from unbraid.training.runs.history import History
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.run_folder import STATE
+from unbraid.training.runs.trained_model import (
     CHECKPOINT_FORMAT,
-    UNREADABLE,
-    OtherRunError,
     described,
     read_checkpoint,
     tensors_beside,
 )
-from unbraid.training.runs.history import History
-from unbraid.training.runs.run import Run
-from unbraid.training.runs.run_folder import STATE
 from unbraid.training.state import Carried, MemberState, Net, from_named, named_leaves
 
 log = logging.getLogger(__name__)
@@ -100,9 +97,7 @@ def usable_checkpoints(run: Run, layout: Carried) -> dict[int, Checkpoint]:
             from_named(tensors, layout)
             history = History.from_csv(record["history"])  # history.csv may have been damaged since
             found[record["step"]] = Checkpoint(path, record["step"], tuple(record["fleet"]), history)
-        except OtherRunError:
-            raise
-        except UNREADABLE as error:
+        except ValueError as error:
             log.warning(
                 "%s: checkpoint %s cannot be used (%s); an earlier one is taken, or training starts afresh.",
                 run.name,
@@ -153,7 +148,7 @@ def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str], histo
     if history is not None:
         record["history"] = history.to_csv()
     checksum = write_tensors(tensors_beside(path), tensors, {"unbraid": __version__, "format": str(CHECKPOINT_FORMAT)})
-    files.write_json(path, record | {"sha256": seal(record, checksum)})
+    files.write_json(path, record | {"sha256": files.seal(record, checksum)})
 
 
 def _remove(path: Path) -> None:

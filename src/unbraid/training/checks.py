@@ -44,7 +44,7 @@ def check_requests(runs: Sequence[Run], options: TrainingOptions, *, resume: boo
         raise RunError("The same spec and seed were given twice. Give each once.")
     for run in runs:
         check_current(own_source(run.spec))
-        options.extras.check(run.spec.num_steps)
+        options.check(run.spec.num_steps)
         check_columns(run.spec, options)
 
 
@@ -80,7 +80,7 @@ def check_existing(runs: Sequence[Run], options: TrainingOptions, *, resume: boo
     finished = [run for run in runs if run.status == "finished"]
     missing = {
         f"a snapshot of step {step}": [run for run in finished if step not in (*run.snapshots, run.spec.num_steps)]
-        for step in options.extras.snapshots
+        for step in options.snapshots
     }
     if options.keep_state:
         missing["the state of its last step"] = [run for run in finished if not run.has_state]

@@ -1,26 +1,24 @@
 """Runs that continue where shorter ones ended."""
 
-import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 
 from unbraid._internal import files
 from unbraid._internal.progress import Listener, progress_bar
+from unbraid.config.paths import fields_of
 from unbraid.config.schedule import Schedule
 from unbraid.errors import RunError, SpecError
 from unbraid.training.checkpoint import save_checkpoint
-from unbraid.training.environment import FILE as ENVIRONMENT
 from unbraid.training.options import TrainingOptions
 from unbraid.training.reporter import is_row
-from unbraid.training.runs.checkpoint_file import UNREADABLE, OtherRunError, read_checkpoint
 from unbraid.training.runs.history import History
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.run_folder import STATE
-from unbraid.training.runs.run_source import source_changed_text
+from unbraid.training.runs.run_folder import ENVIRONMENT, STATE
+from unbraid.training.runs.run_source import changes_text
 from unbraid.training.runs.run_writer import RunWriter
+from unbraid.training.runs.trained_model import read_checkpoint
 from unbraid.training.state import MemberState, from_named, layout
 from unbraid.training.train import train_runs
 
@@ -46,25 +44,13 @@ def extend(
     longer = [Run.place(run.folder.parent, replace(run.spec, num_steps=num_steps), run.seed) for run in runs]
     for run, target in zip(runs, longer, strict=True):
         _check(run, target.spec.num_steps)
-        options.extras.check(target.spec.num_steps)
+        options.check(target.spec.num_steps)
     names = {run.name: target.name for run, target in zip(runs, longer, strict=True)}
     for run, target in zip(runs, longer, strict=True):
         if target.status in ("new", "unfinished") and not target.checkpoints:
             _start_from(run, target, names)
     with progress_bar(watch, show=progress):
         return train_runs(longer, options, device=device, resume=True)
-
-
-def schedules_in(config: Any, path: str = "") -> Iterator[str]:
-    """Yields the path of every field of a config that holds a schedule, such as "objective.beta"."""
-    if isinstance(config, Schedule):
-        yield path
-    elif isinstance(config, tuple):
-        for item in config:
-            yield from schedules_in(item, path)
-    elif dataclasses.is_dataclass(config):
-        for field in dataclasses.fields(config):
-            yield from schedules_in(getattr(config, field.name), f"{path}.{field.name}".removeprefix("."))
 
 
 def _check(run: Run, num_steps: int) -> None:
@@ -77,9 +63,11 @@ def _check(run: Run, num_steps: int) -> None:
             "steps of the longer run in all, which is more."
         )
     if changes := run.source_changes:
-        changed = source_changed_text(f"{run.name} was", changes)
-        raise RunError(f"{changed} It cannot be extended: the longer run would be another.")
-    if schedules := list(schedules_in(run.spec)):
+        raise RunError(
+            f"{run.name} was trained with another state of {changes_text(changes)}, so a longer run would be another. "
+            "Restore that state, or train the longer run from its beginning."
+        )
+    if schedules := [path for path, value in fields_of(run.spec).items() if isinstance(value, Schedule)]:
         raise SpecError(
             f"{run.name} cannot be extended: {', '.join(schedules)} follows a schedule, which runs over all of "
             f"training, so the first {run.spec.num_steps:,} steps of a longer run are others. Train the longer run "
@@ -100,9 +88,7 @@ def _start_from(run: Run, longer: Run, names: dict[str, str]) -> None:
         carried, history = from_named(tensors, layout(longer.spec)), History.from_csv(record["history"])
         fleet = [names[name] for name in record["fleet"] if name in names]
         state = MemberState(record["step"], carried, failed_at=None)
-    except OtherRunError:
-        raise
-    except UNREADABLE as error:
+    except ValueError as error:
         raise RunError(
             f"{path} cannot be used ({error}). Restore it and the tensors beside it, or train the longer run from its "
             "beginning."

@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from unbraid._internal.precision import matrix_units
 from unbraid.datasets.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.batch_norm import set_population_statistics
+from unbraid.models.batch_norm import set_population_statistics
 from unbraid.training.program import Programs, Replayed
 from unbraid.training.state import Member, MemberState, Reason, fresh_state, of_member
 from unbraid.training.step import FleetStep, Given, Kept

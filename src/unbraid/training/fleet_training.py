@@ -1,22 +1,39 @@
 """The training of one fleet, from its start to finished runs."""
 
 import logging
+import threading
 import time
-from typing import final
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, final
+
+import torch
 
 from unbraid._internal.amounts import duration
+from unbraid._internal.precision import Precision
 from unbraid._internal.progress import Event, emit
+from unbraid._internal.version import __version__
+from unbraid.codes import Codes
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import CodesError, TrainingInterrupted
-from unbraid.training.checkpoint import CheckpointTimes, remove_later, save_checkpoint, save_last_good
-from unbraid.training.environment import environment, record_environment
-from unbraid.training.finish import KeptExtras, conclude, keep, writers
+from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.models.trained.encode import encode_all
+from unbraid.training.checkpoint import (
+    CheckpointTimes,
+    remove_checkpoints,
+    remove_later,
+    save_checkpoint,
+    save_last_good,
+    save_snapshot,
+    save_state,
+)
 from unbraid.training.fleet import Fleet
 from unbraid.training.history_columns import extra_columns
 from unbraid.training.interrupt import HOW_TO_RESUME, Interrupt, interruptible
-from unbraid.training.options import TrainingOptions
+from unbraid.training.options import TrainingOptions, recorded_options
 from unbraid.training.program import Inductor, Programs
 from unbraid.training.reporter import Later, Reporter
+from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.starts import Start
 from unbraid.training.state import Member, MemberState
@@ -25,6 +42,7 @@ log = logging.getLogger(__name__)
 
 # Images are read once for so many members; a stop is possible between two such groups.
 _ENCODED_AT_ONCE = {"cpu": 4, "cuda": 64}
+_NUM_WRITERS = 4
 
 
 @final
@@ -48,8 +66,16 @@ class FleetTraining:
                 f"{images.device}"
             )
         now = environment(images.device, Inductor(options.deterministic))
-        if warning := record_environment(start.runs, start.step, now):
-            log.warning(warning)
+        changes = {run.name: RunWriter(run).record_environment(start.step, now) for run in start.runs}
+        if moved := [(name, change) for name, change in changes.items() if change]:
+            log.warning(
+                "%s%s from step %d in another environment (%s), so the last bits may not be those of a training that "
+                "was not interrupted.",
+                moved[0][0],
+                f" and {len(moved) - 1} others resume" if len(moved) > 1 else " resumes",
+                start.step,
+                moved[0][1],
+            )
         if images.device.type == "cuda":
             emit(Event("compiling", 0, 1, runs=tuple(self._names)))
             seconds = self._fleet.prepare()
@@ -59,7 +85,8 @@ class FleetTraining:
         self._reporter = Reporter(start.runs, self._fleet, later, histories=start.histories(), columns=columns)
         self._times = CheckpointTimes(options.checkpoint_every, self._fleet.num_bytes)
         self._saved_at = start.step
-        self._extras = KeptExtras(start.runs, self._fleet)
+        self._recorded = [recorded_options(run.folder) for run in start.runs]
+        self._check_snapshots()
 
     def run(self) -> bool:
         """Trains to the end and finishes the runs.
@@ -84,12 +111,39 @@ class FleetTraining:
                     self._failure_text(state),
                     state.failed_at,
                 )
-            self._extras.after_step()  # before a checkpoint, from which earlier steps are not repeated
+            self._save_snapshots()  # before a checkpoint, from which earlier steps are not repeated
             is_last = fleet.step == self._num_steps or not bool(self._reporter.alive.any())
             if self._times.is_due(fleet.step, is_last=is_last):
                 self._checkpoint()
             if interrupt.requested:
                 self._stop()
+
+    def _check_snapshots(self) -> None:
+        """Warns of snapshots that were requested too late."""
+        step = self._fleet.step
+        missed = [
+            (snapshot, run.name)
+            for run, recorded in zip(self._runs, self._recorded, strict=True)
+            for snapshot in recorded.snapshots
+            if snapshot <= step and snapshot not in run.snapshots
+        ]
+        if missed:
+            log.warning(
+                "A snapshot of step %d was requested, and %s resumes from step %d. To have it, train the run again "
+                "(--force, or TrainingOptions(force=True)).",
+                *missed[0],
+                step,
+            )
+
+    def _save_snapshots(self) -> None:
+        """Saves the snapshots of this step. Members that have failed have none."""
+        step = self._fleet.step
+        chosen = [index for index, recorded in enumerate(self._recorded) if step in recorded.snapshots]
+        if chosen:
+            alive = self._fleet.alive.tolist()
+            with writers() as pool:
+                saved = [index for index in chosen if alive[index]]
+                list(pool.map(lambda index: save_snapshot(self._runs[index], self._fleet.state(index)), saved))
 
     def _finish(self, interrupt: Interrupt) -> None:
         """Writes the results of all members, and only then marks each as ended.
@@ -108,7 +162,10 @@ class FleetTraining:
             emit(Event("encoding images", num_all - len(remaining), num_all, "models", runs=names))
             if interrupt.requested:
                 self._stop()
-            self._extras.keep_states(members, self._reporter.histories)
+            for index in members:
+                if self._recorded[index].keep_state:  # before the record that ends the run
+                    history = self._reporter.histories[index]
+                    save_state(self._runs[index], self._fleet.state(index), self._names, history)
             outcomes = keep(self._fleet, members, self._runs, self._images, time.monotonic() - self._began)
             errors |= {index: error for index, error in zip(members, outcomes, strict=True) if error is not None}
             remaining = remaining[at_once:]
@@ -157,3 +214,72 @@ class FleetTraining:
                 return "its gradient was not finite"
             case _:
                 return f"its loss was above max_loss ({self._runs[0].spec.max_loss:g})"
+
+
+def keep(
+    fleet: Fleet, members: Sequence[int], runs: Sequence[Run], images: FactorImages, seconds: float
+) -> list[CodesError | None]:
+    """Encodes all images with these members of a fleet, which trains these `runs`, and writes codes and weights.
+
+    Returns the errors of members that cannot encode the images.
+    """
+    models = [fleet.model(index) for index in members]
+    names = [run.name for run in runs]
+
+    def write(index: int, model: AutoencoderModule, outcome: Codes | CodesError) -> CodesError | None:
+        if isinstance(outcome, CodesError):
+            return outcome
+        RunWriter(runs[index]).keep(model, outcome, seconds, names)
+        return None
+
+    with writers() as pool:
+        return list(pool.map(write, members, models, _encoded(models, images, runs[0].spec.precision)))
+
+
+def environment(device: torch.device, compiler: Inductor) -> dict[str, Any]:
+    """Returns what may change the last bits of a training, beside its spec."""
+    is_gpu = device.type == "cuda"
+    return {
+        "unbraid": __version__,
+        "torch": torch.__version__,
+        "device": torch.cuda.get_device_name(device) if is_gpu else "CPU",
+        "threads": None if is_gpu else torch.get_num_threads(),
+        "compiler": compiler.settings if is_gpu else None,
+    }
+
+
+def conclude(run: Run) -> None:
+    """Marks a run, whose files are all written, as ended. The last good weights of a failed run are kept."""
+    writer = RunWriter(run)
+    writer.conclude()
+    failure = run.failure
+    writer.log("finished" if failure is None else f"failed at step {failure.step}: {failure.reason}")
+    remove_checkpoints(run)
+
+
+def writers() -> ThreadPoolExecutor:
+    """Returns a pool of threads for writing files: one computes a checksum while another waits for the disk.
+
+    Errors are raised when results are read.
+    """
+    one_at_a_time = threading.Lock()
+
+    def wake() -> None:
+        # The first use of torch in a thread sets up its own threads. In a process that was forked, two that do so at
+        # once get in each other's way.
+        with one_at_a_time:
+            torch.get_num_threads()
+
+    return ThreadPoolExecutor(_NUM_WRITERS, thread_name_prefix="unbraid-write", initializer=wake)
+
+
+def _encoded(
+    models: Sequence[AutoencoderModule], images: FactorImages, precision: Precision
+) -> list[Codes | CodesError]:
+    """Returns the codes of each model, or the error of a model that has none."""
+    try:
+        return list(encode_all(models, images, precision=precision))
+    except CodesError as error:
+        if len(models) == 1:
+            return [error]
+        return [outcome for model in models for outcome in _encoded([model], images, precision)]

@@ -1,13 +1,10 @@
-"""Errors for what an objective or a net must not do where models are trained side by side, with the line of code.
+"""Errors for what an objective or a net must not do in a fleet, with the line of code.
 
-`vmap` maps the formula of one model over all: a number of it is then a tensor with a value for each model.
+`vmap` maps the formula of one model over all: a number in it is then a tensor with a value for each model.
 """
 
-import ast
 import contextlib
-import inspect
 import linecache
-import textwrap
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,8 +25,8 @@ _BRANCHES = (
 )
 _DRAWS = (
     "draws random numbers",
-    """What is random is drawn outside, so that a model is the same alone and beside others. An objective asks for
-    standard normal numbers by draw_shapes(), and finds them in step.draws. A net cannot draw: leave out Dropout, and
+    """What is random is drawn outside, so that a model is the same alone and beside others. An objective requests
+    standard normal numbers by draw_shapes(), and reads them from step.draws. A net cannot draw: leave out Dropout, and
     noise in forward().""",
 )
 _READS = (
@@ -79,47 +76,30 @@ def explained() -> Iterator[None]:
 
 def checked(loss: Any, objective: Objective) -> Loss:
     """Returns what an objective returned, if it is a loss of one number with parts of one number."""
+    where = f"{type(objective).__name__}.__call__"
     if not isinstance(loss, Loss):
         raise SpecError(
-            f"{_returning(objective)} returns a {type(loss).__name__}; expected a Loss: what to minimize, and its "
-            'parts by name, such as Loss(total, {"distortion": distortion, "rate": rate}), from unbraid.objectives.'
+            f"{where} returns a {type(loss).__name__}; expected a Loss: what to minimize, and its parts by name, such "
+            'as Loss(total, {"distortion": distortion, "rate": rate}), from unbraid.objectives.'
         )
     numbers: dict[str, Any] = {"total": loss.total} | {f"part {name!r}": part for name, part in loss.parts.items()}
     for name, number in numbers.items():
         if not isinstance(number, Tensor) or number.dim() != 0:
             found = f"a tensor of shape {tuple(number.shape)}" if isinstance(number, Tensor) else repr(number)
             raise SpecError(
-                f"{_returning(objective)} returns a Loss whose {name} is {found}; expected a tensor of one number, "
-                "such as the average over the images of the batch: .mean()."
+                f"{where} returns a Loss whose {name} is {found}; expected a tensor of one number, such as the average "
+                "over the images of the batch: .mean()."
             )
     return loss
 
 
 def _place(error: BaseException) -> str | None:
     """Returns the line of the user's code that an error came from, if it came from there."""
-    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
-        if _is_of_the_user(frame.f_code.co_filename):
-            return f"{_line(frame.f_code.co_filename, line)}, in {frame.f_code.co_qualname},"
+    for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
+        file = frame.f_code.co_filename
+        if file.startswith("<frozen") or any(Path(file).is_relative_to(folder) for folder in _OF_OTHERS):
+            continue
+        text = linecache.getline(file, number).strip()
+        code = f" (`{text}`)" if text else ""
+        return f"{Path(file).name}, line {number}{code}, in {frame.f_code.co_qualname},"
     return None
-
-
-def _is_of_the_user(file: str) -> bool:
-    return not file.startswith("<frozen") and not any(Path(file).is_relative_to(folder) for folder in _OF_OTHERS)
-
-
-def _line(file: str, line: int) -> str:
-    text = linecache.getline(file, line).strip()
-    return f"{Path(file).name}, line {line}" + (f" (`{text}`)" if text else "")
-
-
-def _returning(objective: Objective) -> str:
-    """Returns the line of an objective that returns its loss, or the one that its `__call__` begins with."""
-    call = inspect.unwrap(type(objective).__call__)
-    try:
-        lines, first = inspect.getsourcelines(call)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, TypeError, SyntaxError):
-        return f"{type(objective).__name__}.__call__"
-    returns = [node.lineno - 1 for node in ast.walk(tree) if isinstance(node, ast.Return)]
-    place = _line(call.__code__.co_filename, first + (returns[0] if len(returns) == 1 else 0))
-    return f"{place}, in {call.__qualname__},"

@@ -12,13 +12,12 @@ from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import SpecError
 from unbraid.information.aggregate import log_aggregate, log_weights
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.coded_images import CodedImages
-from unbraid.models.trained.elbo import hard_elbo
+from unbraid.models.trained.elbo import CodedImages, hard_elbo
 from unbraid.training.batches import Batches
 from unbraid.training.fleet import Fleet
 from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.history import latent_column
-from unbraid.training.runs.scored_images import scored_images
+from unbraid.training.runs.run_scores import scored_images
 from unbraid.training.runs.spec import RunSpec
 
 _MAX_HELD_OUT_IMAGES = 10_000
@@ -55,22 +54,17 @@ def extra_columns(fleet: Fleet, images: FactorImages, options: TrainingOptions) 
 
 def check_columns(spec: RunSpec, options: TrainingOptions) -> None:
     """Raises if a run of this spec cannot have the columns that the options request."""
-    density = f"{type(spec.model.latents).__name__} have no density"
     if options.held_out_every and spec.subset is None:
         raise SpecError(
             "The ELBO on held-out images (held_out_every) was requested, and a spec holds none out. Give it a subset, "
             "such as RunSpec(subset=RandomSplit()) or --subset random-split; or leave it out."
         )
-    if options.held_out_every and not spec.model.latents.has_density:
-        raise SpecError(
-            f"The ELBO on held-out images (held_out_every) was requested, and {density} to compute it from. Leave it "
-            "out."
-        )
-    if options.latent_information_every and not spec.model.latents.has_density:
-        raise SpecError(
-            f"The information of each latent (latent_information_every) was requested, and {density} to estimate it "
-            "from. Leave it out."
-        )
+    for every in ("held_out_every", "latent_information_every"):
+        if getattr(options, every) and not spec.model.latents.has_density:
+            raise SpecError(
+                f"{every} was requested, and {type(spec.model.latents).__name__} have no density to estimate it from. "
+                "Leave it out."
+            )
 
 
 def _held_out_elbo(fleet: Fleet, device: torch.device, every: int) -> ExtraColumns:

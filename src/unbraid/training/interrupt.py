@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: noted, and acted on between two steps."""
+"""Handling of Ctrl-C, SIGTERM and SIGHUP between two steps."""
 
 import contextlib
 import signal
@@ -26,10 +26,9 @@ class Interrupt:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[Interrupt]:
-    """Notes the first signal within the block, and lets the second end the process as it would have without us.
+    """Records the first signal within the block; the second has its usual effect.
 
-    A signal that is ignored stays ignored: `nohup` asks for that. Only the main thread may handle signals; elsewhere
-    nothing is changed.
+    Ignored signals stay ignored, as `nohup` requires. In other threads than the main one, nothing is changed.
     """
     interrupt = Interrupt()
     if threading.current_thread() is not threading.main_thread():
@@ -57,11 +56,24 @@ def interruptible() -> Iterator[Interrupt]:
 
 
 @contextlib.contextmanager
-def stoppable() -> Iterator[None]:
-    """Stops after the block, in which no step is taken, if the first signal came within it.
+def terminable() -> Iterator[None]:
+    """Raises KeyboardInterrupt within the block at SIGTERM and SIGHUP too, unless they are ignored or handled."""
+    is_main = threading.current_thread() is threading.main_thread()
+    ends = [number for number in _SIGNALS if is_main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in ends:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number in ends:
+            signal.signal(number, signal.SIG_DFL)
 
-    The block imports parts of torch and runs Python from C++: an exception raised at any place of it could be lost
-    there, or end the process.
+
+@contextlib.contextmanager
+def stoppable() -> Iterator[None]:
+    """Raises TrainingInterrupted after the block, in which no step is taken, if a signal came within it.
+
+    The block imports parts of torch and runs Python from C++, where an exception could be lost or end the process.
     """
     stopped = TrainingInterrupted(f"Stopped before the next step, as asked; nothing is lost. {HOW_TO_RESUME}")
     try:

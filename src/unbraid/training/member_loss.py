@@ -5,18 +5,17 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import final
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import functional_call
 
 from unbraid._internal.precision import nets_run_in
 from unbraid.models.autoencoder import AutoencoderModule, trunk_of, with_noise_inputs
-from unbraid.models.distributions.posteriors.categories import with_categories
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.models.layers.batch_norm import make_batch_norm_stateless
-from unbraid.models.layers.seeded import seeded
-from unbraid.objectives.objective import EncodedBatch, Loss, Step
+from unbraid.models.batch_norm import make_batch_norm_stateless
+from unbraid.models.categories import with_categories
+from unbraid.models.distributions.distribution import Posterior
+from unbraid.models.layers.initial_weights import seeded
+from unbraid.objectives.objective import EncodedBatch, Step
 from unbraid.training.forbidden import checked, explained
 from unbraid.training.state import Member, as_tree
 
@@ -72,8 +71,10 @@ class MemberLoss:
         objective = self._objective.bind(inputs.hyperparameters | dict.fromkeys(self._zeros, 0.0))
         with explained():
             loss = checked(objective(self._step(learned, inputs, progress, is_logged=is_logged)), objective)
-        total = loss.total if loss.critic is None else loss.total + loss.critic
-        return total, ({"loss": loss.shown.detach(), **_detached(_parts(loss))}, _detached(loss.state))
+        total, parts = loss.total, loss.parts
+        if loss.critic is not None:
+            total, parts = total + loss.critic, parts | {"critic": loss.critic}
+        return total, ({"loss": loss.shown.detach(), **_detached(parts)}, _detached(loss.state))
 
     def _step(self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""], *, is_logged: bool) -> Step:
         """Returns the input of the objective of one member."""
@@ -147,9 +148,8 @@ class MemberLoss:
         """Returns the outputs of the net, computed in the type of the spec."""
         inner = nets_run_in(self._spec.precision)
         held = dict(net.named_buffers()) | dict(parameters)
-        output: Tensor = functional_call(
-            net, {name: _in_type(inner, tensor) for name, tensor in held.items()}, (inputs.to(inner),)
-        )
+        cast = {name: tensor.to(inner) if tensor.is_floating_point() else tensor for name, tensor in held.items()}
+        output: Tensor = functional_call(net, cast, (inputs.to(inner),))
         return output.to(self._spec.dtype)
 
 
@@ -201,17 +201,9 @@ def _kept(features: dict[int, tuple[Tensor, Tensor]], x: Tensor, compute: Callab
     return features[id(x)][1]
 
 
-def _parts(loss: Loss) -> dict[str, Tensor]:
-    return loss.parts if loss.critic is None else loss.parts | {"critic": loss.critic}
-
-
 def _detached(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach() for name, tensor in tensors.items()}
 
 
 def _under(prefix: str, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): parameter for name, parameter in parameters.items() if name.startswith(prefix)}
-
-
-def _in_type(dtype: torch.dtype, tensor: Tensor) -> Tensor:
-    return tensor.to(dtype) if tensor.is_floating_point() else tensor

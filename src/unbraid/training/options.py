@@ -6,63 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
+import numpy as np
+
 from unbraid._internal import files
 from unbraid.config.annotations import check_value
 from unbraid.errors import RunError, SpecError
-
-
-@final
-@dataclass(frozen=True)
-class Extras:
-    """Files that a run keeps beside its results: weights after some steps, and the state of the last step.
-
-    A state holds the weights, the optimizer's state of them, and what the objective carries over.
-    """
-
-    snapshots: tuple[int, ...] = ()
-    keep_state: bool = False
-
-    def check(self, num_steps: int) -> None:
-        """Raises if there is a snapshot of a later step than the last one."""
-        if self.snapshots and self.snapshots[-1] > num_steps:
-            raise SpecError(
-                f"A snapshot of step {self.snapshots[-1]:,} was requested, and the run has {num_steps:,} steps. Leave "
-                "it out, or train for longer."
-            )
-
-    def record(self, folder: Path) -> None:
-        """Adds these to the extras that the run in a folder records, so that it keeps them when it is resumed."""
-        before = read_extras(folder)
-        snapshots = as_steps([*self.snapshots, *before.snapshots])
-        extras = Extras(snapshots, self.keep_state or before.keep_state)
-        if extras != before:
-            content = {"snapshots": list(snapshots), "keep_state": extras.keep_state}
-            files.write_sealed(folder / "extras.json", content)
-
-
-def read_extras(folder: Path) -> Extras:
-    """Returns the extras that the run in this folder records; none if it has no such record."""
-    path = folder / "extras.json"
-    if not path.exists():
-        return Extras()
-    try:
-        record: dict[str, Any] = files.read_sealed(path)
-        return Extras(as_steps(record["snapshots"]), bool(record["keep_state"]))
-    except (OSError, ValueError, KeyError, TypeError, SpecError) as error:
-        raise RunError(
-            f"{path} cannot be read ({error}). Remove it, and name the snapshots again that are still wanted."
-        ) from None
-
-
-def as_steps(given: Any) -> tuple[int, ...]:
-    """Returns one or many numbers of steps as a sorted tuple without duplicates."""
-    try:
-        steps = [operator.index(step) for step in (given if isinstance(given, Iterable) else [given])]
-    except TypeError:
-        steps = [0]
-    if any(step < 1 for step in steps):
-        raise SpecError(f"snapshots is {given!r}; expected whole numbers of steps from 1 on, such as [1000, 5000].")
-    return tuple(sorted(set(steps)))
 
 
 @final
@@ -71,7 +19,7 @@ class TrainingOptions:
     """Options of `train` that few runs need. None of them changes the weights that a run ends with.
 
     Examples:
-        >>> TrainingOptions(snapshots=[1000, 500]).extras.snapshots
+        >>> TrainingOptions(snapshots=[1000, 500]).snapshots
         (500, 1000)
     """
 
@@ -98,9 +46,42 @@ class TrainingOptions:
             if every is not None and every < 1:
                 raise SpecError(f"{name} is {every}; expected 1 step or more, or None to leave it out.")
             object.__setattr__(self, name, every)
-        object.__setattr__(self, "snapshots", as_steps(self.snapshots))
+        given: Any = self.snapshots
+        try:
+            steps = tuple(sorted({operator.index(step) for step in (given if np.iterable(given) else [given])}))
+        except TypeError:
+            steps = (0,)
+        if steps and steps[0] < 1:
+            raise SpecError(
+                f"snapshots is {self.snapshots!r}; expected whole numbers of steps from 1 on, such as [1000, 5000]."
+            )
+        object.__setattr__(self, "snapshots", steps)
 
-    @property
-    def extras(self) -> Extras:
-        """Returns what each run keeps beside its results."""
-        return Extras(as_steps(self.snapshots), self.keep_state)
+    def check(self, num_steps: int) -> None:
+        """Raises if there is a snapshot of a later step than the last one."""
+        if late := [step for step in self.snapshots if step > num_steps]:
+            raise SpecError(
+                f"A snapshot of step {late[-1]:,} was requested, and the run has {num_steps:,} steps. Leave it out, or "
+                "train for longer."
+            )
+
+    def record(self, folder: Path) -> None:
+        """Adds the snapshots and the state to those that the run in a folder records, for when it is resumed."""
+        before = recorded_options(folder)
+        snapshots, keep_state = sorted({*self.snapshots, *before.snapshots}), self.keep_state or before.keep_state
+        if (tuple(snapshots), keep_state) != (before.snapshots, before.keep_state):
+            files.write_sealed(folder / "extras.json", {"snapshots": snapshots, "keep_state": keep_state})
+
+
+def recorded_options(folder: Path) -> TrainingOptions:
+    """Returns the snapshots and the state that the run in this folder records; none if it has no such record."""
+    path = folder / "extras.json"
+    if not path.exists():
+        return TrainingOptions()
+    try:
+        record: dict[str, Any] = files.read_sealed(path)
+        return TrainingOptions(snapshots=record["snapshots"], keep_state=bool(record["keep_state"]))
+    except (OSError, ValueError, KeyError, SpecError) as error:
+        raise RunError(
+            f"{path} cannot be read ({error}). Remove it, and name the snapshots again that are still wanted."
+        ) from None

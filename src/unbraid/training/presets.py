@@ -1,11 +1,12 @@
-"""Presets: for each objective, settings with which it is known to learn. docs/evidence.md has the results of each.
+"""Presets: for each objective, settings with which it is known to learn (docs/evidence.md).
 
-`preset("infogan-sprites")` is a spec, and `unbraid train --preset infogan-sprites` trains it. Those of "sprites" take
-minutes on a CPU; those of "dsprites" are for a GPU, where InfoGAN and FactorVAE were not run to their end.
+`unbraid train --preset infogan-sprites` trains `preset("infogan-sprites")`. Presets of "sprites" take minutes on a CPU;
+those of "dsprites" are for a GPU, where InfoGAN and FactorVAE were not trained to the end.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import final
 
 from unbraid._internal.names import suggestion
@@ -17,8 +18,9 @@ from unbraid.models.architecture import Architecture
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.conv import Conv
 from unbraid.models.distributions.posteriors.deterministic import DeterministicLatents
-from unbraid.models.distributions.posteriors.latents import GaussianLatents, Latents
-from unbraid.models.distributions.priors.uniform_prior import UniformPrior
+from unbraid.models.distributions.posteriors.gaussian import GaussianLatents
+from unbraid.models.distributions.posteriors.latents import Latents
+from unbraid.models.distributions.priors.prior import UniformPrior
 from unbraid.models.infogan_conv import InfoGANConv
 from unbraid.models.mlp import MLP
 from unbraid.objectives import (
@@ -87,40 +89,9 @@ _DATASETS = {
 }
 
 
-def _quick_on_sprites() -> dict[str, _ObjectivePreset]:
-    """Objectives that learn on sprites in 1,600 steps, at the rate of the quickstart."""
-    critic = Critic(hidden=(256, 256, 256), optimizer=Adam(1e-3, betas=(0.5, 0.9)))
-    objectives: dict[str, Objective] = {
-        "vae": VAE(),
-        "beta-tcvae": BetaTCVAE(beta=4.0),
-        "factor-vae": FactorVAE(10.0),
-        "dip-vae-i": DIPVAE("i"),
-        "aae": AAE(),
-    }
-    return {
-        name: _ObjectivePreset(
-            objective, 1600, Adam(2e-3), batch_size=32, critic=None if objective.critic_reads is None else critic
-        )
-        for name, objective in objectives.items()
-    }
-
-
-def _generator_of_two_codes() -> _ObjectivePreset:
-    """InfoGAN on sprites, with two codes for the two positions."""
-    return _ObjectivePreset(
-        InfoGAN(weight=1.0, instance_noise=Linear(0.7, 0.2)),
-        20_000,
-        Adam(1e-3, betas=(0.5, 0.999)),
-        batch_size=32,
-        latents=GaussianLatents(2, prior=UniformPrior()),
-        critic=Critic(hidden=(64,), optimizer=Adam(2e-4, betas=(0.5, 0.999))),
-        noise_inputs=3,
-    )
-
-
-def _objectives(stage: str) -> Mapping[str, _ObjectivePreset]:
-    """The objectives by name, as they are set up for these images."""
-    # A critic of codes that learns as fast as the model wins, and what it then asks for drowns the distortion.
+def _objectives(dataset: str) -> Mapping[str, _ObjectivePreset]:
+    """Returns the objectives by name, with their settings for this data set."""
+    # If the critic of codes learns as fast as the model, its term in the loss dominates the distortion.
     critic = Critic(hidden=(256, 256, 256), optimizer=Adam(1e-4, betas=(0.5, 0.9)))
     objectives = {
         "vae": _ObjectivePreset(VAE(), 6000),
@@ -128,7 +99,7 @@ def _objectives(stage: str) -> Mapping[str, _ObjectivePreset]:
         "beta-tcvae": _ObjectivePreset(BetaTCVAE(beta=6.0, estimator="stratified_pairs"), 6000),
         "factor-vae": _ObjectivePreset(FactorVAE(35.0), 6000, critic=critic),
         "annealed-vae": _ObjectivePreset(
-            AnnealedVAE(gamma=10.0, capacity=Linear(0.0, _DATASETS[stage].capacity, finish=0.8), upward=0.0),
+            AnnealedVAE(gamma=10.0, capacity=Linear(0.0, _DATASETS[dataset].capacity, finish=0.8), upward=0.0),
             8000,
             Adam(5e-4),
         ),
@@ -148,8 +119,25 @@ def _objectives(stage: str) -> Mapping[str, _ObjectivePreset]:
             noise_inputs=5,
         ),
     }
-    if stage == "sprites":
-        objectives |= {**_quick_on_sprites(), "infogan": _generator_of_two_codes()}
+    if dataset == "sprites":
+        quick = partial(_ObjectivePreset, num_steps=1600, optimizer=Adam(2e-3), batch_size=32)
+        quick_critic = Critic(hidden=(256, 256, 256), optimizer=Adam(1e-3, betas=(0.5, 0.9)))
+        objectives |= {
+            "vae": quick(VAE()),
+            "beta-tcvae": quick(BetaTCVAE(beta=4.0)),
+            "factor-vae": quick(FactorVAE(10.0), critic=quick_critic),
+            "dip-vae-i": quick(DIPVAE("i")),
+            "aae": quick(AAE(), critic=quick_critic),
+            "infogan": _ObjectivePreset(  # two codes, for the two positions
+                InfoGAN(weight=1.0, instance_noise=Linear(0.7, 0.2)),
+                20_000,
+                Adam(1e-3, betas=(0.5, 0.999)),
+                batch_size=32,
+                latents=GaussianLatents(2, prior=UniformPrior()),
+                critic=Critic(hidden=(64,), optimizer=Adam(2e-4, betas=(0.5, 0.999))),
+                noise_inputs=3,
+            ),
+        }
     return objectives
 
 

@@ -1,16 +1,14 @@
 """A step as one program: traced once, compiled, and replayed on the GPU without Python.
 
-A fleet's step is some thousand small operations under `vmap` and `grad`. On a GPU, starting them one by one takes
-longer than computing them. So the step is run once with tensors that have shapes but no numbers, and what it does is
-written down as a flat list of operations; inductor makes few kernels of them; and a CUDA graph starts all of these at
-once.
+A fleet's step consists of some thousand small operations under `vmap` and `grad`. On a GPU, launching them one by one
+takes longer than computing them. So the step is traced once with fake tensors, inductor compiles the trace into few
+kernels, and a CUDA graph launches these at once.
 """
 
-import contextlib
 import gc
 import time
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -20,6 +18,7 @@ from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
+from unbraid._internal.memory import no_garbage_collection
 from unbraid.training.state import Tree
 
 Function = Callable[[Any], Any]
@@ -103,38 +102,26 @@ class Programs:
 
 @final
 class Replayed:
-    """A compiled function of tensors that stay where they are, recorded as a CUDA graph.
+    """A compiled function of tensors with fixed memory, recorded as a CUDA graph.
 
     Each call runs it on what they hold by then.
 
-    `complete` adds to these tensors what is made anew for each call, and is recorded too. Functions that are never
-    called at once may share a `pool` of memory.
+    `complete` adds the inputs that are computed for each call, and is recorded too. Functions that are not called at
+    the same time may share a `pool` of memory.
     """
 
     def __init__(self, function: Function, complete: Function, tree: Tree, pool: Any) -> None:
         self._graph = torch.cuda.CUDAGraph()
         self._tree = tree  # kept alive: the graph knows the addresses of its tensors alone
         torch.cuda.synchronize()
-        with _no_garbage_collected(), torch.cuda.graph(self._graph, pool=pool):
+        gc.collect()  # before and not meanwhile: freeing another graph would end the recording
+        with no_garbage_collection(), torch.cuda.graph(self._graph, pool=pool):
             self._outputs = function(complete(tree))
 
     def __call__(self) -> Tree:
         """Returns what the function returns, which the next call of any function of the pool overwrites."""
         self._graph.replay()
         return self._outputs
-
-
-@contextlib.contextmanager
-def _no_garbage_collected() -> Iterator[None]:
-    """Collects garbage before the block and not in it: a graph that is freed while another is recorded spoils that."""
-    gc.collect()
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 # By default inductor times several forms of a kernel and keeps the fastest, which need not be the same one tomorrow.

@@ -1,4 +1,4 @@
-"""How many models are trained side by side: as many as fit into memory, by the measured need of one."""
+"""The number of models that are trained side by side, from the measured memory of one."""
 
 import math
 import weakref
@@ -28,8 +28,8 @@ _BESIDE_TENSORS_ON_A_CPU = 2.0
 class Memory:
     """Memory in bytes.
 
-    `per_member` is what one member more takes, at most, `beside` what any fleet takes in addition, and `free` what was
-    free before there was one.
+    `per_member` is the most that one more member takes, `beside` the constant part of a fleet, and `free` the free
+    memory before the fleet.
     """
 
     per_member: int
@@ -38,7 +38,7 @@ class Memory:
 
     @property
     def capacity(self) -> int:
-        """Returns the most members of a fleet, 1 or more: whether even one fits is seen by trying."""
+        """Returns the most members of a fleet, 1 or more: whether one fits is found by trying."""
         return max(1, int((self.free * _SHARE_FOR_FLEETS - self.beside) / max(1, self.per_member)))
 
 
@@ -53,11 +53,9 @@ def fleet_sizes(num_members: int, capacity: int) -> list[int]:
 
 
 def measured(members: Sequence[Member], images: FactorImages) -> Memory:
-    """Returns the memory that steps of one member and of two take, on a GPU; of one, on a CPU.
+    """Returns the memory that uncompiled steps of one member and of two take on a GPU; of one on a CPU. Takes seconds.
 
-    On a CPU it grows in proportion to the members.
-
-    The steps are not compiled, which takes more memory than a compiled one does. Takes seconds.
+    On a CPU memory grows in proportion to the members. A compiled step takes less.
     """
     try:
         return _on_the_gpu(members, images) if images.device.type == "cuda" else _on_the_cpu(members, images)

@@ -1,7 +1,7 @@
-"""Which runs start together, and from which step."""
+"""Fleets of new and interrupted runs, and the steps they start from."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import final
@@ -9,6 +9,7 @@ from typing import final
 from unbraid.training.checkpoint import Checkpoint, load_checkpoint, usable_checkpoints
 from unbraid.training.runs.history import History
 from unbraid.training.runs.run import Run
+from unbraid.training.sizing import fleet_sizes
 from unbraid.training.state import MemberState, layout
 
 
@@ -39,9 +40,10 @@ class Start:
         logged = [checkpoint.history for checkpoint in self.checkpoints]
         return [History(each.columns, list(each.rows)) for each in logged] or [History() for _ in self.runs]
 
-    def split(self, sizes: Iterable[int]) -> list["Start"]:
-        """Returns the same runs in fleets of these sizes."""
+    def split_to(self, capacity: int) -> list["Start"]:
+        """Returns the same runs in as few fleets as possible, of nearly equal sizes up to the capacity."""
         runs, checkpoints = iter(self.runs), iter(self.checkpoints)
+        sizes = fleet_sizes(len(self.runs), capacity)
         return [Start(tuple(islice(runs, size)), tuple(islice(checkpoints, size))) for size in sizes]
 
 

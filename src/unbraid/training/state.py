@@ -21,7 +21,7 @@ from torch.utils._pytree import (
 
 from unbraid.config.digest import own_source
 from unbraid.models.architecture import ImageShape
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.training.optimizers.optimizer import Optimizer
 from unbraid.training.runs.spec import RunSpec
 
@@ -53,12 +53,11 @@ def as_tree(cls: _Class) -> _Class:
 def named_leaves(tree: Tree) -> dict[str, Tensor]:
     """Returns every tensor of a tree by its path, such as "model.weights.encoder.0.bias", in the order of the tree."""
     leaves, _ = tree_flatten_with_path(tree)
-    return {".".join(_word(key) for key in path): leaf for path, leaf in leaves}
-
-
-def _word(key: Any) -> str:
-    """Returns one step of a path: the name of a field, or the key of a dict."""
-    return str(key.name if isinstance(key, GetAttrKey) else key.key)
+    named: dict[str, Tensor] = {}
+    for path, leaf in leaves:
+        keys: Sequence[Any] = path
+        named[".".join(str(key.name if isinstance(key, GetAttrKey) else key.key) for key in keys)] = leaf
+    return named
 
 
 Reason = Literal["loss not finite", "loss above max_loss", "gradient not finite"]
@@ -122,7 +121,7 @@ class FleetState:
 @final
 @dataclass(frozen=True)
 class MemberState:
-    """The state with which a member leaves a fleet or joins another.
+    """The state of one member, for checkpoints.
 
     `step` counts the steps taken; `failed_at` is the step, counted from 1, at which the loss or its gradient was not
     finite, or the loss too large.
@@ -200,9 +199,9 @@ def tensor_text(tensor: Tensor) -> str:
 
 
 def learns_with(spec: RunSpec, which: str, name: str) -> str:
-    """Returns whose optimizer updates these weights of a net: that of "model" or of "critic".
+    """Returns which optimizer updates these weights of a net: "model" or "critic".
 
-    An encoder that shares its trunk with the critic learns with the critic.
+    The critic's optimizer updates an encoder that shares its trunk with the critic.
     """
     return "critic" if name.startswith("encoder.") and spec.objective.critic_reads == "features" else which
 

@@ -1,7 +1,7 @@
-"""One step of a fleet, written for tensors that are handed to it.
+"""One step of a fleet, as a function of tensors.
 
 The objective and the nets are written for one model; `vmap` maps them over the members. A step changes the state in
-place and reads no tensor from elsewhere but the images, so that it can be traced once and replayed (`program`).
+place and reads only its inputs and the images, so that it can be traced once and replayed (`program`).
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -32,10 +32,10 @@ _STREAMS = {"first": ("batch", "noise"), "other": ("other batch", "other noise")
 @final
 @dataclass(frozen=True)
 class Kept:
-    """All tensors that stay in their place of memory.
+    """Inputs of a step with a fixed place in memory, as a CUDA graph requires.
 
-    They are the state; the weights that nets read in a coarser type than they are kept in, rounded once for all that
-    read them; the numbers of each member; and the source of the next batches.
+    They are the state; copies of the weights in the type in which nets compute, if it is coarser; the hyperparameters
+    of each member; and the source of the next batches.
     """
 
     state: FleetState
@@ -49,7 +49,7 @@ class Kept:
 @final
 @dataclass(frozen=True)
 class Given:
-    """All inputs of a step: what is kept, what is drawn for it, and its `progress` in training, from 0 to 1."""
+    """All inputs of a step: those with a fixed place, random draws, and the `progress` of training, from 0 to 1."""
 
     kept: Kept
     rows: dict[str, Tensor]
@@ -67,7 +67,7 @@ class Given:
 
 @final
 class FleetStep:
-    """Takes the step of all members at once: their losses, their gradients, and the way down."""
+    """Computes the losses and gradients of all members at once, and updates their weights."""
 
     def __init__(self, members: Sequence[Member], images: FactorImages, template: AutoencoderModule) -> None:
         spec = members[0].spec
@@ -93,18 +93,12 @@ class FleetStep:
 
     @property
     def key(self) -> tuple[Hashable, ...]:
-        """Returns what the compiled step depends on, beside the images.
-
-        That is what fleets may share, the number of members, and numbers that are not inputs.
-        """
+        """Returns the key of the compiled step: the specs without numbers, the number of members, and schedules."""
         schedules = [numbers.key for numbers in (*self._hyperparameters.values(), self._learning_rate)]
         return fleet_key(self._spec), len(self._members), *schedules
 
     def rounded(self, state: FleetState) -> Weights:
-        """Returns copies of the weights that nets read in a coarser type than they are kept in.
-
-        They spare every step the rounding of them all.
-        """
+        """Returns copies of the weights in the type in which nets compute; none if it is that of the weights."""
         coarse = nets_run_in(self._spec.precision)
         if coarse == self._spec.dtype:
             return {}
@@ -118,7 +112,7 @@ class FleetStep:
         }
 
     def kept(self, state: FleetState, rounded: Weights, step: int) -> Kept:
-        """Returns all that stays in its place, with the supply of this step."""
+        """Returns the inputs with a fixed place, with the source of the batches of this step."""
         return Kept(
             state,
             rounded,
@@ -128,7 +122,7 @@ class FleetStep:
         )
 
     def given(self, kept: Kept) -> Given:
-        """Returns all that a step sees."""
+        """Returns all inputs of a step."""
         spec, step = self._spec, kept.state.step
 
         def normal(stream: str, shape: tuple[int, ...]) -> Float[Tensor, "member ..."]:
@@ -153,7 +147,7 @@ class FleetStep:
         )
 
     def observe(self, given: Given) -> dict[str, Tensor]:
-        """Returns the loss and its parts at this step, and changes nothing."""
+        """Returns the loss and its parts at this step, without a change of the state."""
         _, (losses, _) = self._losses(given.learned, self._inputs(given), given.progress)
         return losses
 
@@ -211,7 +205,7 @@ class FleetStep:
                 rounded[name].copy_(weights)
 
     def _inputs(self, given: Given) -> Inputs:
-        """Returns what members see at this step."""
+        """Returns the inputs of the members at this step."""
         spec, kept = self._spec, given.kept
         return Inputs(
             hyperparameters={
@@ -249,20 +243,20 @@ class Numbers:
         self.constant: Float[Tensor, " member"] = like.new_tensor(
             [0.0 if isinstance(weight, Schedule) else weight for weight in weights]
         )
-        """The numbers that stay; 0 for those that follow a schedule."""
+        """The constant numbers; 0 for those that follow a schedule."""
 
     @property
     def are_zero(self) -> bool:
-        """Returns whether the number is 0 for every member, at every moment."""
+        """Returns whether the number is always 0 for every member."""
         return not any(isinstance(weight, Schedule) or weight for weight in self._weights)
 
     @property
     def key(self) -> Hashable:
-        """Returns what is not in `constant`."""
+        """Returns the schedules, which `constant` does not hold."""
         return self.are_zero, tuple(weight if isinstance(weight, Schedule) else None for weight in self._weights)
 
     def at(self, progress: Float[Tensor, ""], constant: Float[Tensor, " member"]) -> Float[Tensor, " member"]:
-        """Returns the numbers at this moment, those that stay read from `constant`."""
+        """Returns the numbers at this moment; the constant ones are read from `constant`."""
         if not any(isinstance(weight, Schedule) for weight in self._weights):
             return constant
         return torch.stack(
@@ -274,11 +268,11 @@ class Numbers:
 
 
 def gradient_norm(gradient: Mapping[str, Float[Tensor, "member ..."]]) -> Float[Tensor, " member"]:
-    """Returns the length of each member's gradient, all its tensors taken together."""
+    """Returns the norm of each member's gradient over all its tensors."""
     lengths = [torch.linalg.vector_norm(widened(each).reshape(len(each), -1), dim=1) for each in gradient.values()]
     return torch.linalg.vector_norm(torch.stack(lengths), dim=0)
 
 
 def clipping(norm: Float[Tensor, " member"], max_norm: float) -> Float[Tensor, " member"]:
-    """Returns what to multiply each member's gradient by, so that it is no longer than `max_norm`."""
+    """Returns the factor that clips each member's gradient to `max_norm`."""
     return (max_norm / norm).clamp(max=1)

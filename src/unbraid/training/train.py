@@ -1,15 +1,16 @@
-"""`train`: from specs and seeds to finished runs."""
+"""`train` turns specs and seeds into finished runs."""
 
 import contextlib
 import logging
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from unbraid._internal import files
+from unbraid._internal.cpu import busy_cores_check, is_waiting_chosen
 from unbraid._internal.device import resolve_device
 from unbraid._internal.memory import give_back_memory, is_out_of_memory, keep_freed_memory
 from unbraid._internal.progress import Event, Listener, emit, listening, progress_bar
@@ -18,11 +19,9 @@ from unbraid.config.digest import own_source
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import RunError, SpecError, TrainingError, TrainingInterrupted
 from unbraid.training.batches import load_or_stream
-from unbraid.training.busy_cores import noticing_busy_cores
 from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.checks import check_existing, check_requests, check_unlocked, requested_runs
-from unbraid.training.finish import conclude
-from unbraid.training.fleet_training import FleetTraining
+from unbraid.training.fleet_training import FleetTraining, conclude
 from unbraid.training.interrupt import HOW_TO_RESUME, naming_runs, stoppable
 from unbraid.training.options import TrainingOptions
 from unbraid.training.program import Inductor, Programs
@@ -30,7 +29,7 @@ from unbraid.training.reporter import Later, plan_text
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.runs.spec import RunSpec
-from unbraid.training.sizing import Memory, fleet_sizes, measured
+from unbraid.training.sizing import Memory, measured
 from unbraid.training.starts import Start, starts
 from unbraid.training.state import Member, fleet_key
 
@@ -64,10 +63,10 @@ def train(
         progress: Whether a terminal or a notebook shows a bar. Warnings are logged either way.
         options: What few runs need: checkpoints, snapshots, streaming, more columns of the history.
 
-    Three things of the process change. On a CPU, glibc keeps freed memory, for good, unless the environment has MALLOC_
-    variables. The soft limit on open files is raised where many runs are locked at once. While steps are taken in the
-    main thread, the first Ctrl-C, SIGTERM or SIGHUP saves a checkpoint and raises TrainingInterrupted, a
-    KeyboardInterrupt whose `runs` can be resumed; afterwards the handlers are what they were.
+    Training changes three settings of the process. On a CPU, glibc keeps freed memory, unless the environment has
+    MALLOC_ variables. The soft limit on open files rises when many runs are locked at once. While steps are taken in
+    the main thread, the first Ctrl-C, SIGTERM or SIGHUP saves a checkpoint and raises TrainingInterrupted, a
+    KeyboardInterrupt with the `runs` that can be resumed; the handlers are restored afterwards.
 
     Examples:
         >>> from unbraid import MLP, Autoencoder, DSprites
@@ -116,14 +115,20 @@ def train_runs(
     pending = _pending(runs)
     check_unlocked(pending)
     parts = _parts(runs)
+    can_advise = device.type == "cpu" and torch.get_num_threads() > 1 and not is_waiting_chosen()
     with naming_runs(runs):
         for part in parts[1:]:  # those of the first are opened next
             part[0].spec.check_images(part[0].spec.training_data.open())
         num_later = len(pending)
         for part in parts:
             num_later -= len(part)
-            with _naming_folders(), listening(*noticing_busy_cores(device)):
-                _train_part(part, num_later, device, options)
+            try:
+                with listening(busy_cores_check() if can_advise else None):
+                    _train_part(part, num_later, device, options)
+            except IsADirectoryError as error:
+                raise RunError(
+                    f"{error.filename} is a folder where a file is expected. Move it away, and repeat the command."
+                ) from None
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
             f"No run is left: {len(pending)} of {len(pending)} failed, the first because {pending[0].failure}. "
@@ -150,17 +155,6 @@ def _parts(runs: Sequence[Run]) -> list[list[Run]]:
     return [pending for part in parts if (pending := _pending(part))]
 
 
-@contextlib.contextmanager
-def _naming_folders() -> Iterator[None]:
-    """Raises a RunError that names a folder that lies in the place of a file of a run."""
-    try:
-        yield
-    except IsADirectoryError as error:
-        raise RunError(
-            f"{error.filename} is a folder where a file is expected. Move it away, and repeat the command."
-        ) from None
-
-
 def _train_part(runs: Sequence[Run], num_later: int, device: torch.device, options: TrainingOptions) -> None:
     """Trains runs that can share a fleet, each under its lock, before `num_later` others."""
     images = load_or_stream(runs[0].spec, device, stream=options.stream)
@@ -174,9 +168,9 @@ def _train_part(runs: Sequence[Run], num_later: int, device: torch.device, optio
         # Another process may have finished some runs while the images were loaded.
         pending = _pending(runs)
         for run in pending:
-            RunWriter(run).begin(options.extras)
+            RunWriter(run).begin(options)
         capacity = len(runs) if memory is None else memory.capacity
-        fleets = [part for start in starts(pending) for part in _fitting(start, capacity)]
+        fleets = [part for start in starts(pending) for part in start.split_to(capacity)]
         _train_fleets(fleets, images, memory, num_later, options)
 
 
@@ -194,10 +188,6 @@ def _memory(runs: Sequence[Run], images: FactorImages) -> Memory | None:
         if not is_out_of_memory(error):
             raise
         raise _too_large([1], images, _first_sentences(error)) from error
-
-
-def _fitting(start: Start, capacity: int) -> list[Start]:
-    return start.split(fleet_sizes(len(start.runs), capacity))
 
 
 def _train_fleets(
@@ -225,7 +215,7 @@ def _train_fleets(
             half,
         )
         left = starts(_pending(start.runs))
-        waiting = deque(part for each in (*left, *waiting) for part in _fitting(each, half))
+        waiting = deque(part for each in (*left, *waiting) for part in each.split_to(half))
         _emit_plan(waiting, images, memory, num_later)
 
 

@@ -4,7 +4,6 @@ import pytest
 
 from benchmarks.audit import rows_of
 from benchmarks.audit.answer import answers, passes
-from benchmarks.audit.markdown import answer_table
 from tests.benchmarks.audit.made_audits import SEEN, UNMOVED, made, together
 from unbraid.metrics import DCIMIG, MED, MIG, SEPIN, MIGSup
 
@@ -68,10 +67,3 @@ def test_questions_are_passed_or_not():
     found = passes(rows_of(together(one(MIG(), ["turned"]), one(MED(), ["copied"]))))
     assert found["Does it notice turned axes?"] == (["mig"], ["med"])
     assert found["Is it unmoved by unused latents?"] == (["mig", "med"], [])
-
-
-def test_the_answer_is_written_in_markdown():
-    text = answer_table(rows_of(together(one(MIG(), ["turned", "copied"]), one(MED(), ["merged"]))))
-    assert "independent of each other | `mig` and `med` | `mig`: alignment of latents with factors, compactness" in text
-    assert "; **none notices** lost factors | – |" in text
-    assert "turned or not? | none of these | **none notices** lost factors | – |" in text

@@ -17,7 +17,7 @@ from benchmarks.audit.variations import left_out, variations
 from tests.metrics.fakes import CountFactors
 from tests.training.squares import MLP_SPEC
 from unbraid._internal.worker_pool import WorkerPool
-from unbraid.errors import RunError, SpecError, UnbraidError
+from unbraid.errors import SpecError, UnbraidError
 from unbraid.metrics import DCI, MCC, MIG, Downstream
 from unbraid.metrics.selection import registry
 from unbraid.training import TrainingOptions, train
@@ -117,20 +117,6 @@ def test_a_process_answers_and_says_what_went_wrong():
         workers.submit("x", {})
         [ended] = workers.wait(100)
     assert (ended.ticket, ended.how, ended.reason.startswith("KeyError")) == ("x", "raised", True)
-
-
-def test_mistakes_are_told(tmp_path):
-    with pytest.raises(SpecError, match="expected 'quick' or 'full'"):
-        audit(size="huge")
-    with pytest.raises(SpecError, match="num_images is 3; expected 40 or more"):
-        Size(num_images=3)
-    with pytest.raises(UnbraidError, match="None of the metrics takes codes"):
-        audit("cluster-accuracy", size=SMALL, num_processes=0)
-    [run] = train(replace(MLP_SPEC, num_steps=1), folder=tmp_path, progress=False)
-    with pytest.raises(
-        RunError, match=r"No snapshots were kept of .*-seed0, .* unbraid train --spec .*spec.json --snapshots"
-    ):
-        audit("mcc", runs=[run], size=SMALL, num_processes=0)
 
 
 def test_a_snapshot_that_cannot_be_read_is_told_before_the_rest_is_measured(tmp_path, monkeypatch):

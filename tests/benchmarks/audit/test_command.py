@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks.audit import SIZES, Audit, Size
-from benchmarks.audit.__main__ import main, with_snapshots
+from benchmarks.audit.__main__ import main
 from benchmarks.audit.auditor import measure
 
 
@@ -97,23 +97,6 @@ def test_an_audit_that_is_stopped_says_what_is_kept(quick, tmp_path, monkeypatch
     assert quick("mcc", "--save", save).code == 0
 
 
-def test_runs_without_snapshots_are_left_out_and_named(capsys):
-    runs = [SimpleNamespace(name="kept", snapshots=[10]), SimpleNamespace(name="bare", snapshots=[])]
-    assert with_snapshots(runs) == runs[:1]
-    assert "1 of 2 runs have no snapshots and are left out: bare." in capsys.readouterr().err
-    assert with_snapshots(runs[1:]) == runs[1:]  # of which the audit complains
-
-
-def test_a_file_that_is_no_audit_is_named_and_kept(command, tmp_path):
-    (tmp_path / "mine.json").write_text("[1]")
-    outcome = command("--metrics", "mcc", "--out", tmp_path / "a.html", "--save", tmp_path / "mine.json")
-    assert (outcome.code, f"--save is {tmp_path / 'mine.json'}, which exists. This is no audit" in outcome.err) == (
-        2,
-        True,
-    )
-    assert (tmp_path / "mine.json").read_text() == "[1]"
-
-
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -131,3 +114,10 @@ def test_a_mistake_is_told_in_a_line(command, tmp_path, monkeypatch, arguments, 
     assert (outcome.code, complaint in outcome.err) == (2, True), outcome.err
     assert "The page" not in outcome.out  # it has not begun
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_no_audit_is_refused_and_kept(command, tmp_path):
+    (tmp_path / "mine.json").write_text("[1]")
+    outcome = command("--metrics", "mcc", "--out", tmp_path / "a.html", "--save", tmp_path / "mine.json")
+    assert (outcome.code, str(tmp_path / "mine.json") in outcome.err) == (2, True)
+    assert (tmp_path / "mine.json").read_text() == "[1]"

@@ -9,7 +9,6 @@ from benchmarks.audit.agreement import Agreement
 from benchmarks.audit.design import MIDDLE, NOTHING, PERFECT
 from benchmarks.audit.experiments import EXPERIMENTS
 from benchmarks.audit.findings import Audit, AuditedMetric, Measurement
-from benchmarks.audit.markdown import number_table, question_table, verdict_table
 from benchmarks.audit.table import HEADS, is_clear, rows_of
 from benchmarks.audit.training_cell import later_is_better
 from tests.benchmarks.audit.made_audits import made
@@ -46,7 +45,7 @@ def test_a_metric_that_reads_no_factors_is_told_so():
     [row] = rows_of(made({}, SEPIN()))
     assert row.use == ["codes without labels: WSEPIN"]
     assert row.avoid == ["whether a code holds the factors (it reads none)"]
-    [row] = rows_of(made({}, SEPIN(), refused=["dropped"]))  # as ranked pairs do, where one latent is left
+    [row] = rows_of(made({}, SEPIN(), refused=["dropped"]))  # as metrics of pairs do, where one latent is left
     assert (row.cells["dropped"].text, row.cells["dropped"].mark) == ("–", "none")
 
 
@@ -202,15 +201,3 @@ def test_metrics_that_take_two_values_alone_are_compared_on_the_same_codes():
         for code, value in zip(codes, (0.9, 0.1, 0.5), strict=True)
     ]
     assert Agreement.of(Audit(both, tuple(drawn), {}, "0", "")).median("mig") == pytest.approx(1.0)
-
-
-def test_tables_are_written_in_markdown():
-    rows = rows_of(made({"turned": 0.5}))
-    assert "| `mig` | differences down to" in verdict_table(rows)
-    assert "| Does it notice turned axes? | `mig` | – |" in question_table(rows)
-    assert "| `mig` | 0.00 → 1.00 ✓ | ± 0.1 % ✓ |" in number_table(rows)
-    linked = "| [`mig`](a.html#mig) | [0.00 → 1.00 ✓](a.html#mig-range) | [± 0.1 % ✓](a.html#mig-redrawn) |"
-    assert linked in number_table(rows, page="a.html")
-    assert "mig" not in verdict_table(rows, needs_factors=False)
-    apart = number_table(rows_of(made({}, SEPIN())), needs_factors=False)
-    assert ("sepin" in apart, "turned axes" in apart) == (True, False)

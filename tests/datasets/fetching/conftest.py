@@ -1,7 +1,8 @@
 import pytest
 
 from tests.datasets.fetching.downloads import PUBLISHED
-from unbraid.datasets.fetching.download import Download, RetryPolicy
+from unbraid.datasets.fetching import download as downloading
+from unbraid.datasets.fetching.download import Download
 
 
 @pytest.fixture(autouse=True)
@@ -9,17 +10,21 @@ def _no_proxy(monkeypatch):
     monkeypatch.setenv("no_proxy", "*")
 
 
-@pytest.fixture
-def waits():
-    """The seconds that the download would have waited."""
-    return []
+@pytest.fixture(autouse=True)
+def waits(monkeypatch):
+    """The seconds that downloads would have waited."""
+    seconds = []
+    monkeypatch.setattr(downloading, "sleep", seconds.append)
+    return seconds
 
 
 @pytest.fixture
-def download(tmp_path, waits):
-    """Makes a download from a server; it waits in no time."""
+def download(tmp_path, monkeypatch):
+    """Makes a download from a server, with other limits."""
 
-    def make(server, published=PUBLISHED, **policy):
-        return Download(published, server.url, tmp_path, "Try again.", RetryPolicy(sleep=waits.append, **policy))
+    def make(server, published=PUBLISHED, **limits):
+        for name, value in limits.items():
+            monkeypatch.setattr(downloading, name, value)
+        return Download(published, server.url, tmp_path, "Try again.")
 
     return make

@@ -4,16 +4,12 @@ import hashlib
 
 import numpy as np
 
-from unbraid.datasets.fetching.download import RetryPolicy
 from unbraid.datasets.fetching.verification import Publication, PublishedFile
 
 CONTENT = np.random.default_rng(6).bytes(1_000_000)
 
 
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
-
-
-AT_ONCE = RetryPolicy(sleep=lambda _: None)
 
 
 def publication(*published, **fields):

@@ -46,7 +46,7 @@ def test_a_later_process_goes_on_where_an_earlier_one_gave_up(download):
                 r"are kept, .*Try again\."
             ),
         ):
-            download(server, num_tries=1).receive_all()
+            download(server, NUM_TRIES=1).receive_all()
         assert download(server).receive_all()
         assert download(server).part.read_bytes() == CONTENT
     assert server.served == [123_456, 200_000 - 123_456]
@@ -170,7 +170,7 @@ def test_a_server_that_has_less_than_it_promised_is_not_believed(download):
 @pytest.mark.parametrize("about", ["gone", "from elsewhere", "flipped", "", "{}", "[1]"])
 def test_a_part_of_which_nothing_is_known_or_from_elsewhere_is_thrown_away(download, tmp_path, about):
     with FlakyServer(CONTENT, cut(50_000)) as server:
-        coming = download(server, num_tries=1)
+        coming = download(server, NUM_TRIES=1)
         with pytest.raises(DataError):
             coming.receive_all()
         record = tmp_path / "a.bin.part.json"
@@ -281,7 +281,7 @@ def test_a_disk_without_room_is_noticed_before_a_byte_is_written(download, monke
 def test_only_the_rest_needs_room(download, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=200_000))
     with FlakyServer(CONTENT, cut(50_000)) as server:
-        coming = download(server, num_tries=1)
+        coming = download(server, NUM_TRIES=1)
         with pytest.raises(DataError):
             coming.receive_all()
         monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=150_000))

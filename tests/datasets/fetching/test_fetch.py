@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.datasets.fetching.publications import AT_ONCE, CONTENT, SHA256, names, one_file, publication
+from tests.datasets.fetching.publications import CONTENT, SHA256, names, one_file, publication
 from tests.datasets.flaky_server import Answer, FlakyServer
 from unbraid._internal import files
 from unbraid.datasets.fetching.fetch import fetch, fetched_folder
@@ -109,7 +109,7 @@ def test_after_cuts_a_redirect_and_an_error_the_file_is_the_one_published():
         Answer(cut_after=1),
     ]
     with FlakyServer(CONTENT, *script) as server:
-        [path] = fetch(one_file(server), policy=AT_ONCE)
+        [path] = fetch(one_file(server))
     assert path.read_bytes() == CONTENT
     assert server.served == [300_000, 0, 0, 1, 699_999]
 
@@ -123,7 +123,7 @@ def test_a_wrong_checksum_is_refused_and_what_came_is_removed(cache):
     with FlakyServer(wrong) as server:
         with pytest.raises(
             DataError,
-            match=rf"a\.bin, fetched from {server.url}, has the SHA-256 {found}; expected {SHA256}, .*was removed",
+            match=rf"a\.bin, fetched from {server.url}, has the SHA-256 {found}; expected {SHA256}, .*were removed",
         ):
             fetch(one_file(server))
         assert len(server.asked) == 1
@@ -136,7 +136,7 @@ def test_a_wrong_checksum_is_refused_and_what_came_is_removed(cache):
 def test_two_ends_that_do_not_belong_together_are_fetched_anew_once(caplog):
     other = bytes(1_000_000)
     with FlakyServer(CONTENT, Answer(content=other, cut_after=400_000)) as server:
-        [path] = fetch(one_file(server), policy=AT_ONCE)
+        [path] = fetch(one_file(server))
     assert path.read_bytes() == CONTENT
     assert server.served == [400_000, 600_000, 1_000_000]
     assert "Fetching it anew" in caplog.text
@@ -145,7 +145,7 @@ def test_two_ends_that_do_not_belong_together_are_fetched_anew_once(caplog):
 def test_and_not_twice(cache):
     with FlakyServer(CONTENT[::-1], Answer(cut_after=400_000), Answer(), Answer(cut_after=300_000)) as server:
         with pytest.raises(DataError, match=rf"expected {SHA256}"):
-            fetch(one_file(server), policy=AT_ONCE)
+            fetch(one_file(server))
         assert server.served == [400_000, 600_000, 300_000, 700_000]
     assert names(cache) == ["files/a-set/.a.bin.lock"]
 

@@ -4,8 +4,8 @@ import pytest
 
 from tests.datasets.fetching.downloads import CONTENT, cut
 from tests.datasets.flaky_server import Answer, FlakyServer
-from unbraid.datasets.fetching import web
-from unbraid.datasets.fetching.download import MAX_WAIT_SECONDS, RETRY_POLICY, Pace, RetryPolicy
+from unbraid.datasets.fetching import download as downloading
+from unbraid.datasets.fetching.download import MAX_WAIT_SECONDS, NUM_TRIES, WINDOW_SECONDS, Dropped, Pace
 from unbraid.errors import DataError
 
 # Trying again
@@ -29,7 +29,7 @@ def test_an_error_of_the_server_that_does_not_pass_is_told(download, waits):
             ),
         ):
             download(server).receive_all()
-        assert len(server.asked) == RETRY_POLICY.num_tries
+        assert len(server.asked) == NUM_TRIES
     assert waits == [1.0, 2.0, 4.0, 8.0, 16.0]
 
 
@@ -54,14 +54,14 @@ def test_a_server_says_how_long_to_wait_up_to_a_limit(download, waits):
 
 def test_waits_grow_up_to_a_limit(download, waits):
     with FlakyServer(CONTENT, always=Answer(status=503)) as server, pytest.raises(DataError):
-        download(server, num_tries=10).receive_all()
+        download(server, NUM_TRIES=10).receive_all()
     assert waits == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
 
 
 def test_a_connection_that_brings_something_gives_the_next_as_many_tries(download, waits):
     """Nineteen cuts, where three in a row would be too many: each brings enough to count."""
     with FlakyServer(CONTENT, *[cut(10_000)] * 19) as server:
-        coming = download(server, num_tries=3, slowest_bytes_per_second=100.0, window_seconds=100.0)
+        coming = download(server, NUM_TRIES=3, SLOWEST_BYTES_PER_SECOND=100.0, WINDOW_SECONDS=100.0)
         coming.receive_all()
     assert coming.part.read_bytes() == CONTENT
     assert server.served == [10_000] * 20
@@ -74,7 +74,7 @@ def test_connections_that_bring_too_little_to_count_come_to_an_end(download):
             DataError, match=r"ended after 60 of 200,000 bytes, at the last of 6 tries\. 60 bytes are kept"
         ):
             download(server).receive_all()
-        assert server.served == [10] * RETRY_POLICY.num_tries
+        assert server.served == [10] * NUM_TRIES
 
 
 @pytest.mark.parametrize(
@@ -91,12 +91,12 @@ def test_getting_to_the_same_place_again_and_again_comes_to_an_end(download, ans
         pytest.raises(DataError, match=r"ended after|sent another file"),
     ):
         download(server).receive_all()
-    assert len(server.asked) <= RETRY_POLICY.num_tries + 1
+    assert len(server.asked) <= NUM_TRIES + 1
 
 
 def test_silence_is_not_waited_for(download):
     with FlakyServer(CONTENT, cut(50_000, holds=True)) as server:
-        coming = download(server, seconds_per_read=0.3)
+        coming = download(server, SECONDS_PER_READ=0.3)
         coming.receive_all()
     assert coming.part.read_bytes() == CONTENT
     assert len(server.asked) > 1
@@ -118,7 +118,7 @@ def test_a_trickle_is_as_good_as_dropped_and_gone_on_with(download, waits):
     """The hundred bytes come at once; on the clock of the download they took the whole window."""
     with FlakyServer(CONTENT, cut(100, holds=True), cut(50, holds=True)) as server:
         # One look when a connection begins, and one after each read.
-        coming = download(server, clock=Clock(RETRY_POLICY.window_seconds, num_looks=4))
+        coming = download(server, monotonic=Clock(WINDOW_SECONDS, num_looks=4))
         coming.receive_all()
     assert coming.part.read_bytes() == CONTENT
     assert server.ranges == [None, "bytes=100-", "bytes=150-"]
@@ -130,21 +130,23 @@ def test_nothing_but_a_trickle_comes_to_an_end(download):
         FlakyServer(CONTENT, always=cut(100, holds=True)) as server,
         pytest.raises(DataError, match=r"only 100 bytes came in 30 s, at the last of 6 tries\. 600 bytes are kept"),
     ):
-        download(server, clock=Clock(RETRY_POLICY.window_seconds)).receive_all()
+        download(server, monotonic=Clock(WINDOW_SECONDS)).receive_all()
 
 
 def test_a_slow_moment_within_the_window_is_forgiven(download):
     with FlakyServer(CONTENT[:100]) as server:
-        coming = download(server, clock=Clock(RETRY_POLICY.window_seconds / 2))
+        coming = download(server, monotonic=Clock(WINDOW_SECONDS / 2))
         assert not coming.receive_all()
     assert coming.part.read_bytes() == CONTENT[:100]
 
 
-def test_a_fast_beginning_does_not_excuse_a_trickle_after_it():
+def test_a_fast_beginning_does_not_excuse_a_trickle_after_it(monkeypatch):
     now = [0.0]
-    pace = Pace(RetryPolicy(slowest_bytes_per_second=10.0, window_seconds=30.0, clock=lambda: now[0]), done=5)
+    monkeypatch.setattr(downloading, "monotonic", lambda: now[0])
+    monkeypatch.setattr(downloading, "SLOWEST_BYTES_PER_SECOND", 10.0)
+    pace = Pace(done=5)
     for now[0], done in ((29.0, 5), (30.0, 1_000_000), (59.0, 1_000_000), (60.0, 1_000_300), (80.0, 1_000_300)):
         pace.check(done)
     now[0] = 100.0
-    with pytest.raises(web.Dropped, match=r"only 399 bytes came in 40 s"):
+    with pytest.raises(Dropped, match=r"only 399 bytes came in 40 s"):
         pace.check(1_000_699)

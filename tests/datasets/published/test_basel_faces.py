@@ -73,11 +73,11 @@ def test_numbers_that_are_no_bytes_are_refused_by_image(tmp_path, value):
 @pytest.mark.parametrize(
     ("content", "match"),
     [
-        (IMAGES[:-1], r"shape \(23, 64, 64\); expected \(24, 64, 64\) or \(2, 3, 2, 2, 64, 64\)"),
+        (IMAGES[:-1], r"shape \(23, 64, 64\); expected .* \(24, 64, 64\) or \(2, 3, 2, 2, 64, 64\)"),
         (IMAGES.reshape(64, 64, NUM_IMAGES), r"shape \(64, 64, 24\)"),
         (IMAGES.reshape(4, 3, 2, 64, 64), r"shape \(4, 3, 2, 64, 64\)"),
         (torch.tensor(1), r"shape \(\)"),
-        (IMAGES.bool(), r"torch\.bool; expected bytes"),
+        (IMAGES.bool(), r"torch\.bool .*expected bytes"),
         ({"images": IMAGES}, "holds a dict"),
     ],
 )

@@ -1,5 +1,3 @@
-import logging
-
 import pytest
 
 from tests.datasets.mutants import assert_damaged_are_read_or_refused
@@ -17,22 +15,14 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_attributes_are_one_or_zero_by_name(path, end, caplog):
+def test_attributes_are_one_or_zero_by_name(path, end):
     path.write_bytes((HEAD + LINES).replace("\n", end).encode())
     assert read_attributes(path) == {"000001.jpg": bytes([0, 1] * 20), "000002.jpg": bytes([1] + [0] * 39)}
-    assert not caplog.records
 
 
 def test_the_official_names_are_forty_in_alphabetical_order():
     assert len(set(ATTRIBUTES)) == 40
     assert list(ATTRIBUTES) == sorted(ATTRIBUTES)
-
-
-def test_a_count_that_is_wrong_is_told_and_not_believed(path, caplog):
-    path.write_text(HEAD.replace("2", "202599", 1) + LINES)
-    with caplog.at_level(logging.WARNING):
-        assert len(read_attributes(path)) == 2
-    assert "states 202599 in its first line, and holds 2 faces" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -41,11 +31,10 @@ def test_a_count_that_is_wrong_is_told_and_not_believed(path, caplog):
         ("", r"line 2 has 0 names of attributes; expected the 40 official"),
         (HEAD.replace("Young", "Old") + LINES, r"line 2 has 40 names"),
         (HEAD.replace("Young", "") + LINES, r"line 2 has 39 names"),
-        (HEAD + LINES[:-3], r"line 4 is not a name and 40 values"),
-        (HEAD + LINES.replace("-1", "0", 1), r"line 3 is not a name and 40 values"),
+        (HEAD + LINES[:-3], r"line 4 is not a name .* 40 of the values"),
+        (HEAD + LINES.replace("-1", "0", 1), r"line 3 is not a name .* 40 of the values"),
         (HEAD + LINES + LINES, r"line 5 names 000001\.jpg a second time"),
-        (HEAD + LINES.replace("000002", "f\u00e4ce"), r"name in line 4 .*expected one like 000001\.jpg"),
-        (HEAD + "x" * 5000, r"line 3 has 4096 bytes or more"),
+        (HEAD + LINES.replace("000002", "f\u00e4ce"), r"line 4 is not a name like 000001\.jpg"),
     ],
 )
 def test_a_damaged_list_is_refused_with_its_line(path, content, match):
@@ -57,7 +46,7 @@ def test_a_damaged_list_is_refused_with_its_line(path, content, match):
 
 def test_parts_are_read_by_name(path):
     path.write_text("000002.jpg 1\n000001.jpg 0\n000009.jpg 2\n")
-    assert read_partition(path) == {"000001.jpg": 0, "000002.jpg": 1, "000009.jpg": 2}
+    assert read_partition(path) == {"000001.jpg": b"\0", "000002.jpg": b"\1", "000009.jpg": b"\2"}
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def test_positions_count_the_official_list_even_where_models_are_missing(tmp_pat
             r"models_809\.txt selects 'nobody' and .*rendered_chairs\.tar has no such model",
         ),
         ("models_809.txt", b"f0 c9 f0", r"models_809\.txt selects 'f0' more than once"),
-        ("models_809.txt", bytes(2**20 + 1), r"models_809\.txt has more than 1,048,576 bytes"),
+        ("models_809.txt", bytes(2**20 + 1), r"models_809\.txt takes 1,048,577 bytes"),
         ("reduced_set1.mat", b"no list", r"reduced_set1\.mat is not a readable MATLAB file"),
         (
             "reduced_set1.mat",

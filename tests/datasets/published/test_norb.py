@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.datasets.mutants import assert_damaged_are_read_or_refused
-from unbraid.datasets.published.small_norb import Matrix
+from unbraid.datasets.published.small_norb import read_matrix
 from unbraid.errors import DataError
 
 MAGIC = {"uint8": 0x1E3D4C55, "int32": 0x1E3D4C54}
@@ -34,46 +34,36 @@ def path(tmp_path):
 def test_what_is_written_is_read_back(tmp_path, name, shape, dtype):
     array = np.arange(np.prod(shape)).astype(dtype).reshape(shape)
     (tmp_path / name).write_bytes(gzipped(norb_bytes(array)) if name.endswith("gz") else norb_bytes(array))
-    matrix = Matrix.of(tmp_path / name, str(array.dtype), shape[1:], max_rows=5)
-    assert matrix.shape == shape
-    np.testing.assert_array_equal(matrix.read(), array)
-    assert matrix.read().dtype == dtype
+    matrix = read_matrix(tmp_path / name, str(array.dtype), shape[1:], max_rows=5)
+    np.testing.assert_array_equal(matrix, array)
+    assert matrix.dtype == dtype
 
 
 def test_the_layout_is_that_of_the_official_label_file(path):
     # Little-endian: the magic number of int32, one dimension, 2 labels, two lengths without a meaning, and the labels 3
     # and 4.
     path.write_bytes(bytes.fromhex("544c3d1e 01000000 02000000 07000000 00000000 03000000 04000000"))
-    matrix = Matrix.of(path, "int32", (), max_rows=9)
-    assert (matrix.shape, matrix.read().tolist()) == ((2,), [3, 4])
+    assert read_matrix(path, "int32", (), max_rows=9).tolist() == [3, 4]
 
 
 ROWS = np.arange(7 * 2 * 3, dtype=np.uint8).reshape(7, 2, 3)
 CONTENT = norb_bytes(ROWS)
 
 
-@pytest.mark.parametrize("start", range(8))
-def test_rows_come_a_few_at_a_time_from_any_on(path, start):
-    path.write_bytes(CONTENT)
-    blocks = list(Matrix.of(path, "uint8", (2, 3), max_rows=7).blocks(3, start))
-    np.testing.assert_array_equal(np.concatenate([ROWS[:0], *blocks]), ROWS[start:])
-    assert all(len(block) <= 3 for block in blocks)
-
-
 def parse(path):
-    return Matrix.of(path, "uint8", (2, 3), max_rows=7).read()
+    return read_matrix(path, "uint8", (2, 3), max_rows=7)
 
 
 @pytest.mark.parametrize(
     ("content", "match"),
     [
         (None, "No such file"),
-        (b"", "buffer of 8 bytes"),
-        (CONTENT[:12], "expected 0x1e3d4c55 and 3, 1 to 7 rows"),
-        (CONTENT[:-1], "promises 7 rows and ends in number 6"),
-        (CONTENT + b"\0", "more than the 7 rows"),
+        (b"", "begins with 0x00000000"),
+        (CONTENT[:12], "expected 0x1e3d4c55, 3 dimensions and 1 to 7 rows"),
+        (CONTENT[:-1], "no bytes after them"),
+        (CONTENT + b"\0", "no bytes after them"),
         (b"\x89PNG" + CONTENT[4:], "begins with 0x474e5089"),
-        (CONTENT[:4] + b"\xff" * 4 + CONTENT[8:], "and 4294967295 dimensions"),
+        (CONTENT[:4] + b"\xff" * 4 + CONTENT[8:], "4294967295 dimensions"),
         (norb_bytes(ROWS.astype(np.int32)), "begins with 0x1e3d4c54"),
         (norb_bytes(ROWS[:, :1]), r"1 to 7 rows of \(2, 3\)"),
         (norb_bytes(np.concatenate([ROWS, ROWS])), "1 to 7 rows"),
@@ -83,7 +73,7 @@ def parse(path):
 def test_a_file_of_anything_else_is_refused_with_its_name(path, content, match):
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(DataError, match=rf"{path} is not a readable NORB matrix \(.*{match}.*fetch it again"):
+    with pytest.raises(DataError, match=rf"{path} .*{match}"):
         parse(path)
 
 

@@ -74,7 +74,7 @@ def test_a_config_can_be_read_where_its_file_is_not(tmp_path):
         ([1, 2, 1], "row 1 is named twice"),
         ([[True, False]], "expected a list of row numbers"),
         (["a"], "expected a list of row numbers"),
-        ([[1, 2], [3]], "can make no array of this"),
+        ([[1, 2], [3]], "differ in length"),
     ],
 )
 def test_what_are_no_rows_is_refused(rows, message, cache):
@@ -128,7 +128,7 @@ def test_pickled_objects_and_archives_are_refused(tmp_path):
 
 def test_a_cache_that_cannot_be_written_is_named(cache):
     cache.write_text("a file where the folder should be")
-    with pytest.raises(DataError, match="Could not keep the rows in .* Set UNBRAID_CACHE"):
+    with pytest.raises(DataError, match="cannot be written .* Set UNBRAID_CACHE"):
         Rows.from_array([1])
 
 
@@ -141,7 +141,7 @@ def test_a_config_that_names_nothing_is_refused(arguments, message):
 
 
 def test_masked_rows_are_refused():
-    with pytest.raises(DataError, match="some entries are masked"):
+    with pytest.raises(DataError, match="masked entries"):
         Rows.from_array(np.ma.array([1, 2], mask=[0, 1]))
 
 
@@ -158,7 +158,7 @@ def test_the_rest_may_lie_on_both_sides():
 
 @pytest.mark.parametrize(("start", "stop"), [(-1, 3), (3, 3), (3, 2)])
 def test_rows_that_do_not_follow_one_another_are_refused(start, stop):
-    with pytest.raises(SpecError, match="expected a start of 0 or more and a stop beyond it"):
+    with pytest.raises(SpecError, match="expected a start of 0 or more"):
         RowRange(start, stop)
 
 

@@ -9,7 +9,7 @@ import torch
 
 from unbraid.datasets import AttributeFaces, Factor, ShadedFaces
 from unbraid.datasets.synthetic import heads, shading
-from unbraid.datasets.synthetic.surface_points import points_of
+from unbraid.datasets.synthetic.shading import points_of
 from unbraid.errors import SpecError
 
 SMALL = AttributeFaces(num_people=3, poses_per_person=2, resolution=16)
@@ -89,7 +89,7 @@ def test_the_bytes_are_the_same_everywhere(opened):
     [
         ({"num_people": 0}, "num_people is 0"),
         ({"resolution": 65}, "from 16 to 64"),
-        ({"num_people": 10**5, "poses_per_person": 10**3}, "Take fewer people or poses"),
+        ({"num_people": 10**5, "poses_per_person": 10**3}, "100,000,000 images"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(fields, message):

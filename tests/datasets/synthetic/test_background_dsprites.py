@@ -51,9 +51,9 @@ def test_every_place_where_a_patch_fits_is_used(picture):
     dataset = BackgroundDSprites(
         resolution=58, num_scales=1, num_orientations=9, num_positions=8, background=str(picture)
     )
-    paint = dataset.paint()
-    tops = {int(patch[0, 0, 0]) // 4 for patch in paint._patches(torch.arange(500), 58, 58)}
-    lefts = {int(patch[1, 0, 0]) // 3 for patch in paint._patches(torch.arange(500), 58, 58)}
+    patches = dataset._patches(torch.from_numpy(dataset.picture()), torch.arange(500), 58, 58)
+    tops = {int(patch[0, 0, 0]) // 4 for patch in patches}
+    lefts = {int(patch[1, 0, 0]) // 3 for patch in patches}
     assert tops == set(range(3))
     assert lefts == set(range(23))
 
@@ -120,7 +120,7 @@ def test_names_that_make_no_sense_are_refused():
 
 def test_the_picture_moves_with_the_bits(picture):
     pixels = BackgroundDSprites(**GRID).open().pixels
-    assert pixels.to("meta").paint.picture.device.type == "meta"
+    assert pixels.to("meta").picture.device.type == "meta"
     assert pixels.nbytes == 288 * 16 * 8 + 3 * background_dsprites._MAX_HEIGHT * background_dsprites._MAX_WIDTH
 
 

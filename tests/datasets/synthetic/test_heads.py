@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from unbraid.datasets.synthetic import heads
-from unbraid.datasets.synthetic.shading import FRAME, MAX_ELEVATION
-from unbraid.datasets.synthetic.surface_points import points_of
+from unbraid.datasets.synthetic.shading import FRAME, MAX_ELEVATION, points_of
 
 MIDDLE = heads.Head(**{name: (low + high) / 2 for name, (low, high) in heads.RANGES.items()})
 

@@ -9,8 +9,8 @@ from unbraid._internal import files
 from unbraid.datasets import DSprites, Factor
 from unbraid.datasets.fetching import verification
 from unbraid.datasets.pixels import Bitmaps
-from unbraid.datasets.synthetic import dsprites, official_dsprites
-from unbraid.datasets.synthetic.official_dsprites import OFFICIAL_FILE
+from unbraid.datasets.synthetic import dsprites
+from unbraid.datasets.synthetic.dsprites import OFFICIAL_FILE
 from unbraid.errors import DataError
 
 SMALL = DSprites(resolution=16, num_scales=2, num_orientations=3, num_positions=4)
@@ -50,9 +50,9 @@ def any_grid(monkeypatch):
 @pytest.fixture
 def any_file(monkeypatch, any_grid):
     """Files of the tests' own pass for the published one."""
-    publication = official_dsprites.PUBLICATION
+    publication = dsprites.PUBLICATION
     unchecked = tuple(dataclasses.replace(file, checksum=None) for file in publication.files)
-    monkeypatch.setattr(official_dsprites, "PUBLICATION", dataclasses.replace(publication, files=unchecked))
+    monkeypatch.setattr(dsprites, "PUBLICATION", dataclasses.replace(publication, files=unchecked))
 
 
 @pytest.mark.usefixtures("any_file")
@@ -75,7 +75,7 @@ def test_it_is_converted_once_and_then_opened_as_bits(official, monkeypatch):
         first = dataset.open()
     assert isinstance(first.pixels, Bitmaps)
     assert told[-1][1:] == (SMALL.num_images, SMALL.num_images, "images")
-    monkeypatch.setattr(official_dsprites, "packed", lambda *_: pytest.fail("converted again"))
+    monkeypatch.setattr(dsprites, "packed", lambda *_: pytest.fail("converted again"))
     torch.testing.assert_close(dataset.load().pixels[:], first.pixels[:])
 
 

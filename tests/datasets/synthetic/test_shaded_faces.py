@@ -272,7 +272,7 @@ def test_the_record_says_what_was_drawn():
 def test_a_cache_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("UNBRAID_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(DataError, match=r"(?s)Could not keep the images in .*file/cache.*UNBRAID_CACHE"):
+    with pytest.raises(DataError, match=r"(?s)file/cache.* cannot be written.*UNBRAID_CACHE"):
         SMALL.open()
 
 

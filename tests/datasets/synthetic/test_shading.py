@@ -5,14 +5,16 @@ import pytest
 import torch
 
 from unbraid.datasets.synthetic import shading
-from unbraid.datasets.synthetic.shading import AMBIENT, FRAME, MAX_ELEVATION, draw, spacing_for
-from unbraid.datasets.synthetic.surface_points import (
-    ALBEDO_UNIT,
+from unbraid.datasets.synthetic.shading import (
+    AMBIENT,
+    FRAME,
+    MAX_ELEVATION,
     NORMAL_UNIT,
     POSITION_UNIT,
     Surface,
-    SurfacePoints,
+    draw,
     points_of,
+    spacing_for,
 )
 
 FRONT = torch.tensor([[0.0, 0.0, 1.0]], dtype=torch.float64)
@@ -189,23 +191,3 @@ def test_no_sample_within_a_ball_is_left_out():
         image = draw(points, azimuth, [elevation], -FRONT, 32)[0, 0]
         x, y = centers(32)
         assert (image.numpy()[x**2 + y**2 < 1.0] == round(255 * AMBIENT)).all()
-
-
-# ---- refusals
-
-
-@pytest.mark.parametrize("elevation", [0.6, -1.0])
-def test_steeper_elevations_are_refused(elevation):
-    with pytest.raises(ValueError, match="elevations"):
-        drawn([ball()], elevation=elevation, resolution=16)
-
-
-def test_too_many_points_are_refused():
-    number = 2**20
-    points = SurfacePoints(
-        torch.zeros(3, number, dtype=torch.float64),
-        torch.zeros(3, number),
-        torch.full((number,), ALBEDO_UNIT, dtype=torch.int32),
-    )
-    with pytest.raises(ValueError, match="1048576 points"):
-        draw(points, 0.0, [0.0], FRONT, 16)

@@ -109,8 +109,3 @@ def test_a_grid_of_centers_is_the_single_drawings_side_by_side():
 def test_a_polygon_that_covers_no_center_is_black():
     speck = np.array([[0.0, 0.0], [0.1, 0.0], [0.1, 0.1]])
     assert not sprites.draw(speck, 0.0, np.array([4.0]), np.array([4.0]), 8).any()
-
-
-def test_an_unknown_outline_is_refused():
-    with pytest.raises(ValueError, match="star"):
-        sprites.outline("star", 64)

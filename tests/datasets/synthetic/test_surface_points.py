@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from unbraid.datasets.synthetic.surface_points import ALBEDO_UNIT, NORMAL_UNIT, POSITION_UNIT, Surface, points_of
+from unbraid.datasets.synthetic.shading import ALBEDO_UNIT, NORMAL_UNIT, POSITION_UNIT, Surface, points_of
 
 
 def direction(polar, longitude):

@@ -97,7 +97,7 @@ def test_what_is_hidden_or_no_picture_is_passed_over_and_counted(pictures, caplo
     put(pictures / ".thumbnails", GRAY)
     with caplog.at_level(logging.INFO):
         assert FromFolder(str(pictures)).num_images == 6
-    assert "6 pictures; 3 files that are none are passed over" in caplog.text
+    assert "6 pictures; 3 other files" in caplog.text
 
 
 def test_links_to_pictures_are_followed_and_links_to_folders_are_not(tmp_path, pictures):
@@ -175,7 +175,7 @@ def test_a_file_of_labels_that_begins_with_a_picture_is_refused(pictures):
     (pictures.parent / "labels.csv").write_text(text.partition("\n")[2])
     with pytest.raises(
         DataError,
-        match=r"The first line of .*labels\.csv names the picture '000\.png'; expected the names of the columns",
+        match=r"The first line of .*labels\.csv names the picture '000\.png'; expected columns",
     ):
         FromFolder(str(pictures), csv).pinned()
 

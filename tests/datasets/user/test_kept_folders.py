@@ -14,8 +14,8 @@ from PIL import Image
 from tests.datasets.user.picture_folders import GRAY, put, read, with_labels
 from tests.told import told_to
 from unbraid._internal import files
-from unbraid.datasets import Factor, FromFolder, image_store
-from unbraid.datasets.user import folder_survey, from_folder, own_pictures
+from unbraid.datasets import Factor, FromFolder, image_store, pictures
+from unbraid.datasets.user import folder_survey
 from unbraid.errors import DataError
 
 # ---- config, change, cache
@@ -142,26 +142,25 @@ def test_a_damaged_store_is_made_again(pictures):
 
 def test_an_interrupted_conversion_goes_on_where_it_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(image_store, "_SECONDS_BETWEEN_SAVES", -1.0)
-    monkeypatch.setattr(from_folder, "_PICTURES_PER_BLOCK", 2)
+    monkeypatch.setattr(pictures, "_PICTURES_PER_BLOCK", 2)
     put(tmp_path / "pictures", [*GRAY, np.zeros((9, 9), np.uint8)])
     dataset = FromFolder(str(tmp_path / "pictures"), resolution=5)
-    decoded, square_image = [], own_pictures.square_image
+    dataset.pinned()
+    decoded, framed = [], pictures.framed
 
-    def interrupted(content, name, image_shape):
-        if len(decoded) == 5:
+    def interrupted(content, name, framing):
+        if Path(name).name == "004.png":
             raise KeyboardInterrupt
         decoded.append(Path(name).name)
-        return square_image(content, name, image_shape)
+        return framed(content, name, framing)
 
-    monkeypatch.setattr(own_pictures, "square_image", interrupted)
+    monkeypatch.setattr(pictures, "framed", interrupted)
     with pytest.raises(KeyboardInterrupt):
         dataset.open()
-    assert decoded == ["000.png", "001.png", "002.png", "003.png", "004.png"]
-    monkeypatch.setattr(
-        own_pictures, "square_image", lambda *given: (decoded.append(Path(given[1]).name), square_image(*given))[1]
-    )
+    assert decoded == ["000.png", "001.png", "002.png", "003.png"]
+    monkeypatch.setattr(pictures, "framed", lambda *given: (decoded.append(Path(given[1]).name), framed(*given))[1])
     again = dataset.open()
-    assert decoded[5:] == ["004.png", "005.png", "006.png"]
+    assert decoded[4:] == ["004.png", "005.png", "006.png"]
     np.testing.assert_array_equal(again.pixels[:6, 0], GRAY[:, :, 1:6])
 
 
@@ -175,11 +174,10 @@ def test_whoever_watches_sees_how_far_it_is(pictures):
 
 def test_a_picture_that_changes_while_it_is_read_is_refused(pictures, monkeypatch):
     dataset = FromFolder(str(pictures))
-    monkeypatch.setattr(
-        "unbraid.datasets.pictures.decode_many",
-        lambda *_: iter([(os.utime(pictures / "002.png"), GRAY[:, None])[1]]),
-    )
-    with pytest.raises(DataError, match=r"002\.png was changed while it was read"):
+    dataset.pinned()
+    labeled = folder_survey.labeled
+    monkeypatch.setattr(folder_survey, "labeled", lambda *given: (labeled(*given), os.utime(pictures / "002.png"))[0])
+    with pytest.raises(DataError, match="was changed while it was read"):
         dataset.load()
     assert dataset.store.record is None
 

@@ -3,8 +3,8 @@ import contextlib
 import pytest
 
 from tests.datasets.mutants import assert_damaged_are_read_or_refused
-from unbraid.datasets.user.factor_columns import of_texts
-from unbraid.datasets.user.label_csv import read_label_csv
+from unbraid.datasets.user.folder_survey import read_label_csv
+from unbraid.datasets.user.labels import from_text
 from unbraid.errors import DataError
 
 TABLE = 'name,color,depth\na.png,red,1.5\nb/c.png,"dark, blue",2\n'
@@ -17,15 +17,15 @@ def written(tmp_path, content):
 
 
 def test_the_first_column_names_the_pictures(tmp_path):
-    table = read_label_csv(written(tmp_path, TABLE))
-    assert table.factor_names == ("color", "depth")
-    assert table.labels == {"a.png": ("red", "1.5"), "b/c.png": ("dark, blue", "2")}
+    header, rows = read_label_csv(written(tmp_path, TABLE))
+    assert header == ["name", "color", "depth"]
+    assert rows == {"a.png": ["red", "1.5"], "b/c.png": ["dark, blue", "2"]}
 
 
 def test_a_column_called_file_names_them_wherever_it_stands(tmp_path):
-    table = read_label_csv(written(tmp_path, "color,file,depth\nred,a.png,1\n"))
-    assert table.factor_names == ("color", "depth")
-    assert table.labels == {"a.png": ("red", "1")}
+    header, rows = read_label_csv(written(tmp_path, "color,file,depth\nred,a.png,1\n"))
+    assert header == ["file", "color", "depth"]
+    assert rows == {"a.png": ["red", "1"]}
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,7 @@ def test_a_column_called_file_names_them_wherever_it_stands(tmp_path):
     ],
 )
 def test_line_ends_blanks_and_byte_order_marks_do_not_matter(tmp_path, content):
-    assert read_label_csv(written(tmp_path, content)).labels == {
-        "a.png": ("red", "1.5"),
-        "b/c.png": ("dark, blue", "2"),
-    }
+    assert read_label_csv(written(tmp_path, content))[1] == {"a.png": ["red", "1.5"], "b/c.png": ["dark, blue", "2"]}
 
 
 @pytest.mark.parametrize(
@@ -49,7 +46,7 @@ def test_line_ends_blanks_and_byte_order_marks_do_not_matter(tmp_path, content):
     [
         ("", "names 0 columns"),
         ("file\na.png\n", "names 1 columns"),
-        ("file,a,a\n", "more than one column 'a'"),
+        ("file,a,a\n", "column named 'a'"),
         ("file,a,\n", "column named ''"),
         ("file,a\tb\n", r"column named 'a\\tb'"),
         ("file,a\nx.png,1,2\n", "Line 2 of .* has 3 fields and the first line names 2"),
@@ -76,10 +73,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 
 def test_damaged_tables_are_read_or_refused(tmp_path):
     def parse(path):
-        table = read_label_csv(path)
-        for name, cells in zip(table.factor_names, zip(*table.labels.values(), strict=True), strict=False):
+        header, rows = read_label_csv(path)
+        for name, cells in zip(header[1:], zip(*rows.values(), strict=True), strict=False):
             with contextlib.suppress(DataError):
-                of_texts(name, cells)
+                from_text(name, cells)
 
     lines = [f'{k}.png,{k % 5},{k / 7},"{"red" if k % 2 else "dark, blue"}"\n' for k in range(20)]
     whole = "".join(["file,identity,depth,color\n", *lines]).encode()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from unbraid.datasets import pictures
 from unbraid.datasets.user import own_pictures
 from unbraid.datasets.user.own_pictures import PictureShapes
 from unbraid.errors import DataError, SpecError
@@ -12,9 +13,8 @@ IMAGES = np.arange(3 * 4 * 4, dtype=np.uint8).reshape(3, 1, 4, 4)
 
 
 def test_shapes_are_counted_and_the_first_of_each_is_named():
-    shapes = PictureShapes.of([("a", (1, 2, 3)), ("b", (3, 2, 3)), ("c", (1, 2, 3))])
+    shapes = PictureShapes.from_shapes([("a", (1, 2, 3)), ("b", (3, 2, 3)), ("c", (1, 2, 3))])
     assert shapes.counts == (((1, 2, 3), 2, "a"), ((3, 2, 3), 1, "b"))
-    assert shapes.squares == {2}
 
 
 @pytest.mark.parametrize(
@@ -29,12 +29,13 @@ def test_shapes_are_counted_and_the_first_of_each_is_named():
 )
 def test_images_get_the_shape_that_all_pictures_can_have(shapes, resolution, channels, expected):
     assert (
-        PictureShapes.of((str(shape), shape) for shape in shapes).image_shape("here", resolution, channels) == expected
+        PictureShapes.from_shapes((str(shape), shape) for shape in shapes).image_shape("here", resolution, channels)
+        == expected
     )
 
 
 def test_sizes_are_named_from_the_most_common_on_whatever_their_channels():
-    shapes = PictureShapes.of(
+    shapes = PictureShapes.from_shapes(
         [("a", (1, 2, 2)), ("b", (1, 4, 6)), ("c", (3, 4, 6)), ("d", (1, 5, 5)), ("e", (1, 6, 6))]
     )
     with pytest.raises(
@@ -46,7 +47,8 @@ def test_sizes_are_named_from_the_most_common_on_whatever_their_channels():
 def test_the_largest_square_in_the_middle_is_taken():
     picture, content = np.random.default_rng(0).integers(0, 256, (4, 7), dtype=np.uint8), io.BytesIO()
     Image.fromarray(picture).save(content, "PNG")
-    np.testing.assert_array_equal(own_pictures.square_image(content.getvalue(), "a", (1, 4, 4))[0], picture[:, 1:5])
+    image = pictures.framed(content.getvalue(), "a", own_pictures.framing((1, 4, 4), 4))
+    np.testing.assert_array_equal(image[0], picture[:, 1:5])
 
 
 @pytest.mark.parametrize(("resolution", "channels"), [(0, None), (-3, None), (4097, None), (None, 0), (None, 4)])

@@ -50,7 +50,7 @@ def test_vectors_are_kept_as_they_are_in_single_precision(dataset):
 
 
 def test_they_are_trained_on_and_what_is_learned_is_less_wrong(run):
-    distortion = run.history.column("distortion")
+    distortion = run.history["distortion"]
     assert run.status == "finished"
     assert distortion[-1] < 0.8 * distortion[0]
     assert run.codes().mean.shape == (60, 2)
@@ -103,5 +103,5 @@ def test_numbers_that_are_none_are_refused(wrong):
 
 
 def test_vectors_of_another_length_and_images_are_told_apart(run):
-    with pytest.raises(DataError, match="Vectors of 5 numbers were given; this run was trained on vectors of 7"):
+    with pytest.raises(DataError, match="Vectors of 5 numbers were given; expected vectors of 7"):
         run.encoder()(X[:, :5])

@@ -103,11 +103,7 @@ def test_c_of_three_by_three_values_is_written_out():
 
 
 def test_two_factors_of_two_values_cannot_be_uncorrelated_and_dependent():
-    with pytest.raises(
-        SpecError,
-        match=r"azimuth and elevation have two values each, and "
-        r"such factors are independent if they are uncorrelated\.",
-    ):
+    with pytest.raises(SpecError, match="azimuth and elevation have two values each"):
         ChenDesign("C").table((2, 2))
 
 

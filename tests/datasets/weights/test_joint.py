@@ -12,7 +12,7 @@ from tests.datasets.grid_columns import GRID_FACTORS
 from tests.discovery import concrete_subclasses
 from unbraid.datasets.dataset import Factor
 from unbraid.datasets.weights import ChenDesign, Correlated, Joint, JointTable, Product, UniformJoint
-from unbraid.errors import SpecError
+from unbraid.errors import DataError, SpecError
 
 EXAMPLES = {
     ChenDesign: lambda sizes: ChenDesign("D", ("shape", "scale")),
@@ -44,26 +44,24 @@ def test_a_table_has_an_axis_for_each_factor_and_sums_to_one(cls, sizes):
         (("shape", "hue"), r"UniformJoint: there is no factor 'hue' in this data set\. .*Valid: place, scale, shape"),
         (
             ("shape", "depth"),
-            r"UniformJoint: depth is continuous and has no table of values\. .*choose among: shape, scale, place\.",
+            r"UniformJoint: depth is continuous and has no table of values\. .*choose: shape, scale, place\.",
         ),
     ],
 )
 def test_factors_that_are_not_there_or_not_discrete_are_refused_by_name(factors, message):
     with pytest.raises(SpecError, match=message):
-        UniformJoint(factors).check((*GRID_FACTORS, Factor("depth", 0))[: 3 if "hue" in factors else 4])
+        UniformJoint(factors).sizes_among((*GRID_FACTORS, Factor("depth", 0))[: 3 if "hue" in factors else 4])
 
 
 def test_images_without_factors_are_refused():
     with pytest.raises(SpecError, match=r"no factor 'shape' in this data set\. The data set has no factors\."):
-        UniformJoint(("shape",)).check(())
+        UniformJoint(("shape",)).sizes_among(())
 
 
 def test_a_table_that_would_fill_the_memory_is_refused():
     factors = tuple(Factor(name, 1000) for name in "abcd")
-    with pytest.raises(
-        SpecError, match=r"a table over a, b, c, d has 1,000,000,000,000 cells\. Choose fewer factors\."
-    ):
-        UniformJoint(tuple("abcd")).check(factors)
+    with pytest.raises(SpecError, match=r"a table over a, b, c, d has 1,000,000,000,000 cells"):
+        UniformJoint(tuple("abcd")).sizes_among(factors)
 
 
 @pytest.mark.parametrize(
@@ -111,23 +109,20 @@ def test_numbers_that_are_no_probabilities_are_refused(probabilities):
 def test_a_table_of_another_size_is_refused():
     with pytest.raises(
         SpecError,
-        match=(
-            r"5 probabilities were given for a, b, which take 2 x 3 combinations of values; expected 6, the values of "
-            r"b following"
-        ),
+        match=(r"5 probabilities were given for a, b, which take 2 x 3 combinations of values; expected 6"),
     ):
         JointTable(("a", "b"), (1.0,) * 5).table((2, 3))
 
 
 def test_an_array_with_another_number_of_axes_is_refused():
-    with pytest.raises(SpecError, match="the array has 1 axes for 2 factors"):
+    with pytest.raises(SpecError, match="has 1 axes for 2 factors"):
         JointTable.from_array(("a", "b"), [1.0, 2.0])
-    with pytest.raises(SpecError, match="no array of numbers can be made of what was given"):
+    with pytest.raises(DataError, match="differ in length"):
         JointTable.from_array(("a", "b"), [[1.0, 2.0], [3.0]])
 
 
 def test_masked_probabilities_are_refused():
-    with pytest.raises(SpecError, match="some probabilities are masked"):
+    with pytest.raises(DataError, match="masked entries"):
         JointTable.from_array(("a", "b"), np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]]))
 
 

@@ -12,7 +12,7 @@ from unbraid.codes import CodesOptions
 from unbraid.errors import SpecError
 from unbraid.metrics import DCIMIG, MED, MIG, InfoMEC, MIGSup
 from unbraid.metrics.estimators import GroupNeighbors, Neighbors
-from unbraid.metrics.estimators.neighbors import vector_terms
+from unbraid.metrics.estimators.neighbors import discrete_terms
 from unbraid.metrics.reductions.statistics import Statistics
 
 
@@ -83,7 +83,7 @@ def test_it_is_every_distance_by_hand(k):
             expected.append(digamma(60) + digamma(inside - 1) - digamma(own.sum()) - digamma(everyone - 1))
         else:
             expected.append(math.log(60 * inside / own.sum() / everyone))
-    np.testing.assert_allclose(vector_terms(torch.from_numpy(z), torch.from_numpy(v), k), expected)
+    np.testing.assert_allclose(discrete_terms(torch.from_numpy(z), torch.from_numpy(v), k), expected)
 
 
 def test_many_images_are_sampled_and_the_interval_is_of_those():

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.metrics.test_mig import random_codes
-from unbraid.information.influence import influences
+from unbraid.information.quantized import influences
 from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized, image_influences
 from unbraid.metrics.reductions import statistics as of_statistics
 from unbraid.metrics.reductions.statistics import Statistics
@@ -29,7 +29,7 @@ def test_influences_of_a_subset_are_those_of_all(monkeypatch, estimator):
     part = of(estimator, some)
     assert part["mutual_information"].shape == (20, 4, 2)
     for name in part:
-        torch.testing.assert_close(part[name], whole[name][some.influence_rows])
+        torch.testing.assert_close(part[name], whole[name][some.influence_sample.rows])
 
 
 @pytest.mark.parametrize("estimator", [Quantized(20), MeansHistogram(20), Exact()])

@@ -8,8 +8,7 @@ import torch
 
 from tests.training.squares import Squares
 from unbraid.metrics.metric import Score
-from unbraid.metrics.model import ModelScore
-from unbraid.metrics.model.measure import Trained, measure
+from unbraid.metrics.model import ModelScore, Trained, measure
 from unbraid.models import MLP, Autoencoder
 from unbraid.models.distributions import ConcreteLatents, GaussianLatents, GroupedLatents
 

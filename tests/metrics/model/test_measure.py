@@ -18,7 +18,7 @@ def test_scores_that_are_asked_for_together_are_those_asked_for_alone():
 def test_a_score_does_not_depend_on_how_many_images_are_taken_at_once(monkeypatch):
     net = model(MIXED)
     whole = measured({"elbo": ELBO(), "iw": ImportanceWeightedBound(4)}, net)
-    monkeypatch.setattr(importlib.import_module("unbraid.metrics.model.measure"), "_IMAGES_AT_ONCE", 7)
+    monkeypatch.setattr(importlib.import_module("unbraid.metrics.model.model_score"), "_IMAGES_AT_ONCE", 7)
     parts = measured({"elbo": ELBO(), "iw": ImportanceWeightedBound(4)}, net)
     for name in whole:
         assert parts[name].value == pytest.approx(whole[name].value, rel=1e-12)

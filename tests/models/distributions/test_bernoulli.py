@@ -10,7 +10,7 @@ from torch.distributions import kl_divergence
 from tests.models.distributions.families import END, drawn
 from unbraid.config.schedule import Linear
 from unbraid.errors import SpecError
-from unbraid.models.distributions import Bernoulli, BernoulliLatents, BinaryConcrete, Concrete
+from unbraid.models.distributions import BernoulliLatents, BinaryConcrete, Concrete
 
 PMF, DENSITY = BernoulliLatents(3), BernoulliLatents(3, measure="density")
 
@@ -42,7 +42,7 @@ def test_the_pmf_and_the_kl_are_torchs():
     same = TorchBernoulli(logits=posterior.logits)
     torch.testing.assert_close(posterior.log_prob(z), same.log_prob((z > 0.5).double()))
     for p in (0.5, 0.3):
-        prior = Bernoulli(torch.full((3,), math.log(p / (1 - p)), dtype=torch.float64), END, "pmf")
+        prior = BinaryConcrete(torch.full((3,), math.log(p / (1 - p)), dtype=torch.float64), END, "pmf")
         torch.testing.assert_close(
             prior.kl_from(posterior, z), kl_divergence(same, TorchBernoulli(torch.tensor(p, dtype=torch.float64)))
         )

@@ -12,7 +12,13 @@ from torch.func import grad
 from tests.models.distributions.families import END, drawn
 from unbraid.config.schedule import Linear
 from unbraid.errors import SpecError
-from unbraid.models.distributions import Categorical, Concrete, ConcreteLatents, GaussianLatents, LearnedCategories
+from unbraid.models.distributions import (
+    BernoulliLatents,
+    Concrete,
+    ConcreteLatents,
+    GaussianLatents,
+    LearnedCategories,
+)
 from unbraid.models.distributions.posteriors.concrete import concrete_log_density
 
 PMF, DENSITY = ConcreteLatents(4), ConcreteLatents(4, measure="density")
@@ -61,12 +67,12 @@ def test_the_kl_is_torchs():
         expected = kl_divergence(
             TorchCategorical(logits=posterior.logits), TorchCategorical(logits=logits.expand(5, 4))
         )
-        torch.testing.assert_close(Categorical(logits, END, "pmf").kl_from(posterior, z)[:, 0], expected)
+        torch.testing.assert_close(Concrete(logits, END, "pmf").kl_from(posterior, z)[:, 0], expected)
 
 
 def test_between_densities_there_is_only_the_log_ratio():
     posterior, z = drawn(DENSITY)
-    prior = Categorical(torch.zeros(4, dtype=torch.float64), posterior.temperature, "density")
+    prior = Concrete(torch.zeros(4, dtype=torch.float64), posterior.temperature, "density")
     assert prior.closed_form_kl_from(posterior) is None
     torch.testing.assert_close(prior.kl_from(posterior, z), posterior.log_prob(z) - prior.log_prob(z))
 
@@ -157,7 +163,7 @@ def test_a_prior_is_learned_from_where_it_was_told_to_begin():
 
 def test_another_posterior_has_no_closed_form():
     posterior, _ = drawn(GaussianLatents(1))
-    assert Categorical(torch.zeros(4), torch.tensor(1.0), "pmf").closed_form_kl_from(posterior) is None
+    assert Concrete(torch.zeros(4), torch.tensor(1.0), "pmf").closed_form_kl_from(posterior) is None
 
 
 # Errors
@@ -170,8 +176,10 @@ def test_a_temperature_that_is_ever_0_is_refused(temperature):
 
 
 def test_a_sum_over_too_many_categories_is_refused():
-    with pytest.raises(SpecError, match='"summed" .* there are 1,025; expected at most 1,024'):
+    with pytest.raises(SpecError, match='"summed" .* expected at most 1,024'):
         ConcreteLatents(1025, measure="summed")
+    with pytest.raises(SpecError, match="expected at most 1,024"):
+        BernoulliLatents(20_000, measure="summed")
 
 
 @pytest.mark.parametrize("categories", [1, 0])
@@ -181,9 +189,7 @@ def test_fewer_than_two_categories_are_refused(categories):
 
 
 def test_a_prior_of_the_wrong_size_is_refused():
-    with pytest.raises(
-        SpecError, match="initial has 3 probabilities, and the latent has 10 categories. Give one for each"
-    ):
+    with pytest.raises(SpecError, match="initial has 3 probabilities; expected 10"):
         ConcreteLatents(10, prior=LearnedCategories((0.5, 0.3, 0.2)))
 
 

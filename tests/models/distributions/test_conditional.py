@@ -13,6 +13,7 @@ from unbraid.models.distributions import (
     ConditionalLatents,
     DiagonalGaussian,
     GaussianLatents,
+    GroupedLatents,
 )
 from unbraid.models.layers.heads import Branched, PerCategory
 
@@ -54,7 +55,8 @@ def test_with_the_same_gaussian_for_every_category_it_is_the_product():
     loc, log_var, logits = normal(4, 2), normal(4, 2, seed=1), normal(4, 3, seed=2)
     numbers = torch.cat([each.repeat(1, 3) for each in (loc, log_var)], dim=1)
     posterior = LATENTS.posterior(torch.cat([numbers, logits], dim=1), END)
-    product = LATENTS.independent.posterior(torch.cat([loc, log_var, logits], dim=1), END)
+    independent = GroupedLatents(LATENTS.parts)
+    product = independent.posterior(torch.cat([loc, log_var, logits], dim=1), END)
     noise = normal(4, LATENTS.num_noise, seed=3)
     z = posterior.rsample(noise)
     torch.testing.assert_close(z, product.rsample(noise))
@@ -65,7 +67,7 @@ def test_with_the_same_gaussian_for_every_category_it_is_the_product():
             torch.testing.assert_close(
                 posterior.pairwise_joint_log_prob(z, latents), product.pairwise_joint_log_prob(z, latents)
             )
-    kls = [each.make_prior()().kl_from(of, z) for each, of in ((LATENTS, posterior), (LATENTS.independent, product))]
+    kls = [each.make_prior()().kl_from(of, z) for each, of in ((LATENTS, posterior), (independent, product))]
     torch.testing.assert_close(*kls)
 
 

@@ -13,9 +13,9 @@ from unbraid.models.distributions import (
     CorrelatedGaussianLatents,
     DiagonalGaussian,
     FullGaussian,
-    StandardNormal,
+    StandardNormalPrior,
 )
-from unbraid.models.distributions.posteriors.correlated_gaussian import equicorrelation_log_det
+from unbraid.models.distributions.posteriors.gaussian import equicorrelation_log_det
 
 EXACT, PLAIN = CorrelatedGaussianLatents(4, rho=0.9, exact_kl=True), CorrelatedGaussianLatents(4, rho=0.9)
 
@@ -41,7 +41,7 @@ def test_the_exact_kl_is_torchs():
     posterior, z = drawn(EXACT)
     standard = MultivariateNormal(torch.zeros(4, dtype=torch.float64), torch.eye(4, dtype=torch.float64))
     torch.testing.assert_close(
-        StandardNormal().kl_from(posterior, z).sum(dim=1), kl_divergence(as_torch(posterior), standard)
+        StandardNormalPrior().kl_from(posterior, z).sum(dim=1), kl_divergence(as_torch(posterior), standard)
     )
 
 
@@ -64,7 +64,9 @@ def test_the_total_correlation_given_an_image_is_half_the_log_determinant():
     """TC(z | x) = -log det / 2: what the exact KL has beyond the diagonal one."""
     posterior, z = drawn(EXACT)
     diagonal = DiagonalGaussian(posterior.loc, posterior.log_var)
-    beyond = StandardNormal().kl_from(posterior, z).sum(dim=1) - StandardNormal().kl_from(diagonal, z).sum(dim=1)
+    beyond = StandardNormalPrior().kl_from(posterior, z).sum(dim=1) - StandardNormalPrior().kl_from(diagonal, z).sum(
+        dim=1
+    )
     torch.testing.assert_close(beyond, torch.full_like(beyond, -0.5 * equicorrelation_log_det(4, 0.9)))
 
 

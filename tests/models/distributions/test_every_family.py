@@ -10,7 +10,7 @@ from tests.discovery import ROOT, concrete_subclasses
 from tests.models.distributions.families import END, FAMILIES, WITHOUT_DENSITY, drawn, named, normal, seeded, some_prior
 from unbraid.models.distributions import Latents, Likelihood
 from unbraid.models.distributions.priors.categorical_priors import CategoricalPriorConfig
-from unbraid.models.distributions.priors.prior_configs import PriorConfig
+from unbraid.models.distributions.priors.prior import PriorConfig
 
 every = pytest.mark.parametrize("latents", FAMILIES, ids=named)
 

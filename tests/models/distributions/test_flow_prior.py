@@ -6,7 +6,7 @@ from torch.func import grad, vmap
 
 from tests.models.distributions.families import seeded
 from unbraid.errors import SpecError
-from unbraid.models.distributions import Flow, FlowPrior, StandardNormal
+from unbraid.models.distributions import Flow, FlowPrior, StandardNormalPrior
 from unbraid.models.distributions.priors.flow_prior import rising
 
 
@@ -36,7 +36,7 @@ def test_without_the_constraint_it_would_not():
     u, w, b = (torch.tensor([[value]], dtype=torch.float64) for value in (-2.0, 2.0, 0.3))
     x = z + u * torch.tanh(w * z + b)
     slope = (1 + u * w * (1 - torch.tanh(w * z + b).square())).abs()
-    mass = torch.trapezoid((StandardNormal().log_prob(x) + slope.log()).exp(), dx=1e-4, dim=0)
+    mass = torch.trapezoid((StandardNormalPrior().log_prob(x) + slope.log()).exp(), dx=1e-4, dim=0)
     assert mass.item() > 1.5
 
 
@@ -44,13 +44,13 @@ def test_it_is_the_change_of_variables():
     flow = wild_flow()()
     z = torch.linspace(-3, 3, 15, dtype=torch.float64).reshape(5, 3)
     slope = grad(lambda z: flow._forward(z)[0].sum())(z)
-    torch.testing.assert_close(flow.log_prob(z), StandardNormal().log_prob(flow._forward(z)[0]) + slope.log())
+    torch.testing.assert_close(flow.log_prob(z), StandardNormalPrior().log_prob(flow._forward(z)[0]) + slope.log())
 
 
 def test_without_bends_it_is_the_standard_normal():
     zeros = torch.zeros(4, 2, dtype=torch.float64)
     z = torch.linspace(-3, 3, 8, dtype=torch.float64).reshape(4, 2)
-    torch.testing.assert_close(Flow(zeros, zeros, zeros).log_prob(z), StandardNormal().log_prob(z))
+    torch.testing.assert_close(Flow(zeros, zeros, zeros).log_prob(z), StandardNormalPrior().log_prob(z))
 
 
 def test_it_starts_near_the_standard_normal():
@@ -59,7 +59,7 @@ def test_it_starts_near_the_standard_normal():
     for parameter in module.parameters():
         assert parameter.std().item() == pytest.approx(0.02, rel=0.02)
     z = torch.linspace(-3, 3, 500).expand(1, -1)
-    torch.testing.assert_close(module().log_prob(z), StandardNormal().log_prob(z), atol=0.1, rtol=0)
+    torch.testing.assert_close(module().log_prob(z), StandardNormalPrior().log_prob(z), atol=0.1, rtol=0)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -10,7 +10,7 @@ from unbraid.models.distributions import (
     GaussianLatents,
     LaplaceLatents,
     LearnedGaussianPrior,
-    StandardNormal,
+    StandardNormalPrior,
 )
 
 FAMILY = GaussianLatents(4, LearnedGaussianPrior())
@@ -25,7 +25,9 @@ def test_it_starts_as_the_standard_normal():
     torch.testing.assert_close(prior.loc, torch.zeros(4, dtype=torch.float64))
     torch.testing.assert_close(prior.scale_tril, torch.eye(4, dtype=torch.float64), atol=1e-7, rtol=0)
     posterior, z = drawn(FAMILY)
-    torch.testing.assert_close(prior.kl_from(posterior, z), StandardNormal().kl_from(posterior, z), atol=1e-6, rtol=0)
+    torch.testing.assert_close(
+        prior.kl_from(posterior, z), StandardNormalPrior().kl_from(posterior, z), atol=1e-6, rtol=0
+    )
 
 
 def test_the_density_of_any_latents_is_torchs():

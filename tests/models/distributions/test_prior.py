@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.func import vmap
 
-from unbraid.models.distributions import DiagonalGaussian, Posterior, StandardNormal
+from unbraid.models.distributions import DiagonalGaussian, Posterior, StandardNormalPrior
 
 
 class Odd(Posterior):
@@ -32,48 +32,45 @@ class Odd(Posterior):
     def log_prob(self, z):
         return 3 * z
 
-    def pairwise_log_prob(self, z):
-        return 3 * z[:, None]
-
     def joint_log_prob(self, z, latents):
         return self.log_prob(z)[:, list(latents)].sum(dim=1) + (0 if self.is_factorized else 1)
 
 
 @given(z=st.floats(-30, 30))
 def test_log_prob_is_scipys(z):
-    found = StandardNormal().log_prob(torch.tensor([[z]], dtype=torch.float64))
+    found = StandardNormalPrior().log_prob(torch.tensor([[z]], dtype=torch.float64))
     assert found.item() == pytest.approx(scipy.stats.norm.logpdf(z), rel=1e-12)
 
 
 def test_it_is_the_posterior_with_mean_0_and_std_1():
     z = torch.linspace(-3, 3, 8, dtype=torch.float64).reshape(4, 2)
     same = DiagonalGaussian(torch.zeros_like(z), torch.zeros_like(z))
-    torch.testing.assert_close(StandardNormal().log_prob(z), same.log_prob(z))
+    torch.testing.assert_close(StandardNormalPrior().log_prob(z), same.log_prob(z))
 
 
 def test_kl_from_a_gaussian_is_its_closed_form():
     posterior = DiagonalGaussian(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 0.0]]))
     # KL(N(1, 1) || N(0, 1)) is half the squared distance of the means.
-    torch.testing.assert_close(StandardNormal().kl_from(posterior, torch.zeros(1, 2)), torch.tensor([[0.5, 0.0]]))
+    torch.testing.assert_close(StandardNormalPrior().kl_from(posterior, torch.zeros(1, 2)), torch.tensor([[0.5, 0.0]]))
 
 
 def test_it_lives_under_vmap():
     z = torch.linspace(-3, 3, 12, dtype=torch.float64).reshape(2, 3, 2)
-    torch.testing.assert_close(vmap(StandardNormal().log_prob)(z)[1], StandardNormal().log_prob(z[1]))
+    torch.testing.assert_close(vmap(StandardNormalPrior().log_prob)(z)[1], StandardNormalPrior().log_prob(z[1]))
 
 
 def test_without_a_closed_form_the_kl_is_the_log_ratio_at_the_draw():
     z = torch.tensor([[0.5, -1.0], [2.0, 0.0]], dtype=torch.float64)
-    torch.testing.assert_close(StandardNormal().kl_from(Odd(), z), 3 * z - StandardNormal().log_prob(z))
+    torch.testing.assert_close(StandardNormalPrior().kl_from(Odd(), z), 3 * z - StandardNormalPrior().log_prob(z))
 
 
 def test_what_the_joint_has_beyond_the_latents_is_shared_equally():
     z = torch.tensor([[0.5, -1.0], [2.0, 0.0]], dtype=torch.float64)
     torch.testing.assert_close(
-        StandardNormal().kl_from(Odd(is_factorized=False), z), StandardNormal().kl_from(Odd(), z) + 0.5
+        StandardNormalPrior().kl_from(Odd(is_factorized=False), z), StandardNormalPrior().kl_from(Odd(), z) + 0.5
     )
 
 
 def test_a_draw_is_the_noise():
     noise = torch.linspace(-3, 3, 8).reshape(4, 2)
-    assert StandardNormal().sample(noise) is noise
+    assert StandardNormalPrior().sample(noise) is noise

@@ -12,7 +12,7 @@ from unbraid import DSprites, RunSpec, train
 from unbraid.codes import Codes, CodesOptions
 from unbraid.models import MLP, Autoencoder
 from unbraid.models.distributions import GaussianLatents
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.objectives import BetaVAE
 from unbraid.show.explorer import write_explorer
 from unbraid.training.optimizers import Adam

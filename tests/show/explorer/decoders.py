@@ -6,7 +6,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from tests.models.nets import SMALL, a_draw
 from unbraid.models.architecture import Architecture, ImageShape
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 
 NUM_INPUTS = 5
 

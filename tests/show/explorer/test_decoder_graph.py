@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tests.show.explorer.decoders import NUM_INPUTS, decoder_of, small
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.show.explorer.decoder_graph import UnknownLayerError, decoder_graph
 
 
@@ -14,11 +14,10 @@ def kinds(decoder: nn.Module) -> list[str]:
     return [layer.kind for layer in decoder_graph(decoder, NUM_INPUTS).layers]
 
 
-def test_batch_norm_is_folded_and_what_only_reshapes_is_gone():
+def test_batch_norm_is_a_scale_and_reshapes_are_left_out():
     assert kinds(decoder_of(small("ChenConv"), (1, 32, 32))) == [
-        "linear",
-        "relu",
-        *["transposed", "relu"] * 2,
+        *["linear", "scale", "relu"],
+        *["transposed", "scale", "relu"] * 2,
         "transposed",
     ]
 

@@ -15,7 +15,7 @@ from tests.discovery import concrete_subclasses
 from tests.models.nets import a_draw
 from tests.show.explorer.decoders import NUM_INPUTS, decoder_of, disturbed, small
 from unbraid import models
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.show.explorer.decoder_graph import decoder_graph
 from unbraid.show.explorer.packing import Packer
 

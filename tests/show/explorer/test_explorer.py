@@ -15,7 +15,7 @@ from torch import nn
 from tests.show.explorer.conftest import HOSTILE, NUM_IMAGES, SHAPE
 from unbraid import FromArrays, train
 from unbraid.errors import CodesError, DataError, RunError, SpecError
-from unbraid.models.layers.seeded import seeded
+from unbraid.models.layers.initial_weights import seeded
 from unbraid.show.explorer import write_explorer
 from unbraid.training.runs import Run
 

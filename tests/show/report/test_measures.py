@@ -48,15 +48,8 @@ def test_what_is_not_scored_cannot_order_and_says_how_to_score_it(member):
 def test_a_measure_knows_its_direction_and_its_ends(member):
     scores = {"sap": Score("SAP", 0.2), "mine": Score("Mine", 3.0)}
     _, sap, mine, *_ = measures_of([replace(member(0.1), scores=scores)])
-    assert (sap.higher_is_better, sap.bounds, sap.arrow) == (True, (0.0, 1.0), "↑")
+    assert (sap.higher_is_better, sap.bounds, sap.title) == (True, (0.0, 1.0), "SAP ↑")
     assert (mine.higher_is_better, mine.bounds) == (True, (-math.inf, math.inf))
-
-
-def test_an_axis_that_ends_early_says_what_the_best_possible_is():
-    assert MIG.beyond(0.0, 0.15) == "the best possible is 1"
-    assert MIG.beyond(0.0, 1.0) == ""
-    assert Measure("training-elbo").beyond(0.0, 1.0) == ""
-    assert Measure("error", False, (0.0, math.inf)).beyond(0.2, 1.0) == "the best possible is 0"
 
 
 def test_values_have_as_many_decimals_as_one_compares():

@@ -6,9 +6,7 @@ import pytest
 from unbraid.objectives import BetaVAE
 from unbraid.show.report.groups import group_members
 from unbraid.show.report.measures import Measure
-from unbraid.show.report.plane import rate_distortion_plot
-from unbraid.show.report.strip_plot import ModelDots
-from unbraid.show.report.sweeps import sweeps_of
+from unbraid.show.report.sweeps import rate_distortion_plot, sweeps_of
 from unbraid.training.runs import History
 
 MIG = Measure("mig", True, (0.0, 1.0))
@@ -25,8 +23,7 @@ def swept(member):
 
 def plane_of(members, measure=MIG):
     groups = group_members(members)
-    numbers = {id(member): number for number, member in enumerate(members, 1)}
-    return rate_distortion_plot(groups, sweeps_of(groups)[0], measure, ModelDots(numbers, {}))
+    return rate_distortion_plot(groups, sweeps_of(groups)[0], measure)
 
 
 def labels(plane):

@@ -21,13 +21,12 @@ def test_the_data_set_is_told_once_with_its_factors(trained):
     assert (shown.images.width, shown.images.height) == (12 * 9 - 1, 2 * 9 - 1)
 
 
-def test_what_was_held_out_is_told_and_how_well_it_is_explained(spec, tmp_path):
+def test_held_out_images_are_counted(spec, tmp_path):
     part = replace(spec(VAE()), subset=RowRange(0, 18), num_steps=4)
     runs = train([part], [0], folder=tmp_path, options=TrainingOptions(held_out_every=1))
     (shown,) = training_data(group_members(read_members(runs)))
     assert shown.trained_on == "18 of 24 images"
     assert shown.held_out.startswith("6 images, by --subset row-range:")
-    assert "their ELBO at the end is −" in shown.held_out
 
 
 def test_facts_of_training_are_read_from_the_folders(trained):
@@ -56,7 +55,7 @@ def test_what_specs_share_is_told_once_and_the_rest_side_by_side():
 
 def test_what_only_one_objective_has_and_nobody_changed_is_no_difference():
     shared, _ = spec_table([SPEC, replace(SPEC, objective=BetaTCVAE(beta=4.0))])
-    assert shared["--objective.analytic-kl"] == "false (beta-tcvae)"
+    assert shared["--objective.analytic-kl"] == "false"
 
 
 def test_one_spec_differs_in_nothing():

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 
-import unbraid.show.report.page
 from tests.told import warned
 from tests.training.runs.finished_runs import fail
 from unbraid._internal import files
@@ -21,9 +20,11 @@ from unbraid._internal.version import __version__
 from unbraid.datasets import FromArrays
 from unbraid.errors import RunError, SpecError
 from unbraid.objectives import VAE, BetaVAE
+from unbraid.show.pages.page import filled
+from unbraid.show.report import members as members_module
+from unbraid.show.report import report as report_module
 from unbraid.show.report import write_report
 from unbraid.show.report.members import read_members
-from unbraid.show.report.page import render_report
 from unbraid.training import train
 from unbraid.training.runs import Run
 
@@ -186,7 +187,7 @@ def test_images_in_color_have_a_page(spec, tmp_path):
     generator = np.random.default_rng(0)
     images, factors = generator.integers(0, 256, (24, 40, 40, 3), dtype=np.uint8), np.arange(24)[:, None] % 4
     shown = page(train([spec(VAE(), FromArrays.from_arrays(images, factors))], [0], folder=tmp_path), tmp_path)
-    assert "24 color images of 40 × 40" in shown.text
+    assert "24 images of 40 × 40" in shown.text
     assert any(a["src"].startswith("data:image/webp;") for a in shown.all("img"))
 
 
@@ -253,7 +254,7 @@ def test_every_link_leads_to_a_place_on_the_page(trained, tmp_path):
 @pytest.mark.parametrize("dark", [False, True])
 def test_every_number_on_the_heat_map_can_be_read(dark):
     """WCAG 2.2 asks for a contrast of 4.5 to 1."""
-    style = (Path(unbraid.show.pages.__file__).parent / "templates" / "colors.css").read_text()
+    style = filled("colors.css")
     heat = [tuple(map(int, numbers.split())) for numbers in re.findall(r"--heat: ([\d ]+);", style)][dark]
     faint, strong, surface = (
         [tuple(bytes.fromhex(color)) for color in re.findall(rf"--{name}: #(\w+);", style)][dark]
@@ -276,7 +277,7 @@ def luminance(color):
 
 
 def rendered(members, **options) -> Page:
-    return Page(render_report(unbraid.show.report.page.Page.from_members(members), [], None, DATE, **options))
+    return Page(report_module.render_report(report_module.Page.from_members(members), [], None, DATE, **options))
 
 
 def test_a_collapsed_model_is_called_so_wherever_it_is_shown(trained):
@@ -334,9 +335,7 @@ def test_the_page_tells_by_what_it_was_made_and_how_to_repeat_it(trained, tmp_pa
 
 
 def test_the_latents_that_a_run_does_not_use_are_counted(trained, monkeypatch):
-    monkeypatch.setattr(
-        unbraid.show.report.members, "unused_latents", lambda codes, mig: torch.ones(3, dtype=torch.bool)
-    )
+    monkeypatch.setattr(members_module, "unused_latents", lambda codes, mig: torch.ones(3, dtype=torch.bool))
     assert [member.badge for member in read_members(trained[:1])] == [
         "3 of 3 latents unused: these scores describe noise"
     ]

@@ -4,7 +4,7 @@ from unbraid.figures import labeled_sheet
 from unbraid.objectives import BetaVAE
 from unbraid.show.report import report_figures
 from unbraid.show.report.members import read_members
-from unbraid.show.report.page import Page
+from unbraid.show.report.report import Page
 from unbraid.show.report.report_figures import write_figures
 from unbraid.training import train
 

@@ -19,18 +19,18 @@ def example():
 
 
 def test_a_history_is_a_table_that_a_spreadsheet_can_read(tmp_path):
-    example().write(tmp_path / "history.csv")
+    (tmp_path / "history.csv").write_text(example().to_csv())
     assert (tmp_path / "history.csv").read_text() == "step,loss,rate\n1,100.5,0.1\n10,90.25,0.2\n20,80.125,0.3\n"
 
 
 def test_columns_are_read_by_name():
-    assert example().column("step") == [1, 10, 20]
-    assert example().column("rate") == [0.1, 0.2, 0.3] == example()["rate"]
+    assert example()["step"] == [1, 10, 20]
+    assert example()["rate"] == [0.1, 0.2, 0.3]
     assert repr(example()) == "History(3 rows: step, loss, rate)"
 
 
 def test_what_is_read_back_is_what_was_written(tmp_path):
-    example().write(tmp_path / "history.csv")
+    (tmp_path / "history.csv").write_text(example().to_csv())
     assert History.read(tmp_path / "history.csv") == example()
 
 
@@ -40,7 +40,7 @@ def test_every_bit_survives(tmp_path_factory, rows):
     history = History()
     for step, (loss, rate) in enumerate(rows):
         history.append(step, {"loss": loss, "rate": rate})
-    history.write(path)
+    path.write_text(history.to_csv())
     found = History.read(path)
     assert found == history
     assert [[math.copysign(1, x) for x in row] for row in found.rows] == [
@@ -51,18 +51,18 @@ def test_every_bit_survives(tmp_path_factory, rows):
 def test_nan_is_a_number_here(tmp_path):
     history = History()
     history.append(1, {"loss": math.nan})
-    history.write(tmp_path / "history.csv")
-    assert math.isnan(History.read(tmp_path / "history.csv").column("loss")[0])
+    (tmp_path / "history.csv").write_text(history.to_csv())
+    assert math.isnan(History.read(tmp_path / "history.csv")["loss"][0])
 
 
 def test_writing_again_what_was_read_changes_no_byte(tmp_path):
-    example().write(tmp_path / "one.csv")
-    History.read(tmp_path / "one.csv").write(tmp_path / "two.csv")
+    (tmp_path / "one.csv").write_text(example().to_csv())
+    (tmp_path / "two.csv").write_text(History.read(tmp_path / "one.csv").to_csv())
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
 
 
 def test_going_on_after_reading_gives_the_undisturbed_history(tmp_path):
-    History(example().columns, example().rows[:2]).write(tmp_path / "history.csv")
+    (tmp_path / "history.csv").write_text(History(example().columns, example().rows[:2]).to_csv())
     resumed = History.read(tmp_path / "history.csv")
     resumed.append(20, {"loss": 80.125, "rate": 0.3})
     assert resumed == example()
@@ -91,7 +91,7 @@ def test_where_there_is_no_file_there_is_no_history(tmp_path):
 
 
 def test_an_empty_history_survives_too(tmp_path):
-    History().write(tmp_path / "history.csv")
+    (tmp_path / "history.csv").write_text(History().to_csv())
     assert History.read(tmp_path / "history.csv") == History()
 
 
@@ -128,7 +128,7 @@ def test_a_damaged_file_is_refused_by_name(tmp_path, content):
 
 def test_an_unknown_column_is_refused_with_the_nearest():
     with pytest.raises(RunError, match=r"no column 'los'. Did you mean 'loss'\? Valid: loss, rate, step"):
-        example().column("los")
+        example()["los"]
 
 
 def test_pandas_takes_it_where_it_is_installed():
@@ -145,5 +145,5 @@ def test_a_part_that_comes_later_or_not_at_all_is_not_a_number_there():
     history.append(30, {"loss": 70.0, "rate": 0.4, "held_out_elbo": -60.0})
     history.append(40, {"loss": 60.0, "rate": 0.5})
     assert history.columns == ("step", "loss", "rate", "held_out_elbo")
-    assert [math.isnan(value) for value in history.column("held_out_elbo")] == [True, True, True, False, True]
+    assert [math.isnan(value) for value in history["held_out_elbo"]] == [True, True, True, False, True]
     assert history.at_the_end("held_out_elbo") == -60.0

@@ -11,7 +11,7 @@ import torch
 import yaml
 from safetensors.torch import load_file
 
-from tests.integrations.hub.stand_in import hub, offline, quiet_client  # noqa: F401 - fixtures
+from tests.integrations.hub_stand_in import hub, offline, quiet_client  # noqa: F401 - fixtures
 from tests.told import warned
 from tests.training.runs.finished_runs import SPEC, finish
 from tests.training.squares import PACKAGES

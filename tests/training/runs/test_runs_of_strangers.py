@@ -59,6 +59,40 @@ def test_nets_of_another_size_than_the_weights_are_refused_before_they_are_built
     assert time.monotonic() - begun < 20
 
 
+LATENTS = "unbraid.models.distributions"
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda model: model["latents"].update(size=10**9), "size is 1000000000"),
+        (lambda model: model.update(latents={"type": f"{LATENTS}.BernoulliLatents", "size": 10**9}), "size is 1000000"),
+        (
+            lambda model: model["latents"].update(prior={"type": f"{LATENTS}.FlowPrior", "num_steps": 10**9}),
+            r"prior_module\.scale has shape None",
+        ),
+        (
+            lambda model: model.update(likelihood={"type": f"{LATENTS}.LearnedGaussianLikelihood"}),
+            r"log_std has shape None",
+        ),
+    ],
+    ids=["latents", "discrete latents", "prior", "likelihood"],
+)
+def test_a_model_that_the_weights_do_not_fill_is_refused_before_it_is_built(finished, change, complaint):
+    folder = forge(finished, lambda spec: change(spec["model"]))
+    begun = time.monotonic()
+    with pytest.raises(UnbraidError, match=complaint):
+        Run.open(folder).model()
+    assert time.monotonic() - begun < 5
+
+
+def test_groups_without_end_are_refused_before_they_are_compared(finished):
+    many = {"type": "unbraid.objectives.HFVAE", "groups": [[latent] for latent in range(100_000)]}
+    folder = forge(finished, lambda spec: spec.update(objective=many))
+    with pytest.raises(SpecError, match="groups name 100,000 latents"):
+        Run.open(folder)
+
+
 def test_what_is_to_be_trained_is_checked_all_the_same(finished):
     run = Run.open(forge(finished, lambda spec: spec.update(batch_size=10**6)))
     with pytest.raises(SpecError, match="batch_size is 1000000"):

@@ -18,7 +18,7 @@ from unbraid.objectives import HFVAE, VAE, AnnealedVAE, BetaTCVAE, BetaVAE, Comp
 from unbraid.training.optimizers import Adam
 from unbraid.training.presets import preset
 from unbraid.training.runs import RunSpec
-from unbraid.training.runs.spec_text import describe_spec, in_words, spec_labels, train_command, value_in_words
+from unbraid.training.runs.spec_text import describe_spec, name_text, spec_labels, train_command, value_text
 
 HEARTS = DSprites(resolution=32, shapes=("heart",), num_scales=6, num_orientations=1, num_positions=16)
 SPEC = RunSpec(
@@ -51,7 +51,7 @@ def test_a_field_that_is_not_set_is_left_out():
 
 
 def test_names_are_put_into_words():
-    assert [in_words(name) for name in ("position_x", "num_holes", "scale")] == [
+    assert [name_text(name) for name in ("position_x", "num_holes", "scale")] == [
         "position x",
         "number of holes",
         "scale",
@@ -59,7 +59,7 @@ def test_names_are_put_into_words():
 
 
 def test_values_are_put_into_words():
-    assert [value_in_words(value) for value in (True, 20_000, 6.0, (128, 64), "mws")] == [
+    assert [value_text(value) for value in (True, 20_000, 6.0, (128, 64), "mws")] == [
         "yes",
         "20,000",
         "6",
@@ -69,10 +69,10 @@ def test_values_are_put_into_words():
 
 
 def test_lists_of_lists_and_configs_in_a_list_are_put_into_words():
-    assert value_in_words(((0, 1), (2,))) == "0, 1; 2"
-    assert value_in_words(()) == "none"
+    assert value_text(((0, 1), (2,))) == "0, 1; 2"
+    assert value_text(()) == "none"
     parts = (GaussianLatents(3, LearnedGaussianPrior()), ConcreteLatents(4, Linear(1.0, 0.5)))
-    assert value_in_words(parts) == (
+    assert value_text(parts) == (
         "gaussian (size 3, prior learned-gaussian-prior), concrete (categories 4, temperature linear (start 1, end "
         "0.5))"
     )

@@ -11,7 +11,7 @@ from unbraid.errors import RunError
 from unbraid.models import Autoencoder, EsmaeiliCelebA, encode
 from unbraid.training import TrainingOptions, train
 from unbraid.training.runs import Run
-from unbraid.training.runs.checkpoint_file import OtherRunError
+from unbraid.training.runs.trained_model import OtherRunError
 
 BATCH_NORM = replace(
     SPEC, dataset=Squares(32), model=Autoencoder(EsmaeiliCelebA(channels=(3, 4), branch_width=4, decoder_hidden=4))

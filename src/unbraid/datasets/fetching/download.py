@@ -1,68 +1,63 @@
-"""One file coming in, over as many connections as it takes.
+"""Download of one file, over as many connections as it takes.
 
-While it comes in it is `<name>.part`, and `<name>.part.json` keeps what the server said of it, so that a later try, or
-a later process, resumes where this one stopped. Nothing else reads a part.
+An incomplete download is `<name>.part`; `<name>.part.json` keeps the headers of the server, so that a later try or
+process resumes where this one stopped. Nothing else reads a part.
 """
 
+import contextlib
 import errno
 import http.client
 import logging
 import re
 import shutil
-import time
-from collections.abc import Callable
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import final
+from time import monotonic, sleep
+from typing import Any, final
 
 from unbraid._internal import files
 from unbraid._internal.progress import Event, emit
-from unbraid.datasets.fetching import web
+from unbraid._internal.version import __version__
 from unbraid.datasets.fetching.verification import PublishedFile
 from unbraid.errors import DataError
 
 log = logging.getLogger(__name__)
 
+NUM_TRIES = 6  # connections in a row that bring next to nothing
 MAX_WAIT_SECONDS = 60.0
+SECONDS_PER_READ = 30.0
+SLOWEST_BYTES_PER_SECOND = 1024.0
+WINDOW_SECONDS = 30.0
+_BYTES_PER_READ = 2**17
+# Request timeout, too early, too many requests: a later request may succeed, as after errors from 500 on.
+_TEMPORARY = frozenset({408, 425, 429})
 
 
-@final
-@dataclass(frozen=True)
-class RetryPolicy:
-    """Says what a download puts up with: `num_tries` connections in a row that bring next to nothing, and how slow one
-    may be.
+class Dropped(Exception):  # noqa: N818 - not yet an error: another connection may succeed
+    """Raised if a connection ended too soon. Another may succeed, after `wait` seconds if the server sent a number."""
 
-    `sleep` and `clock` are those of the system, unless a test has its own.
-    """
-
-    num_tries: int = 6
-    seconds_per_read: float = 30.0
-    slowest_bytes_per_second: float = 1024.0
-    window_seconds: float = 30.0
-    sleep: Callable[[float], None] = time.sleep
-    clock: Callable[[], float] = time.monotonic
-
-    @property
-    def worthwhile_bytes(self) -> float:
-        """Returns what must have come for the count of tries to start again. Not a single byte: a file in single bytes
-        would never end.
-        """
-        return self.slowest_bytes_per_second * self.window_seconds
+    def __init__(self, reason: str, wait: float = 0.0) -> None:
+        super().__init__(reason)
+        self.wait = wait
 
 
-RETRY_POLICY = RetryPolicy()
+class Refused(Exception):  # noqa: N818 - as above
+    """Raised for a response that another try will not change."""
 
 
 @final
 @dataclass(frozen=True)
 class Download:
-    """Is one published file on its way to `<name>.part` in the folder. `advice` is what an error says to do."""
+    """One published file on its way to `<name>.part` in the folder. `advice` ends the error messages."""
 
     published: PublishedFile
     url: str
     folder: Path
     advice: str
-    policy: RetryPolicy = RETRY_POLICY
 
     @property
     def part(self) -> Path:
@@ -70,7 +65,7 @@ class Download:
 
     @property
     def num_bytes(self) -> int:
-        """Returns how much of it is here."""
+        """Returns the size of the part."""
         return self.part.stat().st_size if self.part.exists() else 0
 
     def receive_all(self) -> bool:
@@ -81,33 +76,29 @@ class Download:
             try:
                 self._receive()
                 return resumed
-            except web.Refused as refused:
+            except Refused as refused:
                 raise DataError(
                     f"{self.published.name} could not be fetched from {self.url}: {refused}. {self.advice}"
                 ) from refused
-            except web.Dropped as dropped:
-                if self.num_bytes - mark >= self.policy.worthwhile_bytes:
+            except Dropped as dropped:
+                # Not after every byte: a file that came in single bytes would never end.
+                if self.num_bytes - mark >= SLOWEST_BYTES_PER_SECOND * WINDOW_SECONDS:
                     failures, mark = 0, self.num_bytes
                 failures += 1
-                if failures >= self.policy.num_tries:
+                if failures >= NUM_TRIES:
                     raise DataError(
                         f"{self.published.name} could not be fetched from {self.url}: {dropped}, at the last of "
-                        f"{failures} tries. "
-                        f"{self.num_bytes:,} bytes are kept, for a later try to go on from. {self.advice}"
+                        f"{failures} tries. {self.num_bytes:,} bytes are kept, and a later try resumes after them. "
+                        f"{self.advice}"
                     ) from dropped
                 wait = min(max(dropped.wait, 2.0 ** (failures - 1)), MAX_WAIT_SECONDS)
-                log.info(
-                    "%s: %s. Trying again in %g s, from byte %s.",
-                    self.published.name,
-                    dropped,
-                    wait,
-                    f"{self.num_bytes:,}",
-                )
-                self.policy.sleep(wait)
+                name, done = self.published.name, f"{self.num_bytes:,}"
+                log.info("%s: %s. Trying again in %g s, from byte %s.", name, dropped, wait, done)
+                sleep(wait)
 
     def discard(self) -> None:
-        """Forgets what came, so that the next try starts anew."""
-        # The part first: a record of a part that is gone does no harm.
+        """Removes the part and its record, so that the next try starts from the beginning."""
+        # The part first: a record without a part does no harm.
         self.part.unlink(missing_ok=True)
         self.forget()
 
@@ -120,12 +111,11 @@ class Download:
         return self.folder / f"{self.published.name}.part.json"
 
     def _receive(self) -> None:
-        """Asks for what is missing, over one connection, and adds what comes to the part."""
+        """Requests the missing bytes over one connection, and appends them to the part."""
         begun, start = self._begun(), self.num_bytes
         if begun is not None and begun.num_bytes == start:
             return
-        headers = {} if begun is None else begun.headers(start)
-        with web.opened(self.url, headers, self.policy.seconds_per_read) as response:
+        with opened(self.url, {} if begun is None else begun.headers(start)) as response:
             if response.status == 200:
                 self._append(response, self._begin(response))
             elif begun is not None and response.status == 206:
@@ -133,83 +123,87 @@ class Download:
             elif begun is not None and response.status == 416:
                 self._check_whole(response, begun, start)
             else:
-                raise web.unwanted(response)
+                raise unwanted(response)
 
     def _begun(self) -> "_Remote | None":
         """Returns the record of the part. A part that cannot be resumed is removed."""
-        begun, size = _read_remote(self._about), self.num_bytes
+        try:
+            begun, size = _Remote(**files.read_sealed(self._about)), self.num_bytes
+        except (OSError, ValueError, TypeError):
+            begun, size = None, 0
         if (
             size > 0
             and begun is not None
             and begun.url == self.url
             and (begun.num_bytes is None or size <= begun.num_bytes)
-            # Without either, nothing would tell if the rest belonged to another version of the file.
+            # Without either, a rest that belongs to another version of the file could not be detected.
             and (begun.validator or self.published.checksum)
         ):
             return begun
         self.discard()
         return None
 
-    def _begin(self, response: http.client.HTTPResponse) -> int | None:
-        """Starts anew with what the server sends. Returns how many bytes that is, if it is known."""
+    def _begin(self, response: Any) -> int | None:
+        """Starts from the beginning. Returns the number of bytes of the file if it is known."""
         self.discard()
         promised, published = response.length, self.published.num_bytes
         if promised is not None and published is not None and promised != published:
             kind = response.headers.get_content_type()
-            raise web.Refused(f"the server sends {promised:,} bytes ({kind}); expected {published:,}, as published")
+            raise Refused(f"the server sends {promised:,} bytes ({kind}); expected {published:,}, as published")
         if promised is None and published is None and self.published.checksum is None and not response.chunked:
-            raise web.Refused("the server does not state its length, without which a truncated file cannot be detected")
+            raise Refused("the server does not state its length, without which a truncated file cannot be detected")
         total = published if promised is None else promised
         remote = _Remote(self.url, total, response.headers.get("ETag"), response.headers.get("Last-Modified"))
         files.write_sealed(self._about, asdict(remote))
         return total
 
-    def _continue(self, response: http.client.HTTPResponse, begun: "_Remote", start: int) -> int | None:
-        """Checks that the server resumes the same file where the part ends. Returns how many bytes the whole has, if
-        that is known.
+    def _continue(self, response: Any, begun: "_Remote", start: int) -> int | None:
+        """Checks that the server resumes the same file at the end of the part.
+
+        Returns the number of bytes of the whole file if it is known.
         """
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "").strip())
         total = int(found[2]) if found and found[2] != "*" else begun.num_bytes
-        # Not every server knows If-Range.
+        # Not every server supports If-Range.
         same = all(
             (now := response.headers.get(name)) is None or now == then
             for name, then in (("ETag", begun.etag), ("Last-Modified", begun.last_modified))
         )
         if not found or int(found[1]) != start or not same or begun.num_bytes not in (None, total):
             self.discard()
-            raise web.Dropped("the server sent another file than before")
+            raise Dropped("the server sent another file than before")
         return total
 
-    def _check_whole(self, response: http.client.HTTPResponse, begun: "_Remote", start: int) -> None:
-        """Checks that the part is all, where the server has nothing after it; else the file has changed."""
+    def _check_whole(self, response: Any, begun: "_Remote", start: int) -> None:
+        """Checks that the part is complete if the server has no bytes after it; else the file has changed."""
         total = re.fullmatch(r"bytes \*/(\d+)", response.headers.get("Content-Range", "").strip())
         if begun.num_bytes is not None or not total or int(total[1]) != start:
             self.discard()
-            raise web.Dropped(f"the server has no byte {start:,} of it any more")
+            raise Dropped(f"the server no longer has byte {start:,} of it")
 
     def _append(self, response: http.client.HTTPResponse, total: int | None) -> None:
         done = self.num_bytes
         if total is not None and (free := shutil.disk_usage(self.folder).free) < total - done:
             raise OSError(errno.ENOSPC, f"{total - done:,} bytes are still to come and {free:,} are free")
-        pace = Pace(self.policy, done)
+        pace = Pace(done)
         with files.opened(self.part, "ab") as stream:
-            while (total is None or done <= total) and (chunk := web.read(response)):
+            while (total is None or done <= total) and (chunk := read(response)):
                 stream.write(chunk)
                 done += len(chunk)
                 emit(Event(f"downloading {self.published.name}", done, total or 0, "bytes"))
                 if done != total:
                     pace.check(done)
         if total is not None and done < total:
-            raise web.Dropped(f"the connection ended after {done:,} of {total:,} bytes")
+            raise Dropped(f"the connection ended after {done:,} of {total:,} bytes")
         if total is not None and done > total:
             self.discard()
-            raise web.Refused(f"the server sends {done:,} bytes or more; expected {total:,}")
+            raise Refused(f"the server sends {done:,} bytes or more; expected {total:,}")
 
 
 @final
 @dataclass(frozen=True)
 class _Remote:
-    """Holds what the server said of a file when its part was begun."""
+    """Headers of the server when a part was begun."""
 
     url: str
     num_bytes: int | None
@@ -218,37 +212,99 @@ class _Remote:
 
     @property
     def validator(self) -> str | None:
-        """Returns what tells this version of the file from others, byte for byte. A weak ETag does not: it promises the
-        same meaning.
-        """
+        """Returns the header that identifies this version of the file. A weak ETag does not, byte for byte."""
         return self.etag if self.etag and not self.etag.startswith("W/") else self.last_modified
 
     def headers(self, start: int) -> dict[str, str]:
-        """Returns what asks for the rest of this version, or all of another."""
+        """Returns the headers that request the rest of this version, or all of another."""
         condition = {"If-Range": self.validator} if self.validator else {}
         return {"Range": f"bytes={start}-"} | condition
 
 
-def _read_remote(path: Path) -> _Remote | None:
-    """Returns the record of a part, or None if there is none that was written here."""
-    try:
-        return _Remote(**files.read_sealed(path))
-    except (OSError, ValueError, TypeError):
-        return None
-
-
 @final
 class Pace:
-    """Measures how fast a connection is, window by window: a fast beginning does not excuse a trickle after it."""
+    """Measures the speed of a connection in windows, so that a fast start does not make up for a trickle after it."""
 
-    def __init__(self, policy: RetryPolicy, done: int) -> None:
-        self._patience = policy
-        self._since, self._mark = policy.clock(), done
+    def __init__(self, done: int) -> None:
+        self._since, self._mark = monotonic(), done
 
     def check(self, done: int) -> None:
-        now, policy = self._patience.clock(), self._patience
-        if (elapsed := now - self._since) < policy.window_seconds:
+        """Raises `Dropped` if too few bytes came in a window."""
+        now = monotonic()
+        if (elapsed := now - self._since) < WINDOW_SECONDS:
             return
-        if done - self._mark < policy.slowest_bytes_per_second * elapsed:
-            raise web.Dropped(f"only {done - self._mark:,} bytes came in {elapsed:.0f} s")
+        if done - self._mark < SLOWEST_BYTES_PER_SECOND * elapsed:
+            raise Dropped(f"only {done - self._mark:,} bytes came in {elapsed:.0f} s")
         self._since, self._mark = now, done
+
+
+class Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows up to ten redirects, without loops, to http and https, but not from https to http."""
+
+    max_repeats = 1
+
+    def redirect_request(self, req: urllib.request.Request, *details: Any) -> urllib.request.Request | None:
+        target = str(details[-1])
+        _check_scheme(target)
+        if req.type == "https" and _scheme(target) == "http":
+            raise Refused(f"it is redirected from https to {target}, where anyone on the way could change the file")
+        return super().redirect_request(req, *details)
+
+
+@contextlib.contextmanager
+def opened(url: str, headers: Mapping[str, str]) -> Iterator[Any]:
+    """Opens the response to a request, after redirects, with any status."""
+    _check_scheme(url)
+    # Not urllib's default opener, which reads file: and ftp: addresses too.
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        Redirects(),
+    ):
+        opener.add_handler(handler)
+    # Identity: ranges and lengths are those of the file, not of a compressed one.
+    sent = {"User-Agent": f"unbraid/{__version__}", "Accept-Encoding": "identity", **headers}
+    try:
+        response: Any = opener.open(urllib.request.Request(url, headers=sent), timeout=SECONDS_PER_READ)
+    except urllib.error.HTTPError as error:
+        response = error
+    except ValueError as error:
+        raise Refused(f"{url} cannot be requested ({error})") from error
+    except (OSError, http.client.HTTPException) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            raise Refused(f"the certificate of the server is not valid ({reason})") from error
+        raise Dropped(f"the server did not answer ({reason})") from error
+    with response:
+        yield response
+
+
+def read(response: http.client.HTTPResponse) -> bytes:
+    """Returns the bytes that have come in, at least one; none at the end."""
+    try:
+        # Not read(), which waits until all requested bytes are there, however slowly they come.
+        return response.read1(_BYTES_PER_READ)
+    except (OSError, http.client.HTTPException) as error:
+        raise Dropped(f"the connection broke ({error})") from error
+
+
+def unwanted(response: Any) -> Dropped | Refused:
+    """Returns the exception for a response without the file."""
+    answer = f"the server answered {response.status} {response.reason}".rstrip()
+    if response.status in _TEMPORARY or response.status >= 500:
+        wait = response.headers.get("Retry-After", "")
+        return Dropped(answer, float(wait) if wait.isascii() and wait.isdigit() else 0.0)
+    return Refused(answer)
+
+
+def _check_scheme(url: str) -> None:
+    if _scheme(url) not in ("http", "https"):
+        raise Refused(f"it leads to {url}; expected http or https")
+
+
+def _scheme(url: str) -> str:
+    return url.partition(":")[0].lower()

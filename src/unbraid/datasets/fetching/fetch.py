@@ -3,12 +3,10 @@
 import contextlib
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import final
 
 from unbraid._internal import files
-from unbraid.datasets.fetching.download import RETRY_POLICY, Download, RetryPolicy
+from unbraid.datasets.fetching.download import Download
 from unbraid.datasets.fetching.verification import (
     Publication,
     PublishedFile,
@@ -24,18 +22,14 @@ log = logging.getLogger(__name__)
 
 
 def fetched_folder(publication: Publication) -> Path:
-    """Returns where a fetch puts the files, unless told otherwise."""
+    """Returns the default folder of a fetch."""
     return Path(files.absolute(str(files.cache_folder() / "files" / publication.subfolders[0])))
 
 
-def fetch(
-    publication: Publication, folder: Path | None = None, *, policy: RetryPolicy = RETRY_POLICY
-) -> tuple[Path, ...]:
-    """Returns the files of the publication, in `folder`: downloaded where they are not there yet, verified where they
-    are.
+def fetch(publication: Publication, folder: Path | None = None) -> tuple[Path, ...]:
+    """Returns the files of the publication in `folder`: downloaded if they are missing, and verified.
 
-    A file without an address has to be put there by hand; while it is missing, the error explains how to get it and
-    where to put it.
+    A file without a URL has to be put there by hand; while it is missing, the error explains how to get it.
     """
     folder = fetched_folder(publication) if folder is None else Path(files.absolute(str(folder)))
     for published in publication.files:
@@ -44,9 +38,9 @@ def fetch(
                 f"Try again later, or get {published.name} by hand (see {publication.homepage}) and put it into "
                 f"{folder}."
             )
-            _Fetch(published, Download(published, published.url, folder, advice, policy)).run()
+            _fetch_file(Download(published, published.url, folder, advice))
     by_hand = [published for published in publication.files if published.url is None]
-    if missing := [published.name for published in by_hand if not _is_there(folder / published.name)]:
+    if missing := [published.name for published in by_hand if not (folder / published.name).exists()]:
         way = publication.how_to_get or f"There is no direct download; see {publication.homepage}"
         raise DataError(f"{publication.title}: {way.rstrip('. ')}. Put {' and '.join(missing)} into {folder}.")
     for published in by_hand:
@@ -54,81 +48,60 @@ def fetch(
     return tuple(folder / published.name for published in publication.files)
 
 
-@final
-@dataclass(frozen=True)
-class _Fetch:
-    """Brings one file from its address to its place."""
-
-    published: PublishedFile
-    download: Download
-
-    @property
-    def path(self) -> Path:
-        return self.download.folder / self.published.name
-
-    def run(self) -> None:
-        # Looked for before the lock is taken: a folder that cannot be written to can still be read.
-        if not _is_there(self.path):
-            try:
-                with self._alone():
-                    # Another process that held the lock may have fetched it.
-                    if not _is_there(self.path):
-                        return self._fetch()
-            except OSError as error:
-                raise DataError(
-                    f"{self.published.name} cannot be written to {self.download.folder} ({error.strerror or error}). "
-                    "Make room there, or set "
-                    "UNBRAID_CACHE to a folder that you may write to and that has the room, and fetch again."
-                ) from error
-        return _check_present(self.path, self.published)
-
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        lock, purpose = self.download.folder / f".{self.published.name}.lock", f"fetching {self.published.name}"
-        with contextlib.ExitStack() as stack:
-            try:
-                stack.enter_context(files.locked(lock, wait=False, purpose=purpose))
-            except RunError:
-                log.info("Another process is %s. Waiting for it.", purpose)
-                stack.enter_context(files.locked(lock, wait=True, purpose=purpose))
-            yield
-
-    def _fetch(self) -> None:
-        published, download = self.published, self.download
-        log.info("Fetching %s from %s into %s.", published.name, download.url, download.folder)
-        expected = expected_checksum(self.path, published)
-        resumed = download.receive_all()
-        flaw = file_flaw(download.part, published, expected)
-        if flaw is not None and resumed:
-            # Perhaps what came first and what came later do not belong together: one more time, from the start.
-            log.warning("%s %s. Fetching it anew.", published.name, flaw)
-            download.discard()
-            download.receive_all()
-            flaw = file_flaw(download.part, published, expected)
-        if flaw is not None:
-            download.discard()
-            raise DataError(
-                f"{published.name}, fetched from {download.url}, {flaw}. What came was removed. {self._advice()}"
-            )
-        # The record comes first: where such a file is, its record is.
-        verified = record(download.part, published, self.path) if expected is None else expected.phrase
-        files.put_in_place(download.part, self.path)
-        download.forget()
-        log.info("Fetched %s: %s.", self.path, verified)
-
-    def _advice(self) -> str:
-        if self.published.checksum is None and (seen := record_of(self.path)).exists():
-            return f"If its owner published a new version, delete {seen} and fetch again."
-        return self.download.advice
-
-
-def _is_there(path: Path) -> bool:
+def _fetch_file(download: Download) -> None:
+    path = download.folder / download.published.name
     try:
-        return path.exists()
+        # Checked before the lock is taken: a folder that cannot be written to can still be read.
+        if not path.exists():
+            with _locked(download):
+                # Another process that held the lock may have fetched it.
+                if not path.exists():
+                    return _receive(download, path)
     except OSError as error:
         raise DataError(
-            f"{path} cannot be looked for ({error.strerror or error}). Set UNBRAID_CACHE to a folder that you may read."
+            f"{path.name} cannot be written to {download.folder} ({error.strerror or error}). Make room there, or set "
+            "UNBRAID_CACHE to a folder that you may write to and that has the room, and fetch again."
         ) from error
+    return _check_present(path, download.published)
+
+
+@contextlib.contextmanager
+def _locked(download: Download) -> Iterator[None]:
+    lock, purpose = download.folder / f".{download.published.name}.lock", f"fetching {download.published.name}"
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(files.locked(lock, wait=False, purpose=purpose))
+        except RunError:
+            log.info("Another process is %s. Waiting for it.", purpose)
+            stack.enter_context(files.locked(lock, wait=True, purpose=purpose))
+        yield
+
+
+def _receive(download: Download, path: Path) -> None:
+    published = download.published
+    log.info("Fetching %s from %s into %s.", published.name, download.url, download.folder)
+    expected = expected_checksum(path, published)
+    resumed = download.receive_all()
+    flaw = file_flaw(download.part, published, expected)
+    if flaw is not None and resumed:
+        # The start and the rest may belong to different versions: one more time, from the beginning.
+        log.warning("%s %s. Fetching it anew.", published.name, flaw)
+        download.discard()
+        download.receive_all()
+        flaw = file_flaw(download.part, published, expected)
+    if flaw is not None:
+        download.discard()
+        advice = download.advice
+        if published.checksum is None and (seen := record_of(path)).exists():
+            advice = f"If its owner published a new version, delete {seen} and fetch again."
+        raise DataError(
+            f"{published.name}, fetched from {download.url}, {flaw}. The downloaded bytes were removed. {advice}"
+        )
+    # The record comes first: a file in place always has its record.
+    verified = record(download.part, published, path) if expected is None else expected.phrase
+    files.put_in_place(download.part, path)
+    download.forget()
+    log.info("Fetched %s: %s.", path, verified)
 
 
 def _check_present(path: Path, published: PublishedFile) -> None:

@@ -1,4 +1,4 @@
-"""What the owner of a data set publishes: which files, where, under which license, and what they must hash to."""
+"""Published files of a data set, their license, and their verification by checksum."""
 
 import datetime
 import hashlib
@@ -17,11 +17,15 @@ from unbraid.errors import DataError
 @final
 @dataclass(frozen=True)
 class PublishedFile:
-    """Is one file, under the name that its owner gave it.
+    """A file, under the name that its owner gave it.
 
-    `url` is None where the owner allows no direct download. `checksum` is "md5:..." or "sha256:...", and
-    `checksum_source` says who published it; where none is published, the SHA-256 of the first file seen is recorded and
-    later ones are compared with it.
+    Args:
+        name: Its name.
+        url: None if the owner allows no direct download.
+        num_bytes: Its size, if it is published.
+        checksum: "md5:..." or "sha256:..."; without one, the SHA-256 of the first file is recorded, and later files are
+            compared with it.
+        checksum_source: Who published the checksum.
     """
 
     name: str
@@ -44,11 +48,17 @@ def published_files(
 @final
 @dataclass(frozen=True)
 class Publication:
-    """A data set as its owner gives it out.
+    """A data set as its owner publishes it.
 
-    `license` is a word or two, `license_note` what a user must know before downloading. The files are looked for in
-    `subfolders` of a folder that the user names, then in that folder itself; a fetch puts them into the first.
-    `how_to_get` tells the way where there is no direct download.
+    Args:
+        title: Its title.
+        homepage: The page of its owner.
+        license: The name of the license.
+        files: Its files.
+        subfolders: The files are searched in these folders below the user's folder, then in that folder itself; a
+            fetch puts them into the first.
+        license_note: Conditions that a user must know before downloading.
+        how_to_get: How to get files without a URL.
     """
 
     title: str
@@ -65,19 +75,15 @@ class Publication:
 
 log = logging.getLogger(__name__)
 
-# Below this a full checksum costs a few hundredths of a second, and is taken whenever it is asked for.
-ALWAYS_VERIFIED_BYTES = 32 * 2**20
 _BYTES_PER_BLOCK = 2**22
 _LABELS = {"md5": "md5", "sha256": "SHA-256"}
-# Some file systems note the time of a writing in steps of two seconds.
-_COARSEST_STEP_NS = 2 * 10**9
 
 
 def check_file(path: Path, published: PublishedFile) -> str:
-    """Refuses a file that is not the published one; else returns what it was compared with, for instance "md5 as
-    published by its owner".
+    """Returns how the file was verified, for instance "md5 as published by its owner".
 
-    Where no checksum is published, that of the first file is recorded and logged.
+    Raises an error for any other file than the published one. If no checksum is published, that of the first file is
+    recorded and logged.
     """
     try:
         expected = expected_checksum(path, published)
@@ -99,7 +105,7 @@ def check_file(path: Path, published: PublishedFile) -> str:
 @final
 @dataclass(frozen=True)
 class ExpectedChecksum:
-    """Checksum that a file must have, and in `phrase` where it was published."""
+    """Checksum that a file must have. `phrase` names its source."""
 
     algorithm: str
     digest: str
@@ -107,9 +113,7 @@ class ExpectedChecksum:
 
 
 def expected_checksum(path: Path, published: PublishedFile) -> ExpectedChecksum | None:
-    """Returns the checksum that the owner published, or else the one on record for this path; None where there is
-    neither.
-    """
+    """Returns the published checksum, or else the recorded one of this path; None if there is neither."""
     if published.checksum is not None:
         algorithm, _, digest = published.checksum.partition(":")
         source = f" by {published.checksum_source}" if published.checksum_source else ""
@@ -129,7 +133,7 @@ def expected_checksum(path: Path, published: PublishedFile) -> ExpectedChecksum 
 
 
 def file_flaw(path: Path, published: PublishedFile, expected: ExpectedChecksum | None) -> str | None:
-    """Returns what is wrong with the file, or None."""
+    """Returns the difference of the file to the published one, or None."""
     if published.num_bytes is not None and (found := path.stat().st_size) != published.num_bytes:
         return f"has {found:,} bytes; expected {published.num_bytes:,}, as published"
     if expected is not None and (digest := _digest(path, expected.algorithm, published.name)) != expected.digest:
@@ -138,8 +142,9 @@ def file_flaw(path: Path, published: PublishedFile, expected: ExpectedChecksum |
 
 
 def record(found: Path, published: PublishedFile, path: Path) -> str:
-    """Writes down the checksum of the file that was `found`, for the file that is or will be at `path`. Returns what to
-    say of it. A cache that cannot be written to must not keep anyone from reading.
+    """Records the checksum of the file `found`, which is or will be at `path`. Returns how it was verified.
+
+    A cache that cannot be written to only causes a warning.
     """
     content = {
         "name": published.name,
@@ -166,7 +171,7 @@ def record(found: Path, published: PublishedFile, path: Path) -> str:
 
 
 def record_of(path: Path) -> Path:
-    """Returns where the checksum of the first file at this path is recorded, if none is published."""
+    """Returns the path of the recorded checksum of this file, for files without a published one."""
     place = files.absolute(str(path))
     # Files of the same name in two folders may be different files.
     name = f"{hashlib.sha256(os.fsencode(place)).hexdigest()[:16]}-{path.name}.json"

@@ -1,8 +1,8 @@
-"""Files under names, in a folder or in an archive that is read where it lies. Nothing is ever unpacked on disk.
+"""Named files in a folder or in an archive. Nothing is unpacked on disk.
 
-`Zip` and a gzipped `Tar` are for archives whose published checksum was compared first. A folder and a plain `Tar` may
-be anybody's: sizes are compared with their bounds before anything is read, and what is neither a file nor a folder is
-refused.
+`Zip` and a gzipped `Tar` are for archives with a published checksum, which is compared first. A folder and a plain
+`Tar` may come from anyone: sizes are compared with their bounds before anything is read, and entries that are neither
+files nor folders are refused.
 """
 
 import contextlib
@@ -12,6 +12,7 @@ import os
 import stat
 import tarfile
 import zipfile
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ _MAX_TAR_HEADER_BYTES = 2**20
 @final
 @dataclass(frozen=True, slots=True)
 class ArchiveMember:
-    """Is one file of a folder or an archive: its name, with `/` between folders, its size, and where a tar keeps it."""
+    """A file of a folder or an archive: its name, with `/` between folders, its size, and its offset in a tar."""
 
     name: str
     num_bytes: int
@@ -44,21 +45,22 @@ class Container(ABC):
     def members(self) -> tuple[ArchiveMember, ...]:
         """Returns all files in it, by name. Folders are not among them."""
 
-    @abstractmethod
     def named(self, member: ArchiveMember) -> str:
-        """Returns what to call the file in a message."""
+        """Returns the name of the file for a message."""
+        return f"{member.name} in {self.path}"
 
     @abstractmethod
     def contents(self, members: Iterable[ArchiveMember]) -> Iterator[bytes]:
-        """Yields what these files hold, in the order given. A gzipped tar is read once if they come by `offset`, and
-        otherwise again for each step back.
+        """Yields the contents of these files, in the order given.
+
+        A gzipped tar is read once if they come by `offset`, and otherwise again for each step back.
         """
 
 
 @final
 @dataclass(frozen=True)
 class Folder(Container):
-    """Holds the files in a folder and in the folders inside it."""
+    """Files in a folder and in the folders inside it."""
 
     path: Path
     max_member_bytes: int = MAX_MEMBER_BYTES
@@ -83,12 +85,7 @@ class Folder(Container):
     def contents(self, members: Iterable[ArchiveMember]) -> Iterator[bytes]:
         for member in members:
             place = self.path / member.name
-            _check_size(self.named(member), member, self.max_member_bytes)
-            try:
-                with files.opened(place) as stream:
-                    content = stream.read(member.num_bytes + 1)
-            except OSError as error:
-                raise _unreadable(place, error) from None
+            content = read_bounded(place, self.max_member_bytes)
             if len(content) != member.num_bytes:
                 raise DataError(
                     f"{place} had {member.num_bytes} bytes and now has others. Leave the folder alone while it is read."
@@ -99,7 +96,7 @@ class Folder(Container):
 @final
 @dataclass(frozen=True)
 class Zip(Container):
-    """Holds the members of a zip that is known to be the published one."""
+    """Members of a zip with the published checksum."""
 
     path: Path
 
@@ -110,9 +107,6 @@ class Zip(Container):
             ]
         return tuple(sorted(found, key=lambda member: member.name))
 
-    def named(self, member: ArchiveMember) -> str:
-        return f"{member.name} in {self.path}"
-
     def contents(self, members: Iterable[ArchiveMember]) -> Iterator[bytes]:
         with files.opened(self.path) as file, zipfile.ZipFile(file) as archive:
             for member in members:
@@ -122,8 +116,9 @@ class Zip(Container):
 @final
 @dataclass(frozen=True)
 class Tar(Container):
-    """Holds the members of a tar: any tar, or the published one if it `is_gzipped`, because a small gzipped file may
-    unpack to a very large one.
+    """Members of a tar.
+
+    A gzipped tar must have the published checksum: a small gzipped file may unpack to a very large one.
     """
 
     path: Path
@@ -138,13 +133,11 @@ class Tar(Container):
                 found[member.name] = member
         return tuple(found[name] for name in sorted(found))
 
-    def named(self, member: ArchiveMember) -> str:
-        return f"{member.name} in {self.path}"
-
     def contents(self, members: Iterable[ArchiveMember]) -> Iterator[bytes]:
         with self._opened() as stream:
             for member in members:
-                _check_size(self.named(member), member, MAX_MEMBER_BYTES)
+                if member.num_bytes > MAX_MEMBER_BYTES:
+                    raise _too_large(self.named(member), member.num_bytes, MAX_MEMBER_BYTES)
                 stream.seek(member.offset)
                 content = stream.read(member.num_bytes)
                 if len(content) != member.num_bytes:
@@ -155,7 +148,7 @@ class Tar(Container):
         with tarfile.TarFile(fileobj=cast(IO[bytes], _TarHeaders(stream)), encoding="utf-8") as archive:
             last = -1
             while (entry := archive.next()) is not None:
-                # It keeps all it has seen, a kilobyte each.
+                # TarFile keeps every entry it has read, a kilobyte each.
                 archive.members.clear()  # type: ignore[attr-defined]
                 if entry.offset <= last or entry.size < 0:
                     raise ValueError(f"the header at byte {entry.offset} leads back")
@@ -164,13 +157,14 @@ class Tar(Container):
                 if entry.isreg():
                     yield ArchiveMember(name, entry.size, entry.offset_data)
             stream.seek(archive.offset)
-            # At a damaged header the module stops without a word, as at the end.
+            # At a damaged header the module stops without an error, as at the end.
             if stream.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
                 raise ValueError(f"neither a header nor the mark of the end is at byte {archive.offset}")
 
     def _checked_name(self, entry: tarfile.TarInfo) -> str:
-        """Returns the name without `./` and doubled slashes. Nothing is written under it, but an archive that names
-        places elsewhere, or holds links, is not what it says it is.
+        """Returns the name without `./` and doubled slashes. Raises an error for links and for paths out of the folder.
+
+        Nothing is written under these names, but an official archive has no such entries.
         """
         parts = PurePosixPath(entry.name).parts
         odd = entry.name.startswith("/") or "\\" in entry.name or ".." in parts or not entry.name.isprintable()
@@ -191,7 +185,7 @@ class Tar(Container):
 
 
 class _TarHeaders:
-    """The stream of a tar as `tarfile` sees it, which asks for a header of any size that the file promises."""
+    """The stream of a tar, for `tarfile`, which reads a header of any size that the file claims."""
 
     def __init__(self, stream: io.BufferedIOBase) -> None:
         self.tell, self.seek, self._stream = stream.tell, stream.seek, stream
@@ -202,13 +196,32 @@ class _TarHeaders:
         return self._stream.read(size)
 
 
-def _check_size(what: str, member: ArchiveMember, most: int) -> None:
-    if member.num_bytes > most:
-        raise DataError(f"{what} takes {member.num_bytes:,} bytes; at most {most:,} are read. Fetch the official file.")
+def read_bounded(path: Path, most: int = MAX_MEMBER_BYTES) -> bytes:
+    """Returns the content of a file. Raises an error if it cannot be read, or has more bytes than `most`."""
+    try:
+        with files.opened(path) as stream:
+            if (num_bytes := os.fstat(stream.fileno()).st_size) > most:
+                raise _too_large(path, num_bytes, most)
+            return cast(bytes, stream.read(num_bytes))
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def read_unzipped(path: Path, most: int) -> bytes:
+    """Returns at most so many bytes of a file, unpacked if its name ends in .gz."""
+    try:
+        with files.opened(path) as file:
+            return (gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else cast(IO[bytes], file)).read(most)
+    except (EOFError, OSError, zlib.error) as error:
+        raise DataError(f"{path} cannot be read ({error}). It may be cut short or damaged: fetch it again.") from error
+
+
+def _too_large(what: Path | str, num_bytes: int, most: int) -> DataError:
+    return DataError(f"{what} takes {num_bytes:,} bytes; at most {most:,} are read. Fetch the official file.")
 
 
 def _unreadable(place: Path | str, error: OSError) -> DataError:
-    return DataError(f"{place} cannot be read ({error.strerror}). Check that it is there and is yours to read.")
+    return DataError(f"{place} cannot be read ({error.strerror or error}). Check that it is a file you may read.")
 
 
 def _raise(error: OSError) -> None:

@@ -2,8 +2,8 @@
 
 A file is a header of 128 bytes and then one element for each variable, plain or packed with zlib. An element is a tag
 (its type and its length) and its content; that of a variable is again made of elements: flags, dimensions, name and
-values ("MAT-File Format", The MathWorks). The files may be anybody's, and `scipy.io.loadmat` unpacks whatever they
-promise; here nothing is unpacked further than was asked for.
+values ("MAT-File Format", The MathWorks). The files may come from anyone, and `scipy.io.loadmat` unpacks them to any
+size; here no variable is unpacked beyond its expected size.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from jaxtyping import Float64, UInt8
+from jaxtyping import UInt8
 
 from unbraid.errors import DataError
 
@@ -29,13 +29,13 @@ _NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f
 _LETTERS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16"}
 # Types of variables, in the low byte of their flags; the bits above it are flags.
 _CELL, _TEXT, _BYTES, _NUMERIC, _LOGICAL = 1, 4, 9, range(6, 16), 0x0200
-# What stands before the values: MATLAB stops at 63 letters of a name, and no list or image has 32 dimensions.
+# The head before the values: MATLAB allows 63 letters in a name, and no list or image has 32 dimensions.
 _MAX_HEAD_BYTES = 512
 _MAX_LIST_BYTES = 2**22
 
 
 def read_array(content: bytes, name: str, shape: tuple[int, ...], where: str) -> UInt8[np.ndarray, "..."]:
-    """Returns the bytes of this name and shape in the content of a file, which messages call `where`.
+    """Returns the array of bytes of this name and shape. `where` is the name of the file for messages.
 
     The axes are those of MATLAB; the first is the fastest in the file and in memory.
     """
@@ -60,12 +60,15 @@ def read_names(content: bytes, name: str, where: str) -> list[str]:
 
 
 def read_positions(content: bytes, name: str, where: str) -> list[int]:
-    """Returns a vector of positions, counted from 1 as MATLAB does, or the places of the ones in a vector of zeros and
-    ones; counted from 0 here.
-    """
+    """Returns a vector of positions, or the positions of the ones in a vector of zeros and ones; counted from 0."""
     with _readable(where):
         found = _find(content, name, _MAX_LIST_BYTES)
-        values = _numbers(found)
+        ((kind, content),) = found.elements() or ((0, b""),)
+        if found.flags & 0xFF not in _NUMERIC or kind not in _NUMBERS:
+            raise ValueError(f"{name!r} is not an array of numbers")
+        values = np.frombuffer(content, np.dtype(f"{found.order}{_NUMBERS[kind]}")).astype(np.float64)
+        if len(values) != math.prod(found.shape):
+            raise ValueError(f"{name!r} has {len(values)} values; {found.shape} were promised")
         if found.flags & _LOGICAL or (len(values) > 1 and np.isin(values, (0, 1)).all()):
             return np.flatnonzero(values).tolist()
         if not (np.mod(values, 1) == 0).all() or (values < 1).any() or (values > 2**31).any():
@@ -76,7 +79,7 @@ def read_positions(content: bytes, name: str, where: str) -> list[int]:
 @final
 @dataclass(frozen=True)
 class _Variable:
-    """A variable whose head is read; `rest` holds its values or, in a cell array, further variables."""
+    """A variable after its head: `rest` holds its values or, in a cell array, more variables."""
 
     name: str
     flags: int
@@ -90,7 +93,7 @@ class _Variable:
 
 @contextlib.contextmanager
 def _readable(where: str) -> Iterator[None]:
-    """Says of the file that messages call `where` what turns out to be wrong inside the block."""
+    """Raises a DataError that names the file `where` for an error inside the block."""
     try:
         yield
     except (ValueError, struct.error, zlib.error) as error:
@@ -100,7 +103,7 @@ def _readable(where: str) -> Iterator[None]:
 
 
 def _find(content: bytes, name: str, max_bytes: int) -> _Variable:
-    """Returns the variable of this name, which must not be longer than `max_bytes` when it is unpacked."""
+    """Returns the variable of this name, of at most `max_bytes` when it is unpacked."""
     order = _BYTE_ORDERS.get(content[126:_HEADER_BYTES])
     if order is None or struct.unpack(f"{order}H", content[124:126]) != (_LEVEL_5,):
         raise ValueError(f"bytes 124 to 127 are {content[124:128]!r}, not those of level 5, which MATLAB's -v7 saves")
@@ -108,27 +111,29 @@ def _find(content: bytes, name: str, max_bytes: int) -> _Variable:
     for kind, element, _ in _elements(content[_HEADER_BYTES:], order):
         if kind not in (_MATRIX, _PACKED):
             raise ValueError(f"it holds an element of type {kind}; variables are of type {_MATRIX} or {_PACKED}")
-        variable = _variable(_unpacked(element, order, _MAX_HEAD_BYTES)[0] if kind == _PACKED else element, order)
+        if kind == _MATRIX:
+            variable = _variable(element, order)
+        else:
+            variable = _variable(_unpacked(element, order, _MAX_HEAD_BYTES, whole=False), order)
+            if variable.name == name:
+                variable = _variable(_unpacked(element, order, max_bytes, whole=True), order)
         if variable.name == name:
-            return variable if kind == _MATRIX else _variable(_all_unpacked(element, order, max_bytes), order)
+            return variable
         others.append(variable.name)
     raise ValueError(f"it has no variable {name!r}; it holds {', '.join(map(repr, others[:8])) or 'nothing'}")
 
 
-def _unpacked(element: bytes, order: str, max_bytes: int) -> tuple[bytes, int]:
-    """Returns the beginning of the one variable that is packed in an element, and how long it says that it is."""
-    content = zlib.decompressobj().decompress(element, 8 + max_bytes)
+def _unpacked(element: bytes, order: str, max_bytes: int, *, whole: bool) -> bytes:
+    """Returns the one variable that is packed in an element: its first bytes, or the whole of it."""
+    content = zlib.decompressobj().decompress(element, 8 + max_bytes + whole)
     kind, length = struct.unpack(f"{order}II", content[:8])
     if kind != _MATRIX:
         raise ValueError(f"a packed element is of type {kind}; variables are of type {_MATRIX}")
-    return content[8:], length
-
-
-def _all_unpacked(element: bytes, order: str, max_bytes: int) -> bytes:
-    content, length = _unpacked(element, order, max_bytes + 1)
-    if length > max_bytes or len(content) != length:
-        raise ValueError(f"a variable takes {length} bytes and has {len(content)}; at most {max_bytes} are expected")
-    return content
+    if whole and (length > max_bytes or len(content) - 8 != length):
+        raise ValueError(
+            f"a variable takes {length} bytes and has {len(content) - 8}; at most {max_bytes} are expected"
+        )
+    return content[8:]
 
 
 def _variable(content: bytes, order: str) -> _Variable:
@@ -167,14 +172,3 @@ def _text(cell: _Variable) -> str:
     kind, letters = elements[0]
     encoding = _LETTERS[kind]
     return letters.decode(encoding + ({"<": "-le", ">": "-be"}[cell.order] if encoding == "utf-16" else ""))
-
-
-def _numbers(found: _Variable) -> Float64[np.ndarray, " number"]:
-    elements = found.elements()
-    if found.flags & 0xFF not in _NUMERIC or len(elements) != 1 or elements[0][0] not in _NUMBERS:
-        raise ValueError(f"{found.name!r} is not an array of numbers")
-    kind, values = elements[0]
-    numbers = np.frombuffer(values, np.dtype(f"{found.order}{_NUMBERS[kind]}"))
-    if len(numbers) != math.prod(found.shape):
-        raise ValueError(f"{found.name!r} has {len(numbers)} values; {found.shape} were promised")
-    return numbers.astype(np.float64)

@@ -1,12 +1,11 @@
-"""One tensor from a file that `torch.save` wrote.
+"""Reading of one tensor from a file of `torch.save`.
 
-Such a file is pickled, and a pickle may ask for any function to be run. This is the one place of the library where one
-is read. What it asks for is listed first, without running any of it: more than a tensor needs is refused. Only then
-does torch read it, with its unpickler for weights, which knows no other functions either.
+Such a file is a pickle, which can call any function. No other module reads one. The functions of the pickle are listed
+first, without calling any of them, and more than a tensor needs is an error. Only then is the file read by torch's
+unpickler for weights, which calls no other functions either.
 """
 
 import io
-import struct
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,9 +31,8 @@ _NEEDED_FUNCTIONS = {
     "collections.OrderedDict",
     *(f"torch.{name}Storage" for name in _STORAGES),
 }
-# The instructions that the pickle of a tensor needs, with the length of what follows each: so many bytes, or as many as
-# the integer says that takes so many bytes. None of them but "c" names a function. pickletools would read them too, but
-# warns about odd texts on the way.
+# The instructions in the pickle of a tensor, with the number of bytes that follow, or the size of the integer that is
+# this number. Only "c" names a function. pickletools reads them too, but warns about odd texts.
 _FIXED = {
     **dict.fromkeys(b"R(t\x85\x86\x87)}]aesuN\x88\x89Q", 0),
     **dict.fromkeys(b"Kqh", 1),
@@ -55,28 +53,18 @@ def read_tensor(path: Path) -> Tensor:
                 _check_harmless(pickled)
     except FileNotFoundError:
         raise DataError(f"There is no file {path}. Check the path.") from None
-    except (
-        ValueError,
-        OSError,
-        EOFError,
-        LookupError,
-        OverflowError,
-        RuntimeError,
-        struct.error,
-        zipfile.BadZipFile,
-    ) as error:
+    except Exception as error:  # of any type: it depends on the file
         raise DataError(
-            f"{path} cannot be read as a tensor ({_reason(error)}). It may be cut short or damaged: get it again."
+            f"{path} cannot be read as a tensor ({str(error)[:160]!a}). It may be cut short or damaged: get it again."
         ) from error
     try:
         # Weights only: see the top of this module.
         content = torch.load(str(path), map_location="cpu", weights_only=True, mmap=is_zip)  # noqa: TID251
     except Exception as error:
-        # Of any type, because the file decides what the unpickler meets. Without torch's words, which advise to load it
-        # all the same.
+        # Without torch's message, which advises to load it anyway.
         raise DataError(
-            f"{path} cannot be read as a tensor ({type(error).__name__} in torch.load). It may be cut short or "
-            "damaged: get it again."
+            f"{path} cannot be read as a tensor ({type(error).__name__} in torch.load). It may be cut short: get it "
+            "again."
         ) from error
     if type(content) is not Tensor:
         raise DataError(
@@ -86,13 +74,11 @@ def read_tensor(path: Path) -> Tensor:
 
 
 def _zipped_pickles(stream: IO[bytes]) -> Iterator[io.BytesIO]:
-    """Yields the pickle in a file of torch 1.6 or later, a zip: FOLDER/data.pkl, and the values in FOLDER/data/0, none
-    of them compressed.
-    """
+    """Yields the pickle in a file of torch 1.6 or later: an uncompressed zip with FOLDER/data.pkl and FOLDER/data/0."""
     with zipfile.ZipFile(stream) as archive:
         members = {info.filename: info for info in archive.infolist()}
         for name, info in members.items():
-            # Before anything is read: what is compressed may be a thousand times as large.
+            # Before anything is read: a compressed member may unpack to a thousand times its size.
             if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
                 raise ValueError(f"{name} in it is compressed, which torch.save never does")
         folder = next(iter(members), "").partition("/")[0]
@@ -116,15 +102,14 @@ def _legacy_pickles(stream: IO[bytes]) -> Iterator[io.BytesIO]:
 
 
 def _check_harmless(pickled: io.BytesIO) -> None:
-    """Reads over one pickle, without doing what it says."""
+    """Reads the instructions of one pickle without executing them."""
     while (instruction := _exactly(pickled, 1)[0]) != _STOP:
         if instruction == _FUNCTION:
             module, name = pickled.readline(), pickled.readline()
             function = f"{module.decode().strip()}.{name.decode().strip()}"
             if function not in _NEEDED_FUNCTIONS:
                 raise ValueError(
-                    f"it asks for {function[:80]}, which a tensor of plain numbers does not need: it might run code, "
-                    "and is not loaded"
+                    f"it calls {function[:80]}, which a tensor of plain numbers does not need: it might run code"
                 )
         elif instruction == _PROTOCOL:
             if (protocol := _exactly(pickled, 1)[0]) != 2:
@@ -143,8 +128,3 @@ def _exactly(stream: io.BytesIO, num_bytes: int) -> bytes:
     if len(content := stream.read(num_bytes)) < num_bytes:
         raise EOFError("it ends too early, or holds more than one tensor")
     return content
-
-
-def _reason(error: Exception) -> str:
-    words = str(error).partition("\n")[0].rstrip(".")
-    return (words if words.isprintable() else repr(words))[:160] or type(error).__name__

@@ -1,12 +1,10 @@
 """3D Faces: the renders of the Basel face model."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, final
 
-import numpy as np
 import torch
 from jaxtyping import UInt8
 from torch import Tensor
@@ -14,7 +12,7 @@ from torch import Tensor
 from unbraid.datasets.dataset import Factor, grid_rows
 from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid.datasets.formats.pth import read_tensor
-from unbraid.datasets.image_store import Plan
+from unbraid.datasets.image_store import Blocks, Plan
 from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import DataError
 
@@ -30,8 +28,8 @@ class BaselFaces(ConvertedDataset):
     """The 127,050 face renders of Chen et al., arXiv:1802.04942v5, 64 by 64 gray bytes.
 
     50 people under 21 azimuths, 11 elevations and 11 directions of light, which change fastest. The images are read
-    from the file of the authors' code, one tensor. Its license does not allow copies to be passed on; `ShadedFaces` is
-    a drawn stand-in with the same factors.
+    from the file of the authors' code, one tensor. The license does not allow copies; `ShadedFaces` is a synthetic
+    stand-in with the same factors.
     """
 
     publication: ClassVar = Publication(
@@ -60,32 +58,30 @@ class BaselFaces(ConvertedDataset):
 
     def plan(self, sources: tuple[Path, ...]) -> Plan:
         (path,) = sources
-        sizes = tuple(factor.size for factor in self.factors)
-        images = _as_list(path, read_tensor(path), sizes)
+        tensor, sizes = read_tensor(path), tuple(factor.size for factor in self.factors)
+        num_images = math.prod(sizes)
+        # The authors' code accepts a list or a grid of images, each flat or not.
+        shapes = [
+            (*outer, *image)
+            for outer in ((num_images,), sizes)
+            for image in ((_SIDE, _SIDE), (1, _SIDE, _SIDE), (_SIDE * _SIDE,))
+        ]
+        if tuple(tensor.shape) not in shapes or tensor.dtype == torch.bool:
+            raise DataError(
+                f"{path} holds a tensor of {tensor.dtype} and shape {tuple(tensor.shape)}; expected bytes from 0 to "
+                f"255 of shape {shapes[0]} or {shapes[3]}. {_GET_IT}"
+            )
+        images = tensor.reshape(num_images, 1, _SIDE, _SIDE)
 
-        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-            for first in range(start, len(images), _IMAGES_PER_BLOCK):
-                block = _as_bytes(path, first, images[first : first + _IMAGES_PER_BLOCK])
-                yield block.reshape(-1, 1, _SIDE, _SIDE).numpy()
+        def blocks(start: int) -> Blocks:
+            for first in range(start, num_images, _IMAGES_PER_BLOCK):
+                yield _as_bytes(path, first, images[first : first + _IMAGES_PER_BLOCK]).numpy()
 
         return Plan(self.image_shape, self.factors, grid_rows(self.factors), blocks)
 
 
-def _as_list(path: Path, tensor: Tensor, sizes: tuple[int, ...]) -> Tensor:
-    """Returns the tensor with one axis for the images: the authors' code accepts a list or a grid of them."""
-    num_images = math.prod(sizes)
-    lists = [(num_images, _SIDE, _SIDE), (num_images, 1, _SIDE, _SIDE), (num_images, _SIDE * _SIDE)]
-    grids = [(*sizes, _SIDE, _SIDE), (*sizes, 1, _SIDE, _SIDE)]
-    shape = tuple(tensor.shape)
-    if shape not in (*lists, *grids):
-        raise DataError(f"{path} holds a tensor of shape {shape}; expected {lists[0]} or {grids[0]}. {_GET_IT}")
-    if tensor.dtype == torch.bool:
-        raise DataError(f"{path} holds {tensor.dtype}; expected bytes from 0 to 255. {_GET_IT}")
-    return tensor.flatten(0, len(sizes) - 1) if shape in grids else tensor
-
-
 def _as_bytes(path: Path, first: int, block: Tensor) -> UInt8[Tensor, "..."]:
-    """Returns the images as bytes. Raises an error for other numbers than whole ones from 0 to 255."""
+    """Converts the images to bytes. Raises an error for other numbers than whole ones from 0 to 255."""
     if block.dtype == torch.uint8:
         return block
     exact = block.double()

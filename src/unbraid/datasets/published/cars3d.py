@@ -1,7 +1,6 @@
-"""Cars3D: rendered cars, turned about and seen from four heights."""
+"""Cars3D: rendered cars from four elevations and 24 azimuths."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, final
@@ -15,9 +14,9 @@ from unbraid.datasets.dataset import Factor, grid_rows
 from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid.datasets.formats import mat
 from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder, Tar
-from unbraid.datasets.image_store import Plan
+from unbraid.datasets.image_store import Blocks, Plan, sliced
 from unbraid.datasets.pictures import resized
-from unbraid.datasets.published.converted import ConvertedDataset
+from unbraid.datasets.published.converted import ConvertedDataset, in_listed_order
 
 _ARCHIVE = "nips2015-analogy-data.tar.gz"
 _CAR = re.compile(r"car_\w+_mesh\.mat")
@@ -35,8 +34,8 @@ _IMAGES_PER_BLOCK = 1_000
 class Cars3D(ConvertedDataset):
     """The 17,568 renders of 183 cars by Reed, Zhang, Zhang & Lee, in color, resized from 128 by 128 to 64 by 64.
 
-    Each car is seen from 4 elevations and 24 azimuths. The images are read from the official archive, or from the
-    folder of its .mat files. The identity is the place of a car in the official list, and changes fastest; a folder
+    Each car is rendered from 4 elevations and 24 azimuths. The images are read from the official archive, or from the
+    folder of its .mat files. The identity is the position of a car in the official list, and changes fastest; a folder
     with fewer cars has fewer identities.
     """
 
@@ -86,10 +85,9 @@ class Cars3D(ConvertedDataset):
         cars = _cars(source)
         factor_table = _factor_table(len(cars))
 
-        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+        def blocks(start: int) -> Blocks:
             images = _images(source, cars, self.resolution).reshape(-1, *self.image_shape)
-            for first in range(start, len(images), _IMAGES_PER_BLOCK):
-                yield images[first : first + _IMAGES_PER_BLOCK]
+            return sliced(images, start, _IMAGES_PER_BLOCK)
 
         return Plan(self.image_shape, factor_table, grid_rows(factor_table), blocks)
 
@@ -104,7 +102,7 @@ def _factor_table(num_cars: int) -> tuple[Factor, ...]:
 
 def _cars(source: Container) -> tuple[ArchiveMember, ...]:
     """Returns the files of the cars in the order of the official list, then unlisted cars by name."""
-    # The archive has other folders beside that of the cars.
+    # The archive has other folders too.
     parent = "" if isinstance(source, Folder) else "cars"
     found: dict[str, ArchiveMember] = {}
     for member in source.members():
@@ -113,9 +111,8 @@ def _cars(source: Container) -> tuple[ArchiveMember, ...]:
             found[path.name] = member
     listing = found.pop(_LIST, None)
     lines = b"" if listing is None else next(source.contents([listing]))
-    listed = dict.fromkeys(f"{line.strip()}.mat" for line in lines.decode("latin-1").splitlines())
-    names = [name for name in listed if name in found]
-    return tuple(found[name] for name in (*names, *sorted(found.keys() - set(names))))
+    listed = [f"{line.strip()}.mat" for line in lines.decode("latin-1").splitlines()]
+    return tuple(found[name] for name in in_listed_order(found, listed))
 
 
 def _images(

@@ -1,24 +1,21 @@
-"""CelebA: faces of celebrities, with forty attributes that are there or not."""
+"""CelebA: faces of celebrities, with forty binary attributes."""
 
-import itertools
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, final
 
 import numpy as np
-from jaxtyping import UInt8
 
-from unbraid._internal import files
 from unbraid.datasets.dataset import Factor, FactorImages
 from unbraid.datasets.fetching.verification import Publication, published_files
-from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder, Zip
+from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder, Zip, read_bounded
 from unbraid.datasets.image_store import Plan
 from unbraid.datasets.pictures import Framing, decode_many
-from unbraid.datasets.published.converted import PartedDataset
+from unbraid.datasets.published.converted import PartedDataset, check_crop
 from unbraid.datasets.subsets import ChosenValues, RandomSplit
-from unbraid.errors import DataError, SpecError
+from unbraid.errors import DataError
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +32,6 @@ ATTRIBUTES = tuple(_ATTRIBUTE_NAMES.split())
 _ARCHIVE, _FOLDER = "img_align_celeba.zip", "img_align_celeba"
 _LABELS, _PARTITION = "list_attr_celeba.txt", "list_eval_partition.txt"
 _HEIGHT, _WIDTH = 218, 178
-_FEWEST_PIXELS = 8
 _NUM_IMAGES: dict[Split, int] = {
     "all": 202_599,
     "train": 162_770,
@@ -56,8 +52,6 @@ _FILES = {
 }
 # Ten times the official list of attributes.
 _MAX_BYTES = 2**28
-_MAX_LINE_BYTES = 2**12
-_VALUES = {b"1": 1, b"-1": 0}
 
 
 @final
@@ -65,10 +59,9 @@ _VALUES = {b"1": 1, b"-1": 0}
 class CelebA(PartedDataset):
     """The 202,599 face photographs of Liu, Luo, Wang & Tang, aligned and cropped, with 40 attributes each.
 
-    The photographs are 178 wide and 218 high. The middle `crop` by `crop` pixels are resized to `resolution` by
-    `resolution`; without a crop, the whole photograph is squeezed into that square. Faces and attributes are matched by
-    name: a face without attributes, or attributes without a face, are left out, and the log counts them. Beside a
-    folder of faces, the lists need not be the published ones.
+    The photographs are 178 wide and 218 high. Faces and attributes are matched by name: a face without attributes, or
+    attributes without a face, are left out, and the log counts them. The lists beside a folder of faces may differ from
+    the published ones.
 
     `train`, `validation` and `test` are the official splits; `train90` is a random nine tenths of all faces and
     `test10` the rest. All splits share one cache.
@@ -97,11 +90,7 @@ class CelebA(PartedDataset):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not _FEWEST_PIXELS <= self.resolution <= (_WIDTH if self.crop is None else self.crop) <= _WIDTH:
-            raise SpecError(
-                f"CelebA: crop is {self.crop} and resolution {self.resolution}; expected {_FEWEST_PIXELS} <= "
-                f"resolution <= crop <= {_WIDTH}, the width of a face, or no crop."
-            )
+        check_crop("CelebA", self.crop, self.resolution, _WIDTH)
 
     @property
     def published_num_images(self) -> int:
@@ -140,20 +129,19 @@ class CelebA(PartedDataset):
         parts = read_partition(partition[0]) if partition else {}
         framing = Framing(
             self.image_shape,
-            crop=None if self.crop is None else (self.crop, self.crop),
+            crop=self.crop,
             picture_size=(_HEIGHT, _WIDTH),
             formats=("JPEG",),
             follow_exif=False,
             shrink=1 if self.crop is None or self.crop % self.resolution else self.crop // self.resolution,
         )
-
-        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-            return decode_many(source, list(faces.values())[start:], framing)
-
         present = np.frombuffer(b"".join(attributes[name] for name in faces), np.int8).reshape(-1, len(ATTRIBUTES))
-        numbers = np.array([parts.get(name, _NO_PART) for name in faces], np.int8)
+        numbers = np.frombuffer(b"".join(parts.get(name, bytes([_NO_PART])) for name in faces), np.int8)
         factors = np.column_stack([present, numbers])
-        return Plan(self.image_shape, (*self.factors, _PART_COLUMN), factors, blocks)
+        members, factor_table = list(faces.values()), (*self.factors, _PART_COLUMN)
+        return Plan(
+            self.image_shape, factor_table, factors, lambda start: decode_many(source, members[start:], framing)
+        )
 
     def part(self, images: FactorImages) -> FactorImages:
         if self.split in _PARTS:
@@ -188,8 +176,7 @@ def _faces(source: Container, attributes: Mapping[str, bytes], labels: Path) -> 
     faces = {name: found[name] for name in sorted(found) if name in attributes}
     if not faces:
         raise DataError(
-            f"{source.path} has {len(found):,} .jpg files, none of which {labels} names. "
-            "Expected 000001.jpg and so on: fetch the official files."
+            f"{source.path} has {len(found):,} .jpg files, none of which {labels} names. Expected 000001.jpg etc."
         )
     for number, what in (
         (len(found) - len(faces), "faces without attributes"),
@@ -201,76 +188,45 @@ def _faces(source: Container, attributes: Mapping[str, bytes], labels: Path) -> 
 
 
 def read_attributes(path: Path) -> dict[str, bytes]:
-    """Returns the attributes of each face, by its name: one byte an attribute, 1 for present and 0 for absent.
+    """Returns the attributes of each face, by its name: one byte per attribute, 1 for present and 0 for absent.
 
-    The first line is the number of faces, the second the names of the attributes; each other is a name and then 1 or -1
-    for each attribute.
+    The first line is the number of faces, the second the names of the attributes; each other line is a name and then 1
+    or -1 for each attribute.
     """
     lines = _lines(path)
-    (_, count), (_, names) = next(lines, (1, [])), next(lines, (2, []))
+    next(lines, None)
+    _, names = next(lines, (2, []))
     if names != [name.encode() for name in ATTRIBUTES]:
         raise DataError(
-            f"{path}: line 2 has {len(names)} names of attributes; expected the {len(ATTRIBUTES)} official ones, "
-            f"{ATTRIBUTES[0]} to {ATTRIBUTES[-1]}. Fetch the official file."
+            f"{path}: line 2 has {len(names)} names of attributes; expected the {len(ATTRIBUTES)} official ones. Fetch "
+            "the official file."
         )
+    return _by_face(path, lines, {b"-1": 0, b"1": 1}, len(ATTRIBUTES))
+
+
+def read_partition(path: Path) -> dict[str, bytes]:
+    """Returns the split of each face, by its name: one byte, 0 for train, 1 for validation, 2 for test."""
+    return _by_face(path, _lines(path), {b"0": 0, b"1": 1, b"2": 2}, 1)
+
+
+def _by_face(
+    path: Path, lines: Iterable[tuple[int, list[bytes]]], codes: Mapping[bytes, int], num_values: int
+) -> dict[str, bytes]:
+    """Returns the values of each face, by its name. A line is a name and then these values."""
     found: dict[str, bytes] = {}
     for number, (name, *values) in lines:
-        if len(values) != len(ATTRIBUTES) or not _VALUES.keys() >= set(values):
+        if len(values) != num_values or not codes.keys() >= set(values) or not name.isascii():
             raise DataError(
-                f"{path}: line {number} is not a name and {len(ATTRIBUTES)} values of 1 or -1. It is damaged or cut "
-                "short: fetch it again."
+                f"{path}: line {number} is not a name like 000001.jpg and {num_values} of the values "
+                f"{', '.join(value.decode() for value in codes)}. It is damaged or cut short: fetch it again."
             )
-        _add(found, name, bytes(map(_VALUES.__getitem__, values)), path, number)
-    if count != [str(len(found)).encode()]:
-        log.warning(
-            "%s states %s in its first line, and holds %s faces.",
-            path,
-            b" ".join(count).decode(errors="replace"),
-            f"{len(found):,}",
-        )
+        if name.decode() in found:
+            raise DataError(f"{path}: line {number} names {name.decode()} a second time. Fetch the official file.")
+        found[name.decode()] = bytes(map(codes.__getitem__, values))
     return found
-
-
-def read_partition(path: Path) -> dict[str, int]:
-    """Returns the split of each face, by its name: 0 for train, 1 for validation, 2 for test."""
-    found: dict[str, int] = {}
-    for number, fields in _lines(path):
-        if len(fields) != 2 or fields[1] not in (b"0", b"1", b"2"):
-            raise DataError(
-                f"{path}: line {number} is not a name and 0, 1 or 2. It is damaged or cut short: fetch it again."
-            )
-        _add(found, fields[0], int(fields[1]), path, number)
-    return found
-
-
-def _add(found: dict, name: bytes, value: object, path: Path, number: int) -> None:
-    try:
-        key = name.decode("ascii")
-    except UnicodeDecodeError:
-        raise DataError(
-            f"{path}: the name in line {number} is {name!r}; expected one like 000001.jpg. Fetch the official file."
-        ) from None
-    if key in found:
-        raise DataError(f"{path}: line {number} names {key} a second time. Fetch the official file.")
-    found[key] = value
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[bytes]]]:
     """Yields the number and the fields of each line that is not empty; spaces and line ends vary among mirrors."""
-    try:
-        if (num_bytes := path.stat().st_size) > _MAX_BYTES:
-            raise DataError(
-                f"{path} has {num_bytes:,} bytes; at most {_MAX_BYTES:,} are read. Fetch the official file."
-            )
-        with files.opened(path) as stream:
-            for number in itertools.count(1):
-                if not (line := stream.readline(_MAX_LINE_BYTES)):
-                    return
-                if len(line) == _MAX_LINE_BYTES:
-                    raise DataError(
-                        f"{path}: line {number} has {_MAX_LINE_BYTES} bytes or more. Fetch the official file."
-                    )
-                if fields := line.split():
-                    yield number, fields
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}). Check that it is a file you may read.") from None
+    lines = enumerate(read_bounded(path, _MAX_BYTES).splitlines(), start=1)
+    return ((number, fields) for number, line in lines if (fields := line.split()))

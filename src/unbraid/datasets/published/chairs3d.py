@@ -1,24 +1,20 @@
-"""3D Chairs: rendered chairs, seen from all sides and two heights."""
+"""3D Chairs: rendered chairs from two elevations and 31 azimuths."""
 
 import logging
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, final
 
-import numpy as np
-from jaxtyping import UInt8
-
-from unbraid._internal import files
-from unbraid.datasets.dataset import Factor, FactorImages
+from unbraid.datasets.dataset import Factor, FactorImages, grid_rows
 from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid.datasets.formats import mat
-from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder, Tar
+from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder, Tar, read_bounded
 from unbraid.datasets.image_store import Plan
 from unbraid.datasets.pictures import Framing, decode_many, shape_of
-from unbraid.datasets.published.converted import PartedDataset
+from unbraid.datasets.published.converted import PartedDataset, check_crop, in_listed_order
 from unbraid.datasets.subsets import ChosenValues
 from unbraid.errors import DataError, SpecError
 
@@ -33,7 +29,7 @@ _AZIMUTHS = tuple(360 * step // 31 for step in range(31))
 _VIEWS = [(elevation, azimuth) for elevation in _ELEVATIONS for azimuth in _AZIMUTHS]
 _RENDER = re.compile(r"image_\d{3}_p(\d{3})_t(\d{3})_r\d{3}\.png")
 _TRAIN_FRACTION = 0.8
-_FEWEST_PIXELS, _MOST_PIXELS = 8, 600
+_SIDE = 600
 _MAX_LIST_BYTES = 2**20
 
 View = tuple[int, int]
@@ -44,10 +40,9 @@ View = tuple[int, int]
 class Chairs3D(PartedDataset):
     """The 86,366 renders of 1393 chairs by Aubry, Maturana, Efros, Russell & Sivic, on white.
 
-    Each chair is seen from 2 elevations and 31 azimuths. The images are read from the official tar, or from the folder
-    in it. `models` "809" leaves out near duplicates, by a list that the user provides. `train` is the first 80 % of the
-    models and `test` the rest: no chair is in both. `masks` gives white chairs on black instead of the renders. The
-    whole render, or its middle `crop` by `crop` pixels, is resized to `resolution` by `resolution`.
+    Each chair is rendered from 2 elevations and 31 azimuths. The images are read from the official tar, or from the
+    folder in it. `models="809"` leaves out near duplicates, by a list that the user provides. `train` is the first 80 %
+    of the models and `test` the rest: no chair is in both.
     """
 
     publication: ClassVar = Publication(
@@ -76,11 +71,7 @@ class Chairs3D(PartedDataset):
         super().__post_init__()
         if self.masks and self.color:
             raise SpecError("Chairs3D: a mask has no color. Choose masks or color.")
-        if not _FEWEST_PIXELS <= self.resolution <= (self.crop or _MOST_PIXELS) <= _MOST_PIXELS:
-            raise SpecError(
-                f"Chairs3D: crop is {self.crop} and resolution {self.resolution}; expected {_FEWEST_PIXELS} <= "
-                f"resolution <= crop <= {_MOST_PIXELS}, the size of a render."
-            )
+        check_crop("Chairs3D", self.crop, self.resolution, _SIDE)
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -111,29 +102,31 @@ class Chairs3D(PartedDataset):
         members = source.members()
         renders = _renders(source, members)
         names = _official_names(source, members)
-        models = (
-            _ordered(renders.keys(), names) if self.models == "all" else _selected(path, lists, renders.keys(), names)
-        )
+        models = in_listed_order(renders, names) if self.models == "all" else _selected(path, lists, renders, names)
         if len(models) != _NUM_MODELS[self.models]:
             log.warning(
                 "Chairs3D: %s has %s models; the official set has %s.", path, len(models), _NUM_MODELS[self.models]
             )
         chosen = [renders[model][view] for model in models for view in _VIEWS]
+        (content,) = source.contents(chosen[:1])
+        _, height, width = shape_of(content, source.named(chosen[0]))
+        if height != width:
+            raise DataError(
+                f"{source.named(chosen[0])} is {height} x {width} pixels (height x width); a render is square."
+            )
         framing = Framing(
             self.image_shape,
-            None if self.crop is None else (self.crop, self.crop),
-            _square_size(source, chosen[0]),
+            self.crop,
+            (height, width),
             formats=("PNG",),
             follow_exif=False,
             background="white",
             mask=self.masks,
         )
-
-        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-            return decode_many(source, chosen[start:], framing)
-
-        factors = np.indices((len(models), len(_ELEVATIONS), len(_AZIMUTHS))).reshape(3, -1).T
-        return Plan(self.image_shape, _factor_table(len(models)), factors, blocks)
+        table = _factor_table(len(models))
+        return Plan(
+            self.image_shape, table, grid_rows(table), lambda start: decode_many(source, chosen[start:], framing)
+        )
 
     def part(self, images: FactorImages) -> FactorImages:
         if self.split == "all":
@@ -160,9 +153,8 @@ def _renders(source: Container, members: Sequence[ArchiveMember]) -> dict[str, d
         view = (int(match[1]), int(match[2])) if match else None
         if view is None or view not in _VIEWS:
             raise DataError(
-                f"{source.named(member)} is not named as a render: expected image_..._pEEE_tAAA_r...png with an "
-                "elevation EEE of 020 or 030 and an azimuth AAA of 000, 011, 023 to 348. Remove it, or fetch the "
-                "official file."
+                f"{source.named(member)} is not named as a render: expected image_..._pEEE_tAAA_r...png with the "
+                "elevation EEE and the azimuth AAA of a view. Remove it, or fetch the official file."
             )
         views = found.setdefault(model, {})
         if view in views:
@@ -172,14 +164,13 @@ def _renders(source: Container, members: Sequence[ArchiveMember]) -> dict[str, d
         views[view] = member
     if not found:
         raise DataError(
-            f"{source.path} holds no renders: expected {_FOLDER}/MODEL/renders/image_000_p020_t000_r096.png and so "
-            "on. Fetch the official file."
+            f"{source.path} holds no renders: expected {_FOLDER}/MODEL/renders/image_000_p020_t000_r096.png and so on."
         )
     for model, views in sorted(found.items()):
         if missing := [view for view in _VIEWS if view not in views]:
             raise DataError(
                 f"{source.path}: model {model} lacks {len(missing)} of its {len(_VIEWS)} renders, the first at "
-                f"elevation {missing[0][0]} and azimuth {missing[0][1]}. Unpack or fetch it again, or remove the model."
+                f"elevation {missing[0][0]} and azimuth {missing[0][1]}. Unpack or fetch it again."
             )
     return found
 
@@ -194,11 +185,6 @@ def _official_names(source: Container, members: Sequence[ArchiveMember]) -> list
     return mat.read_names(content, "folder_names", source.named(listing))
 
 
-def _ordered(models: Collection[str], names: Sequence[str]) -> list[str]:
-    """Returns the models in the order of these names; then those that are not among them, by name."""
-    return [*(name for name in dict.fromkeys(names) if name in models), *sorted(set(models) - set(names))]
-
-
 def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names: Sequence[str]) -> list[str]:
     """Returns the models of the list, in its order."""
     if not lists:
@@ -208,11 +194,17 @@ def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names:
             f"{path.parent}."
         )
     (listing,) = lists
-    content = _content(listing)
+    content = read_bounded(listing, _MAX_LIST_BYTES)
     if listing.name == _LISTED:
         chosen = content.decode("latin-1").split()
     else:
-        chosen = _at(mat.read_positions(content, "selected", str(listing)), names, listing)
+        positions = mat.read_positions(content, "selected", str(listing))
+        if max(positions, default=0) >= len(names):
+            raise DataError(
+                f"{listing} selects model {max(positions) + 1}, and {_NAMES} names {len(names)}. Fetch the official "
+                f"{_ARCHIVE}."
+            )
+        chosen = [names[position] for position in positions]
     if not chosen:
         raise DataError(f"{listing} is empty; expected the names of 809 models.")
     for name, count in Counter(chosen).items():
@@ -220,34 +212,3 @@ def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names:
             problem = f"and {path} has no such model" if name not in models else "more than once"
             raise DataError(f"{listing} selects {name!r:.60} {problem}. Expected 809 models that are there, each once.")
     return chosen
-
-
-def _at(positions: Sequence[int], names: Sequence[str], listing: Path) -> list[str]:
-    if max(positions, default=0) >= len(names):
-        raise DataError(
-            f"{listing} selects model {max(positions) + 1}, and {_NAMES} names {len(names)}. Its numbers are positions "
-            f"in that list: fetch the official {_ARCHIVE}, which holds it."
-        )
-    return [names[position] for position in positions]
-
-
-def _content(path: Path) -> bytes:
-    with files.opened(path) as stream:
-        content = stream.read(_MAX_LIST_BYTES + 1)
-    if len(content) > _MAX_LIST_BYTES:
-        raise DataError(
-            f"{path} has more than {_MAX_LIST_BYTES:,} bytes; expected a list of 809 models. Fetch the official file."
-        )
-    return content
-
-
-def _square_size(source: Container, first: ArchiveMember) -> tuple[int, int]:
-    """Returns height and width of the first render, which all others must have."""
-    (content,) = source.contents([first])
-    _, height, width = shape_of(content, source.named(first))
-    if height != width:
-        raise DataError(
-            f"{source.named(first)} is {height} x {width} pixels (height x width); a render is square. Fetch the "
-            "official file."
-        )
-    return height, width

@@ -1,9 +1,7 @@
 """MNIST and Fashion-MNIST: ten classes of 28 by 28 gray images, in IDX files."""
 
-import gzip
 import math
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal, final
@@ -11,10 +9,10 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from jaxtyping import Float64, UInt8
 
-from unbraid._internal import files
 from unbraid.datasets.dataset import Factor
 from unbraid.datasets.fetching.verification import Publication, published_files
-from unbraid.datasets.image_store import Plan
+from unbraid.datasets.formats.archives import read_unzipped
+from unbraid.datasets.image_store import Plan, sliced
 from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import DataError
 
@@ -54,14 +52,11 @@ class IdxDataset(ConvertedDataset):
             raise DataError(
                 f"{sources[1]} has a label {labels.max()}; expected 0 to {NUM_CLASSES - 1}. Fetch the official file."
             )
-
-        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-            for first in range(start, len(images), _IMAGES_PER_BLOCK):
-                yield images[first : first + _IMAGES_PER_BLOCK, None]
-
         classes, measured = labels[:, None].astype(np.int64), self.measured(images)
         columns = classes if measured is None else np.concatenate([classes, measured], axis=1)
-        return Plan(self.image_shape, self.factors, columns, blocks)
+        return Plan(
+            self.image_shape, self.factors, columns, lambda start: sliced(images[:, None], start, _IMAGES_PER_BLOCK)
+        )
 
     def measured(self, images: UInt8[np.ndarray, "image height width"]) -> Float64[np.ndarray, "image measured"] | None:
         """Returns factors measured from the pixels; by default none."""
@@ -141,24 +136,19 @@ def read_idx(path: Path, shape: tuple[int, ...]) -> UInt8[np.ndarray, "..."]:
     values (yann.lecun.com/exdb/mnist).
     """
     header = struct.pack(f">HBB{len(shape)}I", 0, _UNSIGNED_BYTE, len(shape), *shape)
-    with files.opened(path) as file:
-        stream = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
-        content = stream.read(len(header) + math.prod(shape) + 1)
+    content = read_unzipped(path, len(header) + math.prod(shape) + 1)
     if not content.startswith(header) or len(content) != len(header) + math.prod(shape):
-        raise DataError(
-            f"{path} does not hold {shape} bytes in the IDX format. Fetch the official file, or use FromArrays for "
-            "custom images."
-        )
+        raise DataError(f"{path} does not hold {shape} bytes in the IDX format. Fetch the official file.")
     return np.frombuffer(content, np.uint8, offset=len(header)).reshape(shape)
 
 
 def digit_shape(images: UInt8[np.ndarray, "image height width"]) -> Float64[np.ndarray, "image 3"]:
     """Returns the thickness of the stroke and the width of the digit, in pixels, and its slant.
 
-    The slant is the tangent of the angle by which the digit leans to the right. Bright pixels are ink; an image without
-    ink has NaN. A stroke of width w and length l has the area w l and the outline 2 (w + l), so w follows from both:
-    nearly, since corners are rounded and strokes are bent. The slant is the slope of x on height; the width is that of
-    an even bar with the same spread of x without the slant.
+    Bright pixels are ink; an image without ink has NaN. A stroke of width w and length l has the area w l and the
+    outline 2 (w + l), so w follows from both, but for rounded corners and bends. The slant is the slope of x on height:
+    the tangent of the angle by which the digit leans to the right. The width is that of a uniform bar with the same
+    variance of x after the slant is removed.
     """
     blocks = [images[first : first + _IMAGES_PER_BLOCK] for first in range(0, len(images), _IMAGES_PER_BLOCK)]
     return np.concatenate([_shape_of_ink(block.astype(np.float64) / 255) for block in blocks] or [np.empty((0, 3))])
@@ -169,13 +159,13 @@ def _shape_of_ink(ink: Float64[np.ndarray, "image height width"]) -> Float64[np.
     with np.errstate(divide="ignore", invalid="ignore"):
         slant, width = _slant_and_width(ink, area)
         half = _outline(ink) / 2
-        # The shorter side of the rectangle with this area and this outline; of a blob that has none, of the square.
+        # The shorter side of the rectangle with this area and outline, or of the square if there is none.
         thickness = (half - np.sqrt(np.maximum(half**2 - 4 * area, 0.0))) / 2
     return np.where(area[:, None] > 0, np.stack([thickness, width, slant], axis=1), np.nan)
 
 
 def _outline(ink: Float64[np.ndarray, "image height width"]) -> Float64[np.ndarray, " image"]:
-    """Returns the length of the outline: the change of brightness, summed. Along a slope its two directions are one."""
+    """Returns the length of the outline: the sum of the gradient of brightness."""
     framed = np.pad(ink, ((0, 0), (1, 1), (1, 1)))
     down, right = np.diff(framed, axis=1), np.diff(framed, axis=2)
     # Both at the corner that four pixels share, so that no direction is favored.

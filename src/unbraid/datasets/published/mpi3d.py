@@ -1,17 +1,15 @@
 """MPI3D: a robot arm holds a solid in front of a camera."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal, final
 
 import numpy as np
-from jaxtyping import UInt8
 
 from unbraid._internal.npz import Npz
 from unbraid.datasets.dataset import Factor, grid_rows
 from unbraid.datasets.fetching.verification import Publication, PublishedFile
-from unbraid.datasets.image_store import Plan
+from unbraid.datasets.image_store import Blocks, Plan
 from unbraid.datasets.published.converted import ConvertedDataset
 
 _IMAGES_PER_BLOCK = 1024
@@ -69,7 +67,7 @@ class MPI3D(ConvertedDataset):
     def plan(self, sources: tuple[Path, ...]) -> Plan:
         (path,) = sources
 
-        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+        def blocks(start: int) -> Blocks:
             for block in Npz(path).blocks("images", _IMAGES_PER_BLOCK, start):
                 yield np.moveaxis(block, 3, 1)
 

@@ -1,17 +1,15 @@
 """3D Shapes: a solid in a colored room."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, final
 
 import numpy as np
-from jaxtyping import UInt8
 
 from unbraid._internal import files
 from unbraid.datasets.dataset import Factor, grid_rows
 from unbraid.datasets.fetching.verification import Publication, PublishedFile
-from unbraid.datasets.image_store import Plan
+from unbraid.datasets.image_store import Blocks, Plan
 from unbraid.datasets.published.converted import ConvertedDataset
 
 _IMAGES_AT_ONCE = 2048
@@ -56,7 +54,7 @@ class Shapes3D(ConvertedDataset):
         return Plan(self.image_shape, self.factors, grid_rows(self.factors), lambda start: _blocks(path, start))
 
 
-def _blocks(path: Path, start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
+def _blocks(path: Path, start: int) -> Blocks:
     """Yields the images from number `start` on, by whole chunks of the file: each has a part of many images."""
     import h5py
 

@@ -1,34 +1,31 @@
 """smallNORB: toys under a pair of cameras."""
 
-import contextlib
-import gzip
 import math
 import struct
-import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
-from io import BufferedIOBase
 from pathlib import Path
 from typing import ClassVar, Literal, final
 
 import numpy as np
-from jaxtyping import Int64, UInt8
+from jaxtyping import Int32, Int64, UInt8
 
-from unbraid._internal import files
 from unbraid.datasets.dataset import Factor
 from unbraid.datasets.fetching.verification import Publication, published_files
-from unbraid.datasets.image_store import Plan
+from unbraid.datasets.formats.archives import read_unzipped
+from unbraid.datasets.image_store import Blocks, Plan, sliced
 from unbraid.datasets.pictures import resized
 from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import DataError
 
-_PREFIXES = {"train": "smallnorb-5x46789x9x18x6x2x96x96-training", "test": "smallnorb-5x01235x9x18x6x2x96x96-testing"}
+_TRAIN = "smallnorb-5x46789x9x18x6x2x96x96-training"
+_TEST = "smallnorb-5x01235x9x18x6x2x96x96-testing"
+_PREFIXES = {"train": _TRAIN, "test": _TEST}
 _SPLITS = {"train": ("train",), "test": ("test",), "all": ("train", "test")}
 _CAMERAS = {"left": [0], "right": [1], "both": [0, 1]}
 _KINDS = ("dat", "cat", "info")
 _SIDE = 96
 _MAGICS = {"int32": 0x1E3D4C54, "uint8": 0x1E3D4C55}
-_IMAGES_PER_SPLIT = 24_300
+_PAIRS_PER_SPLIT = 24_300
 _PAIRS_PER_BLOCK = 512
 # By column of the category file and the info file: the factor, and the steps in which its labels are counted.
 _COLUMNS = (
@@ -38,71 +35,15 @@ _COLUMNS = (
     (Factor("azimuth", 18), 2),
     (Factor("lighting", 6, ordered=False), 1),
 )
-_PUBLISHED = {
-    ("train", "dat"): (131_896_188, "5ffd6272a07d32695ee1082a26a41a93a37aab8c28da047f8c34ed348d214873"),
-    ("train", "cat"): (348, "2784e542c1922060691090952b6cd6278879a216c90f81476f0f00256d42cdaa"),
-    ("train", "info"): (71_052, "de7eb932ebe7a4ee16217fead60660d0eb3d23632c2f4d1c51f88c501c17bf32"),
-    ("test", "dat"): (130_799_817, "cf7104eed3e51174d2f65b66d1e5878b9da233b886f161b0d88f4510ba2c7474"),
-    ("test", "cat"): (347, "ecaf6d5bb8c3bc5eab9cf0258f6d2198dd474e016e374836fc097f2e5ff509ff"),
-    ("test", "info"): (10_428, "16adf314226327ee006d1a44db8cfef52773c06c829951d5653a9f6f310248a2"),
-}
 _FILES = {
-    f"{_PREFIXES[split]}-{kind}.mat.gz": (num_bytes, f"sha256:{digest}")
-    for (split, kind), (num_bytes, digest) in _PUBLISHED.items()
+    f"{_TRAIN}-dat.mat.gz": (131_896_188, "sha256:5ffd6272a07d32695ee1082a26a41a93a37aab8c28da047f8c34ed348d214873"),
+    f"{_TRAIN}-cat.mat.gz": (348, "sha256:2784e542c1922060691090952b6cd6278879a216c90f81476f0f00256d42cdaa"),
+    f"{_TRAIN}-info.mat.gz": (71_052, "sha256:de7eb932ebe7a4ee16217fead60660d0eb3d23632c2f4d1c51f88c501c17bf32"),
+    f"{_TEST}-dat.mat.gz": (130_799_817, "sha256:cf7104eed3e51174d2f65b66d1e5878b9da233b886f161b0d88f4510ba2c7474"),
+    f"{_TEST}-cat.mat.gz": (347, "sha256:ecaf6d5bb8c3bc5eab9cf0258f6d2198dd474e016e374836fc097f2e5ff509ff"),
+    f"{_TEST}-info.mat.gz": (10_428, "sha256:16adf314226327ee006d1a44db8cfef52773c06c829951d5653a9f6f310248a2"),
 }
 _URL = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small"
-
-
-@final
-@dataclass(frozen=True)
-class Matrix:
-    """A binary matrix of the NORB sets in a file, gzipped if its name ends in .gz, whose values are read in blocks.
-
-    A file is little-endian throughout: a magic number for the type of the values, the number of dimensions, their
-    lengths (at least three, the surplus ones of a smaller matrix without meaning), all as 32-bit integers, and then the
-    values, the last index fastest (cs.nyu.edu/~ylclab/data/norb-v1.0-small).
-    """
-
-    path: Path
-    type: Literal["uint8", "int32"]
-    shape: tuple[int, ...]
-
-    @classmethod
-    def of(cls, path: Path, type_: Literal["uint8", "int32"], row_shape: tuple[int, ...], max_rows: int) -> "Matrix":
-        """Returns the matrix, which must have rows of this type and shape, at least one and at most so many."""
-        num_dimensions = 1 + len(row_shape)
-        with _opened(path) as stream:
-            magic, found = struct.unpack("<II", stream.read(8))
-            lengths = struct.unpack("<4I", stream.read(16).ljust(16, b"\0"))
-            shape = lengths[:num_dimensions]
-            is_expected = (magic, found, shape[1:]) == (_MAGICS[type_], num_dimensions, row_shape)
-            if not (is_expected and 1 <= shape[0] <= max_rows):
-                raise ValueError(
-                    f"it begins with {magic:#010x} and {found} dimensions, {lengths}; expected {_MAGICS[type_]:#010x} "
-                    f"and {num_dimensions}, 1 to {max_rows} rows of {row_shape}"
-                )
-        return cls(path, type_, shape)
-
-    def read(self) -> np.ndarray:
-        (values,) = self.blocks(self.shape[0])
-        return values
-
-    def blocks(self, rows_at_a_time: int, start: int = 0) -> Iterator[np.ndarray]:
-        """Yields the rows from number `start` on. Raises an error if the file is shorter or longer than its header."""
-        dtype = np.dtype(self.type).newbyteorder("<")
-        row_bytes = math.prod(self.shape[1:]) * dtype.itemsize
-        with _opened(self.path) as stream:
-            stream.seek(8 + 4 * max(3, len(self.shape)) + start * row_bytes)
-            for first in range(start, self.shape[0], rows_at_a_time):
-                num_rows = min(rows_at_a_time, self.shape[0] - first)
-                content = stream.read(num_rows * row_bytes)
-                if len(content) != num_rows * row_bytes:
-                    raise ValueError(
-                        f"it promises {self.shape[0]} rows and ends in number {first + len(content) // row_bytes}"
-                    )
-                yield np.frombuffer(content, dtype).reshape(num_rows, *self.shape[1:])
-            if stream.read(1):
-                raise ValueError(f"it has more than the {self.shape[0]} rows that its header states")
 
 
 @final
@@ -110,10 +51,10 @@ class Matrix:
 class SmallNORB(ConvertedDataset):
     """The 48,600 photographs of 50 toys by LeCun, Huang & Bottou, gray bytes, resized from 96 by 96 to 64 by 64.
 
-    The toys have 5 categories and are seen from 162 directions in 6 lights. The official files may be gzipped or not.
-    The images keep the shuffled order of the files; with `split="all"` the training images come first. Every toy was
-    photographed by two cameras: with `camera="both"` the right image follows the left one, and the camera is one more
-    factor.
+    The toys have 5 categories and are photographed from 162 directions in 6 lights. The official files may be gzipped
+    or not. The images keep the shuffled order of the files; with `split="all"` the training images come first. Every
+    toy was photographed by two cameras: with `camera="both"` the right image follows the left one, and the camera is
+    one more factor.
     """
 
     publication: ClassVar = Publication(
@@ -139,7 +80,7 @@ class SmallNORB(ConvertedDataset):
 
     @property
     def published_num_images(self) -> int:
-        return _IMAGES_PER_SPLIT * len(_SPLITS[self.split]) * len(_CAMERAS[self.camera])
+        return _PAIRS_PER_SPLIT * len(_SPLITS[self.split]) * len(_CAMERAS[self.camera])
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
@@ -155,33 +96,36 @@ class SmallNORB(ConvertedDataset):
         return tuple(found)
 
     def plan(self, sources: tuple[Path, ...]) -> Plan:
-        splits = [_matrices(*sources[first : first + len(_KINDS)]) for first in range(0, len(sources), len(_KINDS))]
-        pairs = [images for images, _ in splits]
-        labels = np.concatenate([labels for _, labels in splits])
+        splits = [sources[first : first + len(_KINDS)] for first in range(0, len(sources), len(_KINDS))]
+        labels = [_labels(categories, info) for _, categories, info in splits]
+        rows, cameras = np.concatenate(labels), _CAMERAS[self.camera]
         if self.camera == "both":
-            labels = np.column_stack([labels.repeat(2, axis=0), np.arange(2 * len(labels)) % 2])
+            rows = np.column_stack([rows.repeat(2, axis=0), np.arange(2 * len(rows)) % 2])
 
-        def blocks(start: int) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-            cameras = _CAMERAS[self.camera]
+        def blocks(start: int) -> Blocks:
             first_pair, surplus = divmod(start, len(cameras))
-            for block in _pairs_from(pairs, first_pair):
-                yield resized(block[:, cameras].reshape(-1, 1, _SIDE, _SIDE)[surplus:], self.resolution)
-                surplus = 0
+            for (path, *_), labels_of_split in zip(splits, labels, strict=True):
+                if first_pair < len(labels_of_split):
+                    pairs = read_matrix(path, "uint8", (2, _SIDE, _SIDE), _PAIRS_PER_SPLIT)
+                    if len(pairs) != len(labels_of_split):
+                        raise DataError(
+                            f"{path} has {len(pairs)} pairs, and {len(labels_of_split)} are labeled. Fetch both files."
+                        )
+                    for block in sliced(pairs, first_pair, _PAIRS_PER_BLOCK):
+                        yield resized(block[:, cameras].reshape(-1, 1, _SIDE, _SIDE)[surplus:], self.resolution)
+                        surplus = 0
+                first_pair = max(0, first_pair - len(labels_of_split))
 
-        return Plan(self.image_shape, self.factors, labels, blocks)
+        return Plan(self.image_shape, self.factors, rows, blocks)
 
 
-def _matrices(
-    images_path: Path, categories_path: Path, info_path: Path
-) -> tuple[Matrix, Int64[np.ndarray, "image factor"]]:
-    """Returns the images of a split, not yet read, and its labels as value indices."""
-    images = Matrix.of(images_path, "uint8", (2, _SIDE, _SIDE), _IMAGES_PER_SPLIT)
-    categories = Matrix.of(categories_path, "int32", (), _IMAGES_PER_SPLIT).read()
-    info = Matrix.of(info_path, "int32", (4,), _IMAGES_PER_SPLIT).read()
-    if not len(categories) == len(info) == images.shape[0]:
+def _labels(categories_path: Path, info_path: Path) -> Int64[np.ndarray, "pair factor"]:
+    """Returns the labels of a split as value indices."""
+    categories = read_matrix(categories_path, "int32", (), _PAIRS_PER_SPLIT)
+    info = read_matrix(info_path, "int32", (4,), _PAIRS_PER_SPLIT)
+    if len(categories) != len(info):
         raise DataError(
-            f"{images_path} has {images.shape[0]} pairs, {categories_path.name} labels {len(categories)} and "
-            f"{info_path.name} {len(info)}. Fetch the official files, all of one split."
+            f"{categories_path} labels {len(categories)} pairs and {info_path.name} {len(info)}. Fetch both files."
         )
     labels, steps = np.column_stack([categories, info]).astype(np.int64), [step for _, step in _COLUMNS]
     for column, (factor, step) in zip(labels.T, _COLUMNS, strict=True):
@@ -190,23 +134,29 @@ def _matrices(
                 f"{categories_path} or {info_path} has a {factor.name} that is not one of 0, {step}, ..., "
                 f"{(factor.size - 1) * step}. Fetch the official files."
             )
-    return images, labels // steps
+    return labels // steps
 
 
-def _pairs_from(matrices: list[Matrix], start: int) -> Iterator[UInt8[np.ndarray, "block 2 height width"]]:
-    """Yields all pairs from number `start` on, of one file after the other."""
-    for matrix in matrices:
-        if start < matrix.shape[0]:
-            yield from matrix.blocks(_PAIRS_PER_BLOCK, start)
-        start = max(0, start - matrix.shape[0])
+def read_matrix(
+    path: Path, type_: Literal["uint8", "int32"], row_shape: tuple[int, ...], max_rows: int
+) -> UInt8[np.ndarray, "row ..."] | Int32[np.ndarray, "row ..."]:
+    """Returns a binary matrix of the NORB sets with rows of this type and shape; gzipped if its name ends in .gz.
 
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[BufferedIOBase]:
-    try:
-        with files.opened(path) as file:
-            yield gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
-    except (EOFError, OSError, zlib.error, struct.error, ValueError) as error:
+    A file is little-endian: a magic number for the type of the values, the number of dimensions, their lengths (at
+    least three; surplus ones have no meaning), all as 32-bit integers, and then the values, the last index fastest
+    (cs.nyu.edu/~ylclab/data/norb-v1.0-small).
+    """
+    dtype = np.dtype(type_).newbyteorder("<")
+    num_dimensions, row_bytes = 1 + len(row_shape), math.prod(row_shape) * dtype.itemsize
+    header = struct.Struct(f"<II{max(3, num_dimensions)}I")
+    content = read_unzipped(path, header.size + max_rows * row_bytes + 1)
+    magic, found, *lengths = header.unpack(content[: header.size].ljust(header.size, b"\0"))
+    num_rows, *shape = lengths[:num_dimensions]
+    is_expected = (magic, found, tuple(shape)) == (_MAGICS[type_], num_dimensions, row_shape)
+    if not is_expected or not 1 <= num_rows <= max_rows or len(content) != header.size + num_rows * row_bytes:
         raise DataError(
-            f"{path} is not a readable NORB matrix ({error}). It may be cut short or damaged: fetch it again."
-        ) from error
+            f"{path} begins with {magic:#010x}, {found} dimensions and {lengths}; expected {_MAGICS[type_]:#010x}, "
+            f"{num_dimensions} dimensions and 1 to {max_rows} rows of {row_shape}, and no bytes after them. It may be "
+            "cut short: fetch it again."
+        )
+    return np.frombuffer(content, dtype, offset=header.size).reshape(num_rows, *row_shape)

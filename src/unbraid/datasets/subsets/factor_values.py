@@ -6,12 +6,18 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
-from unbraid.datasets.columns import Values, check_names, discrete_factor, factor_named, measurements, value_indices
-from unbraid.datasets.dataset import Factor
-from unbraid.datasets.subsets.subset import Part, Subset, whole_share
+from unbraid.datasets.dataset import (
+    Factor,
+    Values,
+    check_names,
+    discrete_factor,
+    factor_named,
+    value_indices,
+)
+from unbraid.datasets.subsets.subset import Part, Subset, check_fraction, whole_share
 from unbraid.errors import DataError, SpecError
 
 
@@ -39,19 +45,12 @@ class ChosenValues(Subset):
             raise SpecError(
                 "ChosenValues: give either values, such as 0,1,2, or a fraction, such as 0.8, of the factor's values."
             )
-        if self.fraction is not None and not 0 < self.fraction < 1:
-            raise SpecError(f"ChosenValues: fraction is {self.fraction}; expected a number between 0 and 1.")
-        if len(set(self.values)) < len(self.values):
-            raise SpecError(
-                f"ChosenValues: values is {', '.join(map(str, self.values))}: one of them twice. Name each once."
-            )
+        check_fraction(self, "fraction")
+        if self.values:
+            check_names(list(map(str, self.values)), "ChosenValues", "values")
 
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
-        factor = discrete_factor(self.factor, factors, "ChosenValues")
-        if unknown := [value for value in self.values if not 0 <= value < factor.size]:
-            raise SpecError(
-                f"ChosenValues: {self.factor} has no value {unknown[0]}; its values are 0 to {factor.size - 1}."
-            )
+        _check_values(self.values, self.factor, factors, "ChosenValues")
 
     def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
         size = discrete_factor(self.factor, factors, "ChosenValues").size
@@ -65,9 +64,9 @@ class ChosenValues(Subset):
 class Threshold(Subset):
     """The images in which a factor lies "below" a threshold, or "above": at it or beyond.
 
-    The threshold is a `value`, or a `quantile`: the value that this fraction of the images, rounded down, lie below, as
-    far as ties allow. Give one of the two. For continuous factors and for those whose values have an order. An image in
-    which the factor is not known (NaN) lies on neither side, and does not count towards a quantile.
+    The threshold is a `value`, or a `quantile`: the value that this fraction of the images, rounded down, lie below,
+    but for ties. Give one of the two. For continuous and ordered factors. An image without a known value lies on
+    neither side, and does not count towards a quantile.
     """
 
     factor: str
@@ -87,24 +86,19 @@ class Threshold(Subset):
             raise SpecError("Threshold: give either a value of the factor, or a quantile between 0 and 1.")
         if self.value is not None and not math.isfinite(self.value):
             raise SpecError(f"Threshold: value is {self.value}; expected a finite number.")
-        if self.quantile is not None and not 0 < self.quantile < 1:
-            raise SpecError(f"Threshold: quantile is {self.quantile}; expected a number between 0 and 1.")
+        check_fraction(self, "quantile")
 
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
-        if not factor_named(self.factor, factors, "Threshold").ordered:
-            raise SpecError(
-                f"Threshold: the values of {self.factor} have no order. Choose them one by one, with ChosenValues."
-            )
+        _check_ordered(self.factor, factors, "Threshold")
 
     def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
-        column = measurements(values, self.factor, factors, "Threshold")
+        column = _known_values(values, self.factor, factors, "Threshold")
         threshold = self.value
         if threshold is None:
             known = column[~column.isnan()]
             if len(known) == 0:
                 raise DataError(
-                    f"Threshold: {self.factor} is not known in any of the {len(column):,} images. Choose another "
-                    "factor."
+                    f"Threshold: {self.factor} is not known in any of the {len(column):,} images. Choose another."
                 )
             threshold = float(known.sort().values[whole_share(self.quantile or 0.0, len(known))])
         return column < threshold if self.side == "below" else column >= threshold
@@ -134,27 +128,17 @@ class OuterValues(Subset):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.fraction < 1:
-            raise SpecError(f"OuterValues: fraction is {self.fraction}; expected a number between 0 and 1.")
+        check_fraction(self, "fraction")
 
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
-        if not factor_named(self.factor, factors, "OuterValues").ordered:
-            raise SpecError(
-                f"OuterValues: the values of {self.factor} have no order, so that none is outer. Name a factor with "
-                "an order."
-            )
-        among = discrete_factor(self.among, factors, "OuterValues")
-        if not 0 <= self.value < among.size:
-            raise SpecError(
-                f"OuterValues: {self.among} has no value {self.value}; its values are 0 to {among.size - 1}."
-            )
+        _check_ordered(self.factor, factors, "OuterValues")
+        _check_values((self.value,), self.among, factors, "OuterValues")
 
     def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
         looked_at = value_indices(values, self.among, factors, "OuterValues") == self.value
-        column = measurements(values, self.factor, factors, "OuterValues")
-        left_out = outer_rows(column, looked_at, self.fraction, self.side)
+        column = _known_values(values, self.factor, factors, "OuterValues")
         kept = torch.ones(len(values), dtype=torch.bool, device=values.device)
-        kept[left_out.to(values.device)] = False
+        kept[outer_rows(column, looked_at, self.fraction, self.side)] = False
         return kept
 
 
@@ -216,18 +200,38 @@ class HeldOutCombinations(Subset):
         return (*self.boxes, *(tuple(value for value in entry for _ in range(2)) for entry in self.combinations))
 
 
+def _check_ordered(name: str, factors: Sequence[Factor], owner: str) -> None:
+    if not factor_named(name, factors, owner).ordered:
+        raise SpecError(
+            f"{owner}: the values of {name} have no order. Name another factor, or choose values with ChosenValues."
+        )
+
+
+def _check_values(values: Sequence[int], name: str, factors: Sequence[Factor], owner: str) -> None:
+    size = discrete_factor(name, factors, owner).size
+    if unknown := [value for value in values if not 0 <= value < size]:
+        raise SpecError(f"{owner}: {name} has no value {unknown[0]}; its values are 0 to {size - 1}.")
+
+
+def _known_values(values: Values, name: str, factors: Sequence[Factor], owner: str) -> Float64[Tensor, " image"]:
+    """Returns the column of a factor as numbers, NaN if unknown."""
+    factor = factor_named(name, factors, owner)
+    column = values[:, factors.index(factor)].to(torch.float64)
+    return torch.where(column < 0, math.nan, column) if factor.size else column
+
+
 def outer_rows(
     feature: Float[Tensor, " image"],
     among: Bool[Tensor, " image"],
     fraction: float = 0.2,
     side: Literal["high", "low"] = "high",
 ) -> Int64[Tensor, " row"]:
-    """Returns the rows of the images `among` that have the greatest feature, or the least, in order.
+    """Returns the rows of this fraction, rounded down, of the images `among`: those with the largest or least feature.
 
-    They are this fraction of those images, rounded down. Esmaeili et al., arXiv:1804.02086v1, section 6.4: thick sevens
-    are the sevens that are high in the latent of a first model which shows thickness, narrow zeros the zeros that are
-    low in the one which shows width. A second model is trained on the other images (`all_but`), and reconstructs these.
-    The paper does not give the number left out. Of images with equal features, the earlier are taken.
+    Esmaeili et al., arXiv:1804.02086v1, section 6.4: thick sevens are the sevens with a high value of a latent for
+    thickness, narrow zeros the zeros with a low value of a latent for width. A second model is trained on the other
+    images (`all_but`), and reconstructs these. The paper does not give the fraction. Of images with equal features, the
+    earlier are taken.
     """
     if not 0 < fraction < 1:
         raise SpecError(f"outer_rows: fraction is {fraction}; expected a number between 0 and 1.")
@@ -236,13 +240,11 @@ def outer_rows(
     count = whole_share(fraction, len(rows))
     if count == 0:
         raise DataError(
-            f"outer_rows: {fraction:g} of the {len(rows):,} images looked at is not one image. Look at more, or take "
-            "a larger fraction."
+            f"outer_rows: {fraction:g} of the {len(rows):,} images looked at is not one image. Take a larger fraction."
         )
-    if not bool(looked_at.isfinite().all()):
+    if num_bad := int((~looked_at.isfinite()).sum()):
         raise DataError(
-            f"outer_rows: the feature is NaN or infinite in {int((~looked_at.isfinite()).sum()):,} of the images "
-            "looked at."
+            f"outer_rows: the feature is NaN or infinite in {num_bad:,} of the images looked at. Drop them."
         )
     order = looked_at.argsort(descending=side == "high", stable=True).to(rows.device)
     return rows[order[:count]].sort().values

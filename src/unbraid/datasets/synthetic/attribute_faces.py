@@ -1,8 +1,6 @@
-"""Faces with attributes: invented people in random poses, whose traits are the labels."""
+"""Faces of invented people in random poses, labeled with their traits."""
 
 import math
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
@@ -12,15 +10,11 @@ from jaxtyping import Float64, UInt8
 from torch import Tensor
 
 from unbraid._internal import draws, files
-from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
-from unbraid.datasets.image_store import ImageStore, Plan
+from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, check_drawable
+from unbraid.datasets.image_store import Blocks, ImageStore, Plan
 from unbraid.datasets.synthetic import heads, shading
-from unbraid.datasets.synthetic.shading import drawn_ahead
-from unbraid.datasets.synthetic.surface_points import SurfacePoints, points_of
-from unbraid.errors import SpecError
 
-# Part of the name of the cache. Raise it when a change here, in heads.py, surface_points.py or shading.py changes a
-# pixel.
+# Part of the name of the cache. Raise it when a change here, in heads.py or in shading.py changes a pixel.
 _DRAWING_VERSION = 1
 _DOING = "drawing AttributeFaces"
 _MIN_RESOLUTION, _MAX_RESOLUTION = 16, 64
@@ -32,14 +26,14 @@ _POSE = {"azimuth": 45.0, "elevation": 20.0, "lighting": 60.0}
 @final
 @dataclass(frozen=True)
 class AttributeFaces(FactorDataset):
-    """20,000 gray images of 2,000 invented people in random poses, with 25 face attributes: a stand-in for CelebA (Liu
-    et al., ICCV 2015), whose files may not be handed on.
+    """20,000 gray images of 2,000 invented people in random poses, with 25 face attributes.
 
-    An attribute is a trait of the person, such as `nose_length`, `beard` or `hair_shade`: "binary" is whether it lies
-    above the middle of its range, which is the median over all people; "continuous" is the trait itself, and then
-    azimuth, elevation and lighting (in degrees) follow. Traits are independent and uniform, so attributes do not
-    correlate as they do in CelebA, and an answer that is always the same is right in half of the images. The images of
-    a person follow each other. Person k is the same as in ShadedFaces.
+    A stand-in for CelebA (Liu et al., ICCV 2015), which does not allow copies. An attribute is a trait of the person,
+    such as `nose_length`, `beard` or `hair_shade`. A "binary" attribute is 1 if the trait lies above the middle of its
+    range, which is the median over all people. "continuous" attributes are the traits, followed by azimuth, elevation
+    and lighting in degrees. Traits are independent and uniform, so attributes do not correlate as they do in CelebA,
+    and a constant prediction is right for half of the images. The images of a person follow each other. Person k is the
+    same as in ShadedFaces.
     """
 
     origin: ClassVar = "drawn"
@@ -58,19 +52,14 @@ class AttributeFaces(FactorDataset):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, least, most in (
-            ("num_people", 1, _MAX_IMAGES),
-            ("poses_per_person", 1, _MAX_IMAGES),
-            ("resolution", _MIN_RESOLUTION, _MAX_RESOLUTION),
-            ("seed", 0, 2**63 - 1),
-        ):
-            if not least <= (value := getattr(self, name)) <= most:
-                raise SpecError(f"AttributeFaces: {name} is {value}; give a whole number from {least} to {most:,}.")
-        if self.num_images > _MAX_IMAGES:
-            raise SpecError(
-                f"AttributeFaces: these are {self.num_images:,} images; at most {_MAX_IMAGES:,} are drawn. Take fewer "
-                "people or poses."
-            )
+        check_drawable(
+            self,
+            _MAX_IMAGES,
+            num_people=(1, _MAX_IMAGES),
+            poses_per_person=(1, _MAX_IMAGES),
+            resolution=(_MIN_RESOLUTION, _MAX_RESOLUTION),
+            seed=(0, 2**63 - 1),
+        )
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -88,7 +77,7 @@ class AttributeFaces(FactorDataset):
 
     @property
     def store(self) -> ImageStore:
-        """Returns where the images are kept once they are drawn; whatever the attributes are, they are the same."""
+        """Returns the store of the images, which do not depend on the kind of attributes."""
         name = f"{self.num_people}x{self.poses_per_person}_{self.resolution}px_seed{self.seed}_v{_DRAWING_VERSION}"
         return ImageStore(files.cache_folder() / "attribute-faces" / name)
 
@@ -107,19 +96,14 @@ class AttributeFaces(FactorDataset):
         facts = {"people": self.num_people, "poses": self.poses_per_person, "version": _DRAWING_VERSION}
         return Plan(self.image_shape, _measured(), table, self._blocks, facts=facts)
 
-    def _blocks(self, start: int) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
-        """Returns the images from number `start` on, in order; a block is one person."""
+    def _blocks(self, start: int) -> Blocks:
+        """Yields the images from number `start` on, in order; a block is one person."""
         first, skipped = divmod(start, self.poses_per_person)
-        return drawn_ahead(lambda threads: self._drawings(first, threads), skipped)
-
-    def _drawings(self, first: int, threads: ThreadPoolExecutor) -> Iterator[Future[Tensor]]:
-        """Yields a drawing under way for each person, from number `first` on."""
-        for person in range(first, self.num_people):
-            yield threads.submit(self._person, person)
+        return shading.drawn_ahead(self._person, range(first, self.num_people), skipped)
 
     def _person(self, person: int) -> UInt8[Tensor, "pose 1 height width"]:
         surfaces = heads.surfaces(heads.numbered(person))
-        points: SurfacePoints = points_of(surfaces, shading.spacing_for(self.resolution))
+        points = shading.points_of(surfaces, shading.spacing_for(self.resolution))
         drawn = [
             shading.draw(points, azimuth, [elevation], shading.lamps_at([lighting]), self.resolution)[0]
             for azimuth, elevation, lighting in self._poses(person).tolist()

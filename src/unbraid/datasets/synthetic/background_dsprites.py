@@ -1,9 +1,9 @@
 """Background dSprites: sprites that invert a patch of a picture."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import cast, final
 
 import numpy as np
 import torch
@@ -11,8 +11,9 @@ from jaxtyping import Int64, UInt8
 from torch import Tensor
 
 from unbraid._internal import draws, files
-from unbraid.datasets import pictures
-from unbraid.datasets.synthetic.dsprites_variants import DSpritesVariant, Paint, random_bytes
+from unbraid.datasets import file_stamps, pictures
+from unbraid.datasets.formats.archives import read_bounded
+from unbraid.datasets.synthetic.dsprites_variants import DSpritesVariant, Masks, Painted, Picture, random_bytes
 from unbraid.errors import DataError, SpecError
 
 # The size to which the original shrinks its picture.
@@ -26,13 +27,13 @@ class BackgroundDSprites(DSpritesVariant):
     """dSprites, each on a random patch of a picture, tinted with a random color, which the sprite inverts (Locatello et
     al., arXiv:1811.12359v4).
 
-    The original takes Munch's The Scream. `background` names a picture of your own; without it the patches are of a
-    smooth random texture that is made here. `background_sha256` is filled in when the config is made, and opening
-    refuses a picture that has changed since.
+    The original uses Munch's The Scream. `background` is the path of a picture; without it the patches are of a smooth
+    random texture. `background_sha256` is filled in when the config is made, and opening a picture that has changed
+    since raises an error.
     """
 
     background: str | None = None
-    """A picture to take patches of; without it they are of a texture that is made here."""
+    """The picture of the patches; without it they are of a random texture."""
     background_sha256: str = ""
     """Checksum of that picture; filled in."""
 
@@ -44,92 +45,51 @@ class BackgroundDSprites(DSpritesVariant):
             raise SpecError("BackgroundDSprites: background_sha256 is given without background; give both, or neither.")
         if self.background is not None:
             object.__setattr__(self, "background", files.absolute(self.background))
-            object.__setattr__(self, "background_sha256", self.background_sha256 or _checksum(Path(self.background)))
+            sha256 = file_stamps.sha256_or_empty(self.background_sha256, Path(self.background), "BackgroundDSprites")
+            object.__setattr__(self, "background_sha256", sha256)
 
     def picture(self) -> UInt8[np.ndarray, "3 height width"]:
-        """Returns what the patches are cut from: 350 pixels wide and 274 high, or as much of that as the shape of a
-        user's picture allows.
-        """
+        """Returns the picture of the patches, at most 350 pixels wide and 274 high."""
         if self.background is None:
             return texture(self.seed, "background-dsprites/texture", _MAX_HEIGHT, _MAX_WIDTH, _OCTAVES)
-        return _thumbnail(Path(self.background), self.background_sha256, self.resolution)
+        from PIL import Image
 
-    def paint(self) -> Paint:
-        return _Patches(self.seed, torch.from_numpy(self.picture()))
+        path = Path(self.background)
+        content = read_bounded(path)
+        file_stamps.check_expected(path, files.sha256(path), self.background_sha256 or "none")
+        small = Image.fromarray(pictures.decode(content, str(path), 3))
+        small.thumbnail((_MAX_WIDTH, _MAX_HEIGHT), Image.Resampling.BICUBIC, reducing_gap=None)
+        if min(small.size) < self.resolution:
+            raise DataError(
+                f"The background {path} is {small.height} x {small.width} pixels once it fits into {_MAX_HEIGHT} x "
+                f"{_MAX_WIDTH}; patches of {self.resolution} x {self.resolution} do not fit. Name a larger picture."
+            )
+        return np.ascontiguousarray(np.asarray(small).transpose(2, 0, 1))
 
-
-@final
-@dataclass(frozen=True)
-class _Patches(Paint):
-    seed: int
-    picture: UInt8[Tensor, "3 picture_height picture_width"]
-
-    def __call__(
-        self, masks: UInt8[Tensor, "image 1 height width"], rows: Int64[Tensor, " image"]
-    ) -> UInt8[Tensor, "image 3 height width"]:
-        patches = self._patches(rows, *masks.shape[2:])
+    def paint(self, masks: Masks, rows: Int64[Tensor, " image"], picture: Picture | None) -> Painted:
+        patches = self._patches(cast(Tensor, picture), rows, *masks.shape[2:])
         colors = random_bytes(self.seed, "background-dsprites/colour", rows, 3)  # a stream of draws keeps its name
-        # The mean, rounded up at a half; in 16 bits, for the sum has nine.
+        # The mean, rounded up at a half; in 16 bits, because the sum has nine.
         tinted = ((patches.short() + colors[:, :, None, None].short() + 1) >> 1).to(torch.uint8)
-        # To flip every bit of a byte is to take it from 255.
+        # The complement of a byte is 255 minus it.
         return tinted ^ masks
 
-    def _patches(self, rows: Int64[Tensor, " image"], height: int, width: int) -> UInt8[Tensor, "image 3 height width"]:
-        """Returns a patch for each row: every place where one fits is as likely as any other."""
-        windows = self.picture.unfold(1, height, 1).unfold(2, width, 1).movedim(0, 2)
+    def _patches(self, picture: Picture, rows: Int64[Tensor, " image"], height: int, width: int) -> Painted:
+        """Returns a patch for each row: every position is equally likely."""
+        windows = picture.unfold(1, height, 1).unfold(2, width, 1).movedim(0, 2)
         places = torch.tensor(windows.shape[:2], device=rows.device)
         down, right = (
             (draws.uniform(torch.full_like(rows, self.seed), "background-dsprites/place", rows, (2,)) * places).long().T
         )
         return windows[down, right]
 
-    def to(self, device: torch.device | str) -> "_Patches":
-        return replace(self, picture=self.picture.to(device))
-
-    @property
-    def nbytes(self) -> int:
-        return self.picture.nbytes
-
-
-def _checksum(path: Path) -> str:
-    """Returns the checksum, empty where there is no such file: a config can be read where the picture is not."""
-    try:
-        return files.sha256(path)
-    except OSError:
-        return ""
-
-
-def _thumbnail(path: Path, checksum: str, resolution: int) -> UInt8[np.ndarray, "3 height width"]:
-    from PIL import Image
-
-    try:
-        content = files.read_bytes(path)
-    except OSError as error:
-        raise DataError(
-            f"The background {path} cannot be read ({error.strerror or error}). Name a picture, or leave background "
-            "out."
-        ) from error
-    if (found := files.sha256(path)) != checksum:
-        raise DataError(
-            f"The background {path} has SHA-256 {found}, but the config expects {checksum or 'none'}. Restore it, or "
-            "make a new config."
-        )
-    small = Image.fromarray(pictures.with_channels(pictures.decode(content, str(path)), 3))
-    small.thumbnail((_MAX_WIDTH, _MAX_HEIGHT), Image.Resampling.BICUBIC, reducing_gap=None)
-    if min(small.size) < resolution:
-        raise DataError(
-            f"The background {path} is {small.height} x {small.width} pixels (height x width) once it fits into "
-            f"{_MAX_HEIGHT} x {_MAX_WIDTH}; patches of "
-            f"{resolution} x {resolution} are cut from it. Name a larger or less oblong picture."
-        )
-    return np.ascontiguousarray(np.asarray(small).transpose(2, 0, 1))
-
 
 def texture(
     seed: int, stream: str, height: int, width: int, octaves: Sequence[int]
 ) -> UInt8[np.ndarray, "3 height width"]:
-    """Returns a texture that depends on (seed, stream) alone. The top left corner does not depend on height and width,
-    but for the stretching.
+    """Returns a texture that depends on (seed, stream), stretched to 0 to 255.
+
+    Before the stretching, pixels do not depend on height and width.
     """
     # Each octave is in units of c⁻⁶; in those of the widest all are whole.
     unit = max(octaves) ** 6

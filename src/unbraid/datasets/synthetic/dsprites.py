@@ -1,38 +1,59 @@
-"""dSprites, drawn: white squares, ellipses and hearts in every scale, orientation and position."""
+"""dSprites: white squares, ellipses and hearts in every scale, orientation and position."""
 
-import difflib
 import itertools
-from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import ClassVar, final
 
 import numpy as np
-from jaxtyping import Float64, UInt64
+from jaxtyping import Float64
 
 from unbraid._internal import files
-from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, grid_rows
-from unbraid.datasets.image_store import ImageStore, Plan
-from unbraid.datasets.synthetic import official_dsprites, sprites
-from unbraid.errors import SpecError
+from unbraid._internal.names import suggestion
+from unbraid._internal.npz import Npz
+from unbraid.datasets import file_stamps
+from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, check_drawable, grid_rows
+from unbraid.datasets.fetching import verification
+from unbraid.datasets.fetching.verification import Publication, PublishedFile
+from unbraid.datasets.image_store import Blocks, ImageStore, Plan
+from unbraid.datasets.pixels import packed
+from unbraid.datasets.synthetic import sprites
+from unbraid.errors import DataError, SpecError
 
-# Part of the name of a cached file. Raise it when a change here or in sprites.py changes a pixel.
-_DRAWING_VERSION = 1
+# Part of the names of cached files. Raise one when a change here or in sprites.py changes a pixel.
+_DRAWING_VERSION = _CONVERTER_VERSION = 1
 _MIN_RESOLUTION = 8
-# Fifty gigabytes of bits at full resolution: more is a slip of the keyboard.
-_MAX_IMAGES = 100_000_000
+# Fifty gigabytes of bits at full resolution: more is a typing mistake.
+MAX_IMAGES = 100_000_000
 _IMAGES_PER_BLOCK = 4096
+
+OFFICIAL_FILE = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
+PUBLICATION = Publication(
+    title="dSprites: Disentanglement testing Sprites dataset",
+    homepage="https://github.com/google-deepmind/dsprites-dataset",
+    license="Apache-2.0",
+    license_note="The images are drawn here without the file; it is read where root names it.",
+    files=(
+        PublishedFile(
+            OFFICIAL_FILE,
+            f"https://github.com/google-deepmind/dsprites-dataset/raw/master/{OFFICIAL_FILE}",
+            checksum="md5:7da33b31b13a06f4b04a70402ce90c2e",
+            checksum_source="latte-metrics and other libraries that fetch it",
+        ),
+    ),
+    subfolders=("dsprites",),
+)
 
 
 @final
 @dataclass(frozen=True)
 class DSprites(FactorDataset):
     """The 737,280 images of dSprites (Matthey et al., 2017, github.com/google-deepmind/dsprites-dataset), or another
-    grid of the kind.
+    such grid.
 
     Every combination of the factors occurs once, `position_y` changing fastest. Orientations run from 0 to 2 pi with
     both ends, as in the original: the first and the last look alike. A single scale is 1, a single orientation 0, a
-    single position the middle. `resolution` scales the geometry with the image. With `root` the official file (or the
-    folder that holds it) is read instead, and the grid must be the default.
+    single position the middle. With `root` the official file is read instead, and the grid must be the default.
 
     Examples:
         >>> hearts = DSprites(resolution=32, shapes=("heart",), num_orientations=1, num_positions=4)
@@ -62,17 +83,15 @@ class DSprites(FactorDataset):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_whole(
-            "resolution", self.resolution, _MIN_RESOLUTION, sprites.MAX_RESOLUTION, "a row of pixels is one 64-bit word"
-        )
-        for name in ("num_scales", "num_orientations", "num_positions"):
-            _check_whole(name, getattr(self, name), 1, None, "the number of values on an axis")
         _check_shapes(self.shapes)
-        if self.num_images > _MAX_IMAGES:
-            raise SpecError(
-                f"DSprites: this grid has {self.num_images:,} images; at most {_MAX_IMAGES:,} are drawn. Take fewer "
-                "values on an axis."
-            )
+        check_drawable(
+            self,
+            MAX_IMAGES,
+            resolution=(_MIN_RESOLUTION, sprites.MAX_RESOLUTION),
+            num_scales=(1, MAX_IMAGES),
+            num_orientations=(1, MAX_IMAGES),
+            num_positions=(1, MAX_IMAGES),
+        )
         if self.root == "":
             raise SpecError("DSprites: root is empty; name a folder, or leave it out.")
         if self.root is not None:
@@ -98,14 +117,14 @@ class DSprites(FactorDataset):
         return (1, self.resolution, self.resolution)
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        """Returns all images, 0 or 255 a pixel, as bits: drawn, or converted from `root`, once, and kept in cache."""
+        """Returns all images as bits, drawn or converted from `root` once and kept in the cache."""
         if self.root is not None:
-            return official_dsprites.open_official(self.root, self.image_shape, self.factors, verify=verify)
+            return open_official(self.root, self.image_shape, self.factors, verify=verify)
         return self.store.ensure(self._plan, "drawing dSprites", verify=verify)
 
     @property
     def store(self) -> ImageStore:
-        """Returns where the images are kept once they are drawn."""
+        """Returns the store of the drawn images."""
         name = f"{'-'.join(self.shapes)}_scales{self.num_scales}_orientations{self.num_orientations}"
         name += f"_positions{self.num_positions}_{self.resolution}px_v{_DRAWING_VERSION}"
         return ImageStore(files.cache_folder() / "dsprites" / name)
@@ -113,19 +132,8 @@ class DSprites(FactorDataset):
     def _plan(self) -> Plan:
         return Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks, "bits")
 
-    def draw_one(self, image: int) -> UInt64[np.ndarray, " row"]:
-        """Draws one image now: the same bits as those that `open` keeps."""
-        shape, scale, orientation, x, y = np.unravel_index(image, self._grid_shape)
-        vertices = sprites.outline(self.shapes[shape], self.resolution) * self._scales()[scale]
-        centers = self._centers()
-        return sprites.draw(vertices, float(self._angles()[orientation]), centers[[x]], centers[[y]], self.resolution)[
-            0, 0
-        ]
-
-    def _blocks(self, start: int) -> Iterator[UInt64[np.ndarray, "block row"]]:
-        """Yields the images from number `start` on, in order; a block is one shape, scale and orientation, or a part of
-        it.
-        """
+    def _blocks(self, start: int) -> Blocks:
+        """Yields the images from number `start` on; a block is one shape, scale and orientation, or a part of it."""
         centers = self._centers()
         num_parts = -(-self.num_positions // max(1, _IMAGES_PER_BLOCK // self.num_positions))
         parts = np.array_split(centers, num_parts)
@@ -152,36 +160,50 @@ class DSprites(FactorDataset):
         return self.resolution / 64 * (16 + 32 * positions)
 
 
-def _check_whole(name: str, value: int, least: int, most: int | None, why: str) -> None:
-    if value < least or (most is not None and value > most):
-        expected = f"from {least} to {most}" if most is not None else f"of at least {least}"
-        raise SpecError(f"DSprites: {name} is {value!r}; give a whole number {expected} ({why}).")
-
-
 def _check_shapes(shapes: tuple[str, ...]) -> None:
-    known = ", ".join(sprites.SHAPES)
     if not shapes:
-        raise SpecError(f"DSprites: shapes is empty; give one or more of {known}.")
+        raise SpecError(f"DSprites: shapes is empty; give one or more of {', '.join(sprites.SHAPES)}.")
     for shape in shapes:
         if shape not in sprites.SHAPES:
-            near = difflib.get_close_matches(str(shape), sprites.SHAPES, n=1)
-            raise SpecError(
-                f"DSprites: {shape!r} is not a shape; {f'did you mean {near[0]!r}? Known' if near else 'known'} are "
-                f"{known}."
-            )
+            raise SpecError(f"DSprites: {shape!r} is not a shape. {suggestion(str(shape), sprites.SHAPES)}")
     if len(set(shapes)) < len(shapes):
         raise SpecError(f"DSprites: shapes is {shapes}, which names a shape twice; give each once.")
 
 
 def _check_default_grid(config: DSprites) -> None:
     changed = [
-        field.name
-        for field in fields(config)
-        if field.default is not MISSING and getattr(config, field.name) != field.default
+        each.name for each in fields(config) if each.name != "root" and getattr(config, each.name) != each.default
     ]
-    changed.remove("root")
     if changed:
-        raise SpecError(
-            f"DSprites: the official file has one grid, so root cannot be combined with {', '.join(changed)}. "
-            "Leave them out, or leave root out to have the images drawn."
-        )
+        raise SpecError(f"DSprites: the official file has one grid: root cannot be combined with {', '.join(changed)}.")
+
+
+def open_official(
+    root: str, image_shape: tuple[int, int, int], factors: tuple[Factor, ...], *, verify: bool
+) -> FactorImages:
+    """Returns the images of the official file as bits, kept in the cache under its checksum.
+
+    It is an `.npz` of 27 MB with 3 GB of images, which are unpacked in blocks. Its pickled `metadata` is not read.
+    """
+    folders = (Path(root), *(Path(root) / folder for folder in PUBLICATION.subfolders))
+    places = [Path(root), *(folder / OFFICIAL_FILE for folder in folders)]
+    if (path := next((place for place in places if place.is_file()), None)) is None:
+        raise DataError(f"DSprites(root={root!r}): there is no file {places[1]}. Name its folder, or leave root out.")
+    try:
+        stamp, sha256 = file_stamps.stamp(path), files.sha256(path)
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be read ({error.strerror or error}). Make it a file that you may read, or leave root out."
+        ) from error
+
+    def plan() -> Plan:
+        verification.check_file(path, PUBLICATION.files[0])
+        return Plan(image_shape, factors, grid_rows(factors), blocks, "bits")
+
+    def blocks(start: int) -> Blocks:
+        for images in Npz(path).blocks("imgs", _IMAGES_PER_BLOCK, start):
+            yield packed(images)
+        file_stamps.check_unchanged([path], [stamp])
+
+    store = ImageStore(files.cache_folder() / "dsprites" / f"official-{sha256[:16]}_v{_CONVERTER_VERSION}")
+    return store.ensure(plan, "converting dSprites", verify=verify)

@@ -1,60 +1,39 @@
-"""Variants of dSprites in color: what is random in image n depends on (seed, n) alone."""
+"""Variants of dSprites in color. Random draws for image n depend only on (seed, n)."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar, final
 
+import numpy as np
 import torch
 from jaxtyping import Int, Int64, UInt8
 from torch import Tensor
 
 from unbraid._internal import draws
-from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
+from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, check_drawable
 from unbraid.datasets.pixels import Pixels
 from unbraid.datasets.synthetic import sprites
-from unbraid.datasets.synthetic.dsprites import DSprites
-from unbraid.errors import SpecError
+from unbraid.datasets.synthetic.dsprites import MAX_IMAGES, DSprites
 
-
-class Paint(ABC):
-    """Turns black and white into color."""
-
-    @abstractmethod
-    def __call__(
-        self, masks: UInt8[Tensor, "image 1 height width"], rows: Int64[Tensor, " image"]
-    ) -> UInt8[Tensor, "image 3 height width"]:
-        """Returns the images of these rows, given their sprites: 255 where the sprite is, else 0."""
-
-    @abstractmethod
-    def to(self, device: torch.device | str) -> "Paint": ...
-
-    @property
-    @abstractmethod
-    def nbytes(self) -> int:
-        """Returns what it takes to keep it, in bytes."""
+Masks = UInt8[Tensor, "image 1 height width"]
+Painted = UInt8[Tensor, "image 3 height width"]
+Picture = UInt8[Tensor, "3 picture_height picture_width"]
 
 
 @final
 @dataclass(frozen=True)
 class PaintedSprites(Pixels):
-    """Holds sprites in black and white, as bits if they are many, and the paint for them."""
+    """Sprites in black and white, which a variant of dSprites paints when they are read."""
 
-    masks: UInt8[Tensor, "image 1 height width"] | Pixels
-    paint: Paint
+    masks: Masks | Pixels
+    variant: "DSpritesVariant"
+    picture: Picture | None
 
     @property
     def shape(self) -> torch.Size:
         num_images, _, height, width = self.masks.shape
         return torch.Size((num_images, 3, height, width))
-
-    @property
-    def device(self) -> torch.device:
-        return self.masks.device
-
-    @property
-    def nbytes(self) -> int:
-        return self.masks.nbytes + self.paint.nbytes
 
     def __getitem__(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "..."]:
         if isinstance(rows, slice):
@@ -62,25 +41,21 @@ class PaintedSprites(Pixels):
         flat = rows.flatten().long()
         # Counted from the end, a row is still the same image.
         flat = torch.where(flat < 0, flat + len(self), flat)
-        return self.paint(self.masks[flat], flat).reshape(*rows.shape, *self.shape[1:])
-
-    def to(self, device: torch.device | str) -> "PaintedSprites":
-        return replace(self, masks=self.masks.to(device), paint=self.paint.to(device))
+        images = self.variant.paint(self.masks[flat], flat, self.picture)
+        return images.reshape(*rows.shape, *self.shape[1:])
 
 
 def random_bytes(
     seed: int, stream: str, rows: Int64[Tensor, " image"], num_bytes: int
 ) -> UInt8[Tensor, "image {num_bytes}"]:
-    """Returns bytes that are uniform from 0 to 255, and depend on (seed, stream, row, position) alone."""
+    """Returns uniform bytes that depend only on (seed, stream, row, position)."""
     words = draws.bits(torch.full_like(rows, seed), stream, rows, (-(-num_bytes // 8),))
     return words.view(torch.uint8)[:, :num_bytes]
 
 
 @dataclass(frozen=True)
 class DSpritesVariant(FactorDataset):
-    """dSprites in color. All fields but `seed` are those of `DSprites`; what is random in image n is drawn from (seed,
-    n).
-    """
+    """dSprites in color. All fields but `seed` are those of `DSprites`."""
 
     origin: ClassVar = "drawn"
 
@@ -101,8 +76,7 @@ class DSpritesVariant(FactorDataset):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.seed < 2**63:
-            raise SpecError(f"{type(self).__name__}: seed is {self.seed!r}; give a whole number from 0 to 2**63 - 1.")
+        check_drawable(self, MAX_IMAGES, seed=(0, 2**63 - 1))
         object.__setattr__(self, "root", self.sprites.root)
 
     @property
@@ -124,15 +98,20 @@ class DSpritesVariant(FactorDataset):
     def image_shape(self) -> tuple[int, int, int]:
         return (3, self.resolution, self.resolution)
 
+    def picture(self) -> UInt8[np.ndarray, "3 height width"] | None:
+        """Returns the picture that the images are painted with, if there is one."""
+        return None
+
     @abstractmethod
-    def paint(self) -> Paint:
-        """Returns the paint, which makes the difference."""
+    def paint(self, masks: Masks, rows: Int64[Tensor, " image"], picture: Picture | None) -> Painted:
+        """Returns the images of these rows in color. Their masks are 255 inside the sprite, else 0."""
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        """Returns all images: the sprites as bits, from the cache of `DSprites`, painted when they are asked for."""
-        paint = self.paint()  # first: what is wrong with it shows before any sprite is drawn
+        """Returns all images: the sprites as bits, from the cache of `DSprites`, painted when they are read."""
+        picture = self.picture()  # first: its errors are raised before any sprite is drawn
         sprites = self.sprites.open(verify=verify)
-        return replace(sprites, pixels=PaintedSprites(sprites.pixels, paint))
+        pixels = PaintedSprites(sprites.pixels, self, None if picture is None else torch.from_numpy(picture))
+        return replace(sprites, pixels=pixels)
 
 
 @final
@@ -140,33 +119,13 @@ class DSpritesVariant(FactorDataset):
 class ColorDSprites(DSpritesVariant):
     """dSprites, each sprite in a random color on black (Locatello et al., arXiv:1811.12359v4).
 
-    A color is three numbers from 128 to 255, each as likely as any other. It is no factor: nothing tells it but the
-    image.
+    A color is three numbers from 128 to 255, each equally likely. It is not a factor.
     """
 
-    def paint(self) -> Paint:
-        return _Colors(self.seed)
-
-
-@final
-@dataclass(frozen=True)
-class _Colors(Paint):
-    seed: int
-
-    def __call__(
-        self, masks: UInt8[Tensor, "image 1 height width"], rows: Int64[Tensor, " image"]
-    ) -> UInt8[Tensor, "image 3 height width"]:
+    def paint(self, masks: Masks, rows: Int64[Tensor, " image"], picture: Picture | None) -> Painted:
         colors = 128 + (random_bytes(self.seed, "colour-dsprites", rows, 3) >> 1)  # a stream of draws keeps its name
         # 255 has every bit set, and 0 none.
         return masks & colors[:, :, None, None]
-
-    def to(self, device: torch.device | str) -> "_Colors":
-        del device
-        return self
-
-    @property
-    def nbytes(self) -> int:
-        return 0
 
 
 @final
@@ -174,29 +133,10 @@ class _Colors(Paint):
 class NoisyDSprites(DSpritesVariant):
     """dSprites, white sprites on uniform noise (Locatello et al., arXiv:1811.12359v4).
 
-    Around the sprite every pixel of every channel is a number from 0 to 255, each as likely as any other.
+    Around the sprite every pixel of every channel is a number from 0 to 255, each equally likely.
     """
 
-    def paint(self) -> Paint:
-        return _Noise(self.seed)
-
-
-@final
-@dataclass(frozen=True)
-class _Noise(Paint):
-    seed: int
-
-    def __call__(
-        self, masks: UInt8[Tensor, "image 1 height width"], rows: Int64[Tensor, " image"]
-    ) -> UInt8[Tensor, "image 3 height width"]:
+    def paint(self, masks: Masks, rows: Int64[Tensor, " image"], picture: Picture | None) -> Painted:
         shape = (3, *masks.shape[2:])
         # 255 has every bit set, and 0 none: white stays white, and black becomes noise.
         return masks | random_bytes(self.seed, "noisy-dsprites", rows, prod(shape)).unflatten(1, shape)
-
-    def to(self, device: torch.device | str) -> "_Noise":
-        del device
-        return self
-
-    @property
-    def nbytes(self) -> int:
-        return 0

@@ -1,85 +1,63 @@
-"""Heads of invented people: a small morphable shape. What makes a person is a handful of traits, each drawn between two
-ends.
+"""Heads of invented people: a morphable shape with a few traits, each drawn between two ends.
 
 A head is about 2 units high, from the chin at y = -1 to the crown at y = 1, and faces the viewer along z; x runs to the
-right of the image. It is an egg, on whose front the features of the face are raised or sunk along z, with hair laid on
-it; ears and a neck are separate bodies. Each head is its own mirror image.
+right of the image. It is an egg with hair. The features of the face are raised or lowered along z on its front. Ears
+and a neck are separate bodies. Each head is mirror-symmetric.
 """
 
 import math
-from dataclasses import dataclass, fields
-from typing import Final, final
+from dataclasses import dataclass, field, fields
+from functools import partial
+from typing import Any, Final, final
 
 import numpy as np
 import torch
 from jaxtyping import Float64
 
 from unbraid._internal import draws
-from unbraid.datasets.synthetic.surface_points import Surface
+from unbraid.datasets.synthetic.shading import Surface
 
 Values = Float64[np.ndarray, " point"]
 
-# The ends of each trait, in units of length unless they are said to be something else. Chosen by eye: no head is odd,
-# and no two look alike.
-RANGES: Final = {
-    "width": (0.60, 0.80),
-    "depth": (0.80, 0.96),
-    "jaw": (1.75, 3.0),  # the exponent of the outline below the cheeks: pointed to square
-    "chin": (0.0, 0.13),
-    "brow_ridge": (0.0, 0.09),
-    "brow_gap": (0.11, 0.17),
-    "brow_thickness": (0.025, 0.055),
-    "eye_height": (0.06, 0.16),
-    "eye_spacing": (0.24, 0.31),
-    "eye_size": (0.10, 0.145),
-    "nose_length": (0.28, 0.48),
-    "nose_width": (0.07, 0.14),
-    "nose_height": (0.16, 0.29),
-    "cheeks": (-0.05, 0.10),
-    "mouth_gap": (0.18, 0.26),
-    "mouth_width": (0.17, 0.30),
-    "lips": (0.035, 0.08),
-    "hairline": (0.45, 0.75),
-    "hair_thickness": (0.03, 0.18),
-    "hair_length": (0.0, 1.0),  # 0: the ears are free, 1: it reaches the jaw
-    "ears": (0.7, 1.25),  # relative
-    "neck": (0.30, 0.45),
-    "skin": (0.58, 0.95),  # albedo
-    "hair_shade": (0.20, 0.95),  # albedo
-    "beard": (-1.0, 0.8),  # how much it darkens or lightens the skin; below 0 there is none
-}
+
+def _between(low: float, high: float) -> Any:
+    """Declares a trait between two ends."""
+    return field(metadata={"ends": (low, high)})
 
 
 @final
 @dataclass(frozen=True)
 class Head:
-    """Traits of one person, each within its entry of `RANGES`."""
+    """Traits of one person, in units of length unless a comment names another.
 
-    width: float
-    depth: float
-    jaw: float
-    chin: float
-    brow_ridge: float
-    brow_gap: float
-    brow_thickness: float
-    eye_height: float
-    eye_spacing: float
-    eye_size: float
-    nose_length: float
-    nose_width: float
-    nose_height: float
-    cheeks: float
-    mouth_gap: float
-    mouth_width: float
-    lips: float
-    hairline: float
-    hair_thickness: float
-    hair_length: float
-    ears: float
-    neck: float
-    skin: float
-    hair_shade: float
-    beard: float
+    The ends were chosen by eye: no head looks odd, and no two look alike.
+    """
+
+    width: float = _between(0.60, 0.80)
+    depth: float = _between(0.80, 0.96)
+    jaw: float = _between(1.75, 3.0)  # the exponent of the outline below the cheeks: pointed to square
+    chin: float = _between(0.0, 0.13)
+    brow_ridge: float = _between(0.0, 0.09)
+    brow_gap: float = _between(0.11, 0.17)
+    brow_thickness: float = _between(0.025, 0.055)
+    eye_height: float = _between(0.06, 0.16)
+    eye_spacing: float = _between(0.24, 0.31)
+    eye_size: float = _between(0.10, 0.145)
+    nose_length: float = _between(0.28, 0.48)
+    nose_width: float = _between(0.07, 0.14)
+    nose_height: float = _between(0.16, 0.29)
+    cheeks: float = _between(-0.05, 0.10)
+    mouth_gap: float = _between(0.18, 0.26)
+    mouth_width: float = _between(0.17, 0.30)
+    lips: float = _between(0.035, 0.08)
+    hairline: float = _between(0.45, 0.75)
+    hair_thickness: float = _between(0.03, 0.18)
+    hair_length: float = _between(0.0, 1.0)  # 0: the ears are free, 1: it reaches the jaw
+    ears: float = _between(0.7, 1.25)  # relative
+    neck: float = _between(0.30, 0.45)
+    skin: float = _between(0.58, 0.95)  # albedo
+    hair_shade: float = _between(0.20, 0.95)  # albedo
+    beard: float = _between(-1.0, 0.8)  # how much it darkens or lightens the skin; below 0 there is none
 
     @property
     def brow_height(self) -> float:
@@ -94,37 +72,24 @@ class Head:
         return self.nose_tip - self.mouth_gap
 
 
+RANGES: Final[dict[str, tuple[float, float]]] = {trait.name: trait.metadata["ends"] for trait in fields(Head)}
+"""The ends of each trait."""
+
+
 def numbered(identity: int) -> Head:
-    """Returns the person of this number: the same one always, however many others there are."""
+    """Returns the person of this number, which does not depend on the number of people."""
     uniform = draws.uniform(torch.tensor([identity]), "heads/traits", 0, (len(RANGES),))[0].tolist()
-    names = [field.name for field in fields(Head)]
-    return Head(
-        **{
-            name: RANGES[name][0] + (RANGES[name][1] - RANGES[name][0]) * u
-            for name, u in zip(names, uniform, strict=True)
-        }
-    )
+    return Head(*(low + (high - low) * u for (low, high), u in zip(RANGES.values(), uniform, strict=True)))
 
 
 def surfaces(head: Head) -> tuple[Surface, ...]:
-    """Returns all that is seen of a person: face and hair, both ears, neck."""
+    """Returns the visible surfaces of a person: face and hair, both ears, neck."""
+    ear_albedo = partial(_ear_albedo, head)
     return (
-        Surface(
-            lambda polar, longitude: _face(head, polar, longitude),
-            lambda polar, longitude: _paint(head, polar, longitude),
-        ),
-        Surface(
-            lambda polar, longitude: _ear(head, polar, longitude),
-            lambda polar, longitude: _ear_albedo(head, polar, longitude),
-        ),
-        Surface(
-            lambda polar, longitude: _ear(head, polar, longitude, -1),
-            lambda polar, longitude: _ear_albedo(head, polar, longitude),
-        ),
-        Surface(
-            lambda polar, longitude: _neck(head, polar, longitude),
-            lambda polar, _: np.full_like(polar, 0.95 * head.skin),
-        ),
+        Surface(partial(_face, head), partial(_paint, head)),
+        Surface(partial(_ear, head), ear_albedo),
+        Surface(partial(_ear, head, side=-1), ear_albedo),
+        Surface(partial(_neck, head), lambda polar, _: np.full_like(polar, 0.95 * head.skin)),
     )
 
 
@@ -140,9 +105,7 @@ def _face(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "
 
 
 def _skull(head: Head, polar: Values, longitude: Values) -> tuple[Values, Values, Values]:
-    """Returns an egg: above, an ellipse in outline; below, narrower towards the chin, with the nape drawn in and the
-    jaw brought forward.
-    """
+    """Returns an egg: above, an ellipse in outline; below, narrower towards the chin, with the jaw moved forward."""
     y = np.cos(polar)
     exponent = np.where(y < 0, head.jaw, 2.25)
     radius = np.maximum(1 - np.abs(y) ** exponent, 0) ** (1 / exponent)
@@ -154,7 +117,7 @@ def _skull(head: Head, polar: Values, longitude: Values) -> tuple[Values, Values
 
 
 def _features(head: Head, x: Values, y: Values) -> Values:
-    """Returns how far the face stands out from the egg."""
+    """Returns the height of the face above the egg."""
     eyes, brows, tip, mouth, lips = head.eye_height, head.brow_height, head.nose_tip, head.mouth_height, head.lips
     across_mouth = np.exp(-((x / head.mouth_width) ** 4))
     return (
@@ -173,7 +136,7 @@ def _features(head: Head, x: Values, y: Values) -> Values:
 
 
 def _nose(head: Head, x: Values, y: Values) -> Values:
-    """Returns a ridge from between the eyes to the tip, rising and widening on the way, cut off below."""
+    """Returns a ridge from between the eyes to the tip, which rises and widens downwards and is cut off below."""
     root = head.eye_height + 0.08
     down = np.clip((root - y) / (root - head.nose_tip), 0, 1)
     width = 0.05 + (head.nose_width - 0.05) * down
@@ -182,9 +145,7 @@ def _nose(head: Head, x: Values, y: Values) -> Values:
 
 
 def _hair(head: Head, y: Values, longitude: Values) -> Values:
-    """Returns 1 where the hair has its full thickness, 0 where there is none. It ends high in front, lower at the sides
-    and lowest behind.
-    """
+    """Returns 1 for hair of full thickness, 0 for none. It ends high in front, lower at the sides, lowest behind."""
     side = 0.35 - 0.9 * head.hair_length
     turned = np.abs(longitude)
     ends = (
@@ -196,9 +157,7 @@ def _hair(head: Head, y: Values, longitude: Values) -> Values:
 
 
 def _ear(head: Head, polar: Values, longitude: Values, side: int = 1) -> Float64[np.ndarray, "3 point"]:
-    """Returns a flat ellipsoid beside the head, its rear edge standing off: on the right, or with `side` -1 its mirror
-    image.
-    """
+    """Returns a flat ellipsoid on the right of the head, turned outwards; with `side` -1 its mirror image."""
     thickness = 0.05 * np.sin(polar) * np.sin(side * longitude)
     length = 0.13 * head.ears * np.sin(polar) * np.cos(longitude)
     cos, sin = math.cos(0.5), math.sin(0.5)
@@ -260,9 +219,7 @@ def _ear_albedo(head: Head, polar: Values, longitude: Values) -> Values:
 
 
 def _is_front(longitude: Values) -> Values:
-    """Returns 1 in front, 0 at the sides and behind, with a soft edge: what keeps the features off the back of the
-    head.
-    """
+    """Returns 1 in front, 0 at the sides and behind, with a soft edge, so that the features are in front only."""
     return _step(np.cos(longitude), 0.0, 0.5)
 
 

@@ -1,10 +1,8 @@
-"""Shaded faces: a stand-in for the licensed 3D faces of Chen et al., with the same factors, drawn from heads of
-invented people.
-"""
+"""Shaded faces: heads of invented people, with the factors of the licensed 3D faces of Chen et al."""
 
+import functools
 import math
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+import threading
 from dataclasses import asdict, dataclass
 from typing import ClassVar, final
 
@@ -13,15 +11,11 @@ from jaxtyping import UInt8
 from torch import Tensor
 
 from unbraid._internal import files
-from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, grid_rows
-from unbraid.datasets.image_store import ImageStore, Plan
+from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, check_drawable, grid_rows
+from unbraid.datasets.image_store import Blocks, ImageStore, Plan
 from unbraid.datasets.synthetic import heads, shading
-from unbraid.datasets.synthetic.shading import drawn_ahead
-from unbraid.datasets.synthetic.surface_points import SurfacePoints, points_of
-from unbraid.errors import SpecError
 
-# Part of the name of the cache. Raise it when a change here, in heads.py, surface_points.py or shading.py changes a
-# pixel.
+# Part of the name of the cache. Raise it when a change here, in heads.py or in shading.py changes a pixel.
 _DRAWING_VERSION = 1
 _DOING = "drawing ShadedFaces"
 _MIN_RESOLUTION, _MAX_RESOLUTION = 16, 64
@@ -37,13 +31,13 @@ _MAX_AZIMUTH, _MAX_LIGHTING = math.radians(90), math.radians(90)
 @final
 @dataclass(frozen=True)
 class ShadedFaces(FactorDataset):
-    """127,050 gray images of 50 invented people: a stand-in for the Basel face renders of Chen et al.
-    (arXiv:1802.04942v5), which are under license.
+    """127,050 gray images of 50 invented people.
 
-    It has their factors and their order, `lighting` changing fastest, but none of their images or shapes: numbers
-    measured here are not numbers on the original. A head turns by 90 degrees to either side, is seen from 30 degrees
-    below to 30 above, and is lit by a lamp that moves from the left to the right of the viewer. A factor with a single
-    value stays in the middle. Person k is the same in every grid.
+    A stand-in for the Basel face renders of Chen et al. (arXiv:1802.04942v5), which are under license. It has their
+    factors in their order, `lighting` changing fastest, but none of their images or shapes: scores on it are not scores
+    on the original. A head turns by 90 degrees to either side, is drawn from 30 degrees below to 30 above, and is lit
+    by a lamp that moves from the left to the right of the viewer. A factor with a single value stays in the middle.
+    Person k is the same in every grid.
     """
 
     origin: ClassVar = "drawn"
@@ -62,15 +56,15 @@ class ShadedFaces(FactorDataset):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_whole("num_identities", self.num_identities, 1, _MAX_IMAGES)
-        for name in ("num_azimuths", "num_elevations", "num_lightings"):
-            _check_whole(name, getattr(self, name), 1, _MAX_VALUES)
-        _check_whole("resolution", self.resolution, _MIN_RESOLUTION, _MAX_RESOLUTION)
-        if self.num_images > _MAX_IMAGES:
-            raise SpecError(
-                f"ShadedFaces: this grid has {self.num_images:,} images; at most {_MAX_IMAGES:,} are drawn. Take "
-                "fewer values of a factor."
-            )
+        check_drawable(
+            self,
+            _MAX_IMAGES,
+            num_identities=(1, _MAX_IMAGES),
+            num_azimuths=(1, _MAX_VALUES),
+            num_elevations=(1, _MAX_VALUES),
+            num_lightings=(1, _MAX_VALUES),
+            resolution=(_MIN_RESOLUTION, _MAX_RESOLUTION),
+        )
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -91,7 +85,7 @@ class ShadedFaces(FactorDataset):
 
     @property
     def store(self) -> ImageStore:
-        """Returns where the images are kept once they are drawn."""
+        """Returns the store of the drawn images."""
         grid = "x".join(str(factor.size) for factor in self.factors)
         return ImageStore(files.cache_folder() / "shaded-faces" / f"{grid}_{self.resolution}px_v{_DRAWING_VERSION}")
 
@@ -102,33 +96,29 @@ class ShadedFaces(FactorDataset):
         facts = {"config": asdict(self), "version": _DRAWING_VERSION}
         return Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks, facts=facts)
 
-    def _blocks(self, start: int) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
-        """Returns the images from number `start` on, in order; a block is what one person shows at one azimuth."""
+    def _blocks(self, start: int) -> Blocks:
+        """Yields the images from number `start` on, in order; a block is one person at one azimuth."""
         first, skipped = divmod(start, self.num_elevations * self.num_lightings)
-        return drawn_ahead(lambda threads: self._drawings(first, threads), skipped)
-
-    def _drawings(self, first: int, threads: ThreadPoolExecutor) -> Iterator[Future[Tensor]]:
-        """Yields a drawing under way for each person and azimuth, from number `first` on."""
+        azimuths = _angles(self.num_azimuths, _MAX_AZIMUTH)
         elevations = _angles(self.num_elevations, shading.MAX_ELEVATION)
         lamps = shading.lamps_at(_angles(self.num_lightings, _MAX_LIGHTING))
+        lock = threading.Lock()  # the points of a person are computed once, by one thread
 
-        def drawing(points: Future[SurfacePoints], azimuth: float) -> UInt8[Tensor, "block 1 height width"]:
-            # Begun before this, by the same threads: a thread that waits here waits for one that works.
-            images = shading.draw(points.result(), azimuth, elevations, lamps, self.resolution)
+        @functools.lru_cache(maxsize=2)
+        def points(identity: int) -> shading.SurfacePoints:
+            surfaces = heads.surfaces(heads.numbered(identity))
+            return shading.points_of(surfaces, shading.spacing_for(self.resolution))
+
+        def draw(number: int) -> UInt8[Tensor, "block 1 height width"]:
+            identity, place = divmod(number, self.num_azimuths)
+            with lock:
+                of_person = points(identity)
+            images = shading.draw(of_person, azimuths[place], elevations, lamps, self.resolution)
             return images.flatten(0, 1)[:, None]
 
-        for identity in range(first // self.num_azimuths, self.num_identities):
-            surfaces = heads.surfaces(heads.numbered(identity))
-            points = threads.submit(points_of, surfaces, shading.spacing_for(self.resolution))
-            for azimuth in _angles(self.num_azimuths, _MAX_AZIMUTH)[max(0, first - identity * self.num_azimuths) :]:
-                yield threads.submit(drawing, points, azimuth)
+        return shading.drawn_ahead(draw, range(first, self.num_identities * self.num_azimuths), skipped)
 
 
 def _angles(number: int, end: float) -> list[float]:
     """Returns angles evenly from -end to end, both included; a single one is 0."""
     return np.linspace(-end, end, number).tolist() if number > 1 else [0.0]
-
-
-def _check_whole(name: str, value: int, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise SpecError(f"ShadedFaces: {name} is {value!r}; give a whole number from {least} to {most:,}.")

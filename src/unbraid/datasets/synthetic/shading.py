@@ -1,13 +1,14 @@
-"""Points of surfaces, seen from a direction and lit by a distant lamp: a depth buffer and Lambert's law.
+"""Drawing of curved surfaces: points that lie close enough to leave no gaps, a depth buffer and Lambert's law.
 
 The view is orthographic. The object turns about its vertical axis by the azimuth, then about the horizontal axis of the
-image by the elevation; the viewer and the lamp stay. All sums are of whole numbers, held in floating point and small
-enough to be exact, so they come out the same everywhere.
+image by the elevation; the viewer and the lamp stay. The position, normal and albedo of a point are rounded to whole
+numbers. All sums and products after that are of small whole numbers, exact in any order, so a drawing depends neither
+on the machine nor on the number of threads.
 """
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import final
@@ -15,10 +16,18 @@ from typing import final
 import numpy as np
 import torch
 from einops import rearrange
-from jaxtyping import Float64, Int64, UInt8
+from jaxtyping import Float32, Float64, Int32, Int64, UInt8
 from torch import Tensor
 
-from unbraid.datasets.synthetic.surface_points import NORMAL_UNIT, POSITION_UNIT, SurfacePoints
+POSITION_UNIT = 2**13  # whole numbers to a unit of length
+NORMAL_UNIT = 2**10  # the length of a normal
+ALBEDO_UNIT = 255  # the albedo of a surface that gives all light back
+
+# The sides of the cells in which the stretch of a surface is measured, in spacings: smaller cells follow its details,
+# larger ones waste fewer points.
+_CELL = 2.5
+# Radians. Cancellation loses four digits of sixteen, and the bend of a detail over such a step cannot be seen.
+_DIFFERENCE = 1e-4
 
 FRAME = 1.25  # units of length from the middle of the image to its edge
 AMBIENT = 0.2  # the part of the light that comes from everywhere; the lamp gives the rest to a surface that faces it
@@ -35,15 +44,115 @@ _NUMBER_BITS = 20
 _NOTHING = torch.iinfo(torch.int64).min
 _LIGHT_UNIT = 2**12  # times a normal it stays below 2^24, up to where float32 is exact
 _AMBIENT_LIGHT = round(AMBIENT * _LIGHT_UNIT)
-# Few enough for torch to stay in its thread: waking the others for each of many small sums takes far longer than the
-# sums.
+# Few enough for torch to stay in one thread: starting the others for many small sums takes longer than the sums.
 _AT_ONCE = 30_000
+
+Angles = Float64[np.ndarray, " point"]
+
+
+@final
+@dataclass(frozen=True)
+class Surface:
+    """A closed surface, by polar angle (0 above, pi below) and longitude (0 in front, positive to the right).
+
+    `place` returns x to the right, y up and z to the front; `albedo` the share of light that is reflected.
+    """
+
+    place: Callable[[Angles, Angles], Float64[np.ndarray, "3 point"]]
+    albedo: Callable[[Angles, Angles], Float64[np.ndarray, " point"]]
+
+
+@final
+@dataclass(frozen=True)
+class SurfacePoints:
+    """Points of surfaces in whole numbers, by `POSITION_UNIT`, `NORMAL_UNIT` (outward) and `ALBEDO_UNIT`."""
+
+    positions: Float64[Tensor, "3 point"]
+    normals: Float32[Tensor, "3 point"]
+    albedos: Int32[Tensor, " point"]
+
+    def __len__(self) -> int:
+        return len(self.albedos)
+
+
+def points_of(surfaces: Sequence[Surface], spacing: float) -> SurfacePoints:
+    """Returns points of all surfaces, neighbors at most about `spacing` apart.
+
+    The points of a mirror-symmetric surface are symmetric.
+    """
+    positions, normals, albedos = zip(*(_sampled(surface, spacing) for surface in surfaces), strict=True)
+    return SurfacePoints(
+        torch.from_numpy(np.concatenate(positions, axis=1)),
+        torch.from_numpy(np.concatenate(normals, axis=1)),
+        torch.from_numpy(np.concatenate(albedos)),
+    )
+
+
+def _sampled(
+    surface: Surface, spacing: float
+) -> tuple[Float64[np.ndarray, "3 point"], Float32[np.ndarray, "3 point"], Int32[np.ndarray, " point"]]:
+    """Returns places, normals and albedos, each in its unit."""
+    polar, longitude = _angles(surface, spacing)
+    place = surface.place(polar, longitude)
+    down = surface.place(polar + _DIFFERENCE, longitude) - place
+    # Away from the front on both sides, so that mirror images have mirrored normals.
+    aside = np.copysign(_DIFFERENCE, longitude)
+    normals = np.cross(down, np.sign(aside) * (surface.place(polar, longitude + aside) - place), axis=0)
+    normals /= _length(normals)
+    albedos = surface.albedo(polar, longitude)
+    return (
+        np.rint(POSITION_UNIT * place),
+        np.rint(NORMAL_UNIT * normals).astype(np.float32),
+        np.rint(ALBEDO_UNIT * albedos).astype(np.int32),
+    )
+
+
+def _angles(surface: Surface, spacing: float) -> tuple[Angles, Angles]:
+    """Returns polar angles and longitudes of the points: a grid, with cells divided according to their stretch."""
+    num_rings, num_meridians = _grid_for(surface, spacing)
+    height, width = math.pi / num_rings, 2 * math.pi / num_meridians
+    polar, longitude = _grid(num_rings, num_meridians)
+    place = surface.place(polar, longitude)
+
+    def parts(height: float, width: float) -> Int64[np.ndarray, " cell"]:
+        halves = [
+            _length(surface.place(polar + sign * height / 2, longitude + sign * width / 2) - place) for sign in (-1, 1)
+        ]
+        return np.maximum(1, np.ceil(2 * np.maximum(*halves) / spacing)).astype(np.int64)
+
+    rows, columns = parts(height, 0.0), parts(0.0, width)
+    cell = np.repeat(np.arange(len(polar)), rows * columns)
+    number = np.arange(len(cell)) - (np.cumsum(rows * columns) - rows * columns)[cell]
+    row, column = np.divmod(number, columns[cell])
+    return (
+        polar[cell] + height * ((row + 0.5) / rows[cell] - 0.5),
+        longitude[cell] + width * ((column + 0.5) / columns[cell] - 0.5),
+    )
+
+
+def _grid_for(surface: Surface, spacing: float) -> tuple[int, int]:
+    """Returns the numbers of rings and of meridians, which is even, for the widest part of the surface."""
+    place = surface.place(*_grid(32, 64)).reshape(3, 32, 64)
+    meridian = _length(np.diff(place, axis=1)).sum(axis=0).max()
+    ring = _length(np.diff(place, axis=2)).sum(axis=1).max()
+    return math.ceil(meridian / (_CELL * spacing)), 2 * math.ceil(ring / (2 * _CELL * spacing))
+
+
+def _grid(num_rings: int, num_meridians: int) -> tuple[Angles, Angles]:
+    """Returns the middles of cells. None lies on the plane of symmetry, so that each has its mirror image."""
+    rings = (np.arange(num_rings) + 0.5) * (math.pi / num_rings)
+    # Counted from the front to either side: rounding treats both alike.
+    meridians = (np.arange(num_meridians) - (num_meridians - 1) / 2) * (2 * math.pi / num_meridians)
+    polar, longitude = np.meshgrid(rings, meridians, indexing="ij")
+    return polar.ravel(), longitude.ravel()
+
+
+def _length(vectors: Float64[np.ndarray, "3 ..."]) -> Float64[np.ndarray, "..."]:
+    return np.sqrt((vectors**2).sum(axis=0))
 
 
 def spacing_for(resolution: int) -> float:
-    """Returns how close points must lie to leave no gap: however a surface is turned, each square of one sample then
-    holds one of its points.
-    """
+    """Returns the spacing of points without gaps: in any orientation, the square of one sample holds a point."""
     return math.sqrt(0.5) * 2 * FRAME / (_SAMPLES * resolution)
 
 
@@ -61,14 +170,10 @@ def draw(
     lamps: Float64[Tensor, "lamp 3"],
     resolution: int,
 ) -> UInt8[Tensor, "elevation lamp {resolution} {resolution}"]:
-    """Returns the points at one azimuth and each of some elevations, lit by each lamp. Angles are in radians; a lamp is
-    the unit vector towards it.
+    """Draws the points at one azimuth and each elevation (in radians, at most `MAX_ELEVATION`), lit by each lamp.
+
+    A lamp is the unit vector towards it.
     """
-    if len(points) >= 2**_NUMBER_BITS or any(abs(elevation) > MAX_ELEVATION for elevation in elevations):
-        raise ValueError(
-            f"{len(points)} points at elevations {list(elevations)}: expected below 2^{_NUMBER_BITS}, and within "
-            f"{MAX_ELEVATION:.3f}."
-        )
     pieces = [_Turned.of(points, start, azimuth) for start in range(0, len(points), _AT_ONCE)]
     images = torch.empty((len(elevations), len(lamps), resolution**2), dtype=torch.uint8)
     for elevation, at_elevation in zip(elevations, images, strict=True):
@@ -107,13 +212,13 @@ class _Turned:
 
 
 def _nearest(pieces: Sequence[_Turned], elevation: float, resolution: int) -> Int64[Tensor, "sample pixel"]:
-    """Returns which point is seen in each sample of each pixel, the last of equally near ones; -1 where none is."""
+    """Returns the visible point in each sample of each pixel, the last of equally near ones; -1 if there is none."""
     side = _SAMPLES * resolution
     cell = 2 * FRAME / side
     nearest = torch.full(((side + 2) ** 2,), _NOTHING, dtype=torch.int64)
     for piece in pieces:
         height, depth = _turned(piece.y, piece.z, -elevation)
-        # One cell more on each side takes what lies outside the frame.
+        # One more cell on each side takes the points outside of the frame.
         column = (piece.x / (cell * _X_UNIT)).add_(side // 2 + 1).clamp_(0, side + 1).long()
         row = (height / (-cell * _DEPTH_UNIT)).add_(side // 2 + 1).clamp_(0, side + 1).long()
         # Depth and number in one integer: the largest is the nearest, in whatever order they are compared.
@@ -141,9 +246,7 @@ def _lit(
 
 
 def _lamps_around(lamps: Float64[Tensor, "lamp 3"], azimuth: float, elevation: float) -> list[list[int]]:
-    """Returns the lamps as the turned object has them around it, in whole numbers: it is cheaper to turn them than all
-    normals.
-    """
+    """Returns the lamps in the coordinates of the object, in whole numbers: turning all normals costs more."""
     x, y, z = lamps.T
     y, z = y * math.cos(elevation) + z * math.sin(elevation), z * math.cos(elevation) - y * math.sin(elevation)
     x, z = x * math.cos(azimuth) - z * math.sin(azimuth), z * math.cos(azimuth) + x * math.sin(azimuth)
@@ -153,9 +256,7 @@ def _lamps_around(lamps: Float64[Tensor, "lamp 3"], azimuth: float, elevation: f
 def _turned(
     first: Float64[Tensor, " point"], second: Float64[Tensor, " point"], angle: float
 ) -> tuple[Float64[Tensor, " point"], Float64[Tensor, " point"]]:
-    """Returns two coordinates, turned by the angle from the second towards the first, in units `_ROTATION_UNIT` times
-    as fine.
-    """
+    """Turns two coordinates by the angle from the second towards the first, in units `_ROTATION_UNIT` times as fine."""
     cos, sin = _whole(math.cos(angle)), _whole(math.sin(angle))
     return first * cos + second * sin, second * cos - first * sin
 
@@ -164,22 +265,22 @@ def _whole(value: float) -> int:
     return round(value * _ROTATION_UNIT)
 
 
-# More would wait for the interpreter, which holds one at a time between the sums.
+# More threads would wait for the interpreter lock.
 _NUM_THREADS = 2
 
-Drawings = Callable[[ThreadPoolExecutor], Iterator[Future[Tensor]]]
 
-
-def drawn_ahead(drawings: Drawings, skipped: int) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
-    """Yields what the drawings give, in order, less the first `skipped` images of the first."""
+def drawn_ahead(
+    draw: Callable[[int], Tensor], numbers: Iterable[int], skipped: int
+) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
+    """Yields the drawing of each number, in order, without the first `skipped` images of the first."""
     with ThreadPoolExecutor(_NUM_THREADS) as threads:
-        drawn: deque[Future[Tensor]] = deque()
-        for drawing in drawings(threads):
-            drawn.append(drawing)
-            # A few are drawn ahead, so that no thread waits for the one that writes; not more, to bound memory.
-            if len(drawn) > 2 * _NUM_THREADS:
-                yield drawn.popleft().result().numpy()[skipped:]
+        ahead: deque[Future[Tensor]] = deque()
+        for number in numbers:
+            ahead.append(threads.submit(draw, number))
+            # A few are drawn ahead, so that no thread waits for the writer; not more, to limit memory.
+            if len(ahead) > 2 * _NUM_THREADS:
+                yield ahead.popleft().result().numpy()[skipped:]
                 skipped = 0
-        for drawing in drawn:
+        for drawing in ahead:
             yield drawing.result().numpy()[skipped:]
             skipped = 0

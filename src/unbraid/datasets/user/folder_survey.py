@@ -1,32 +1,32 @@
-"""What a folder of pictures holds: listed whenever it is asked for, looked through once."""
+"""Contents of a folder of pictures: listed on every access, read in full once."""
 
+import csv
 import hashlib
 import json
 import logging
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import final
 
-import numpy as np
-from jaxtyping import Float64, Int64
-
 from unbraid._internal import files
-from unbraid._internal.progress import Event, emit
-from unbraid.datasets import file_stamps, pictures
+from unbraid.codes.labels import quoted
+from unbraid.datasets import file_stamps
 from unbraid.datasets.dataset import Factor
-from unbraid.datasets.formats.archives import ArchiveMember, Folder
-from unbraid.datasets.user import factor_columns
-from unbraid.datasets.user.label_csv import read_label_csv
-from unbraid.datasets.user.own_pictures import PictureShapes, unreadable
+from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder
+from unbraid.datasets.user import own_pictures
+from unbraid.datasets.user.labels import LabelTable, from_text
+from unbraid.datasets.user.own_pictures import PictureShapes
 from unbraid.errors import DataError
 
 log = logging.getLogger(__name__)
 
 # Pillow knows these by name and has others read them: EPS files are programs, which it has run.
 _NOT_READ = ("BUFR", "EPS", "GRIB", "HDF5", "MPEG", "WMF")
+_FILE = "file"  # the column that names the pictures
 
 
 @final
@@ -41,20 +41,29 @@ class PictureFolder:
 
 @final
 @dataclass(frozen=True)
-class Listing:
-    """Lists the pictures of a folder by name, each with its stamp."""
+class Listing(Container):
+    """Pictures of a folder as they were listed. Reading one that was written since raises an error."""
 
-    entries: tuple[tuple[str, list[int]], ...]
+    path: Path
+    stamps: dict[str, list[int]]
+    """The stamp of each picture, by its name."""
     num_others: int
     stamp: str
     """Changes when a picture or the file of labels is added, removed or written. Costs no reading."""
     is_settled: bool
-    """Whether nothing was written so recently that the stamp might miss another writing."""
+    """Whether nothing was written so recently that the stamp might miss another write."""
 
-    def used(self, indices: Iterable[int]) -> tuple[tuple[ArchiveMember, ...], tuple[list[int], ...]]:
-        """Returns some of the pictures, and the stamp of each."""
-        chosen = [self.entries[index] for index in indices]
-        return tuple(ArchiveMember(name, stamp[0]) for name, stamp in chosen), tuple(stamp for _, stamp in chosen)
+    def members(self) -> tuple[ArchiveMember, ...]:
+        return tuple(ArchiveMember(name, stamp[0]) for name, stamp in self.stamps.items())
+
+    def named(self, member: ArchiveMember) -> str:
+        return str(self.path / member.name)
+
+    def contents(self, members: Iterable[ArchiveMember]) -> Iterator[bytes]:
+        for member in members:
+            (content,) = Folder(self.path).contents([member])
+            file_stamps.check_unchanged([self.path / member.name], [self.stamps[member.name]])
+            yield content
 
 
 @final
@@ -82,53 +91,40 @@ class Labeled:
     """Holds the pictures that are used, with their labels."""
 
     members: tuple[ArchiveMember, ...]
-    stamps: tuple[list[int], ...]
-    factors: Int64[np.ndarray, "image factor"] | Float64[np.ndarray, "image factor"]
-    factor_table: tuple[Factor, ...]
-    words: dict[str, tuple[str, ...]]
+    table: LabelTable
     num_rows: int = 0
-    """How many rows the file of labels has."""
-
-    def check_unchanged(self, folder: Path, first: int = 0, until: int | None = None) -> None:
-        """Refuses pictures, of all or of these, that were written since they were listed."""
-        paths = [folder / member.name for member in self.members[first:until]]
-        file_stamps.check_unchanged(paths, self.stamps[first:until])
+    """The number of rows in the file of labels."""
 
 
 def listing(place: PictureFolder) -> Listing:
-    """Returns every file that Pillow might read, by its suffix. Hidden ones are passed over, and so is what lies behind
-    links to folders.
-    """
+    """Returns every file that Pillow might read, by its suffix. Hidden files and links to folders are skipped."""
     suffixes = _suffixes()
     found, num_others = [], 0
     try:
-        for name, about in _walk(place.folder, place.recursive):
+        for name, about in _walk(place.folder, recursive=place.recursive):
             if name[name.rfind(".") :].lower() in suffixes:
                 found.append((name, file_stamps.stamp_of(about)))
             else:
                 num_others += 1
-        labels = None if place.csv is None else file_stamps.stamp(place.csv)
+        of_labels = None if place.csv is None else file_stamps.stamp(place.csv)
     except (OSError, ValueError) as error:  # the latter of a name that no file can have
         where, reason = getattr(error, "filename", None), getattr(error, "strerror", None)
         raise DataError(
-            f"{where or place.csv or place.folder} cannot be read ({reason or error}). Check that it is there and is "
-            "yours to read."
+            f"{where or place.csv or place.folder} cannot be read ({reason or error}). Check the path."
         ) from None
     if not found:
         raise DataError(
-            f"{place.folder} holds no pictures, by their suffixes, and {num_others} other files. Name the folder that "
-            "holds them."
+            f"{place.folder} holds no pictures, by their suffixes, and {num_others} other files. Name another folder."
         )
     found.sort()
-    digest = hashlib.sha256(json.dumps([found, labels]).encode()).hexdigest()
-    stamps = [*(stamp for _, stamp in found), *([] if labels is None else [labels])]
-    return Listing(tuple(found), num_others, digest, all(file_stamps.is_settled(stamp[1]) for stamp in stamps))
+    digest = hashlib.sha256(json.dumps([found, of_labels]).encode()).hexdigest()
+    stamps = [*(stamp for _, stamp in found), *([] if of_labels is None else [of_labels])]
+    is_settled = all(file_stamps.is_settled(stamp[1]) for stamp in stamps)
+    return Listing(place.folder, dict(found), num_others, digest, is_settled)
 
 
 def survey(place: PictureFolder) -> Survey:
-    """Returns the folder as it is now: remembered, if it has not changed since the last time; else every picture is
-    read, and the head of each understood.
-    """
+    """Returns the contents of the folder now: from the cache if no stamp has changed, else by reading every picture."""
     listed = listing(place)
     known = remembered(place)
     if known is not None and known.is_settled and known.stamp == listed.stamp:
@@ -139,7 +135,7 @@ def survey(place: PictureFolder) -> Survey:
 
 
 def remembered(place: PictureFolder) -> Survey | None:
-    """Returns what the last survey of this folder found, whether or not it still holds."""
+    """Returns the last survey of this folder, whether or not it still holds."""
     try:
         survey = (file_stamps.recalled(*_key(place)) or {})["survey"]
         counts = tuple((tuple(shape), int(count), str(first)) for shape, count, first in survey.pop("shapes")["counts"])
@@ -150,79 +146,91 @@ def remembered(place: PictureFolder) -> Survey | None:
 
 
 def labeled(place: PictureFolder, listed: Listing) -> Labeled:
-    """Returns the pictures that are used: all of them, or those that have labels, where there is a file of labels."""
+    """Returns the pictures that are used: all of them, or those with labels if there is a file of labels."""
+    everything = listed.members()
     if place.csv is None:
-        return Labeled(
-            *listed.used(range(len(listed.entries))), np.empty((len(listed.entries), 0), dtype=np.int64), (), {}
-        )
-    table = read_label_csv(place.csv)
-    if any(name == table.name_column for name, _ in listed.entries):
+        return Labeled(everything, LabelTable.from_columns((), len(everything)))
+    header, rows = read_label_csv(place.csv)
+    if header[0] in listed.stamps:
         raise DataError(
-            f"The first line of {place.csv} names the picture {table.name_column!r}; expected the names of the "
-            "columns. Put them into a line before it, such as file,size."
+            f"The first line of {place.csv} names the picture {header[0]!r}; expected columns such as file,size."
         )
-    members, stamps = listed.used(index for index, (name, _) in enumerate(listed.entries) if name in table.labels)
+    members = tuple(member for member in everything if member.name in rows)
     if not members:
         raise DataError(
-            f"No picture in {place.folder} has a row in {place.csv}. It names {next(iter(table.labels), 'none')!r} "
-            f"first; the first picture is {listed.entries[0][0]!r}. Name the pictures as they lie below the folder."
+            f"No picture in {place.folder} has a row in {place.csv}. It names {next(iter(rows), 'none')!r} first; the "
+            f"first picture is {everything[0].name!r}. Name the pictures by their paths below the folder."
         )
-    cells = zip(*(table.labels[member.name] for member in members), strict=True)
+    cells = zip(*(rows[member.name] for member in members), strict=True)
     try:
-        columns = [
-            factor_columns.of_texts(name, column) for name, column in zip(table.factor_names, cells, strict=True)
-        ]
+        columns = [from_text(name, column) for name, column in zip(header[1:], cells, strict=True)]
     except DataError as error:
         raise DataError(f"{place.csv}: {error}") from None
-    words = {labels.name: names for labels, names in columns if names}
-    factors, factor_table = factor_columns.table([labels for labels, _ in columns], words, len(members))
-    return Labeled(members, stamps, factors, factor_table, words, len(table.labels))
+    return Labeled(members, LabelTable.from_columns(columns, len(members)), len(rows))
+
+
+def read_label_csv(path: Path) -> tuple[list[str], dict[str, list[str]]]:
+    """Returns the header of a UTF-8 table of labels, and the cells of each picture by its name below the folder.
+
+    The column `file`, or else the first, names the pictures; it is the first in the header and not among the cells.
+    """
+    try:
+        with files.opened(path, "r", encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream, strict=True, skipinitialspace=True)
+            header = [name.strip() for name in next(reader, [])]
+            file_at = header.index(_FILE) if _FILE in header else 0
+            if len(header) < 2:
+                raise DataError(
+                    f"{path} names {len(header)} columns in its first line; expected file and one or more factors, "
+                    "separated by commas."
+                )
+            rows: dict[str, list[str]] = {}
+            for row in filter(None, reader):
+                if len(row) != len(header):
+                    raise DataError(
+                        f"Line {reader.line_num} of {path} has {len(row)} fields and the first line names "
+                        f"{len(header)}. Give each a value."
+                    )
+                cells = [cell.strip() for cell in row]
+                name = PurePosixPath(cells.pop(file_at)).as_posix()
+                if name in rows:
+                    raise DataError(
+                        f"Line {reader.line_num} of {path} names {quoted(name)} again. Give each picture one row."
+                    )
+                rows[name] = cells
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path} is not UTF-8 text ({error.reason} at byte {error.start}). Save the table as UTF-8."
+        ) from None
+    except (csv.Error, OSError) as error:
+        raise DataError(
+            f"{path} cannot be read as comma-separated values ({getattr(error, 'strerror', None) or error}). Name a "
+            "readable file with matching quotation marks, or leave it out."
+        ) from None
+    header.insert(0, header.pop(file_at))
+    if bad := [name for name, times in Counter(header[1:]).items() if times > 1 or not name or not name.isprintable()]:
+        raise DataError(f"{path} has a column named {quoted(bad[0])}. Give each factor a different, printable name.")
+    return header, rows
 
 
 def _look_through(place: PictureFolder, listed: Listing) -> Survey:
-    log.info(
-        "%s holds %s pictures; %s files that are none are passed over.",
-        place.folder,
-        len(listed.entries),
-        listed.num_others,
-    )
+    log.info("%s holds %s pictures; %s other files are skipped.", place.folder, len(listed.stamps), listed.num_others)
     used = labeled(place, listed)
-    _tell_unmatched(place, len(listed.entries), used)
-    source, doing = Folder(place.folder), f"looking through {place.folder.name}"
+    if place.csv is not None:
+        for total, what in ((len(listed.stamps), "pictures have no row"), (used.num_rows, "rows have no picture")):
+            if total > len(used.members):
+                log.warning("%s: %s of %s %s.", place.csv, total - len(used.members), total, what)
+    doing = f"looking through {place.folder.name}"
+    hashes, shapes = own_pictures.survey(listed, used.members, str(place.folder), doing)
     digest = hashlib.sha256()
-    shapes, flaws = [], {}
-    for number, (member, content) in enumerate(zip(used.members, source.contents(used.members), strict=True), start=1):
-        name = member.name
-        digest.update(os.fsencode(name) + b"\0" + hashlib.sha256(content).digest())
-        try:
-            shapes.append((name, pictures.shape_of(content, source.named(member))))
-        except DataError as error:
-            flaws[name] = error
-        emit(Event(doing, number, len(used.members), "pictures"))
-    if flaws:
-        raise unreadable(str(place.folder), flaws, len(used.members))
+    for member, of_content in zip(used.members, hashes, strict=True):
+        digest.update(os.fsencode(member.name) + b"\0" + of_content)
     if place.csv is not None:
         digest.update(files.sha256(place.csv).encode())
-    used.check_unchanged(place.folder)
-    return Survey(listed.stamp, listed.is_settled, digest.hexdigest(), PictureShapes.of(shapes), used.factor_table)
+    return Survey(listed.stamp, listed.is_settled, digest.hexdigest(), shapes, used.table.factors)
 
 
-def _tell_unmatched(place: PictureFolder, num_pictures: int, used: Labeled) -> None:
-    num_used = len(used.members)
-    if num_used < num_pictures:
-        log.warning(
-            "%s of %s pictures have no row in %s and are left out.", num_pictures - num_used, num_pictures, place.csv
-        )
-    if num_used < used.num_rows:
-        log.warning(
-            "%s of %s rows of %s name no picture and are passed over.",
-            used.num_rows - num_used,
-            used.num_rows,
-            place.csv,
-        )
-
-
-def _walk(folder: Path, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:
+def _walk(folder: Path, *, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:
     """Yields the files that are not hidden, by their names below the folder."""
     waiting = [""]
     while waiting:

@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import UInt8
 from torch.utils.data import IterableDataset
 
 from unbraid.config.annotations import in_short
-from unbraid.datasets.user.from_arrays import FromArrays
+from unbraid.datasets.user.from_arrays import FromArrays, as_bytes
 from unbraid.errors import DataError
 
 _IMAGE = ("image", "images", "img", "pixel_values", "pixels", "x")
@@ -18,22 +17,35 @@ _IMAGE = ("image", "images", "img", "pixel_values", "pixels", "x")
 def from_torch(
     dataset: Any, *, factor_names: Sequence[str] | None = None, unordered: Sequence[str] | None = None
 ) -> FromArrays:
-    """Returns the config for all that a torch data set gives, read once and kept like arrays of your own: in the cache,
-    under their checksum.
+    """Reads all items of a torch data set once, and returns the config for them, kept in the cache by `FromArrays`.
 
     An item is an image; an image and its target (a number, several, or a dict of them); or a dict with an image among
     its entries. Images are tensors, arrays or pictures of PIL, all of one size: bytes, booleans, or floats from 0 to 1.
-    Targets are factors: whole numbers are values, floats are measurements. They are called as in their dict, or
-    "target", unless `factor_names` says otherwise. `unordered` names those whose values have no order: by default, all
-    of a data set with `classes`.
+    Targets are factors: whole numbers are discrete, floats continuous.
+
+    Args:
+        dataset: A `torch.utils.data.Dataset`.
+        factor_names: The names of the factors; by default the keys of a dict, or "target".
+        unordered: The names of categorical factors; by default all of a data set with `classes`.
     """
     images: list[np.ndarray] = []
     rows: list[dict[str, Any]] = []
     for number, item in enumerate(_items(dataset)):
-        image, targets = _taken_apart(item, number)
-        images.append(_pixels(image, number))
+        image, targets = _image_and_targets(item, number)
+        try:
+            images.append(as_bytes(_array(image)[None])[0])
+        except DataError as error:
+            raise DataError(f"Item {number}: {error} Check the transforms of the data set.") from None
         rows.append(targets)
-        _check_like_the_first(number, images, rows)
+        if images[-1].shape != images[0].shape:
+            raise DataError(
+                f"Image {number} has shape {images[-1].shape}, and the first {images[0].shape}. Resize or crop them."
+            )
+        if targets.keys() != rows[0].keys():
+            raise DataError(
+                f"Item {number} has the targets {', '.join(targets) or 'none'}, and the first "
+                f"{', '.join(rows[0]) or 'none'}. Give all items the same."
+            )
     if not images:
         raise DataError("The data set has no items; give one that has at least one image.")
     names, found = list(factor_names or rows[0]), list(rows[0])
@@ -41,9 +53,9 @@ def from_torch(
         raise DataError(f"factor_names has {len(names)} names, and an item {len(found)} targets. Give one for each.")
     if not names:
         return FromArrays.from_arrays(np.stack(images))
-    nameless = (names if hasattr(dataset, "classes") else []) if unordered is None else unordered
+    categorical = (names if hasattr(dataset, "classes") else []) if unordered is None else unordered
     columns = {name: np.array([row[key] for row in rows]) for name, key in zip(names, found, strict=True)}
-    return FromArrays.from_arrays(np.stack(images), columns, unordered=nameless)
+    return FromArrays.from_arrays(np.stack(images), columns, unordered=categorical)
 
 
 def _items(dataset: Any) -> Iterable[Any]:
@@ -55,7 +67,7 @@ def _items(dataset: Any) -> Iterable[Any]:
     return (dataset[number] for number in range(len(dataset)))
 
 
-def _taken_apart(item: Any, number: int) -> tuple[Any, dict[str, Any]]:
+def _image_and_targets(item: Any, number: int) -> tuple[Any, dict[str, Any]]:
     """Returns the image of an item, and its targets by name."""
     if isinstance(item, Mapping):
         key = next((name for name in _IMAGE if name in item), None)
@@ -76,45 +88,10 @@ def _targets(target: Any, number: int) -> dict[str, Any]:
         array = _array(value)
         if array.dtype.kind not in "biuf" or array.ndim > 1:
             raise DataError(
-                f"The target {name!r} of item {number} is {value!r}; expected a number or several. Number the "
-                "words, or leave it out."
+                f"The target {name!r} of item {number} is {value!r}; expected numbers. Number its values, or leave it."
             )
         found |= {str(name): array} if array.ndim == 0 else {f"{name}_{i}": each for i, each in enumerate(array)}
     return found
-
-
-def _pixels(image: Any, number: int) -> UInt8[np.ndarray, "..."]:
-    """Returns an image as bytes, in its layout."""
-    array = _array(image)
-    if array.dtype == np.bool_ or array.dtype == np.uint8:
-        return array * np.uint8(255) if array.dtype == np.bool_ else array
-    if array.dtype.kind != "f":
-        raise DataError(
-            f"Image {number} is {type(image).__name__} of {array.dtype}; expected bytes, booleans, or floats from 0 to "
-            "1."
-        )
-    least, most = float(array.min(initial=0.0)), float(array.max(initial=0.0))
-    if not (least >= 0 and most <= 1):
-        raise DataError(
-            f"Image {number} holds floats from {least:g} to {most:g}; expected 0 to 1. Leave out the transform that "
-            "normalizes them, or rescale them."
-        )
-    return np.rint(array.astype(np.float64) * 255).astype(np.uint8)
-
-
-def _check_like_the_first(
-    number: int, images: Sequence[UInt8[np.ndarray, "..."]], rows: Sequence[dict[str, Any]]
-) -> None:
-    if images[-1].shape != images[0].shape:
-        raise DataError(
-            f"Image {number} has shape {images[-1].shape}, and the first {images[0].shape}. Resize or crop them to one "
-            "size, as with a transform of the data set."
-        )
-    if rows[-1].keys() != rows[0].keys():
-        raise DataError(
-            f"Item {number} has the targets {', '.join(rows[-1]) or 'none'}, and the first "
-            f"{', '.join(rows[0]) or 'none'}. Give all items the same."
-        )
 
 
 def _array(value: Any) -> np.ndarray:

@@ -1,19 +1,16 @@
-"""A user's own pictures, from wherever they come: what sizes they have, how they become images, and where these are
-kept.
-"""
+"""A user's pictures, from a folder or a data set: their sizes, how they become images, and where these are kept."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-import numpy as np
-from jaxtyping import UInt8
-
 from unbraid._internal import files
+from unbraid._internal.progress import Event, emit
 from unbraid.datasets import pictures
-from unbraid.datasets.image_store import ImageStore
+from unbraid.datasets.formats.archives import ArchiveMember, Container
+from unbraid.datasets.image_store import Blocks, ImageStore
 from unbraid.errors import DataError, SpecError
 
 _MAX_RESOLUTION = 4096
@@ -25,12 +22,12 @@ _VERSION = 1
 @final
 @dataclass(frozen=True)
 class PictureShapes:
-    """Says which shapes occur among pictures: (channels, height, width), how often, and the first that has it."""
+    """Shapes that occur among pictures: (channels, height, width), how often, and the first picture with it."""
 
     counts: tuple[tuple[tuple[int, int, int], int, str], ...]
 
     @classmethod
-    def of(cls, shapes: Iterable[tuple[str, tuple[int, int, int]]]) -> "PictureShapes":
+    def from_shapes(cls, shapes: Iterable[tuple[str, tuple[int, int, int]]]) -> "PictureShapes":
         counts: dict[tuple[int, int, int], tuple[int, str]] = {}
         for name, shape in shapes:
             seen, first = counts.get(shape, (0, name))
@@ -38,8 +35,9 @@ class PictureShapes:
         return cls(tuple((shape, count, first) for shape, (count, first) in counts.items()))
 
     def image_shape(self, where: str, resolution: int | None, channels: int | None) -> tuple[int, int, int]:
-        """Returns the shape of the images that these pictures become. They are in color if any picture is. Refuses
-        sizes that differ, unless a resolution is given.
+        """Returns the shape of the images that these pictures become. They are in color if any picture is.
+
+        Raises an error if sizes differ, unless a resolution is given.
         """
         channels = channels or max(shape[0] for shape, _, _ in self.counts)
         if resolution is not None:
@@ -50,47 +48,86 @@ class PictureShapes:
             sizes[height, width] = (seen + count, name)
         if len(sizes) > 1:
             common = sorted(sizes.items(), key=lambda item: -item[1][0])[:_MAX_NAMED]
-            shown = ", ".join(
+            listed = ", ".join(
                 f"{count:,} of {height} x {width} such as {name}" for (height, width), (count, name) in common
             )
             raise DataError(
-                f"The pictures in {where} have {len(sizes)} sizes (height x width): {shown}. Make them alike, or give "
-                "a resolution: then each is cut to its central square and resized."
+                f"The pictures in {where} have {len(sizes)} sizes (height x width): {listed}. Make them alike, or give "
+                "a resolution."
             )
         ((height, width),) = sizes
         return channels, height, width
 
-    @property
-    def squares(self) -> set[int]:
-        """Returns the sides of the central squares that are cut out."""
-        return {min(height, width) for (_, height, width), _, _ in self.counts}
-
 
 def check_settings(name: str, resolution: int | None, channels: int | None) -> None:
+    """Raises an error for settings that make no image."""
     if resolution is not None and not 1 <= resolution <= _MAX_RESOLUTION:
-        raise SpecError(
-            f"{name}: resolution is {resolution}; give 1 to {_MAX_RESOLUTION} pixels, or leave it out to keep the "
-            "pictures' size."
-        )
+        raise SpecError(f"{name}: resolution is {resolution}; give 1 to {_MAX_RESOLUTION} pixels, or leave it out.")
     if channels not in (None, 1, 3):
-        raise SpecError(
-            f"{name}: channels is {channels}; give 1 (gray) or 3 (color), or leave it out to take what the pictures "
-            "have."
-        )
+        raise SpecError(f"{name}: channels is {channels}; give 1 (gray) or 3 (color), or leave it out.")
 
 
-def square_image(
-    content: bytes, name: str, image_shape: tuple[int, int, int]
-) -> UInt8[np.ndarray, "channel height width"]:
-    """Returns the central square of the picture, as large as it can be, resized."""
-    side = min(pictures.shape_of(content, name)[1:])
-    return pictures.framed(content, name, pictures.Framing(image_shape, crop=(side, side)))
+def framing(image_shape: tuple[int, int, int], resolution: int | None) -> pictures.Framing:
+    """Returns how pictures become images: with a resolution, from their largest central square."""
+    return pictures.Framing(image_shape, crop=None if resolution is None else "largest")
+
+
+def survey(
+    source: Container, members: Sequence[ArchiveMember], where: str, doing: str
+) -> tuple[list[bytes], PictureShapes]:
+    """Reads every picture, and decodes the head of each. Returns their SHA-256 and their shapes.
+
+    Raises an error that counts all pictures that cannot be read.
+    """
+    hashes: list[bytes] = []
+    shapes: list[tuple[str, tuple[int, int, int]]] = []
+    flaws: dict[str, DataError] = {}
+    contents = source.contents(members)
+    for number, member in enumerate(members, start=1):
+        try:
+            content = next(contents)
+            hashes.append(hashlib.sha256(content).digest())
+            shapes.append((member.name, pictures.shape_of(content, source.named(member))))
+        except DataError as error:
+            flaws[member.name] = error
+            contents = source.contents(members[number:])
+        emit(Event(doing, number, len(members), "pictures"))
+    if flaws:
+        raise unreadable(where, flaws, len(members))
+    return hashes, PictureShapes.from_shapes(shapes)
+
+
+def images(
+    source: Container, members: Sequence[ArchiveMember], frame: pictures.Framing, where: str, start: int
+) -> Blocks:
+    """Yields the pictures from number `start` on as images.
+
+    If one cannot be decoded, the error counts all others that cannot be either, so that they can be fixed at once.
+    """
+    done = start
+    try:
+        for block in pictures.decode_many(source, members[start:], frame):
+            yield block
+            done += len(block)
+    except DataError as error:
+        if flaws := _undecodable(source, members[done:]):
+            raise unreadable(where, flaws, len(members)) from error
+        raise
+
+
+def _undecodable(source: Container, members: Sequence[ArchiveMember]) -> dict[str, DataError]:
+    flaws = {}
+    for number, (member, content) in enumerate(zip(members, source.contents(members), strict=True), start=1):
+        try:
+            pictures.decode(content, source.named(member))
+        except DataError as error:
+            flaws[member.name] = error
+        emit(Event("looking for more that cannot be read", number, len(members), "pictures"))
+    return flaws
 
 
 def unreadable(where: str, flaws: Mapping[str, DataError], num_pictures: int) -> DataError:
-    """Returns the error for pictures that cannot be read, given what is wrong with each by its name: a few are named,
-    all are counted.
-    """
+    """Returns the error for pictures that cannot be read, given the error of each by its name."""
     named = ", ".join(list(flaws)[:_MAX_NAMED]) + (
         f" and {len(flaws) - _MAX_NAMED:,} more" if len(flaws) > _MAX_NAMED else ""
     )
@@ -101,6 +138,6 @@ def unreadable(where: str, flaws: Mapping[str, DataError], num_pictures: int) ->
 
 
 def store_for(kind: str, *content: Any) -> ImageStore:
-    """Returns the place in the cache that belongs to this content."""
+    """Returns the store in the cache that belongs to this content."""
     digest = hashlib.sha256(json.dumps([_VERSION, *content]).encode()).hexdigest()[:16]
     return ImageStore(files.cache_folder() / "converted" / f"{kind}-{digest}")

@@ -1,4 +1,4 @@
-"""Estimators: configs for what each latent says of the image and of the factors. Each is one file."""
+"""Estimators of the information of latents about the image and the factors."""
 
 from unbraid.metrics.estimators.estimator import Deviations as Deviations
 from unbraid.metrics.estimators.estimator import Estimator as Estimator

@@ -1,24 +1,24 @@
-"""What an estimator of information is."""
+"""Base class of estimators of information."""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
 from unbraid.config import Config
-from unbraid.information.discrete import discrete_information
 from unbraid.information.latent_information import LatentInformation, joined
+from unbraid.information.quantized import discrete_information
 from unbraid.metrics.metric import Feature, Score, Value
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.settings import check_sizes
 
 Deviations = tuple[Mapping[str, Tensor], float]
-"""What each row adds to the fields of `LatentInformation`, by name, and how many rows (images or draws) there were."""
+"""The influence of each row (image or draw) on the fields of `LatentInformation`, by name, and the number of rows."""
 
-# What every estimator takes that counts posteriors or integrates them.
+# The properties of codes that estimators from posteriors take.
 OF_POSTERIORS: frozenset[Feature] = frozenset(
     {"soft labels", "missing labels", "weights", "correlated posteriors", "discrete latents"}
 )
@@ -26,26 +26,26 @@ OF_POSTERIORS: frozenset[Feature] = frozenset(
 
 @dataclass(frozen=True)
 class Estimator(Config, ABC):
-    """A config for what each latent says of the image and of each factor, in nats. Its settings are its fields.
+    """An estimator of the information of each latent about the image and each factor, in nats.
 
-    What it computes from codes is kept in their `Statistics` under the config itself, so that metrics with equal
-    estimators share it.
+    Estimates are stored in the `Statistics` of the codes under the config itself, so that metrics with equal estimators
+    share them.
     """
 
-    # Whether it finds the entropies of latents; without, only mutual information and the entropies of factors.
+    # Whether it estimates entropies of latents, or only mutual information and the entropies of factors.
     has_entropies: ClassVar[bool] = True
-    # What its twin has more of, or fewer.
+    # The unit of `resolution`.
     units: ClassVar[str] = "bins"
 
     def __post_init__(self) -> None:
-        """Checks types and sizes of the settings; an estimator with checks of its own calls this first."""
+        """Checks the types and ranges of the settings. An override calls this first."""
         super().__post_init__()
         check_sizes(self)
 
     @property
     @abstractmethod
     def accepts(self) -> frozenset[Feature]:
-        """Returns what the codes may have beyond means, stds and a full set of discrete labels."""
+        """Returns the properties that codes may have beyond means, stds and a full set of discrete labels."""
 
     @abstractmethod
     def information(self, statistics: Statistics) -> LatentInformation:
@@ -53,32 +53,33 @@ class Estimator(Config, ABC):
 
     @abstractmethod
     def deviations(self, statistics: Statistics) -> tuple[Deviations, ...]:
-        """Returns what each row adds to the estimate. Several sets of rows err independently of each other."""
+        """Returns the influence of each row on the estimate. The errors of several sets of rows are independent."""
 
     @property
     def num_bins(self) -> int | None:
-        """Returns how many values a continuous latent is reduced to; None where its entropies are differential."""
+        """Returns the number of values of a binned latent; None if its entropies are differential."""
         return None
 
     @property
     def resolution(self) -> int:
-        """Returns how many `units` it has."""
-        return 0
+        """Returns the resolution, in `units`."""
+        return self.num_bins or 0
 
     def seen(self, statistics: Statistics) -> Statistics:
-        """Returns the images that it looks at: all, unless it is told to look at some."""
+        """Returns the images that it reads, by default all."""
         return statistics
 
     def sample(self, statistics: Statistics) -> Statistics:
-        """Returns the images on which it is compared with its twin."""
+        """Returns the images on which it is compared with `finer()`."""
         return statistics.subset()
 
-    def finer(self) -> "Estimator | None":
-        """Returns its twin of a higher resolution; None where there is nothing to refine."""
-        return None
+    def finer(self) -> Self | None:
+        """Returns the estimator with a higher resolution, by default twice the bins; None if there is none."""
+        changes: dict[str, Any] = {} if self.num_bins is None else {"num_bins": 2 * self.num_bins}
+        return replace(self, **changes) if changes else None
 
     def change(self, value: Callable[[LatentInformation], float], statistics: Statistics) -> tuple[float, str] | None:
-        """Returns how far its twin moves the value, on a sample of the images, and what that twin is."""
+        """Returns the change of the value by the finer estimator, on a sample of the images, and its description."""
         finer = self.finer()
         if finer is None:
             return None
@@ -87,12 +88,12 @@ class Estimator(Config, ABC):
         return moved, f"{finer.resolution} {self.units} in place of {self.resolution}"
 
     def used(self, statistics: Statistics) -> dict[str, Any]:
-        """Returns the settings that these codes decided, with what they were."""
+        """Returns the settings that depend on these codes."""
         del statistics
         return {}
 
     def checked(self, score: Score, statistics: Statistics) -> Score:
-        """Returns the score, with a note if these codes do not suit the estimator."""
+        """Returns the score, with a note if the estimator does not fit these codes."""
         del statistics
         return score
 
@@ -100,13 +101,11 @@ class Estimator(Config, ABC):
 def settled(
     value: Value, change: tuple[float, str] | None, rounding: float = 1e-9
 ) -> tuple[bool | None, tuple[str, ...]]:
-    """Returns whether a finer estimate stays within the interval of the value (None if that cannot be told), and a note
-    if not.
-    """
+    """Returns whether a finer estimate is within the interval of the value (None if unknown), and a note if not."""
     if change is None or value.interval is None or math.isnan(change[0]):
         return None, ()
     (moved, what), (low, high) = change, value.interval
-    # Rounding is no change: a perfect code has an interval of no width.
+    # Rounding is no change: the interval of a perfect code has no width.
     if low - rounding <= value.value + moved <= high + rounding:
         return True, ()
     return False, (f"{what} would move it by {moved:+.2g}, more than its interval.",)

@@ -1,7 +1,7 @@
 """Information in Gaussian posteriors, integrated."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 from unbraid.information.exact import Quadrature, exact_information, uses_cells
 from unbraid.information.latent_information import LatentInformation
@@ -14,18 +14,15 @@ from unbraid.metrics.reductions.statistics import Statistics
 @final
 @dataclass(frozen=True)
 class Exact(Estimator):
-    """Integrates the mixtures of Gaussian posteriors by quadrature: no bins, no draws, nothing to refine.
+    """Integrates mixtures of Gaussian posteriors by quadrature, without bins or draws.
 
-    `quadrature`: "direct" to 1e-9 nats, "binned" for many images to 1e-4 nats at worst, "auto" chooses by their number.
-    The posteriors need a std above 0.
+    The posteriors need a std above 0. Errors are at most 1e-9 nats ("direct") or 1e-4 nats ("binned").
     """
 
-    quadrature: Quadrature = "auto"
-    """How the integral is taken: to 1e-9 nats, or through bins for many images; auto chooses."""
+    accepts: ClassVar[frozenset[Feature]] = OF_POSTERIORS
 
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_POSTERIORS
+    quadrature: Quadrature = "auto"
+    """The quadrature: "direct", "binned" for many images, or "auto" by their number."""
 
     def information(self, statistics: Statistics) -> LatentInformation:
         def continuous() -> LatentInformation:

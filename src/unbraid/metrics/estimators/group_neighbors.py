@@ -1,11 +1,10 @@
 """Mutual information of groups of latents with factors, from nearest neighbors."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 from unbraid._internal import row_draws
-from unbraid.metrics.estimators.neighbor_estimator import Estimated, NeighborEstimator
-from unbraid.metrics.estimators.neighbors import neighbor_information, points
+from unbraid.metrics.estimators.neighbors import Estimated, NeighborEstimator, neighbor_information, points
 from unbraid.metrics.metric import Feature
 from unbraid.metrics.reductions.statistics import Statistics
 
@@ -13,23 +12,22 @@ from unbraid.metrics.reductions.statistics import Statistics
 @final
 @dataclass(frozen=True)
 class GroupNeighbors(NeighborEstimator):
-    """Takes each group of latents as a unit, and finds what the vector says of each factor as `Neighbors` does, by
-    Euclidean distances: Ross, PLoS ONE 9(2), e87357 (2014).
+    """Estimates the information of each group of latents about discrete factors as `Neighbors` does, by Euclidean
+    distances: Ross, PLoS ONE 9(2), e87357 (2014).
 
-    No direction is chosen and nothing is fitted, so a factor that a vector holds in any way counts. A latent in no
-    group is a unit by itself; units come in the order of their first latents, and tables have a row for each of them.
-    Distances within a group depend on the scales of its latents. At most `num_samples` images are looked at. Discrete
-    factors only.
+    A factor counts however a vector holds it, because no direction is chosen or fitted. A latent in no group is a group
+    by itself. Groups are in the order of their first latents, and tables have a row for each. Distances within a group
+    depend on the scales of its latents.
     """
 
-    num_samples: int = 5_000
-    """How many images are looked at, at most: the time grows with their square where groups are large."""
-    seed: int = 0
-    """Which images are looked at, and which draw of each posterior."""
+    accepts: ClassVar[frozenset[Feature]] = frozenset(
+        {"missing labels", "means without std", "draws without densities", "correlated posteriors"}
+    )
 
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return frozenset({"missing labels", "means without std", "draws without densities", "correlated posteriors"})
+    num_samples: int = 5_000
+    """The largest number of images: with large groups the time grows with its square."""
+    seed: int = 0
+    """The seed of the images and of the draws from posteriors."""
 
     def estimate(self, statistics: Statistics) -> Estimated:
         codes = statistics.codes

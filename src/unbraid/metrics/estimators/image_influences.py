@@ -1,4 +1,4 @@
-"""What each image adds to an estimate of information, seen through bins."""
+"""The influence of each image on an estimate of information in bins."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,14 +7,20 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from unbraid.information.discrete import discrete_statistics
-from unbraid.information.influence import influences
-from unbraid.information.quantized import Bins, QuantizedStatistics, Quantizer, quantize, statistics_of_masses
+from unbraid.information.quantized import (
+    Bins,
+    QuantizedStatistics,
+    Quantizer,
+    discrete_statistics,
+    influences,
+    quantize,
+    statistics_of_masses,
+)
 from unbraid.metrics.reductions.statistics import Statistics
 
-# Where the estimator itself has no bins, influences are computed through so many, over the range of each latent.
+# The number of bins for influences over the range of each latent, if the estimator has none.
 _DENSITY_BINS = 50
-# They are computed in blocks of images with about this many numbers in a table: 128 MB.
+# Blocks of images have about this many numbers in a table: 128 MB.
 _BLOCK_INFLUENCES = 16_000_000
 
 Influences = dict[str, Tensor]
@@ -23,11 +29,11 @@ Influences = dict[str, Tensor]
 def image_influences(
     statistics: Statistics, continuous: Callable[[], tuple[Quantizer, QuantizedStatistics]]
 ) -> Influences:
-    """Returns the influences of some images on the continuous latents, if there are any, then on the discrete ones.
+    """Returns the influences of some images on continuous latents, if there are any, then on discrete ones.
 
-    `continuous` gives the masses of these images in bins, and the sums of masses over all images.
+    `continuous` returns the masses of these images in bins, and the sums of masses over all images.
     """
-    rows, correction = statistics.influence_rows, statistics.influence_sample.correction
+    rows, correction = statistics.influence_sample.rows, statistics.influence_sample.correction
     parts = [continuous()] if statistics.codes.mean.shape[1] > 0 else []
     for table in statistics.codes.probabilities:
         masses = partial(lambda table, part: table[rows[part]].double()[:, None], table)
@@ -42,10 +48,10 @@ def image_influences(
 
 
 def density_influences(statistics: Statistics) -> Influences:
-    """Returns the influences on differential information, through bins that span the range of each latent."""
+    """Returns the influences on differential information, in bins over the range of each latent."""
 
     def continuous() -> tuple[Quantizer, QuantizedStatistics]:
-        rows = statistics.influence_rows
+        rows = statistics.influence_sample.rows
         mean, std = statistics.codes.mean[rows].double(), statistics.std[rows].double()
         low, high = (mean - 3 * std).amin(dim=0), (mean + 3 * std).amax(dim=0)
         width = (high - low).clamp(min=torch.finfo(torch.float64).tiny)
@@ -61,7 +67,7 @@ def density_influences(statistics: Statistics) -> Influences:
 
 
 def _in_blocks(statistics: Statistics, masses: Quantizer, sums: QuantizedStatistics) -> Influences:
-    """Returns the influences, computed in blocks of images: each has a table of latents by bins and by values."""
+    """Returns the influences, in blocks of images: each has a table of latents by bins and by values."""
     num_latents, num_bins = sums.marginal.shape
     values, sampled = statistics.values, statistics.influence_sample
     widest = max(values.sizes, default=0)

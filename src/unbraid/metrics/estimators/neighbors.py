@@ -1,9 +1,11 @@
 """Mutual information from nearest neighbors."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, final
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, Literal, Self, final
 
 import scipy
 import torch
@@ -13,45 +15,92 @@ from torch import Tensor
 from unbraid._internal import row_draws
 from unbraid.codes import Codes, Labels
 from unbraid.information.latent_information import LatentInformation, stacked
-from unbraid.metrics.estimators.neighbor_estimator import Estimated, NeighborEstimator
-from unbraid.metrics.metric import Feature
+from unbraid.metrics.estimators.estimator import Deviations, Estimator
+from unbraid.metrics.metric import Feature, Score
 from unbraid.metrics.reductions.statistics import Statistics
 
 Reads = Literal["draw", "mean"]
+Estimated = tuple[LatentInformation, tuple[Deviations, ...]]
+"""The information of each unit about each factor, and the influence of each image on it."""
+
+Counter = Callable[[Tensor, int], tuple[Tensor, Tensor, Tensor]]
+"""Returns, for some of the points and k, whether the distance of each to its k-th nearest among them is above 0, and
+the numbers of these and of all points within it."""
+
+_MAX_SHARE_OF_FEW = 0.05
+
+
+@dataclass(frozen=True)
+class NeighborEstimator(Estimator):
+    """An estimator from the `k` nearest neighbors of each image."""
+
+    has_entropies: ClassVar[bool] = False
+    units: ClassVar[str] = "nearest neighbors"
+
+    k: int = 3
+    """The number of nearest neighbors of an image."""
+
+    @abstractmethod
+    def estimate(self, statistics: Statistics) -> Estimated:
+        """Returns the information with its deviations."""
+
+    @property
+    def resolution(self) -> int:
+        return self.k
+
+    def finer(self) -> Self | None:
+        return None if self.k == 1 else replace(self, k=self.k // 2)
+
+    def sample(self, statistics: Statistics) -> Statistics:
+        """Returns all images: a smaller sample may hold an image twice, as its own nearest neighbor."""
+        return statistics
+
+    def information(self, statistics: Statistics) -> LatentInformation:
+        return statistics.once(self, partial(self.estimate, statistics))[0]
+
+    def deviations(self, statistics: Statistics) -> tuple[Deviations, ...]:
+        return statistics.once(self, partial(self.estimate, statistics))[1]
+
+    def checked(self, score: Score, statistics: Statistics) -> Score:
+        """Returns the score, with a note if many images have fewer than `k` others to choose from."""
+        codes = self.seen(statistics).codes
+        few = [labels.name for labels in codes.factors if _share_of_few(labels, self.k) > _MAX_SHARE_OF_FEW]
+        if not few:
+            return score
+        note = (
+            f"k is {self.k}, but many images have fewer others with the same value of {', '.join(few)}: all of these "
+            "were used. Use a smaller k, or give more images."
+        )
+        return replace(score, notes=(*score.notes, note))
 
 
 @final
 @dataclass(frozen=True)
 class Neighbors(NeighborEstimator):
-    """Compares, around each image, how far its `k` nearest neighbors are with how many images lie within that
-    distance.
+    """Compares the distance to the `k` nearest neighbors of each image with the number of images within it.
 
     Discrete factors: Ross, PLoS ONE 9(2), e87357 (2014). Continuous ones: Kraskov et al., Phys. Rev. E 69, 066138
     (2004), their first estimator, with latent and factor scaled to a variance of 1. It needs no bins and takes
-    deterministic codes: it reads one point of each image, the mean where there is no width, else what `reads` says: a
-    draw made with `seed` (the first of the draws that the codes carry), or the mean all the same. Where the k nearest
-    coincide with the image it counts, as do Gao et al., arXiv:1709.06212v3. Mutual information only: there are no
-    entropies of latents. A value that a single image has is left out.
+    deterministic codes. If the k nearest coincide with the image, it counts as do Gao et al., arXiv:1709.06212v3. A
+    value that a single image has is left out.
     """
 
-    seed: int = 0
-    """Which draw of each posterior is read, and which images, where not all are looked at."""
-    reads: Reads = "draw"
-    """Which point of a posterior with a width is read: a draw from it, or its mean."""
-    num_samples: int | None = None
-    """How many images are looked at, at most, drawn at random; without it all."""
+    accepts: ClassVar[frozenset[Feature]] = frozenset(
+        {
+            "continuous factors",
+            "missing labels",
+            "means without std",
+            "draws without densities",
+            "correlated posteriors",
+        }
+    )
 
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return frozenset(
-            {
-                "continuous factors",
-                "missing labels",
-                "means without std",
-                "draws without densities",
-                "correlated posteriors",
-            }
-        )
+    seed: int = 0
+    """The seed of the draws, and of the images if there are more than `num_samples`."""
+    reads: Reads = "draw"
+    """The point of a posterior with a std: a draw (the first of the codes, if they have draws), or the mean."""
+    num_samples: int | None = None
+    """The largest number of images, drawn at random; None for all."""
 
     def seen(self, statistics: Statistics) -> Statistics:
         return statistics.drawn(self.num_samples, self.seed)
@@ -63,9 +112,7 @@ class Neighbors(NeighborEstimator):
 
 
 def points(codes: Codes, seed: int) -> Float64[Tensor, "image latent"]:
-    """Returns one point of each posterior: the mean where there is no width, the first of the draws that the codes
-    carry, or a draw.
-    """
+    """Returns one point of each posterior: the mean if it has no std, the first draw of the codes, or a new draw."""
     std = codes.marginal_std
     if std is None:
         return (codes.mean if codes.samples is None else codes.samples[0]).double()
@@ -76,7 +123,7 @@ def points(codes: Codes, seed: int) -> Float64[Tensor, "image latent"]:
 def neighbor_information(
     units: Sequence[Float64[Tensor, "image _dimension"]], factors: Sequence[Labels], k: int
 ) -> Estimated:
-    """Returns what each unit, a latent or a vector of several, says of each factor, and what each image adds to it."""
+    """Returns the information of each unit, a latent or a vector of several, about each factor, with its deviations."""
     z = units[0]
     surprises = stacked([_surprise(labels, z) for labels in factors], z[:, 0:0])
     terms = stacked([_terms(units, labels, k) for labels in factors], z.new_zeros(len(z), len(units), 0))
@@ -94,8 +141,20 @@ def neighbor_information(
     return found, ((deviations, float(len(z))),)
 
 
+def _share_of_few(labels: Labels, k: int) -> float:
+    """Returns the share of images with fewer than `k` others to choose from: all images if the factor is continuous,
+    else those of the same value.
+    """
+    known = labels.is_known
+    if labels.is_continuous:
+        return float(int(known.sum()) <= k)
+    values = labels.assignment()
+    sizes = torch.bincount(values[values >= 0])
+    return float(sizes[sizes <= k].sum() / sizes.sum())
+
+
 def _deviations(terms: Float64[Tensor, "image ..."]) -> Float64[Tensor, "image ..."]:
-    """Returns what each image adds to the average over those that are not NaN."""
+    """Returns the influence of each image on the average over terms that are not NaN."""
     share = (~terms.isnan()).double().mean(dim=0)
     away = terms - terms.nanmean(dim=0)
     return torch.where(away.isnan(), 0.0, away / share)
@@ -104,9 +163,7 @@ def _deviations(terms: Float64[Tensor, "image ..."]) -> Float64[Tensor, "image .
 def _terms(
     units: Sequence[Float64[Tensor, "image _dimension"]], labels: Labels, k: int
 ) -> Float64[Tensor, "image unit"]:
-    """Returns what each image says of the mutual information of each unit with a factor; NaN where it does not
-    count.
-    """
+    """Returns the term of each image in the mutual information of each unit with a factor; NaN if it does not count."""
     z = units[0]
     terms = z.new_full((len(z), len(units)), torch.nan)
     if labels.is_continuous:
@@ -115,17 +172,16 @@ def _terms(
     else:
         values = labels.assignment().to(z.device)
         counted = (values >= 0) & (torch.bincount(values[values >= 0], minlength=1)[values.clamp(min=0)] > 1)
-    of_latent = continuous_terms if labels.is_continuous else discrete_terms
     for place, unit in enumerate(units):
-        of_unit = of_latent if unit.shape[1] == 1 else vector_terms
-        terms[counted, place] = of_unit(unit[counted].squeeze(1), values[counted], k)
+        if labels.is_continuous:
+            terms[counted, place] = _continuous_terms(unit[counted].squeeze(1), values[counted], k)
+        else:
+            terms[counted, place] = discrete_terms(unit[counted], values[counted], k)
     return terms
 
 
 def _surprise(labels: Labels, z: Float64[Tensor, "image latent"]) -> Float64[Tensor, " image"]:
-    """Returns -log p of the value in each image, NaN where it is not known; infinite for a continuous factor that
-    varies.
-    """
+    """Returns -log p of the value of each image; NaN if unknown, infinite for a continuous factor that varies."""
     known, unknown = labels.is_known.to(z.device), torch.full_like(z[:, 0], torch.nan)
     if labels.is_continuous:
         return torch.where(known, math.inf if len(labels.values[labels.is_known].unique()) > 1 else 0.0, unknown)
@@ -134,55 +190,65 @@ def _surprise(labels: Labels, z: Float64[Tensor, "image latent"]) -> Float64[Ten
     return torch.where(known, (counts.sum() / counts).log()[values], unknown)
 
 
-def discrete_terms(z: Float64[Tensor, " image"], values: Int[Tensor, " image"], k: int) -> Float64[Tensor, " image"]:
-    """Returns what each image says of I(z; v): psi(N) + psi(k) - psi(N_v) - psi(m), for N_v images of its value, of
-    which the k-th nearest is as near as m of all images. Each value occurs twice or more.
-    """
-    around, terms = z.sort().values, torch.zeros_like(z)
-    total = z.new_tensor(float(len(z)))
-    for value in values.unique():
-        own = z[values == value]
-        kin = own.sort().values
-        radius = _distance_to_neighbor(own, kin, min(k, len(own) - 1))
-        inside, everyone = _num_within(own, kin, radius), _num_within(own, around, radius)
-        size = total.new_tensor(float(len(own)))
-        terms[values == value] = torch.where(
-            radius > 0,
-            total.digamma() + (inside - 1).digamma() - size.digamma() - (everyone - 1).digamma(),
-            (total * inside / size / everyone).log(),
-        )
-    return terms
-
-
-def vector_terms(
+def discrete_terms(
     z: Float64[Tensor, "image dimension"], values: Int[Tensor, " image"], k: int
 ) -> Float64[Tensor, " image"]:
-    """Returns the same as `discrete_terms` of vectors, by Euclidean distances."""
-    points, terms = z.cpu().numpy(), z.new_zeros(len(z))
-    around, total = scipy.spatial.KDTree(points), z.new_tensor(float(len(z)))
-    slack = 4 * torch.finfo(torch.float64).eps * float(z.abs().max()) * math.sqrt(z.shape[1])
+    """Returns the terms of I(z; v): psi(N) + psi(k) - psi(N_v) - psi(m), for N_v images of the same value. The k-th
+    nearest of them is as near, in Euclidean distance, as m of all images. Each value occurs twice or more.
+    """
+    terms, total = z.new_zeros(len(z)), z.new_tensor(float(len(z)))
+    count = _counter_on_a_line(z) if z.shape[1] == 1 else _counter_in_space(z)
     for value in values.unique():
-        own = points[(values == value).cpu().numpy()]
-        kin = scipy.spatial.KDTree(own)
-        radius = kin.query(own, k=min(k, len(own) - 1) + 1)[0][:, -1]
-        inside, everyone = (
-            torch.from_numpy(tree.query_ball_point(own, radius + slack, return_length=True)).to(z)
-            for tree in (kin, around)
-        )
+        own = z[values == value]
+        is_positive, inside, everyone = count(own, min(k, len(own) - 1))
         size = total.new_tensor(float(len(own)))
         terms[values == value] = torch.where(
-            torch.from_numpy(radius).to(z) > slack,
+            is_positive,
             total.digamma() + (inside - 1).digamma() - size.digamma() - (everyone - 1).digamma(),
             (total * inside / size / everyone).log(),
         )
     return terms
 
 
-def continuous_terms(
+def _counter_on_a_line(z: Float64[Tensor, "image 1"]) -> Counter:
+    """Returns the counter of latents, by sorting."""
+    around = z[:, 0].sort().values
+
+    def count(own: Float64[Tensor, "own 1"], k: int) -> tuple[Tensor, Tensor, Tensor]:
+        own = own[:, 0]
+        ordered = own.sort().values
+        # The distance to the k-th nearest is the smallest reach of a run of k + 1 neighbors in order.
+        place = torch.searchsorted(ordered, own)
+        first = (place[:, None] - torch.arange(k + 1, device=z.device)).clamp(0, len(ordered) - 1 - k)
+        radius = torch.maximum(own[:, None] - ordered[first], ordered[first + k] - own[:, None]).amin(dim=1)
+        return radius > 0, _num_within(own, ordered, radius), _num_within(own, around, radius)
+
+    return count
+
+
+def _counter_in_space(z: Float64[Tensor, "image dimension"]) -> Counter:
+    """Returns the counter of vectors, by trees."""
+    around = scipy.spatial.KDTree(z.cpu().numpy())
+    slack = 4 * torch.finfo(torch.float64).eps * float(z.abs().max()) * math.sqrt(z.shape[1])
+
+    def count(own: Float64[Tensor, "own dimension"], k: int) -> tuple[Tensor, Tensor, Tensor]:
+        points = own.cpu().numpy()
+        of_own = scipy.spatial.KDTree(points)
+        radius = of_own.query(points, k=k + 1)[0][:, -1]
+        inside, everyone = (
+            torch.from_numpy(tree.query_ball_point(points, radius + slack, return_length=True)).to(z)
+            for tree in (of_own, around)
+        )
+        return torch.from_numpy(radius).to(z) > slack, inside, everyone
+
+    return count
+
+
+def _continuous_terms(
     z: Float64[Tensor, " image"], values: Float64[Tensor, " image"], k: int
 ) -> Float64[Tensor, " image"]:
-    """Returns what each image says of I(z; v): psi(N) + psi(k) - psi(n_z) - psi(n_v), where n counts the images, with
-    itself, that are nearer in z, or in v, than the k-th neighbor is in the larger of the two.
+    """Returns the terms of I(z; v): psi(N) + psi(k) - psi(n_z) - psi(n_v), where n counts the images, with itself, that
+    are nearer in z, or in v, than the k-th neighbor is in the larger of the two.
     """
     if len(z) < 2:
         return torch.full_like(z, torch.nan)
@@ -203,16 +269,6 @@ def continuous_terms(
     )
 
 
-def _distance_to_neighbor(
-    z: Float64[Tensor, " image"], ordered: Float64[Tensor, " image"], k: int
-) -> Float64[Tensor, " image"]:
-    """Returns the distance to the k-th nearest: the least that a run of k + 1 neighbors in order reaches."""
-    place = torch.searchsorted(ordered, z)
-    first = (place[:, None] - torch.arange(k + 1, device=z.device)).clamp(0, len(ordered) - 1 - k)
-    reach = torch.maximum(z[:, None] - ordered[first], ordered[first + k] - z[:, None])
-    return reach.amin(dim=1)
-
-
 def _num_within(
     z: Float64[Tensor, " image"],
     ordered: Float64[Tensor, " other"],
@@ -220,8 +276,8 @@ def _num_within(
     *,
     strictly: bool = False,
 ) -> Float64[Tensor, " image"]:
-    """Returns how many of `ordered` lie within the radius, each image itself among them. What differs by rounding
-    coincides.
+    """Returns the number of `ordered` within the radius of each image, itself included. Distances that differ by
+    rounding are equal.
     """
     slack = 4 * torch.finfo(torch.float64).eps * ordered.abs().max()
     reach = torch.where(radius > 0, radius - slack, slack) if strictly else radius + slack

@@ -1,8 +1,8 @@
-"""Information in latents that are read through bins."""
+"""Information in binned latents."""
 
 import math
 from dataclasses import dataclass, replace
-from typing import final
+from typing import ClassVar, final
 
 import torch
 from jaxtyping import Float64, Int64
@@ -24,27 +24,29 @@ from unbraid.metrics.estimators.image_influences import Influences, image_influe
 from unbraid.metrics.metric import Feature, Score
 from unbraid.metrics.reductions.statistics import Statistics
 
-# Of N(0, 1), 6e-5 lies beyond 4: more than this beyond the range is not a tail.
+# N(0, 1) has a mass of 6e-5 beyond 4: a larger mass beyond the range is no tail.
 _MAX_SHARE_BEYOND = 0.01
 
 
 @final
 @dataclass(frozen=True)
 class Quantized(Estimator):
-    """Reads the latents through `num_bins` bins from `low` to `high`, filled as `masses` says (see `Bins`).
+    """Bins the latents in `num_bins` bins from `low` to `high`, filled according to `masses` (see `Bins`).
 
-    Do & Tran, arXiv:1908.09961v4, appendix A.10. Never more than the exact information, but for
-    `masses="rectangle"`. It takes a std of 0, and codes that are known by draws alone.
+    Do & Tran, arXiv:1908.09961v4, appendix A.10. At most the exact information, except with
+    `masses="rectangle"`. It takes a std of 0, and codes with draws only.
     """
 
+    accepts: ClassVar[frozenset[Feature]] = OF_POSTERIORS | {"draws without densities"}
+
     num_bins: int = 100
-    """How many bins."""
+    """The number of bins."""
     low: float = -4.0
-    """Where the first bin begins."""
+    """The start of the first bin."""
     high: float = 4.0
-    """Where the last bin ends."""
+    """The end of the last bin."""
     masses: Masses = "erf_edge"
-    """How bins are filled, and what becomes of what lies outside them."""
+    """How bins are filled, and whether they hold the mass beyond the range."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,17 +55,6 @@ class Quantized(Estimator):
     @property
     def bins(self) -> Bins:
         return Bins(self.num_bins, self.low, self.high, self.masses)
-
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_POSTERIORS | {"draws without densities"}
-
-    @property
-    def resolution(self) -> int:
-        return self.num_bins
-
-    def finer(self) -> "Quantized":
-        return replace(self, num_bins=2 * self.num_bins)
 
     def information(self, statistics: Statistics) -> LatentInformation:
         def continuous() -> LatentInformation:
@@ -77,7 +68,7 @@ class Quantized(Estimator):
 
         def compute() -> QuantizedStatistics:
             emit(Event("quantized information"))
-            samples, values = _draws_alone(statistics), statistics.values
+            samples, values = _only_draws(statistics), statistics.values
             if samples is None:
                 return quantized_statistics(statistics.codes.mean, statistics.std, values, self.bins)
             return statistics_of_masses(
@@ -90,10 +81,10 @@ class Quantized(Estimator):
         return ((self.influences(statistics), float(len(statistics.codes))),)
 
     def influences(self, statistics: Statistics) -> Influences:
-        """Returns what each of some images adds to the information."""
+        """Returns the influence of some images on the information."""
 
         def masses(part: Int64[Tensor, " row"]) -> Tensor:
-            rows, samples = statistics.influence_rows[part], _draws_alone(statistics)
+            rows, samples = statistics.influence_sample.rows[part], _only_draws(statistics)
             if samples is not None:
                 return quantize_draws(samples[:, rows], self.bins)
             return quantize(statistics.codes.mean[rows], statistics.std[rows], self.bins)
@@ -103,34 +94,34 @@ class Quantized(Estimator):
         )
 
     def checked(self, score: Score, statistics: Statistics) -> Score:
-        """Returns the score; with a note, and not settled, if the bins do not fit a latent: more than 1 % of it lies
-        outside of them, or all of it in about one of them.
+        """Returns the score; with a note, and not settled, if the bins do not fit a latent: more than 1 % of its mass
+        is outside, or its std is below the width of a bin.
         """
         notes = []
         share = self.mass_beyond(statistics)
         if outside := (share > _MAX_SHARE_BEYOND).nonzero()[:, 0].tolist():
             named = ", ".join(f"{i} ({100 * float(share[i]):.3g} %)" for i in outside)
             notes.append(
-                f"Beyond the bins, which span [{self.low:g}, {self.high:g}], lies part of latents {named}: their "
-                "information there is lost. Give low and high that hold the codes."
+                f"Part of latents {named} is beyond the bins, which span [{self.low:g}, {self.high:g}]: their "
+                "information there is lost. Choose low and high around the codes."
             )
         std, width = self._aggregate_std(statistics), (self.high - self.low) / self.num_bins
         if narrow := ((std > 0) & (std < width)).nonzero()[:, 0].tolist():
             named = ", ".join(f"{i} ({float(std[i]):.2g})" for i in narrow)
             notes.append(
                 f"A bin is {width:.2g} wide, more than the std of latents {named}: their information within a bin is "
-                "lost. Give low and high that fit the codes, or more bins."
+                "lost. Choose low and high that fit the codes, or more bins."
             )
         if not notes:
             return score
         return replace(score, settled=None if math.isnan(score.value) else False, notes=(*score.notes, *notes))
 
     def _aggregate_std(self, statistics: Statistics) -> Float64[Tensor, " latent"]:
-        """Returns the std of each continuous latent's aggregate posterior, from the images whose influences are known;
-        0 where it is no more than rounding.
+        """Returns the std of each continuous latent's aggregate posterior, from the images of the influence sample; 0
+        if it is rounding.
         """
-        rows, weights = statistics.influence_rows, statistics.influence_sample.weights
-        p, samples = weights / weights.sum(), _draws_alone(statistics)
+        rows, weights = statistics.influence_sample.rows, statistics.influence_sample.weights
+        p, samples = weights / weights.sum(), _only_draws(statistics)
         points = statistics.codes.mean[rows].double()[None] if samples is None else samples[:, rows].double()
         away = points - torch.einsum("n,dnl->l", p, points) / len(points)
         variance = torch.einsum("n,dnl->l", p, away.square()) / len(points)
@@ -140,21 +131,21 @@ class Quantized(Estimator):
         return torch.where(std > 1e-13 * points.abs().amax(dim=(0, 1)), std, 0.0)
 
     def mass_beyond(self, statistics: Statistics) -> Float64[Tensor, " latent"]:
-        """Returns the share of each continuous latent's aggregate posterior below `low` or above `high`, from the
-        images whose influences are known.
+        """Returns the mass of each continuous latent's aggregate posterior below `low` or above `high`, from the images
+        of the influence sample.
         """
-        rows, weights, codes = statistics.influence_rows, statistics.influence_sample.weights, statistics.codes
-        p, samples = weights / weights.sum(), _draws_alone(statistics)
+        rows, weights, codes = statistics.influence_sample.rows, statistics.influence_sample.weights, statistics.codes
+        p, samples = weights / weights.sum(), _only_draws(statistics)
         if samples is not None:
             draws = samples[:, rows]
             return p @ ((draws < self.low) | (draws > self.high)).double().mean(dim=0)
         mean, std = codes.mean[rows].double(), statistics.std[rows].double()
-        # A std of 0 is taken for the least there is: all or nothing lies beyond.
+        # With a std of 0, all or nothing is beyond.
         scale = math.sqrt(2) * std.clamp(min=torch.finfo(torch.float64).tiny)
         below, above = torch.erfc((mean - self.low) / scale) / 2, torch.erfc((self.high - mean) / scale) / 2
         return p @ torch.where(std > 0, below + above, ((mean < self.low) | (mean > self.high)).double())
 
 
-def _draws_alone(statistics: Statistics) -> Tensor | None:
-    """Returns the draws of codes whose posteriors have no density."""
+def _only_draws(statistics: Statistics) -> Tensor | None:
+    """Returns the draws of codes without densities, else None."""
     return statistics.codes.samples if statistics.codes.marginal_std is None else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 from unbraid.information.latent_information import LatentInformation
 from unbraid.information.posteriors import Draws
@@ -14,7 +14,7 @@ from unbraid.metrics.metric import Feature
 from unbraid.metrics.reductions.statistics import Statistics
 
 Groups = tuple[tuple[int, ...], ...]
-"""Sets of latents, each by their numbers."""
+"""Sets of latents, by number."""
 
 FIRST_HALF = "The first half of the draws in place of all"
 
@@ -25,25 +25,21 @@ class Sampled(Estimator):
     """Averages over `num_samples` draws from the aggregate posterior, made with `seed`, against the mixture of all
     images.
 
-    Chen et al., arXiv:1802.04942v5, section 4.1. A draw has one value of each factor, so soft labels are not taken.
+    Chen et al., arXiv:1802.04942v5, section 4.1. A draw has one value of each factor, so there are no soft labels.
     """
 
-    num_samples: int = 10_000
-    """How many draws from the aggregate posterior."""
-    seed: int = 0
-    """Which draws."""
+    accepts: ClassVar[frozenset[Feature]] = OF_POSTERIORS - {"soft labels"}
 
-    @property
-    def accepts(self) -> frozenset[Feature]:
-        return OF_POSTERIORS - {"soft labels"}
+    num_samples: int = 10_000
+    """The number of draws from the aggregate posterior."""
+    seed: int = 0
+    """The seed of the draws."""
 
     def draws(self, statistics: Statistics) -> Draws:
         return statistics.draws(self.num_samples, self.seed)
 
     def log_densities(self, statistics: Statistics, groups: Groups | None = None) -> LogDensities:
-        """Returns log q at the draws, against the mixture of all images: of these groups of latents, by default those
-        of the codes.
-        """
+        """Returns log q of the mixture of all images at the draws, of these groups of latents or those of the codes."""
         groups = statistics.codes.groups if groups is None else groups
 
         def compute() -> LogDensities:
@@ -59,7 +55,7 @@ class Sampled(Estimator):
         return of_images, (self._estimate(statistics)[1], float(len(self.draws(statistics))))
 
     def change(self, value: Callable[[LatentInformation], float], statistics: Statistics) -> tuple[float, str]:
-        """Returns how far the value is off after the first half of the draws: a twin that costs nothing."""
+        """Returns the change of the value with the first half of the draws, which costs nothing."""
         found, deviations = self._estimate(statistics)
         num_draws = len(self.draws(statistics))
         half = {name: getattr(found, name) + part[: num_draws // 2].mean(dim=0) for name, part in deviations.items()}
@@ -67,7 +63,7 @@ class Sampled(Estimator):
         return moved, FIRST_HALF
 
     def used(self, statistics: Statistics) -> dict[str, Any]:
-        """Returns the number of draws that were made and their seed; no seed where they were given."""
+        """Returns the number of given draws, which have no seed; nothing if the draws were made."""
         given = statistics.given_draws
         return {} if given is None else {"num_samples": len(given), "seed": None}
 

@@ -1,12 +1,10 @@
-"""Scores of a model: a trained model and images in, scores out. What metrics say of codes alone is in
-`unbraid.metrics`.
-"""
+"""Scores of a trained model on images. Scores of codes are in `unbraid.metrics`."""
 
 from unbraid.metrics.model.distortion import Distortion as Distortion
 from unbraid.metrics.model.elbo import ELBO as ELBO
 from unbraid.metrics.model.importance_weighted_bound import ImportanceWeightedBound as ImportanceWeightedBound
-from unbraid.metrics.model.measure import Trained as Trained
-from unbraid.metrics.model.measure import measure as measure
 from unbraid.metrics.model.model_score import ModelScore as ModelScore
+from unbraid.metrics.model.model_score import Trained as Trained
+from unbraid.metrics.model.model_score import measure as measure
 from unbraid.metrics.model.rate import Rate as Rate
 from unbraid.metrics.model.reconstruction_error import ReconstructionError as ReconstructionError

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from unbraid.metrics.model.model_score import ModelScore, PerImage
-from unbraid.models.trained.coded_images import CodedImages
+from unbraid.models.trained.elbo import CodedImages
 
 
 @final
@@ -12,8 +12,8 @@ from unbraid.models.trained.coded_images import CodedImages
 class ELBO(ModelScore):
     """E_q log p(x | z) - KL(q(z | x) || p(z)), the mean over images, in nats per image: minus distortion, minus rate.
 
-    One code of each image is drawn, from `seed`. Discrete latents count as categories, so the bound holds whatever the
-    model was trained with (Kingma & Welling, arXiv:1312.6114v10, eq. (3)).
+    One code of each image is drawn, from `seed`. Discrete latents count as categories, so the bound holds for any
+    objective of training (Kingma & Welling, arXiv:1312.6114v10, eq. (3)).
     """
 
     seed: int = 0

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from unbraid.metrics.model.model_score import ModelScore, PerImage
-from unbraid.models.trained.coded_images import CodedImages
+from unbraid.models.trained.elbo import CodedImages
 
 
 @final
@@ -13,7 +13,7 @@ class Rate(ModelScore):
     """KL(q(z | x) || p(z)), the mean over images, in nats per image. Where it has no closed form, one code of each
     image is drawn, from `seed`. Discrete latents count as categories.
 
-    What it is made of, the metric ELBODecomposition says from codes alone.
+    `ELBODecomposition` splits it into three terms, from codes.
     """
 
     seed: int = 0

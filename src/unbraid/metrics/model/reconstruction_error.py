@@ -1,4 +1,4 @@
-"""How far reconstructions are from their images."""
+"""The difference of images and their reconstructions."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy
 
 from unbraid.metrics.model.model_score import ModelScore, PerImage
-from unbraid.models.trained.coded_images import CodedImages
+from unbraid.models.trained.elbo import CodedImages
 
 
 @final
@@ -24,7 +24,7 @@ class ReconstructionError(ModelScore):
     """
 
     error: Literal["squared", "absolute", "cross_entropy"] = "squared"
-    """The squared or the absolute difference of intensities, or their cross-entropy in nats."""
+    """The squared or absolute difference of intensities, or their cross-entropy in nats."""
 
     quantity: ClassVar[str] = "reconstruction error"
     higher_is_better: ClassVar[bool | None] = False

@@ -1,9 +1,9 @@
-"""Predictors of a factor from all latents, and how much each latent counts in them."""
+"""Predictors of a factor from all latents, and the importance of each latent."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, assert_never, final
+from typing import Any, Literal, final
 
 import torch
 from jaxtyping import Float64, Int64
@@ -12,21 +12,21 @@ from torch import Tensor
 from unbraid.errors import CodesError
 from unbraid.metrics.intervals import by_image, resampled_weights, spread
 from unbraid.metrics.metric import Value
-from unbraid.metrics.predicting.convergence import quietly
+from unbraid.metrics.predicting.fits import quietly
 from unbraid.metrics.predicting.lasso import lasso
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask
 from unbraid.metrics.settings import sklearn_seed
 
 Predictor = Literal["lasso", "forest", "boosted_trees"]
 
-# 200 resamples of as many rows fill 160 MB.
+# 200 resamples of this many rows take 160 MB.
 _MAX_RESAMPLED_ROWS = 100_000
 
 
 @final
 @dataclass(frozen=True)
 class PredictorSettings:
-    """Says which predictor is fitted, and with which settings."""
+    """A predictor and its settings."""
 
     predictor: Predictor = "lasso"
     alpha: float = 0.002
@@ -37,32 +37,24 @@ class PredictorSettings:
     seed: int = 0
 
     def classifies(self, task: PredictionTask) -> bool:
-        """Returns whether the task is classified: forests classify what has no order, unless that is regressed too;
-        boosted trees, as in disentanglement_lib, everything that is not continuous; the LASSO nothing.
+        """Returns whether the task is classified: forests classify values without order, unless `regress_unordered`;
+        boosted trees, as in disentanglement_lib, all discrete values; the LASSO none.
         """
-        match self.predictor:
-            case "lasso":
-                return False
-            case "forest":
-                return not (task.is_continuous or task.ordered or self.regress_unordered)
-            case "boosted_trees":
-                return not task.is_continuous
-            case _:
-                assert_never(self.predictor)
+        if self.predictor == "forest":
+            return not (task.is_continuous or task.ordered or self.regress_unordered)
+        return self.predictor == "boosted_trees" and not task.is_continuous
 
 
 @final
 @dataclass(frozen=True)
 class Losses:
-    """Holds what an error is averaged from: squared residuals and the values, or 1 where a class is wrong (and no
-    values).
-    """
+    """The terms of an error: squared residuals with the values, or 1 for a wrong class (without values)."""
 
     losses: Float64[Tensor, " row"]
     values: Float64[Tensor, " row"] | None
 
     def error(self, weights: Float64[Tensor, "resample row"] | None = None) -> Float64[Tensor, " resample"]:
-        """Returns RMSE / std(y), or the share of wrong classes. It is NaN where y does not vary."""
+        """Returns RMSE / std(y), or the share of wrong classes; NaN if y does not vary."""
         p = torch.full((1, len(self.losses)), 1 / len(self.losses), dtype=torch.float64) if weights is None else weights
         loss = p @ self.losses
         if self.values is None:
@@ -72,7 +64,7 @@ class Losses:
         return torch.where(variance > 0, loss / variance, torch.nan).sqrt()
 
     def influence(self) -> Float64[Tensor, " row"]:
-        """Returns what each row adds to the error, to first order; of mean zero."""
+        """Returns the influence of each row on the error."""
         if self.values is None:
             return self.losses - self.losses.mean()
         squares = (self.values - self.values.mean()).square()
@@ -84,7 +76,7 @@ class Losses:
 @final
 @dataclass(frozen=True)
 class FittedPredictor:
-    """Holds how much each latent counts, and what the fit misses on the training and the test rows."""
+    """The importance of each latent, and the losses on the training and the test rows."""
 
     importance: Float64[Tensor, " latent"]
     train: Losses
@@ -92,9 +84,9 @@ class FittedPredictor:
 
 
 def mean_error(losses: Sequence[Losses], seed: int, images: Sequence[Int64[Tensor, " _row"] | None]) -> Value:
-    """Returns the mean over factors, with an interval from resampled rows, not refitted. Where resamples would fill
-    memory it comes from what each row adds; then there is none if the factors are known in different rows. `images`
-    says, for each factor, of which image each row is, where some may be of the same.
+    """Returns the mean over factors, with an interval from resampled rows, without new fits. If resamples would exceed
+    the memory, it is from influences, or None if factors are known in different rows. `images` holds, for each factor,
+    the image of each row, if some have several rows.
     """
     mean = torch.stack([part.error()[0] for part in losses]).nanmean()
     most = max(len(part.losses) for part in losses)
@@ -125,7 +117,7 @@ def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> Fitte
         )
     compare = _wrong if settings.classifies(task) else _squared
     if bool((task.train_labels == task.train_labels[0]).all()):
-        # scikit-learn refuses a single class: nothing was there to learn, and no latent counts.
+        # scikit-learn refuses a single class: no latent has an importance.
         nothing = torch.zeros(task.train_codes.shape[1], dtype=torch.float64)
         train, test = (task.train_labels[0].expand(len(labels)) for labels in (task.train_labels, task.test_labels))
         return FittedPredictor(nothing, compare(train, task.train_labels), compare(test, task.test_labels))
@@ -136,7 +128,7 @@ def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> Fitte
         torch.from_numpy(model.predict(codes.numpy())) if len(codes) else codes.new_zeros(0)
         for codes in (task.train_codes, task.test_codes)
     )
-    # Rounding may leave the importance of a latent that no tree asks for a hair below 0.
+    # Rounding may make the importance of an unused latent negative.
     importance = torch.from_numpy(model.feature_importances_).double().clamp(min=0)
     return FittedPredictor(importance, compare(train, task.train_labels), compare(test, task.test_labels))
 
@@ -144,7 +136,7 @@ def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> Fitte
 def refitted_importances(
     task: PredictionTask, settings: PredictorSettings, row_weights: Float64[Tensor, "resample row"]
 ) -> Float64[Tensor, "resample latent"]:
-    """Returns the importances in fits on resamples of the training rows, each given by the share of every row in it."""
+    """Returns the importances in fits on resamples of the training rows, given by the shares of rows."""
     if settings.predictor == "lasso":
         fit = lasso(
             task.train_codes,
@@ -165,8 +157,8 @@ def _check_range(task: PredictionTask) -> None:
     largest = float(torch.cat([task.train_codes, task.test_codes]).abs().max())
     if largest > float(torch.finfo(torch.float32).max):
         raise CodesError(
-            f"The largest mean is {largest:g}, and scikit-learn's trees read float32, which ends at 3.4e38. "
-            "Divide the latents by a constant first."
+            f"The largest mean is {largest:g}, and scikit-learn's trees read float32, at most 3.4e38. Divide the "
+            "latents by a constant first."
         )
 
 
@@ -178,13 +170,13 @@ def _trees(task: PredictionTask, settings: PredictorSettings) -> Any:
         RandomForestRegressor,
     )
 
-    kinds = {
-        ("forest", True): RandomForestClassifier,
-        ("forest", False): RandomForestRegressor,
-        ("boosted_trees", True): GradientBoostingClassifier,
-        ("boosted_trees", False): GradientBoostingRegressor,
-    }
-    kind = kinds[settings.predictor, settings.classifies(task)]
+    is_forest, classifies = settings.predictor == "forest", settings.classifies(task)
+    classifier, regressor = (
+        (RandomForestClassifier, RandomForestRegressor)
+        if is_forest
+        else (GradientBoostingClassifier, GradientBoostingRegressor)
+    )
+    kind = classifier if classifies else regressor
     return kind(n_estimators=settings.num_trees, max_depth=settings.max_depth, random_state=sklearn_seed(settings.seed))
 
 

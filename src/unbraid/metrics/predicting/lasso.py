@@ -1,7 +1,7 @@
-"""The LASSO for a few latents, many rows and many resamples at once: everything it needs is in the second moments.
+"""The LASSO for a few latents, many rows and many resamples at once, from second moments.
 
-scikit-learn's `lars_path_gram` takes the same moments, one resample at a time: on 10 to 40 latents that are hardly
-correlated it is 10 to 50 times slower, and of 200 resamples with correlations of 0.999 some end short of the optimum.
+scikit-learn's `lars_path_gram` takes the same moments, one resample at a time: on 10 to 40 latents that are almost
+uncorrelated it is 10 to 50 times slower, and of 200 resamples with correlations of 0.999 some end short of the optimum.
 """
 
 import math
@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
-# Where latents outnumber rows there are many optima, and descent creeps between them: by then the weights are right to
+# With more latents than rows there are many optima, and descent is slow between them: by then the weights are exact to
 # four digits.
 _MAX_SWEEPS = 1_000
 _TOLERANCE = 1e-10
@@ -21,7 +21,7 @@ _SWEEPS_BETWEEN_SOLVES = 10
 # With more latents, a sweep in Python takes too long.
 _MAX_FEW_LATENTS = 40
 _MAX_COMPILED_SWEEPS = 10_000
-# Products of columns that are held in memory at a time: a quarter of a gigabyte.
+# The most products of columns in memory: a quarter of a gigabyte.
 _MAX_PRODUCTS = 2**25
 
 
@@ -55,9 +55,9 @@ def lasso(
     several p.
 
     With `standardize`, x and y are first brought to mean 0 and variance 1; a constant latent gets the weight 0. Cyclic
-    coordinate descent on the second moments (Friedman, Hastie & Tibshirani, J. Stat. Softw. 2010), which costs nothing
-    per row, until no weight moves by more than 1e-10 or the signs of all weights are found, which leaves a linear
-    equation.
+    coordinate descent on the second moments (Friedman, Hastie & Tibshirani, J. Stat. Softw. 2010), which is
+    independent of the number of rows, until no weight changes by more than 1e-10 or the signs of all weights are known,
+    which leaves a linear equation.
     """
     p = torch.full((1, len(y)), 1 / len(y), dtype=torch.float64) if row_weights is None else row_weights
     # Moments about the overall mean: those about 0 would cancel where the mean is large.
@@ -67,8 +67,7 @@ def lasso(
     second = _second_moments(p, table)
     covariance = second - mean[:, :, None] * mean[:, None, :]
     variance = covariance.diagonal(dim1=1, dim2=2)
-    # Below this, what is left of the variance is rounding: of the mean, or of the second moment in a resample. Latents
-    # of any scale may vary.
+    # A smaller variance is the rounding error of the mean, or of the second moment in a resample.
     rounding = 1e-12 * second.diagonal(dim1=1, dim2=2)
     negligible = 1e-24 * torch.cat([x_shift, y_shift[None]]).square() + rounding
     scale = torch.where(variance > negligible, variance.clamp(min=0).sqrt(), 0.0)
@@ -101,7 +100,7 @@ def _compiled_descent(gram: Float64[Tensor, "column column"], alpha: float) -> F
     """
     from sklearn.linear_model import lasso_path
 
-    # scikit-learn takes rows: any that have these second moments will do, such as a square root of the matrix.
+    # scikit-learn takes rows: a square root of the matrix has these second moments.
     size, basis = torch.linalg.eigh(gram)
     rows = math.sqrt(len(gram)) * size.clamp(min=0).sqrt()[:, None] * basis.T
     x, y = np.asfortranarray(rows[:, :-1].numpy()), rows[:, -1].contiguous().numpy()
@@ -123,8 +122,7 @@ def _coordinate_descent(
             without = target[:, i] - (gram[:, i] * weights).sum(dim=1) + diagonal[:, i] * weights[:, i]
             shrunk = without.sign() * (without.abs() - alpha).clamp(min=0)
             new = torch.where(diagonal[:, i] > 0, shrunk / torch.where(diagonal[:, i] > 0, diagonal[:, i], 1.0), 0.0)
-            # In units of the target, so that a latent of tiny scale, whose weight is huge, is held to the same
-            # accuracy.
+            # In units of the target, so that the large weight of a latent of tiny scale has the same accuracy.
             largest = max(largest, float(((new - weights[:, i]).abs() * diagonal[:, i]).amax() / size))
             weights[:, i] = new
         if largest <= _TOLERANCE:

@@ -1,5 +1,6 @@
-"""Rows to fit a predictor of each factor on, and rows to test it on."""
+"""Training rows and test rows for a predictor of each factor."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -10,18 +11,20 @@ from torch import Tensor
 from unbraid._internal import row_draws
 from unbraid.codes import Labels
 from unbraid.errors import CodesError
-from unbraid.metrics.predicting.label_numbers import label_numbers
+from unbraid.metrics.intervals import by_image, error_of_factor_mean
+from unbraid.metrics.metric import Interval, Value
+from unbraid.metrics.reductions.pearson import label_numbers
 from unbraid.metrics.reductions.statistics import Statistics
 
 
 @final
 @dataclass(frozen=True)
 class PredictionTask:
-    """A factor that is to be predicted from the means of the latents. All is on the CPU.
+    """A factor to predict from the means of the latents. All tensors are on the CPU.
 
-    The labels keep their distances, which a regression sees; whole numbers are counted from the least. Integers are
+    The labels keep their distances, which a regression reads; whole numbers are counted from the smallest. Integers are
     values, floats are measurements. Where rows were drawn by the weights of images, `train_images` and `test_images`
-    say of which image each is: one that was drawn twice says nothing new.
+    hold the image of each row, because an image that was drawn twice adds no information.
     """
 
     name: str
@@ -45,59 +48,79 @@ class PredictionTask:
         )
 
     def together(self, num_rows: int) -> "PredictionTask":
-        """Returns the task with all of its rows as training rows, at most so many, and as test rows too."""
+        """Returns the task with its first rows, training rows before test rows, both to train and to test on."""
         codes = torch.cat([self.train_codes, self.test_codes])[:num_rows]
         labels = torch.cat([self.train_labels, self.test_labels])[:num_rows]
-        images = None if (of_all := self.images) is None else of_all[:num_rows]
+        images = None
+        if self.train_images is not None and self.test_images is not None:
+            images = torch.cat([self.train_images, self.test_images])[:num_rows]
         return PredictionTask(self.name, codes, labels, codes, labels, self.ordered, images, images)
-
-    @property
-    def images(self) -> Int64[Tensor, " row"] | None:
-        """Returns of which image each training row and then each test row is, where some may be of the same."""
-        if self.train_images is None or self.test_images is None:
-            return None
-        return torch.cat([self.train_images, self.test_images])
 
     def half(self) -> "PredictionTask":
         """Returns the task with half of the training rows."""
         return self.rows(slice(max(1, len(self.train_labels) // 2)))
 
+    def majority(self) -> Float64[Tensor, " test"]:
+        """Returns 1 for each test row with the most frequent value of the training rows, else 0."""
+        return (self.test_labels == self.train_labels.mode().values).double()
+
 
 def prediction_tasks(
     statistics: Statistics, num_train: int | None, num_test: int, seed: int
-) -> tuple[PredictionTask | None, ...]:
-    """Returns a task for each factor; None for one that never varies. Factors with all labels share their rows.
+) -> Mapping[int, PredictionTask]:
+    """Returns a task for each factor that varies, by its number. Factors with all labels share their rows.
 
-    Without `num_train` all rows are fitted on, and none are left to test on but those of another part.
+    Without `num_train` all rows are training rows, and only those of another part are test rows.
     """
 
-    def compute() -> tuple[PredictionTask | None, ...]:
-        return tuple(
-            _task(statistics, labels, num_train, num_test, seed) if varies else None
-            for labels, varies in zip(statistics.codes.factors, statistics.varies, strict=True)
-        )
+    def compute() -> Mapping[int, PredictionTask]:
+        return {
+            k: _task(statistics, statistics.codes.factors[k], num_train, num_test, seed)
+            for k, varies in enumerate(statistics.varies)
+            if varies
+        }
 
     return statistics.once(("prediction_tasks", num_train, num_test, seed), compute)
 
 
-def check_classes(metric: str, task: PredictionTask) -> None:
-    """Raises if there are fewer training rows than classes."""
-    num_values, num_rows = len(torch.cat([task.train_labels, task.test_labels]).unique()), len(task.train_labels)
-    if num_values > num_rows:
-        raise CodesError(
-            f"{metric}: factor {task.name!r} takes {num_values} values in {num_rows} training images, fewer images "
-            "than classes. Give more images, or drop "
-            "the factor; if its values are measurements, pass them as floats."
-        )
+def check_classes(metric: str, tasks: Iterable[PredictionTask]) -> None:
+    """Raises if a factor has fewer training rows than classes."""
+    for task in tasks:
+        num_values, num_rows = len(torch.cat([task.train_labels, task.test_labels]).unique()), len(task.train_labels)
+        if num_values > num_rows:
+            raise CodesError(
+                f"{metric}: factor {task.name!r} takes {num_values} values in {num_rows} training images, fewer images "
+                "than classes. Give more images, or drop the factor; if its values are measurements, pass them as "
+                "floats."
+            )
+
+
+def mean_accuracy(right: Iterable[Tensor], tasks: Iterable[PredictionTask], bounds: Interval) -> Value:
+    """Returns the mean over factors of the mean over test rows of `right`, with an interval over test images."""
+    rows = list(right)
+    influences = [by_image(each - each.mean(), task.test_images) for each, task in zip(rows, tasks, strict=True)]
+    return Value.from_standard_error(
+        torch.stack([each.mean() for each in rows]).mean(), error_of_factor_mean(influences), bounds
+    )
+
+
+def standardized_like(
+    values: Float64[Tensor, " row *columns"], like: Float64[Tensor, " other *columns"]
+) -> Float64[Tensor, " row *columns"]:
+    """Returns the columns of `values` minus the mean of `like`, divided by its std where that is not 0."""
+    scale = like.std(dim=0, correction=0)
+    return (values - like.mean(dim=0)) / torch.where(scale > 0, scale, 1.0)
 
 
 def _task(statistics: Statistics, labels: Labels, num_train: int | None, num_test: int, seed: int) -> PredictionTask:
-    codes, weights = statistics.codes, _weights(statistics)
+    codes, weights = statistics.codes, statistics.codes.weights
+    if weights is not None and bool((weights[weights > 0] == weights[weights > 0][0]).all()):
+        weights = None  # all images that may be drawn are equally likely, and none is drawn twice
     train, test = _rows(statistics, labels, num_train, num_test, seed, weights)
     if (len(test) == 0 and num_train is not None) or len(train) < 2:
         raise CodesError(
-            f"Factor {labels.name!r} is known in {len(train) + len(test)} images; to fit and to test a predictor "
-            "takes at least 3. Give more labels."
+            f"Factor {labels.name!r} is known in {len(train) + len(test)} images; a predictor needs at least 3 to fit "
+            "and to test. Give more labels."
         )
     values = label_numbers(labels)
 
@@ -114,17 +137,6 @@ def _task(statistics: Statistics, labels: Labels, num_train: int | None, num_tes
         train_images=None if weights is None else train,
         test_images=None if weights is None else test,
     )
-
-
-def _weights(statistics: Statistics) -> Float[Tensor, " image"] | None:
-    """Returns the weights that rows are drawn by; None where all images that may occur are equally likely, and none is
-    drawn twice.
-    """
-    weights = statistics.codes.weights
-    if weights is None:
-        return None
-    likely = weights[weights > 0]
-    return None if bool((likely == likely[0]).all()) else weights
 
 
 def _rows(

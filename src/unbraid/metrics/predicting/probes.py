@@ -1,6 +1,7 @@
-"""Small nets that predict factors from latents, trained all at once."""
+"""Small nets that predict factors from latents, trained together."""
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -12,19 +13,21 @@ from torch import Tensor
 from unbraid._internal import row_draws
 from unbraid._internal.progress import Event, emit
 from unbraid.metrics.predicting.factor_predictors import Losses
-from unbraid.metrics.predicting.prediction_tasks import PredictionTask
+from unbraid.metrics.predicting.prediction_tasks import PredictionTask, standardized_like
 
 # Test rows are predicted in blocks of about this many hidden numbers: 128 MB.
 _BLOCK_NUMBERS = 16_000_000
-# What a class is given that a factor has not: its probability is 0.
+# The logit of padding classes: their probability is 0.
 _NEVER = -1e30
+PROBE_RANGES: dict[str, tuple[float, float]] = {"num_steps": (1, 10**7), "learning_rate": (1e-12, sys.float_info.max)}
+"""The ranges of the settings of a metric that trains probes."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A net with one hidden layer of `hidden` units, or a linear map where that is 0, from all latents but the `hides`
-    to one factor: to its value, or, where it `classifies`, to the likeliest of its values.
+    """A net with one hidden layer of `hidden` units, or a linear map for 0, from all latents except `hides` to the
+    value of a factor, or, if it `classifies`, to logits of its values.
     """
 
     task: PredictionTask
@@ -38,33 +41,33 @@ class Probe:
 
     @property
     def num_parameters(self) -> int:
-        """Returns how many weights and biases it has."""
+        """Returns the number of weights and biases."""
         num_latents, outputs = self.task.train_codes.shape[1] - len(self.hides), self.num_outputs
         if self.hidden == 0:
             return (num_latents + 1) * outputs
         return (num_latents + 1) * self.hidden + (self.hidden + 1) * outputs
 
     def targets(self) -> Float64[Tensor, " train"]:
-        """Returns the training labels as it learns them: the place of each value, or the value standardized."""
+        """Returns the training targets: the place of each value, or the standardized value."""
         labels = self.task.train_labels
         if self.classifies:
             return labels.unique(return_inverse=True)[1].double()
-        return _standardized(labels.double(), labels.double())
+        return standardized_like(labels.double(), labels.double())
 
     def losses(self, outputs: Float64[Tensor, "test output"]) -> Losses:
-        """Returns what these outputs miss: squared residuals, or 1 where the value is wrong."""
+        """Returns the losses of these outputs: squared residuals, or 1 for a wrong value."""
         task = self.task
         if self.classifies:
-            named = task.train_labels.unique()[outputs[:, : self.num_outputs].argmax(dim=1)]
-            return Losses((named != task.test_labels).double(), None)
-        values = _standardized(task.test_labels.double(), task.train_labels.double())
+            predicted = task.train_labels.unique()[outputs[:, : self.num_outputs].argmax(dim=1)]
+            return Losses((predicted != task.test_labels).double(), None)
+        values = standardized_like(task.test_labels.double(), task.train_labels.double())
         return Losses((outputs[:, 0] - values).square(), values)
 
 
 @final
 @dataclass(frozen=True)
 class ProbeTraining:
-    """How probes are trained: by Adam, with a learning rate that falls to zero along a cosine."""
+    """Training by Adam, with a learning rate that falls to zero along a cosine."""
 
     num_steps: int = 300
     batch_size: int = 256
@@ -75,15 +78,15 @@ class ProbeTraining:
         return self.learning_rate * (1 + math.cos(math.pi * step / self.num_steps)) / 2
 
     def batch(self, step: int) -> Float64[Tensor, " batch"]:
-        """Returns where the rows of a batch lie among all, from 0 to 1."""
+        """Returns the places of the rows of a batch among all, from 0 to 1."""
         return row_draws.uniform((self.batch_size,), self.seed, f"probes/batch/{step}")
 
 
 def trained_probes(probes: Sequence[Probe], training: ProbeTraining, device: torch.device) -> list[Losses]:
-    """Trains all probes together, and returns what each misses on the test rows of its task.
+    """Trains all probes together, and returns the losses of each on the test rows of its task.
 
-    All are one net with a leading axis for the probe, as wide as the widest, whose other units are masked. So what one
-    learns does not depend on the others, and many take hardly longer than one.
+    All are one net with a leading axis for the probe, as wide as the widest, with masks for other units: each result is
+    independent of the other probes, and many take little longer than one.
     """
     fleet = _Fleet.of(probes, device)
     weights = fleet.initial_weights(training.seed)
@@ -112,7 +115,7 @@ def _after_adam(weight: Tensor, gradient: Tensor, moments: tuple[Tensor, Tensor]
 @final
 @dataclass(frozen=True, eq=False)
 class _Masks:
-    """Holds which latents, units and outputs each probe has, and whether it is linear, as 1 or 0."""
+    """The latents, units and outputs of each probe, and whether it is linear, as 1 or 0."""
 
     sees: Float64[Tensor, "probe 1 latent"]
     units: Float64[Tensor, "probe 1 unit"]
@@ -120,7 +123,7 @@ class _Masks:
     is_linear: Float64[Tensor, "probe 1 1"]
 
     def of(self, probe: int) -> "_Masks":
-        """Returns those of one probe."""
+        """Returns the masks of one probe."""
         return _Masks(*(mask[probe, None] for mask in (self.sees, self.units, self.outputs, self.is_linear)))
 
     def predicted(
@@ -137,7 +140,7 @@ class _Masks:
 @final
 @dataclass(frozen=True, eq=False)
 class _Fleet:
-    """Holds the training rows of all probes, padded to the longest, and what each probe has."""
+    """The training rows of all probes, padded to the longest, and their masks."""
 
     probes: tuple[Probe, ...]
     codes: Float64[Tensor, "task row latent"]
@@ -163,7 +166,7 @@ class _Fleet:
 
         return cls(
             probes=tuple(probes),
-            codes=padded([_standardized(task.train_codes, task.train_codes) for task in tasks.values()]),
+            codes=padded([standardized_like(task.train_codes, task.train_codes) for task in tasks.values()]),
             targets=padded([probe.targets() for probe in probes]),
             num_rows=torch.tensor([len(probe.task.train_labels) for probe in probes], device=device),
             task=torch.tensor([list(tasks).index(id(probe.task)) for probe in probes], device=device),
@@ -178,12 +181,10 @@ class _Fleet:
 
     def initial_weights(self, seed: int) -> list[Tensor]:
         """Returns weights and biases of the hidden layer and of the output, and the weights of linear probes: uniform
-        within 1 / sqrt(inputs), as torch has them. What a probe begins with does not depend on the others.
+        within 1 / sqrt(inputs), as in torch, and independent of other probes.
         """
         num_latents, num_units, num_outputs = (
-            self.codes.shape[2],
-            self.masks.units.shape[2],
-            self.masks.outputs.shape[2],
+            each.shape[2] for each in (self.codes, self.masks.units, self.masks.outputs)
         )
         sizes = ((num_latents, num_units), (1, num_units), (num_units, num_outputs), (1, num_outputs))
         weights = [torch.zeros(len(self.probes), *size).double() for size in (*sizes, (num_latents, num_outputs))]
@@ -207,19 +208,11 @@ class _Fleet:
         return torch.where(self.classifies, entropy, (found[:, :, 0] - targets).square()).mean(dim=1).sum()
 
     def losses(self, weights: Sequence[Tensor]) -> list[Losses]:
-        """Returns what each probe misses on its test rows."""
+        """Returns the losses of each probe on its test rows."""
         found = []
         for number, probe in enumerate(self.probes):
             masks, own = self.masks.of(number), [weight[number, None] for weight in weights]
-            codes = _standardized(probe.task.test_codes, probe.task.train_codes).to(self.codes.device)
+            codes = standardized_like(probe.task.test_codes, probe.task.train_codes).to(self.codes.device)
             blocks = codes.split(max(1, _BLOCK_NUMBERS // masks.units.shape[2]))
             found.append(probe.losses(torch.cat([masks.predicted(own, block[None])[0] for block in blocks]).cpu()))
         return found
-
-
-def _standardized(
-    values: Float64[Tensor, " row *columns"], like: Float64[Tensor, " other *columns"]
-) -> Float64[Tensor, " row *columns"]:
-    """Returns the columns less the mean of others, over their std."""
-    scale = like.std(dim=0, correction=0)
-    return (values - like.mean(dim=0)) / torch.where(scale > 0, scale, 1.0)

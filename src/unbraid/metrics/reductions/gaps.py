@@ -1,5 +1,6 @@
-"""How far ahead the best latent of each factor is."""
+"""Numbers by factor: the lead of the best latent, factors that vary, and places of factors that were left out."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -7,14 +8,14 @@ import torch
 from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
-# Entries closer than this, in nats, tie: rounding, which differs between machines, is not to choose between them.
+# Entries closer than this, in nats, tie: rounding, which differs between machines, must not choose between them.
 TIE = 1e-9
 
 
 @final
 @dataclass(frozen=True)
 class TopTwo:
-    """Holds the largest and the second largest entry of each column, and the row of the largest."""
+    """The largest and the second largest entry of each column, and the row of the largest."""
 
     first: Float64[Tensor, " factor"]
     second: Float64[Tensor, " factor"]
@@ -38,18 +39,15 @@ def top_two(table: Float64[Tensor, "latent factor"]) -> TopTwo:
 
 
 def varies(factor_entropy: Float64[Tensor, " factor"]) -> Bool[Tensor, " factor"]:
-    """Returns which factors have an entropy to divide by; not those that are known nowhere, whose entropy is NaN."""
+    """Returns which factors have an entropy above 0, not NaN (known in no image)."""
     # One label in 10^12 images has an entropy of 3e-11 nats; rounding leaves less than 1e-14 for a constant factor.
     return factor_entropy > 1e-13
 
 
-def mean_over_factors(per_factor: Float64[Tensor, " factor"], defined: Bool[Tensor, " factor"]) -> Float64[Tensor, ""]:
-    """Returns the mean over the factors that are defined."""
-    return per_factor[defined].mean()
-
-
-def where_defined(
-    per_factor: Float64[Tensor, " factor"], defined: Bool[Tensor, " factor"]
-) -> Float64[Tensor, " factor"]:
-    """Returns the numbers with NaN for the factors that are not defined."""
-    return torch.where(defined, per_factor, torch.nan)
+def among_factors(
+    table: Float64[Tensor, "*rows some"], places: Iterable[int], num_factors: int
+) -> Float64[Tensor, "*rows factor"]:
+    """Returns the table with a column for every factor: NaN for those not in `places`, the factors of its columns."""
+    full = table.new_full((*table.shape[:-1], num_factors), torch.nan)
+    full[..., list(places)] = table
+    return full

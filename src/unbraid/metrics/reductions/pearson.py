@@ -1,4 +1,4 @@
-"""Pearson correlations of columns, and how they would scatter in other samples of as many images."""
+"""Pearson correlations of columns, with resamples of the images."""
 
 import math
 from collections.abc import Callable
@@ -12,26 +12,23 @@ from torch import Tensor
 from unbraid._internal import row_draws
 from unbraid.codes import Codes, Labels
 from unbraid.metrics.intervals import NUM_RESAMPLES
-from unbraid.metrics.predicting.label_numbers import label_numbers
 from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS
 
-# The mean of equal numbers differs from them by a few units of the last digit; a deviation below this share of the
-# numbers is such rounding.
+# The rounding error of the mean of equal numbers, relative to them.
 _ROUNDING = 1e-13
 
-
 Unordered = Literal["left_out", "numbered"]
-"""What becomes of factors whose values are mere names: they have no correlations, or those of the numbers of values."""
+"""The treatment of factors with more than two unordered values: no correlations, or those of the numbers of values."""
 
-# Resamples are made in blocks of about this many numbers: 64 MB.
+# Blocks of resamples have about this many numbers: 64 MB.
 _BLOCK_NUMBERS = 8_000_000
 
 
 @final
 @dataclass(frozen=True)
 class PearsonCorrelations:
-    """Holds the correlation of each column of one table with each of another, as `matrix`. `one` and `other` are some
-    rows of the tables, standardized; `multipliers` is how much each of them counts in each resample.
+    """The correlations of the columns of two tables, as `matrix`. `one` and `other` are some rows of the tables,
+    standardized; `multipliers` are their weights in each resample.
     """
 
     matrix: Float64[Tensor, "row column"]
@@ -42,7 +39,7 @@ class PearsonCorrelations:
     def resampled(
         self, reduce: Callable[[Tensor], Tensor] = lambda matrices: matrices
     ) -> Float64[Tensor, "resample ..."]:
-        """Returns `reduce` of the matrices of other samples of the images, which are never all held at once."""
+        """Returns `reduce` of the matrices of resamples of the images, in blocks."""
         num_resamples = max(1, _BLOCK_NUMBERS // max(self.other.numel(), self.matrix.numel()))
         return torch.cat([reduce(self._scattered(part)) for part in self.multipliers.split(num_resamples)])
 
@@ -63,10 +60,10 @@ def correlate(
     """Returns r_ij = sum_n p(n) u_ni v_nj, where u and v are the columns of two tables (or of one, twice) less their
     mean, over their std.
 
-    0 where a column never varies. One image moves r_ij by (u_ni v_nj - r_ij (u_ni^2 + v_nj^2) / 2) p(n), to first
-    order. Resamples add these with random normal factors (the multiplier bootstrap), which keeps the correlations
-    between entries and takes a matrix product each. `weights` sums to one; `num_images` is how many independent images
-    the rows are worth, if not as many as there are rows.
+    0 for a constant column. The influence of an image on r_ij is (u_ni v_nj - r_ij (u_ni^2 + v_nj^2) / 2) p(n).
+    Resamples add these with random normal factors (the multiplier bootstrap), which keeps the correlations between
+    entries and takes a matrix product each. `weights` sums to one; `num_images` is the number of independent images, by
+    default that of rows.
     """
     u = standardized(one, weights)
     v = u if other is None else standardized(other, weights)
@@ -80,7 +77,7 @@ def correlate(
 def standardized(
     values: Float[Tensor, "image column"], weights: Float64[Tensor, " image"]
 ) -> Float64[Tensor, "image column"]:
-    """Returns each column less its mean, over its std (both weighted by p(n)); zeros for a column that never varies."""
+    """Returns each column minus its mean, divided by its std (both weighted by p(n)); 0 for a constant column."""
     values = values.double()
     deviation = values - weights @ values
     std = (weights @ deviation.square()).sqrt()
@@ -91,11 +88,11 @@ def standardized(
 def correlate_with_factors(
     codes: Codes, weights: Float64[Tensor, " image"], unordered: Unordered = "left_out"
 ) -> tuple[Float64[Tensor, "latent factor"], Float64[Tensor, "resample latent factor"], tuple[str, ...]]:
-    """Returns the correlations of each latent's means with each factor, over the images in which it is known; the same
-    for other samples of the images; and the factors that have no order, whose columns are NaN.
+    """Returns the correlations of each latent's means with each factor, over the images in which it is known; their
+    resamples; and the factors without order, with columns of NaN.
 
-    Two values without an order count as 0 and 1: either order gives the same correlation up to its sign. With
-    `unordered` "numbered", more of them count by their numbers, whatever order that is.
+    Two values without an order count as 0 and 1: the order changes only the sign of the correlation. With `unordered`
+    "numbered", more values count by their numbers.
     """
     num_latents, num_factors = codes.mean.shape[1], len(codes.factors)
     matrix = torch.full((num_latents, num_factors), math.nan, dtype=torch.float64, device=codes.mean.device)
@@ -125,10 +122,23 @@ def means_std(mean: Float[Tensor, "image latent"], weights: Float64[Tensor, " im
 
 
 def has_order(labels: Labels) -> bool:
-    """Returns whether the values can be correlated with: measurements, ordered values, or two values."""
+    """Returns whether the values have correlations: measurements, ordered values, or two values."""
     if labels.is_soft:
         return False
     return labels.ordered or int(labels.assignment().max()) < 2
+
+
+def label_numbers(labels: Labels) -> Int64[Tensor, " image"] | Float64[Tensor, " image"]:
+    """Returns measurements unchanged, and whole numbers minus the smallest known one, so that large ones keep their
+    digits as floats. Whole numbers with differences beyond 64 bits are unchanged.
+    """
+    if labels.is_continuous:
+        return labels.values.double()
+    values = labels.values.long()
+    known = values if labels.known is None else values[labels.known]
+    if len(known) == 0 or int(known.max()) - int(known.min()) > torch.iinfo(torch.int64).max:
+        return values
+    return values - known.min()
 
 
 def _some_rows(num_rows: int) -> Int64[Tensor, " row"]:

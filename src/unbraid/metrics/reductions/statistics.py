@@ -1,4 +1,4 @@
-"""What metrics reduce codes to, each computed once for all metrics that ask."""
+"""Reductions of codes, each computed once for all metrics."""
 
 import math
 import os
@@ -17,7 +17,7 @@ from unbraid.errors import CodesError
 from unbraid.information.posteriors import Draws, Posteriors
 from unbraid.information.value_table import ValueTable
 
-# The spread of influences is estimated from so many images: to about 1 % of a standard error.
+# The number of images from which the std of influences is estimated, to about 1 % of a standard error.
 MAX_INFLUENCE_ROWS = 4_000
 # Tables of information have a column for each value of each factor, and thousands of rows at a time.
 MAX_VALUES = 20_000
@@ -27,10 +27,10 @@ T = TypeVar("T")
 
 @final
 class Statistics:
-    """Holds codes, and what was computed from them so far.
+    """Codes, and a cache of what was computed from them.
 
-    `draws`, where given, are used by every sampled estimator in place of draws of its own. `num_fitted`, where given,
-    says that predictors are fitted on the first so many images, and tested on the others.
+    `draws`, if given, replace the draws of every sampled estimator. With `num_fitted`, predictors are fitted on the
+    first `num_fitted` images, and tested on the others.
     """
 
     def __init__(self, codes: Codes, draws: Draws | None = None, num_fitted: int | None = None) -> None:
@@ -42,21 +42,21 @@ class Statistics:
         self.given_draws = draws
         self.num_fitted = num_fitted
         self._kept: dict[Any, Any] = {}
-        # Where only some factors are looked at, what has nothing to do with factors is still shared by all.
+        # Statistics of some of the factors share with these what does not depend on factors.
         self._whole = self
 
     def once(self, key: Any, compute: Callable[[], T]) -> T:
-        """Returns what `compute` returns, kept under `key`."""
+        """Returns the result of `compute`, cached under `key`."""
         if key not in self._kept:
             self._kept[key] = compute()
         return self._kept[key]
 
     def once_for_all_factors(self, key: Any, compute: Callable[[], T]) -> T:
-        """Returns what `compute` returns, kept under `key` for all subsets of the factors, which do not change it."""
+        """Returns the result of `compute`, which does not depend on factors, cached for all subsets of the factors."""
         return self._whole.once(key, compute)
 
     def restricted(self, keep: Callable[[Labels], bool]) -> "Statistics":
-        """Returns the same codes with some of their factors, and statistics of their own."""
+        """Returns the statistics of the codes with some of their factors."""
         factors = tuple(labels for labels in self.codes.factors if keep(labels))
         names = tuple(labels.name for labels in factors)
 
@@ -68,7 +68,7 @@ class Statistics:
         return self.once(("restricted", names), compute)
 
     def of_latents(self, latents: Sequence[int]) -> "Statistics":
-        """Returns the same images with some of their latents, in this order, and statistics of their own."""
+        """Returns the statistics of the codes with some of their latents, in this order."""
         if list(latents) == list(range(self.codes.num_latents)):
             return self
 
@@ -79,17 +79,20 @@ class Statistics:
         return self.once(("of_latents", tuple(latents)), compute)
 
     def subset(self) -> "Statistics":
-        """Returns a random few thousand of the images, with statistics of their own; all of them where there are no
-        more.
-        """
+        """Returns the statistics of at most 4,000 random images."""
         if len(self.codes) <= MAX_INFLUENCE_ROWS:
             return self
-        return self.once("subset", lambda: Statistics(_rows(self.codes, self.influence_sample)))
+
+        def compute() -> Statistics:
+            sample = self.influence_sample
+            # Weights that differ make the sample represent all images.
+            weights = None if bool((sample.weights == sample.weights[0]).all()) else sample.weights
+            return Statistics(replace(self.codes[sample.rows], weights=weights))
+
+        return self.once("subset", compute)
 
     def drawn(self, num_images: int | None, seed: int = 0) -> "Statistics":
-        """Returns so many of the images, drawn without replacement and always the same for a seed, with statistics of
-        their own; all of them where there are no more, or no number is given.
-        """
+        """Returns the statistics of at most `num_images` images (None for all), drawn without replacement."""
         if num_images is None or len(self.codes) <= num_images:
             return self
 
@@ -101,19 +104,17 @@ class Statistics:
 
     @cached_property
     def fitted_part(self) -> "Statistics":
-        """Returns the images that predictors are fitted on; all of them, unless some are set apart for tests."""
+        """Returns the statistics of the images that predictors are fitted on."""
         return self if self.num_fitted is None else Statistics(self.codes[: self.num_fitted])
 
     @cached_property
     def tested_part(self) -> "Statistics":
-        """Returns the images that predictors are tested on; all of them, unless some are set apart for that."""
+        """Returns the statistics of the images that predictors are tested on."""
         return self if self.num_fitted is None else Statistics(self.codes[self.num_fitted :])
-
-    # ---- factors
 
     @cached_property
     def varies(self) -> tuple[bool, ...]:
-        """Returns which factors take more than one value in these codes; in both parts, where some are for tests."""
+        """Returns which factors take more than one value, in both parts if there are training and test images."""
         if self.num_fitted is not None:
             parts = (self.fitted_part.varies, self.tested_part.varies)
             return tuple(fitted and tested for fitted, tested in zip(*parts, strict=True))
@@ -121,7 +122,7 @@ class Statistics:
 
     @cached_property
     def factors_unique_per_image(self) -> tuple[str, ...]:
-        """Returns the discrete factors that have a value of their own in every image."""
+        """Returns the discrete factors with a different value in every image."""
         found = []
         for labels, varies in zip(self.codes.factors, self.varies, strict=True):
             if varies and not labels.is_soft and not labels.is_continuous:
@@ -132,7 +133,7 @@ class Statistics:
 
     @cached_property
     def values(self) -> ValueTable:
-        """Returns the factors, all discrete, as the estimators of information take them."""
+        """Returns the table of the values of all factors, which are discrete."""
         found = ValueTable.from_assignments(
             tuple(f.assignment() for f in self.codes.factors),
             len(self.codes),
@@ -142,8 +143,8 @@ class Statistics:
         if sum(found.sizes) > MAX_VALUES:
             largest, name = max(zip(found.sizes, self.codes.factor_names, strict=True))
             raise CodesError(
-                f"The factors take {sum(found.sizes):,} values in all, {largest:,} of them {name!r}; tables of "
-                f"information have room for {MAX_VALUES:,}. Leave that factor out, or put its values into groups."
+                f"The factors take {sum(found.sizes):,} values in all, {largest:,} of them {name!r}; expected at "
+                f"most {MAX_VALUES:,}. Leave that factor out, or group its values."
             )
         return found
 
@@ -160,30 +161,26 @@ class Statistics:
 
     @cached_property
     def num_effective_images(self) -> float:
-        """Returns 1 / sum_n p(n)^2: how many equally likely images would be as informative."""
+        """Returns 1 / sum_n p(n)^2, the effective number of images."""
         return float(1 / self.weights.square().sum())
 
     @property
     def std(self) -> Tensor:
-        """Returns the std of each latent, for estimators that cannot do without. Raises if the codes have none."""
+        """Returns the std of each latent. Raises if the codes have none."""
         std = self.codes.marginal_std
         if self.codes.mean.shape[1] == 0:
             return self.codes.mean
         if std is None:
             raise CodesError(
                 "This estimator needs the std of each posterior, and these codes have only means or draws. Give std "
-                "or log_var; for a deterministic "
-                "encoder give a std of 0 and use Quantized(); draws alone can be quantized too."
+                "or log_var. Quantized() takes draws, and a std of 0 for a deterministic encoder."
             )
         return std
 
-    # ---- influences
-
     @cached_property
     def influence_sample(self) -> "InfluenceSample":
-        """Returns the images whose influences are computed: all, or so many drawn with replacement from r(n).
-
-        r(n) is p(n), made larger where a factor is known that is known in few images.
+        """Returns the images for influences: all, or 4,000 drawn with replacement from r(n), which is p(n), increased
+        for images with a label of a factor that is known in few.
         """
         num_images, p = len(self.codes), self.weights
         if num_images <= MAX_INFLUENCE_ROWS:
@@ -194,12 +191,6 @@ class Statistics:
         r = r / r.sum()
         rows = row_draws.images(MAX_INFLUENCE_ROWS, num_images, 0, "influences", r).to(p.device)
         return InfluenceSample(rows, p[rows] / r[rows], (num_images * r[rows]).sqrt())
-
-    @property
-    def influence_rows(self) -> Int64[Tensor, " row"]:
-        return self.influence_sample.rows
-
-    # ---- sampled
 
     @cached_property
     def posteriors(self) -> Posteriors:
@@ -227,10 +218,10 @@ class Statistics:
 @final
 @dataclass(frozen=True)
 class InfluenceSample:
-    """Holds images drawn from r(n): which, p(n) / r(n), and sqrt(N r(n)).
+    """Images drawn from r(n): their rows, p(n) / r(n), and sqrt(N r(n)).
 
-    A sum over all images of p(n)^2 f(n)^2 is that over the drawn ones of (p / r)^2 N r f^2, over N times their number:
-    so deviations are scaled by the product of the two.
+    The sum over all images of p(n)^2 f(n)^2 is that over the drawn ones of (p / r)^2 N r f^2, over N times their
+    number: so deviations are scaled by the product of the two.
     """
 
     rows: Int64[Tensor, " row"]
@@ -238,14 +229,8 @@ class InfluenceSample:
     correction: Float64[Tensor, " row"]
 
 
-def _rows(codes: Codes, sample: InfluenceSample) -> Codes:
-    """Returns some of the images, weighted so that they stand for all."""
-    weights = None if bool((sample.weights == sample.weights[0]).all()) else sample.weights
-    return replace(codes[sample.rows], weights=weights)
-
-
 def unseen_note(statistics: Statistics, seen: Statistics) -> tuple[str, ...]:
-    """Returns a note on factors that vary, but not among the images that are looked at."""
+    """Returns a note on factors that vary, but not among the images of `seen`."""
     if seen is statistics:
         return ()
     names = [
@@ -253,7 +238,7 @@ def unseen_note(statistics: Statistics, seen: Statistics) -> tuple[str, ...]:
         for name, in_all, in_seen in zip(statistics.codes.factor_names, statistics.varies, seen.varies, strict=True)
         if in_all and not in_seen
     ]
-    return (f"Left out, as it never varies among the images looked at: {', '.join(names)}.",) if names else ()
+    return (f"Left out, because they never vary among the selected images: {', '.join(names)}.",) if names else ()
 
 
 def _varies(labels: Labels, weights: Tensor | None) -> bool:
@@ -269,7 +254,7 @@ def _varies(labels: Labels, weights: Tensor | None) -> bool:
 
 
 def _how_to_score(given: Any) -> str:
-    """Returns what to write where something else was given in place of codes."""
+    """Returns the fix for an argument that is not codes."""
     if isinstance(given, (str, os.PathLike)):
         return "Read them from a file with Codes.load(path)."
     if hasattr(given, "score"):

@@ -1,4 +1,4 @@
-"""The images of each value of each factor, from which pairs and batches that share a value are drawn."""
+"""The images of each value of each factor, for draws of pairs and batches that share a value."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,7 +11,7 @@ from unbraid.metrics.reductions.statistics import Statistics
 
 Groups = tuple[ImagesByValue, ...]
 
-# Images in all points together: their numbers take 8 GB.
+# The most images in all points together: their numbers take 8 GB.
 _MAX_DRAWN = 10**9
 
 
@@ -23,11 +23,10 @@ def varying_factors(statistics: Statistics) -> tuple[int, ...]:
 def drawn_points(
     statistics: Statistics, num_train: int, num_test: int, draw: Callable[[Groups, int, str], tuple[Tensor, ...]]
 ) -> tuple[Tensor, ...]:
-    """Returns points to fit on and, behind them, points to test on: the number of a factor that varies, and rows of
-    images.
+    """Returns training points, then test points: the number of a factor that varies, and rows of images.
 
-    `draw` takes the images by value of each such factor, how many points to draw, and what to add to the name of the
-    stream. Where some images are for tests alone, the points to test on are drawn from those.
+    `draw` takes the images by value of each such factor, the number of points, and the suffix of the random stream. If
+    there are test images, the test points are drawn from those.
     """
     num_fitted, varying = statistics.num_fitted, varying_factors(statistics)
 
@@ -48,15 +47,13 @@ def drawn_points(
 
 
 def chunks(num_points: int, num_each: int) -> Sequence[slice]:
-    """Returns slices of the points that hold about half a million images each: memory stays small whatever is asked
-    for.
-    """
+    """Returns slices of the points with about half a million images each, which bounds the memory."""
     size = max(1, 500_000 // num_each)
     return [slice(start, min(num_points, start + size)) for start in range(0, num_points, size)]
 
 
 def check_num_drawn(name: str, num_points: int, setting: str, num_each: int) -> None:
-    """Raises if more images would be drawn than memory holds."""
+    """Raises if there are too many images to draw for the memory."""
     if num_points * num_each > _MAX_DRAWN:
         raise SpecError(
             f"{name}: {num_points:,} points of {setting}={num_each:,} are too many images; expected at most "
@@ -65,9 +62,5 @@ def check_num_drawn(name: str, num_points: int, setting: str, num_each: int) -> 
 
 
 def of_one_factor(varying: Sequence[int]) -> tuple[str, ...]:
-    """Returns the note of a score that guesses the factor, if only one varies."""
-    return (
-        ("Only one factor varies: there is nothing to tell apart, and the score is 1 by construction.",)
-        if len(varying) == 1
-        else ()
-    )
+    """Returns a note on a score that predicts the factor, if only one varies."""
+    return ("Only one factor varies, so the score is 1 by construction.",) if len(varying) == 1 else ()

@@ -1,4 +1,4 @@
-"""What the convolutional nets share: the sizes of images they take, and stacks of convolutions that halve or double."""
+"""Base of the convolutional nets: the images they accept, and stacks of convolutions that halve or double."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,9 @@ from typing import final
 from torch import nn
 
 from unbraid.errors import SpecError
-from unbraid.models.architecture import ImageShape
+from unbraid.models.architecture import ImageShape, SizedNet
 from unbraid.models.layers.strided_convolutions import Conv2d, ConvTranspose2d
+from unbraid.models.layers.tiled_convolutions import TiledConv2d, TiledConvTranspose2d
 
 LEAST, MOST = 16, 256
 """How many pixels high and wide an image may be."""
@@ -20,21 +21,18 @@ _UNIT = 16  # pixels, or more where more convolutions halve them
 @final
 @dataclass(frozen=True)
 class Canvas:
-    """A black canvas that an image lies on, in the middle, and the `widths` of the convolutions that halve it.
-
-    It can be halved so often without a rest.
-    """
+    """A black canvas with an image in the middle, and the `widths` of the convolutions that halve it without a rest."""
 
     image_shape: ImageShape
     size: tuple[int, int]
     widths: tuple[int, ...]
 
     @classmethod
-    def of(cls, net: str, image_shape: ImageShape, channels: Sequence[int]) -> "Canvas":
-        """Returns the canvas for such images and convolutions of these `channels`.
+    def from_channels(cls, net: str, image_shape: ImageShape, channels: Sequence[int]) -> "Canvas":
+        """Returns the canvas for images of this shape and convolutions of these `channels`.
 
         Up to 64 pixels there is one of each width; beyond that there is one more, as wide as the last, and beyond 128
-        two. `net` is the name of the net, for the message that refuses.
+        two. `net` is the name of the net, for errors.
         """
         check_size(net, image_shape)
         longest = max(image_shape[1:])
@@ -46,7 +44,7 @@ class Canvas:
 
     @classmethod
     def square(cls, net: str, image_shape: ImageShape) -> "Canvas":
-        """Returns the smallest square canvas whose side is a power of 2, for convolutions that are yet to be chosen."""
+        """Returns the smallest square canvas with a power of 2 as its side, for convolutions chosen later."""
         check_size(net, image_shape)
         side = 1 << (max(image_shape[1:]) - 1).bit_length()
         return cls(image_shape, (side, side), ())
@@ -57,13 +55,13 @@ class Canvas:
 
     @property
     def map_shape(self) -> tuple[int, int]:
-        """Returns what the convolutions leave of its height and width."""
+        """The height and width of the smallest map."""
         height, width = self.size
         return height >> len(self.widths), width >> len(self.widths)
 
     @property
     def map_area(self) -> int:
-        """Returns how many pixels the convolutions leave."""
+        """The number of pixels of the smallest map."""
         return self.map_shape[0] * self.map_shape[1]
 
     def frame(self) -> list[nn.Module]:
@@ -75,21 +73,39 @@ class Canvas:
         left, right, top, bottom = self._margins
         return [nn.ZeroPad2d((-left, -right, -top, -bottom))] if any(self._margins) else []
 
+    def halving(self, *, batch_norm: bool = False) -> list[nn.Module]:
+        """Returns the layers from the image to the smallest map."""
+        return [*self.frame(), *halving((self.num_channels, *self.widths), batch_norm=batch_norm)]
+
+    def doubling(self, *, batch_norm: bool = False) -> list[nn.Module]:
+        """Returns the layers from the smallest map to the image."""
+        return [*doubling((*reversed(self.widths), self.num_channels), batch_norm=batch_norm), *self.crop()]
+
     @property
     def _margins(self) -> tuple[int, int, int, int]:
-        """Returns the margins on the left, on the right, above and below."""
+        """The margins on the left, on the right, above and below."""
         (height, width), (_, image_height, image_width) = self.size, self.image_shape
         across, down = width - image_width, height - image_height
         return across // 2, across - across // 2, down // 2, down - down // 2
 
 
+class ConvNet(SizedNet):
+    """An architecture with convolutions of these `channels`, each of which halves the image."""
+
+    channels: tuple[int, ...]
+
+    def canvas(self, image_shape: ImageShape) -> Canvas:
+        return Canvas.from_channels(type(self).__name__, image_shape, self.channels)
+
+
 def check_size(net: str, image_shape: ImageShape) -> None:
-    """Refuses images that a convolutional net does not take."""
+    """Raises if a convolutional net does not accept images of this shape."""
     num_channels, height, width = image_shape
     if not (LEAST <= height <= MOST and LEAST <= width <= MOST) or num_channels not in (1, 3):
         raise SpecError(
-            f"{net} takes images of {LEAST} to {MOST} pixels with 1 or 3 channels; these are {num_channels} x {height} "
-            f"x {width} (channels x height x width). Use MLP, which takes any size, or resize the images."
+            f"{net} takes images of {LEAST} to {MOST} pixels with 1 or 3 channels; these are "
+            f"{num_channels} x {height} x {width} (channels x height x width). Use MLP, which takes any size, or "
+            "resize the images."
         )
 
 
@@ -120,3 +136,26 @@ def activation(width: int, *, batch_norm: bool) -> list[nn.Module]:
     Adam blows up.
     """
     return [nn.BatchNorm2d(width), nn.ReLU()] if batch_norm else [nn.ReLU()]
+
+
+def whole_map_encoder(canvas: Canvas, hidden: int, num_outputs: int, *, batch_norm: bool = False) -> nn.Sequential:
+    """Returns convolutions that halve the image, one over the whole of the smallest map, and a linear layer."""
+    return nn.Sequential(
+        *canvas.halving(batch_norm=batch_norm),
+        TiledConv2d(canvas.widths[-1], hidden, canvas.map_shape, bias=not batch_norm),
+        *activation(hidden, batch_norm=batch_norm),
+        nn.Flatten(),
+        nn.Linear(hidden, num_outputs),
+    )
+
+
+def whole_map_decoder(num_inputs: int, hidden: int, canvas: Canvas, *, batch_norm: bool = False) -> nn.Sequential:
+    """Returns the mirror image of `whole_map_encoder`."""
+    return nn.Sequential(
+        nn.Linear(num_inputs, hidden, bias=not batch_norm),
+        nn.Unflatten(1, (hidden, 1, 1)),
+        *activation(hidden, batch_norm=batch_norm),
+        TiledConvTranspose2d(hidden, canvas.widths[-1], canvas.map_shape, bias=not batch_norm),
+        *activation(canvas.widths[-1], batch_norm=batch_norm),
+        *canvas.doubling(batch_norm=batch_norm),
+    )

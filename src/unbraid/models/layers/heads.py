@@ -1,6 +1,5 @@
 """The outputs of an encoder by latent, for nets that have a head for each."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import final
@@ -13,7 +12,6 @@ from unbraid.errors import SpecError
 from unbraid.models.distributions.posteriors.conditional import ConditionalLatents
 from unbraid.models.distributions.posteriors.grouped import GroupedLatents
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.mlp import fully_connected
 
 
 @final
@@ -62,8 +60,8 @@ def layer_sizes(latents: Latents) -> list[int]:
     if isinstance(latents, GroupedLatents):
         return list(chain.from_iterable(layer_sizes(part) for part in latents.parts))
     if isinstance(latents, ConditionalLatents):
-        kinds, logits = heads(latents.independent)
-        return [kinds.num_latents * logits.numbers_each] * kinds.numbers_each + [logits.num_parameters]
+        num_categories = latents.category.categories
+        return [latents.style.size * num_categories] * 2 + [num_categories]
     size = latents.num_parameters // latents.num_latents if latents.num_discrete else latents.num_latents
     num_layers, rest = divmod(latents.num_parameters, size)
     return [size] * num_layers + [rest] * bool(rest)
@@ -80,9 +78,9 @@ class Branched(nn.Module):
     def __init__(self, num_features: int, width: int, latents: Latents) -> None:
         super().__init__()
         if isinstance(latents, ConditionalLatents):
-            kinds, logits = heads(latents.independent)
-            style = [PerCategory(num_features, width, kinds.num_latents, logits.numbers_each) for _ in range(2)]
-            self.branches = nn.ModuleList([*style, *_branches(num_features, width, logits)])
+            num_categories = latents.category.categories
+            style = [PerCategory(num_features, width, latents.style.size, num_categories) for _ in range(2)]
+            self.branches = nn.ModuleList([*style, nn.Linear(num_features, num_categories)])
         else:
             self.branches = nn.ModuleList(
                 chain.from_iterable(_branches(num_features, width, head) for head in heads(latents))
@@ -118,13 +116,3 @@ def _branches(num_features: int, width: int, head: LatentsHead) -> list[nn.Modul
         nn.Sequential(nn.Linear(num_features, width), nn.ReLU(), nn.Linear(width, head.num_latents))
         for _ in range(head.numbers_each)
     ]
-
-
-def branched_mlp(num_inputs: int, hidden: Sequence[int], branch_width: int, latents: Latents) -> nn.Module:
-    """Returns fully connected layers with ReLU after each, then the branches of the latents."""
-    return nn.Sequential(
-        nn.Flatten(),
-        *fully_connected((num_inputs, *hidden), nn.ReLU),
-        nn.ReLU(),
-        Branched(hidden[-1], branch_width, latents),
-    )

@@ -43,7 +43,7 @@ class Conv2d(nn.Conv2d):
     def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
         super().__init__(in_channels, out_channels, kernel_size=4, stride=2, padding=1, bias=bias)
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 (torch's name)
         return halved(input, self.weight, self.bias) if matrix_products.are_used_for(input) else super().forward(input)
 
 
@@ -57,7 +57,7 @@ class ConvTranspose2d(nn.ConvTranspose2d):
     def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
         super().__init__(in_channels, out_channels, kernel_size=4, stride=2, padding=1, bias=bias)
 
-    def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
+    def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:  # noqa: A002 (torch's name)
         if output_size is None and matrix_products.are_used_for(input):
             return doubled(input, self.weight, self.bias)
         return super().forward(input, output_size)

@@ -27,7 +27,7 @@ class TiledConv2d(nn.Conv2d):
     ) -> None:
         super().__init__(in_channels, out_channels, kernel_size, stride=stride, bias=bias)
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 (torch's name)
         lie_side_by_side = self.kernel_size in (self.stride, tuple(input.shape[-2:]))
         if lie_side_by_side and matrix_products.are_used_for(input):
             return shrunk(input, self.weight, self.bias)
@@ -44,7 +44,7 @@ class TiledConvTranspose2d(nn.ConvTranspose2d):
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, int], *, bias: bool = True) -> None:
         super().__init__(in_channels, out_channels, kernel_size, bias=bias)
 
-    def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
+    def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:  # noqa: A002 (torch's name)
         if output_size is None and input.shape[-2:] == (1, 1) and matrix_products.are_used_for(input):
             return grown(input, self.weight, self.bias)
         return super().forward(input, output_size)

@@ -37,5 +37,5 @@ def category_samples(
         blocks = torch.cat([put, others], dim=1).split(_AT_ONCE)
         frames = torch.cat([model.likelihood.mean(model.decoder(block)) for block in blocks]).cpu()
         draws = tuple(map(float, range(num_draws)))
-        strips.append(Strip(f"category {category}", chosen, 0, draws, False, frames))
+        strips.append(Strip(f"category {category}", chosen, 0, draws, is_discrete=False, frames=frames))
     return Traversal(tuple(strips), f"draws from the prior by the category of z{chosen}")

@@ -1,16 +1,79 @@
-"""The ELBO of a trained model."""
+"""The ELBO of a trained model, and the codes and densities of images that it is computed from."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
 
 from unbraid._internal import draws
 from unbraid.datasets.dataset import FactorImages
-from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.coded_images import CodedImages
+from unbraid.models.autoencoder import AutoencoderModule, with_noise_inputs
+from unbraid.models.categories import likeliest_code, with_categories
+from unbraid.models.distributions.distribution import Prior
 
 _BLOCK = 4096
+
+
+@final
+class CodedImages:
+    """Holds the images of some rows, and what a model makes of them.
+
+    Discrete latents count as categories, whatever the model was trained with: the decoder sees the category that was
+    drawn, and densities are those of categories. So a bound on log p(x) that is computed from this is one.
+    """
+
+    def __init__(self, model: AutoencoderModule, images: FactorImages, rows: Int64[Tensor, " row"]) -> None:
+        self.model, self.rows = model, rows
+        self._dtype = next(model.parameters()).dtype
+        self.x: Float[Tensor, "row channel height width"] = images.batch(rows).to(self._dtype)
+        self.posterior = model.encode(self.x).with_true_density().by_category()
+        # log p(x | z) of the first draw by seed, which several scores ask for.
+        self._first: dict[int, Tensor] = {}
+
+    @cached_property
+    def prior(self) -> Prior:
+        return self.model.prior.by_category()
+
+    @cached_property
+    def reconstruction(self) -> Float[Tensor, "row channel height width"]:
+        """Returns E[x | z] at the likeliest code of each image, as `AutoencoderModule.reconstruct` gives it."""
+        code = likeliest_code(self.posterior.mean, self.posterior.probabilities, self.model.latents.widths)
+        return self.model.decode(code)
+
+    def code(self, seed: int, number: int = 0) -> Float[Tensor, "row column"]:
+        """Returns a draw from q(z | x) of each image.
+
+        It is a function of row, seed and the number of the draw, so that it does not depend on the batch that the image
+        comes in.
+        """
+        latents = self.model.latents
+        stream = "hard elbo" if number == 0 else f"hard elbo {number}"
+        noise = draws.normal(self.rows, stream, seed, (latents.num_noise,)).to(self._dtype)
+        discrete = range(latents.num_latents - latents.num_discrete, latents.num_latents)
+        return with_categories(self.posterior.rsample(noise), latents.widths, discrete)
+
+    def log_likelihood(self, seed: int, number: int = 0) -> Float[Tensor, " row"]:
+        """Returns log p(x | z) of each image and its drawn code, in nats."""
+        if number == 0 and seed in self._first:
+            return self._first[seed]
+        seen = with_noise_inputs(self.code(seed, number), self.model.noise_inputs)
+        found = self.model.likelihood.log_prob(self.x, self.model.decoder(seen)).double()
+        if number == 0:
+            self._first[seed] = found
+        return found
+
+    def rate(self, seed: int) -> Float[Tensor, " row"]:
+        """Returns KL(q(z | x) || p(z)) of each image, in nats; from its drawn code where there is no closed form."""
+        return self.prior.kl_from(self.posterior, self.code(seed)).double().sum(dim=1)
+
+    def log_weight(self, seed: int, number: int) -> Float[Tensor, " row"]:
+        """Returns log p(x | z) + log p(z) - log q(z | x) of each image and its drawn code, in nats."""
+        z, everything = self.code(seed, number), range(self.model.latents.num_latents)
+        ratio = self.prior.joint_log_prob(z, everything) - self.posterior.joint_log_prob(z, everything)
+        return self.log_likelihood(seed, number) + ratio.double()
 
 
 @final
@@ -43,7 +106,7 @@ def hard_elbo(model: AutoencoderModule, images: FactorImages, max_images: int = 
     return HardELBO(distortion / len(rows), rate / len(rows), len(rows))
 
 
-def _rows(images: FactorImages, max_images: int, seed: int) -> torch.Tensor:
+def _rows(images: FactorImages, max_images: int, seed: int) -> Int64[Tensor, " row"]:
     seeds, size = torch.tensor([seed], device=images.device), min(max_images, len(images))
     if images.weights is not None:
         return draws.by_weight(seeds, "elbo rows", 0, images.weights.double().cumsum(0), size)[0]

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
+from unbraid.models.categories import columns_of
 from unbraid.models.distributions.posteriors.latents import Latents
-from unbraid.models.trained.decode import columns_of
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""Traversals of several models side by side: the latents of the others are matched with those of the first."""
+"""Traversals of several models side by side, with latents matched with those of the first model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,18 +18,16 @@ def traverse_matched(
     *,
     latents: Sequence[int] | None = None,
     image: int | None = None,
-    range: Range = RANGE,
+    range: Range = RANGE,  # noqa: A002 (as in numpy.histogram)
     num_frames: int = NUM_FRAMES,
     min_std: float = 0.05,
 ) -> SideBySide:
-    """Decodes one image with each model while a latent moves, and returns the traversals side by side.
-
-    In each row are the first model's latent, and the latents of the others that are matched with it (`match_latents`).
+    """Returns traversals of one image side by side: in each row a latent of the first model and those matched with it.
 
     `models` holds decoders and their codes of the same images, by name. `latents` are those of the first model, in the
-    order of the rows; without them, all that are not dead (`min_std`). All start from the same `image`, by default the
-    one whose code is nearest the mean in the first model. A latent that correlates negatively with the first model's
-    moves the other way, and its label has a minus; the label also tells the size of the correlation.
+    order of the rows; by default all that are not dead (`min_std`; see `match_latents`). All start from the same
+    `image`, by default the one with the code nearest the mean in the first model. A latent that correlates negatively
+    with the first model's moves the other way, and its label has a minus and the size of the correlation.
     """
     if not models:
         raise CodesError("No model was given to traverse. Give at least one, with its codes: {'VAE': (model, codes)}.")

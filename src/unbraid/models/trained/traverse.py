@@ -1,4 +1,4 @@
-"""What changes in the image as one latent moves and the others stand still."""
+"""Latent traversals: images decoded while one latent moves and the others are constant."""
 
 import math
 import operator
@@ -13,11 +13,11 @@ from unbraid._internal.arrays import as_floats
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
 from unbraid.figures.traversal import Strip, Traversal
-from unbraid.models.trained.decode import likeliest
+from unbraid.models.categories import likeliest
 from unbraid.models.trained.latent_moves import Decoder, Place, decoding, places
 
 RANGE = (-2.0, 2.0)
-"""Between these lie 95 % of a standard normal prior."""
+"""The central 95 % of a standard normal prior."""
 NUM_FRAMES = 9
 
 Range = tuple[float | int, float | int]
@@ -26,7 +26,7 @@ Words = Mapping[int, str] | Sequence[str]
 
 @runtime_checkable
 class PerLatent(Protocol):
-    """A score with a number for each latent, which rows can be ordered by."""
+    """A score with a number for each latent."""
 
     @property
     def metric(self) -> str: ...
@@ -43,28 +43,29 @@ def traverse(
     code: Any,
     *,
     latents: int | Iterable[int] | None = None,
-    range: Range | Mapping[int, Range] = RANGE,
+    range: Range | Mapping[int, Range] = RANGE,  # noqa: A002 (as in numpy.histogram)
     num_frames: int = NUM_FRAMES,
     images: int | Iterable[int] | None = None,
     order_by: OrderBy | None = None,
     labels: Words | None = None,
     grid: tuple[int, int] | None = None,
 ) -> Traversal:
-    """Decodes codes in which one latent at a time moves from one end of its range to the other.
+    """Returns images decoded from codes in which one latent at a time moves, as a row of frames for each latent.
 
-    Returns a row of frames for each latent.
-
-    `decoder` is a model of unbraid, or any function of torch from codes to images. `code` is one code, or a table of
-    them, to start from each; or `Codes`, to start from the image whose code is nearest the mean of all. `images` are
-    the rows of the table to start from; with several there is a row of frames for each latent and image. A discrete
-    latent is put at each of its categories; a decoder that is not of unbraid is given them as columns of zeros and a
-    one.
-
-    Without `latents` all are moved. `range` holds for all latents, or is a pair for some of them, by number. With
-    `order_by`, which is a score that has a number for each latent or such numbers themselves, the highest comes first
-    and each label shows its number. `labels` are words to add: one for each latent, or some by number. With
-    `grid=(3, 5)` there is one picture of two latents instead: latent 3 moves from row to row and latent 5 from column
-    to column.
+    Args:
+        decoder: A model of unbraid, or any function of torch from codes to images. Discrete latents take each of their
+            categories; a function that is not a model of unbraid gets them as a one among zeros.
+        code: One code, or a table of them, to start from each; or `Codes`, to start from the image with the code
+            nearest the mean of all.
+        latents: The latents to move, by number; by default all.
+        range: The ends of the movement, of all latents, or of some by number.
+        num_frames: Number of frames in a row.
+        images: Rows of the table to start from; with several there is a row of frames for each latent and image.
+        order_by: A score with a number for each latent, or such numbers: the highest comes first, and each label shows
+            its number.
+        labels: Words to add to the labels: one for each latent, or some by number.
+        grid: Two latents for one picture instead: with (3, 5) latent 3 moves from row to row and latent 5 from column
+            to column.
 
     Examples:
         >>> import torch
@@ -75,8 +76,9 @@ def traverse(
         ['z0', 'z1']
     """
     table, starts, where = _start(decoder, code, images)
-    ends, count = _ends(range, len(where)), _num_frames(num_frames)
-    words = _words(labels, len(where))
+    ends, (count,), words = _ends(range, len(where)), _whole([num_frames], "num_frames"), _words(labels, len(where))
+    if count < 2:
+        raise CodesError(f"num_frames is {count}; expected 2 or more.")
     with decoding(decoder, table.shape[1]) as decode:
         if grid is not None:
             if latents is not None or order_by is not None or len(starts) > 1:
@@ -84,7 +86,7 @@ def traverse(
                     "A grid moves the two latents that it names, from one image. Leave latents and order_by out, and "
                     "give one image."
                 )
-            return _grid(decode, table[0], where, ends, count, _pair(grid, len(where)), words, starts[0])
+            return _grid(decode, table[0], where, ends, count, grid, words, starts[0])
         rows, caption, numbers = _ordered(latents, order_by, len(where))
         strips = []
         for latent in rows:
@@ -97,7 +99,7 @@ def traverse(
 
 
 def typical_image(codes: Codes) -> int:
-    """Returns the image whose mean code is nearest the mean of all, each latent in units of its spread."""
+    """Returns the image with the mean code nearest the mean of all, each latent in units of its spread."""
     mean = codes.mean.double()
     centered = mean - mean.mean(dim=0)
     # The std of the posterior keeps unused latents, whose means differ little, from counting.
@@ -117,7 +119,7 @@ def _start(
             raise CodesError(f"The codes have {code.num_latents} latents, and the model {len(where)}. Give its own.")
         return likeliest(code, torch.tensor(starts), [place.width for place in where]), starts, where
     table = as_floats("code", code)
-    # Python's and NumPy's floats are mostly double because they are not said to be otherwise; most decoders are not.
+    # Floats of Python and NumPy are double by default; most decoders are not.
     table = table if isinstance(code, Tensor) else table.to(torch.get_default_dtype())
     table = table[None] if table.ndim == 1 else table
     if table.ndim != 2 or not table.numel() or not bool(table.isfinite().all()):
@@ -141,11 +143,14 @@ def _grid(
     where: Sequence[Place],
     ends: Sequence[Range],
     num_frames: int,
-    pair: tuple[int, int],
+    grid: Any,
     words: Mapping[int, str],
     start: int,
 ) -> Traversal:
-    """Returns a row of frames for each position of the first latent, along which the second one moves."""
+    """Returns a row of frames for each position of the first latent; in each the second one moves."""
+    pair = _numbers(grid, len(where), "latent")
+    if len(set(pair)) != 2 or len(pair) != 2:
+        raise CodesError(f"grid is {grid!r}; expected the numbers of two different latents, such as (3, 5).")
     down, across = pair
     rows, columns = (where[latent].positions(ends[latent], num_frames) for latent in pair)
     strips = [
@@ -163,7 +168,7 @@ def _grid(
 
 
 def _ordered(latents: Any, order_by: Any, num_latents: int) -> tuple[list[int], str, dict[int, str]]:
-    """Returns the latents in the order of their rows, what they are ordered by, and what to write of it by latent."""
+    """Returns the latents in the order of their rows, the name of the score, and its text for each latent."""
     rows = list(range(num_latents)) if latents is None else _numbers(latents, num_latents, "latent")
     if order_by is None:
         return rows, "", {}
@@ -182,8 +187,10 @@ def _ordered(latents: Any, order_by: Any, num_latents: int) -> tuple[list[int], 
 
 def _words(labels: Any, num_latents: int) -> dict[int, str]:
     """Returns the words to add, by latent."""
-    if labels is None or isinstance(labels, Mapping):
-        return {_latent(latent, num_latents): str(text) for latent, text in (labels or {}).items()}
+    if not labels and (labels is None or isinstance(labels, Mapping)):
+        return {}
+    if isinstance(labels, Mapping):
+        return dict(zip(_numbers(labels, num_latents, "latent"), map(str, labels.values()), strict=True))
     if isinstance(labels, str) or not isinstance(labels, Iterable) or len(words := list(labels)) != num_latents:
         raise CodesError(
             f"labels is {labels!r}; expected a word for each of the {num_latents} latents, or words by the number of "
@@ -199,7 +206,7 @@ def _name(latent: int, words: Mapping[int, str]) -> str:
 def _ends(given: Any, num_latents: int) -> list[Range]:
     """Returns the range of each latent."""
     if isinstance(given, Mapping):
-        named = {_latent(latent, num_latents): _checked_range(ends) for latent, ends in given.items()}
+        named = dict(zip(_numbers(given, num_latents, "latent"), map(_checked_range, given.values()), strict=True))
         return [named.get(latent, RANGE) for latent in range(num_latents)]
     return [_checked_range(given)] * num_latents
 
@@ -211,32 +218,14 @@ def _checked_range(given: Any) -> Range:
         low, high = math.nan, math.nan
     if not (math.isfinite(low) and math.isfinite(high)):
         raise CodesError(
-            f"range is {given!r}; expected the two ends between which a latent moves, such as (-2, 2), or a pair for "
-            "each latent by number: {3: (-4, 4)}."
+            f"range is {given!r}; expected the two ends of a latent's movement, such as (-2, 2), or a pair for each "
+            "latent by number: {3: (-4, 4)}."
         )
     return low, high
 
 
-def _num_frames(given: Any) -> int:
-    (count,) = _whole([given], "num_frames")
-    if count < 2:
-        raise CodesError(f"num_frames is {count}; expected 2 or more.")
-    return count
-
-
-def _pair(grid: Any, num_latents: int) -> tuple[int, int]:
-    numbers = _numbers(grid, num_latents, "latent")
-    if len(set(numbers)) != 2 or len(numbers) != 2:
-        raise CodesError(f"grid is {grid!r}; expected the numbers of two different latents, such as (3, 5).")
-    return numbers[0], numbers[1]
-
-
-def _latent(given: Any, num_latents: int) -> int:
-    return _numbers([given], num_latents, "latent")[0]
-
-
 def _numbers(given: Any, count: int, what: str) -> list[int]:
-    """Returns the numbers of latents or images, of which there are so many."""
+    """Returns the given numbers of latents or images, checked against their `count`."""
     numbers = _whole(given if isinstance(given, Iterable) else [given], f"{what}s")
     if not numbers:
         raise CodesError(f"No {what} was named. Name at least one, or leave {what}s out.")

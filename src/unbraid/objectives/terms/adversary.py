@@ -1,6 +1,6 @@
-"""Adversarial losses. A logit is that of the probability that the input of the critic is real."""
+"""Losses with a critic: of real and fake inputs by one logit, and of joint and permuted codes by two."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from jaxtyping import Float
@@ -18,7 +18,7 @@ def judged(
 
 
 def critic_loss(real: Float[Tensor, "batch 1"], fake: Float[Tensor, "batch 1"]) -> Float[Tensor, ""]:
-    """Returns -log D(real) - log(1 - D(fake)), averaged over each, in nats; 2 log 2 is chance.
+    """Returns -log D(real) - log(1 - D(fake)) with D = sigmoid(logit), averaged over each, in nats; 2 log 2 is chance.
 
     Goodfellow et al., arXiv:1406.2661v1, eq. 1.
     """
@@ -31,3 +31,31 @@ def generator_loss(fake: Float[Tensor, "batch 1"]) -> Float[Tensor, ""]:
     Goodfellow et al., arXiv:1406.2661v1, section 3.
     """
     return softplus(-fake).mean()
+
+
+def permuted_codes(
+    z: Float[Tensor, "batch column"], noise: Float[Tensor, "batch latent"], widths: Sequence[int] = ()
+) -> Float[Tensor, "batch column"]:
+    """Returns each latent of the batch in the order of its noise: a draw from prod_j q(z_j).
+
+    Kim & Mnih, arXiv:1802.05983v3, algorithm 1. `widths` are the numbers of columns of each latent, which move
+    together; without them, each latent has one.
+    """
+    order = noise.argsort(dim=0)
+    if any(width != 1 for width in widths):
+        order = torch.cat(
+            [column[:, None].expand(-1, width) for column, width in zip(order.unbind(dim=1), widths, strict=True)],
+            dim=1,
+        )
+    return z.gather(0, order)
+
+
+def density_ratio_loss(joint: Float[Tensor, "batch 2"], permuted: Float[Tensor, "batch 2"]) -> Float[Tensor, ""]:
+    """Returns the cross-entropy of a classifier of codes and permuted codes, in nats per code; log 2 is chance."""
+    # With two logits a and b, -log softmax(a) is softplus(b - a).
+    return 0.5 * (softplus(-log_ratio(joint)).mean() + softplus(log_ratio(permuted)).mean())
+
+
+def log_ratio(logits: Float[Tensor, "batch 2"]) -> Float[Tensor, " batch"]:
+    """Returns log D / (1 - D): how much likelier a code is to come from q(z)."""
+    return logits[:, 0] - logits[:, 1]

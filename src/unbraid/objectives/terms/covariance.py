@@ -1,42 +1,15 @@
-"""The covariance of codes, from a batch or from all batches so far."""
+"""The covariance of codes in a batch."""
 
-from dataclasses import dataclass
-from typing import final
+from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unbraid.models.distributions.posteriors.posterior import Posterior
+from unbraid.models.distributions.distribution import Posterior
 
-
-@final
-@dataclass(frozen=True)
-class Moments:
-    """Holds E[z] and E[z z'] of the continuous latents."""
-
-    first: Float[Tensor, " latent"]
-    second: Float[Tensor, "latent latent"]
-
-    @property
-    def covariance(self) -> Float[Tensor, "latent latent"]:
-        """Returns E[z z'] - E[z] E[z]', divided by the number of images (ddof 0)."""
-        return self.second - self.first[:, None] * self.first[None, :]
-
-
-def moments_of_means(posterior: Posterior) -> Moments:
-    """Returns the moments of the means, so that their covariance is Cov_x(mean(x))."""
-    mean = posterior.mean
-    return Moments(mean.mean(dim=0), mean.T @ mean / len(mean))
-
-
-def moments_of_codes(posterior: Posterior) -> Moments:
-    """Returns the moments of the codes.
-
-    Their covariance is Cov_x(mean(x)) + E_x[Cov(z|x)]: that of q(z), by the law of total covariance.
-    """
-    of_means = moments_of_means(posterior)
-    return Moments(of_means.first, of_means.second + expected_covariance(posterior))
+Kind = Literal["i", "ii"]
+"""The covariance of the means (i), or that of the codes (ii)."""
 
 
 def covariance_of_means(posterior: Posterior) -> Float[Tensor, "latent latent"]:
@@ -52,6 +25,12 @@ def expected_covariance(posterior: Posterior) -> Float[Tensor, "latent latent"]:
         return posterior.covariance.mean(dim=0)
     assert posterior.gaussian_std is not None
     return torch.diag(posterior.gaussian_std.square().mean(dim=0))
+
+
+def covariance_of_batch(posterior: Posterior, kind: Kind) -> Float[Tensor, "latent latent"]:
+    """Returns the covariance of the means ("i"), or that of the codes ("ii"), by the law of total covariance."""
+    of_means = covariance_of_means(posterior)
+    return of_means if kind == "i" else of_means + expected_covariance(posterior)
 
 
 def squared_distances_from_identity(

@@ -1,12 +1,13 @@
 """Images that show the effect of a factor.
 
-They differ in this factor alone where there are such images; else there are some for each of its values.
+They differ in this factor only where there are such images; else there are some for each of its values.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int, Int64
 from torch import Tensor
@@ -15,13 +16,13 @@ from unbraid._internal import row_draws
 from unbraid.datasets.dataset import Factor, FactorImages
 
 MAX_COLUMNS = 12
-# Of a factor that nothing can be held fixed for, one image a value says little. So there are several, unless there are
-# many factors to show.
+# One image a value shows little of a factor if nothing can be held fixed. So there are several, unless there are many
+# factors to show.
 _NUM_LINES, _MAX_FACTORS_WITH_LINES = 3, 4
 _NUM_ANCHORS = 16
 _STREAM = "dataset sheet"
 
-Column = Int[Tensor, " image"] | Float[Tensor, " image"]
+Columns = Int[Tensor, "image factor"] | Float[Tensor, "image factor"]
 
 
 @final
@@ -32,7 +33,7 @@ class FactorSweep:
     `rows` are the images of each of the `values` that are shown.
 
     `is_alone`: the images agree in all other factors. `num_values` is how many values occur, shown or not; 0 for a
-    continuous factor. `width` is how many images of a value stand side by side.
+    continuous factor. `width` is how many images of a value are side by side.
     """
 
     factor: Factor
@@ -57,74 +58,46 @@ class FactorSweeps:
 
 
 def sampled_rows(images: FactorImages, count: int, seed: int) -> Int64[Tensor, " row"]:
-    """Returns rows of images as training draws them.
-
-    They are drawn from p(n) where there are weights; else every image is drawn once, as far as they go.
-    """
+    """Returns rows of images as training draws them: from p(n) if there are weights, else each image at most once."""
     if images.weights is None:
         return row_draws.images(min(count, len(images)), len(images), seed, _STREAM)
     return row_draws.images(count, len(images), seed, _STREAM, images.weights.cpu())
 
 
 def factor_sweeps(images: FactorImages, seed: int = 0) -> FactorSweeps:
-    """Returns a sweep of every factor that varies.
-
-    Images that are never drawn, because their weight is 0, are not shown.
-    """
+    """Returns a sweep of every factor that varies. Images with a weight of 0 are never drawn and not shown."""
     rows = torch.arange(len(images)) if images.weights is None else (images.weights.cpu() > 0).nonzero()[:, 0]
     factors, table = images.values.cpu()[rows], images.factor_table
     known = [labels.is_known.cpu()[rows] for labels in images.factors]
-    varying = [place for place in range(len(table)) if _varies(factors[known[place], place])]
-    can_be_fixed = bool(varying) and all(map(torch.all, known)) and _are_combinations_distinct(factors)
-    anchor, alone = _held_fixed(factors, varying, seed) if can_be_fixed else (None, {})
+    counts = [len(torch.unique(factors[is_known, place])) for place, is_known in enumerate(known)]
+    varying = [place for place, count in enumerate(counts) if count > 1]
+    # Images with equal factors differ in something unlabeled, so no factor can be isolated.
+    is_labeled = bool(varying) and all(map(torch.all, known)) and len(np.unique(factors, axis=0)) == len(factors)
+    anchor, alone = _held_fixed(factors, varying, seed) if is_labeled else (None, {})
     num_lines = _NUM_LINES if len(varying) <= _MAX_FACTORS_WITH_LINES else 1
-    sweeps = [
-        _sweep_in_order(
-            table[place],
-            factors[:, place],
-            rows,
-            alone[place][factors[alone[place], place].argsort()],
-            is_alone=True,
+    sweeps = []
+    for place in varying:
+        chosen = alone.get(place, known[place].nonzero()[:, 0])
+        values, of_values, width = (
+            _in_order(factors[chosen, place], rows[chosen])
+            if place in alone or table[place].size == 0
+            else _by_value(factors[chosen, place], rows[chosen], num_lines, seed, f"{_STREAM}/{table[place].name}")
         )
-        if place in alone
-        else _by_value(table[place], factors[known[place], place], rows[known[place]], num_lines, seed)
-        for place in varying
-    ]
+        num_values = counts[place] if table[place].size else 0
+        sweeps.append(FactorSweep(table[place], values, of_values, place in alone, num_values, width))
     constant = tuple(factor for place, factor in enumerate(table) if place not in varying)
     return FactorSweeps(tuple(sweeps), None if anchor is None else int(rows[anchor]), constant)
 
 
 def evenly(count: int, most: int = MAX_COLUMNS) -> list[int]:
-    """Returns as many of `range(count)` as there is room for, evenly spaced, with both ends."""
+    """Returns at most `most` of `range(count)`, evenly spaced, with both ends."""
     if count <= most:
         return list(range(count))
     return [round(place * (count - 1) / (most - 1)) for place in range(most)]
 
 
-def _varies(column: Column) -> bool:
-    return bool((column != column[:1]).any())
-
-
-def _are_combinations_distinct(factors: Int[Tensor, "image factor"] | Float[Tensor, "image factor"]) -> bool:
-    """Returns whether no two images have the same factors.
-
-    Where some do, images differ in more than is labeled, and no factor can be seen alone.
-    """
-    keys, num_keys = torch.zeros(len(factors), dtype=torch.int64), 1
-    for column in factors.unbind(1):
-        ranks = column - column.min()
-        if column.is_floating_point() or int(ranks.max()) > 16 * len(column):
-            ranks = torch.unique(column, return_inverse=True)[1]
-        size = int(ranks.max()) + 1
-        if num_keys * size >= 2**62:
-            keys = torch.unique(keys, return_inverse=True)[1]
-            num_keys = int(keys.max()) + 1
-        keys, num_keys = keys * size + ranks.long(), num_keys * size
-    return len(torch.unique(keys)) == len(keys)
-
-
 def _held_fixed(
-    factors: Int[Tensor, "image factor"] | Float[Tensor, "image factor"], varying: Sequence[int], seed: int
+    factors: Columns, varying: Sequence[int], seed: int
 ) -> tuple[int | None, dict[int, Int64[Tensor, " row"]]]:
     """Returns an image, and for each factor the images that differ from it in no other, where there are any.
 
@@ -146,37 +119,22 @@ def _held_fixed(
     return best
 
 
-def _sweep_in_order(
-    factor: Factor, column: Column, rows: Int64[Tensor, " image"], order: Int64[Tensor, " row"], *, is_alone: bool
-) -> FactorSweep:
-    """Returns a sweep with one image for each shown value, from the least value to the greatest."""
-    shown = order[evenly(len(order))]
-    return FactorSweep(
-        factor,
-        tuple(map(float, column[shown])),
-        tuple((row,) for row in rows[shown].tolist()),
-        is_alone=is_alone,
-        num_values=0 if factor.size == 0 else len(torch.unique(column)),
-    )
+_Shown = tuple[tuple[float, ...], tuple[tuple[int, ...], ...], int]  # values, images of each, images side by side
 
 
-def _by_value(factor: Factor, column: Column, rows: Int64[Tensor, " image"], num_lines: int, seed: int) -> FactorSweep:
-    """Returns images for each of some values; of a continuous factor, images from the least value to the greatest."""
-    if factor.size == 0:
-        return _sweep_in_order(factor, column, rows, column.argsort(stable=True), is_alone=False)
+def _in_order(column: Tensor, rows: Int64[Tensor, " image"]) -> _Shown:
+    """Returns one image for each shown value, from the least value to the greatest."""
+    shown = column.argsort(stable=True)[evenly(len(column))]
+    return tuple(map(float, column[shown])), tuple((row,) for row in rows[shown].tolist()), 1
+
+
+def _by_value(column: Tensor, rows: Int64[Tensor, " image"], num_lines: int, seed: int, stream: str) -> _Shown:
+    """Returns some images for each of some values."""
     occurring = torch.unique(column)
     values = occurring[evenly(len(occurring))]
-    width = MAX_COLUMNS // len(values)
-    chosen = []
+    width, chosen = MAX_COLUMNS // len(values), []
     for value in values:
         having = rows[column == value]
-        order = row_draws.permuted_rows(len(having), seed, f"{_STREAM}/{factor.name}/{int(value)}")
+        order = row_draws.permuted_rows(len(having), seed, f"{stream}/{int(value)}")
         chosen.append(tuple(having[order[: width * num_lines]].tolist()))
-    return FactorSweep(
-        factor,
-        tuple(map(float, values)),
-        tuple(chosen),
-        is_alone=False,
-        num_values=len(occurring),
-        width=max(1, min(width, max(map(len, chosen)))),
-    )
+    return tuple(map(float, values)), tuple(chosen), max(1, min(width, max(map(len, chosen))))

@@ -5,6 +5,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -14,12 +15,11 @@ from markupsafe import Markup
 from PIL import Image
 from torch import Tensor
 
-from unbraid.datasets.columns import discrete_factor, value_indices
-from unbraid.datasets.dataset import Factor, FactorImages
+from unbraid.datasets.dataset import Factor, FactorImages, discrete_factor, value_indices
 from unbraid.datasets.weights import Joint
 from unbraid.errors import SpecError
 from unbraid.show.pages.pictures import data_address
-from unbraid.show.pages.svg import Frame, element, text
+from unbraid.show.pages.svg import STRONG, Frame, element, text
 
 # Of more than two factors, pairs are shown, but no more than this.
 _MAX_PAIRS = 3
@@ -29,7 +29,6 @@ _NUMBERED = (40, 22)  # cells at least this large hold their number
 _BARS, _GAP = 42.0, 7.0  # the longest bar beside the cells, and the space before it
 _MARGIN = 52.0  # for the numbers and the name of an axis
 _PIXELS_PER_TICK = 28
-_STRONG = 2 / 3  # from here on the background is so strong that text is light, as in the report
 
 
 @final
@@ -46,7 +45,7 @@ class JointMap:
 
     @property
     def correlation(self) -> float:
-        """The correlation of the value indices; NaN where a factor does not vary, has no order, or is alone."""
+        """The correlation of the value indices; NaN for a single factor, or one without an order or variation."""
         if len(self.factors) < 2 or not all(factor.ordered for factor in self.factors):
             return math.nan
         first, second = (torch.arange(size, dtype=torch.float64) for size in self.table.shape)
@@ -67,24 +66,37 @@ class JointMap:
         parts = [] if math.isnan(self.correlation) else [f"correlation {self.correlation:z.2f}"]
         if len(self.factors) == 2:
             parts.append(f"mutual information {self.mutual_information:.3f} nats")
-        if least > 0:
-            ratio = f"{most / least:,.0f}" if most >= 100 * least else f"{most / least:.3g}"
-            parts.append(
-                "all equally likely" if most / least < 1 + 1e-9 else f"the most likely {ratio} times the least"
-            )
-        else:
+        if least == 0:
             parts.append(f"{int((self.table == 0).sum()):,} of {self.table.numel():,} never occur")
+        elif most / least < 1 + 1e-9:
+            parts.append("all equally likely")
+        else:
+            ratio = f"{most / least:,.0f}" if most >= 100 * least else f"{most / least:.3g}"
+            parts.append(f"the most likely {ratio} times the least")
         return ", ".join(parts)
+
+    @cached_property
+    def cells(self) -> Float64[Tensor, "column row"]:
+        """The table with as many cells as there is room for."""
+        table = self.table
+        for axis, step in enumerate(self.values_per_cell):
+            table = torch.stack([part.sum(dim=axis) for part in table.split(step, dim=axis)], dim=axis)
+        return table
+
+    @property
+    def values_per_cell(self) -> list[int]:
+        """How many neighboring values of each factor are summed in one cell."""
+        return [-(-size // _SIDE) for size in self.table.shape]
 
     @property
     def uniform(self) -> float:
         """The probability of each shown cell if all were alike."""
-        return 1 / pooled(self.table)[0].numel()
+        return 1 / self.cells.numel()
 
     @property
     def darkest(self) -> float:
         """The probability with the strongest color."""
-        return max(float(pooled(self.table)[0].max()), 2 * self.uniform)
+        return max(float(self.cells.max()), 2 * self.uniform)
 
     @property
     def svg(self) -> Markup:
@@ -99,48 +111,35 @@ def maps_of_joint(joint: Joint, factors: Sequence[Factor], title: str) -> list[J
     if len(named) == 1:
         return [JointMap(title, named, table[:, None])]
     pairs = list(itertools.combinations(range(len(named)), 2))[:_MAX_PAIRS]
+    others = [[axis for axis in range(len(named)) if axis not in pair] for pair in pairs]
     return [
-        JointMap(
-            title,
-            (named[a], named[b]),
-            table.sum(dim=[axis for axis in range(len(named)) if axis not in (a, b)]) if len(named) > 2 else table,
-        )
-        for a, b in pairs
+        # The sum over no axis would be that over all.
+        JointMap(title, (named[a], named[b]), table.sum(dim=axes) if axes else table)
+        for (a, b), axes in zip(pairs, others, strict=True)
     ]
 
 
-def places_of_pair(names: Sequence[str], factors: Sequence[Factor]) -> tuple[int, int]:
-    """Returns the columns of two factors, or raises if no map can be drawn of them."""
+def check_pair(names: Sequence[str], factors: Sequence[Factor]) -> tuple[Factor, ...]:
+    """Returns the two factors with these names, or raises if no map can be drawn of them."""
     if len(names) != 2 or names[0] == names[1]:
         raise SpecError(
             f"A joint map is of two factors, and {', '.join(names)} was given. Name two, separated by a comma."
         )
-    first, second = (factors.index(discrete_factor(name, factors, "A joint map")) for name in names)
-    return first, second
+    return tuple(discrete_factor(name, factors, "A joint map") for name in names)
 
 
 def map_of_images(images: FactorImages, names: Sequence[str], title: str) -> JointMap:
     """Returns the probability of each combination of two factors among images, each counted with its weight."""
-    table = images.factor_table
-    first, second = places_of_pair(names, table)
-    sizes = (table[first].size, table[second].size)
-    columns = [value_indices(images.values, name, table, "A joint map") for name in names]
-    cells = columns[0] * sizes[1] + columns[1]
+    first, second = check_pair(names, images.factor_table)
+    columns = [value_indices(images.values, name, images.factor_table, "A joint map").cpu() for name in names]
     weights = torch.ones(len(images), dtype=torch.float64) if images.weights is None else images.weights.cpu().double()
-    counts = torch.zeros(math.prod(sizes), dtype=torch.float64).index_add_(0, cells.cpu(), weights)
-    return JointMap(title, (table[first], table[second]), (counts / counts.sum()).reshape(sizes))
-
-
-def pooled(table: Float64[Tensor, "first second"]) -> tuple[Float64[Tensor, "column row"], list[int]]:
-    """Returns a table with room for its cells, and how many neighboring values each axis sums in one."""
-    steps = [-(-size // _SIDE) for size in table.shape]
-    for axis, step in enumerate(steps):
-        table = torch.stack([part.sum(dim=axis) for part in table.split(step, dim=axis)], dim=axis)
-    return table, steps
+    counts = torch.zeros(first.size * second.size, dtype=torch.float64)
+    counts.index_add_(0, columns[0] * second.size + columns[1], weights)
+    return JointMap(title, (first, second), (counts / counts.sum()).reshape(first.size, second.size))
 
 
 def _draw(shown: JointMap) -> Markup:
-    table, steps = pooled(shown.table)
+    table, steps = shown.cells, shown.values_per_cell
     columns, rows = table.shape
     cell = min(_MAX_CELL, _SIDE / columns), min(_MAX_CELL, _SIDE / rows)
     left = _MARGIN if len(shown.factors) == 2 else 0.0
@@ -149,11 +148,9 @@ def _draw(shown: JointMap) -> Markup:
     box = {"x": frame.left, "y": frame.top, "width": columns * cell[0], "height": rows * cell[1]}
     names = [factor.name for factor in shown.factors]
     across = [(frame.x((place + 0.5) / columns), str(place * steps[0])) for place in _ticks(columns, cell[0])]
-    has_numbers = cell[0] >= _NUMBERED[0] and cell[1] >= _NUMBERED[1]
     drawn = [
-        _cells(table / shown.darkest, box),
+        _colored(table / shown.darkest, box),
         element("rect", class_="frame", **box),
-        *(_numbers(table, shown.darkest, frame) if has_numbers else ()),
         *(
             element("rect", class_="bar", x=x, y=_BARS * (1 - share), width=0.9 * cell[0], height=_BARS * share)
             for x, share in _bars(table.sum(dim=1), frame.left, cell[0])
@@ -161,6 +158,17 @@ def _draw(shown: JointMap) -> Markup:
         frame.x_axis(across, grid=False),
         text(names[0], frame.x(0.5), height - 10, class_="axis-name", text_anchor="middle"),
     ]
+    if cell[0] >= _NUMBERED[0] and cell[1] >= _NUMBERED[1]:
+        drawn += [
+            text(
+                f"{value:.2g}",
+                frame.x((column + 0.5) / columns),
+                frame.y((row + 0.5) / rows) + 4,
+                class_="on-strong" if value > STRONG * shown.darkest else "on-faint",
+                text_anchor="middle",
+            )
+            for (column, row), value in np.ndenumerate(table.numpy())
+        ]
     if len(names) == 2:
         x, y = 12, frame.y(0.5)
         drawn += [
@@ -180,7 +188,7 @@ def _draw(shown: JointMap) -> Markup:
     )
 
 
-def _cells(shares: Float64[Tensor, "first second"], box: Mapping[str, float]) -> Markup:
+def _colored(shares: Float64[Tensor, "first second"], box: Mapping[str, float]) -> Markup:
     """Draws the cells as the opacity of the color of the page, which differs between light and dark screens."""
     alpha = (shares.T.flip(0).clamp(0, 1) * 255).round().numpy().astype(np.uint8)
     address = data_address(Image.fromarray(np.stack([np.zeros_like(alpha), alpha], axis=-1), mode="LA"))
@@ -188,21 +196,6 @@ def _cells(shares: Float64[Tensor, "first second"], box: Mapping[str, float]) ->
     image = element("image", **box, preserveAspectRatio="none", style="image-rendering:pixelated", href=address)
     mask = element("mask", image, id=name, style="mask-type:alpha")
     return mask + element("rect", class_="cells", mask=f"url(#{name})", **box)
-
-
-def _numbers(table: Float64[Tensor, "first second"], darkest: float, frame: Frame) -> list[Markup]:
-    columns, rows = table.shape
-    return [
-        text(
-            f"{value:.2g}",
-            frame.x((column + 0.5) / columns),
-            frame.y((row + 0.5) / rows) + 4,
-            class_="on-strong" if value > _STRONG * darkest else "on-faint",
-            text_anchor="middle",
-        )
-        for column, values in enumerate(table.tolist())
-        for row, value in enumerate(values)
-    ]
 
 
 def _bars(marginal: Float64[Tensor, " value"], start: float, cell: float) -> list[tuple[float, float]]:

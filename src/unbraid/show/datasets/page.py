@@ -58,24 +58,22 @@ def render_dataset(
     sweeps = factor_sweeps(images, seed)
     shown = sweeps.sweeps[:MAX_FACTORS]
     marked = any(sweep.is_alone for sweep in shown)
+    rows = sampled_rows(images, NUM_SAMPLE_LINES * MAX_COLUMNS, seed).tolist()
+    how = "drawn at random" if images.weights is None else "drawn from p(n)"
+    longest = max(images.image_shape[1:])
     values = {
         "title": title,
         "notes": notes,
-        "samples": _samples(images, seed),
+        "samples": FrameRow("samples", (how,), ((_block(images, rows, MAX_COLUMNS), ""),)),
         "about": _about(sweeps),
         "sweeps": [_sweep_row(images, sweep, marked=marked) for sweep in shown],
         "maps": maps,
-        "scale": _scale(images),
+        # Pixels of a screen for one of an image: a whole number, or a half for a large image.
+        "scale": max(1, _SHOWN_PIXELS // longest) if longest <= _SHOWN_PIXELS else 0.5,
         "policy": content_policy(),
         "version": __version__,
     }
     return filled("dataset.html", values)
-
-
-def _samples(images: FactorImages, seed: int) -> FrameRow:
-    rows = sampled_rows(images, NUM_SAMPLE_LINES * MAX_COLUMNS, seed).tolist()
-    how = "drawn at random" if images.weights is None else "drawn from p(n)"
-    return FrameRow("samples", (how,), ((_block(images, rows, MAX_COLUMNS), ""),))
 
 
 def _sweep_row(images: FactorImages, sweep: FactorSweep, *, marked: bool) -> FrameRow:
@@ -84,7 +82,7 @@ def _sweep_row(images: FactorImages, sweep: FactorSweep, *, marked: bool) -> Fra
     count = f"{some}{sweep.num_values:,} values" if sweep.num_values else "continuous"
     notes = (count, "all else varies") if marked and not sweep.is_alone else (count,)
     blocks = tuple(
-        (_block(images, rows, sweep.width), _number_text(value))
+        (_block(images, rows, sweep.width), f"{value:.0f}" if sweep.num_values else f"{value:.3g}")
         for value, rows in zip(sweep.values, sweep.rows, strict=True)
     )
     return FrameRow(sweep.factor.name, notes, blocks)
@@ -116,13 +114,3 @@ def _block(images: FactorImages, rows: Sequence[int], num_columns: int) -> Frame
     blank = torch.full((-len(rows) % num_columns, *found.shape[1:]), torch.nan)
     frames = torch.cat([found.float() / 255, blank])
     return sheet(rearrange(frames, "(row column) ... -> row column ...", column=num_columns), 2 * _SHOWN_PIXELS)
-
-
-def _scale(images: FactorImages) -> float:
-    """Returns how many pixels of a screen show one of an image: a whole number, or a half for a large image."""
-    longest = max(images.image_shape[1:])
-    return max(1, _SHOWN_PIXELS // longest) if longest <= _SHOWN_PIXELS else 0.5
-
-
-def _number_text(value: float) -> str:
-    return str(int(value)) if value.is_integer() and abs(value) < 1e6 else f"{value:.3g}"

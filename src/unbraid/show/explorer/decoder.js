@@ -139,12 +139,12 @@ const LAYERS = {
     };
   },
 
-  /* Every channel times its factor plus its shift: BatchNorm that could not be folded into the layer before. */
+  /* Every channel times its factor plus its shift: BatchNorm. */
   scale(layer, tensors) {
     const factor = tensors[layer.factor], shift = tensors[layer.shift], area = layer.area;
     const out = new Float32Array(factor.length * area);
     return (x) => {
-      for (let i = 0; i < out.length; i++) { const c = Math.floor(i / area); out[i] = x[i] * factor[c] + shift[c]; }
+      for (let c = 0, i = 0; c < factor.length; c++) for (const end = i + area; i < end; i++) out[i] = x[i] * factor[c] + shift[c];
       return out;
     };
   },

@@ -8,7 +8,7 @@ whether a net uses `nn.ReLU()`, `torch.relu(x)` or `x.relu()`.
 import copy
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
 import torch
@@ -18,7 +18,7 @@ from torch.nn.functional import interpolate
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from unbraid.errors import SpecError
-from unbraid.models.distributions.likelihoods.continuous_bernoulli import ContinuousBernoulliLikelihood
+from unbraid.models.distributions.likelihoods import ContinuousBernoulliLikelihood
 from unbraid.show.explorer.packing import Packer
 
 _BATCH = 2  # two codes at once detect a net that mixes images
@@ -80,7 +80,7 @@ def decoder_graph(decoder: nn.Module, num_inputs: int) -> DecoderGraph:
     net = nn.Sequential(copy.deepcopy(decoder)).to("cpu", torch.float64).eval()
     try:
         module = fx.GraphModule(net, _Tracer().trace(net))
-    except Exception as error:  # the user's code runs on stand-ins, and may raise anything
+    except Exception as error:  # user code runs on proxies, and may raise anything
         raise UnknownLayerError(
             f"its forward pass ({type(decoder).__name__}) cannot be followed: {str(error).splitlines()[0]}"
         ) from error
@@ -90,14 +90,14 @@ def decoder_graph(decoder: nn.Module, num_inputs: int) -> DecoderGraph:
     for layer in reader.layers:
         if not all(bool(tensor.isfinite().all()) for tensor in layer.tensors.values()):
             raise UnknownLayerError(f"its weights are not finite numbers (a layer of kind {layer.kind})")
-    return DecoderGraph(num_inputs, tuple(_folded(reader.layers)))
+    return DecoderGraph(num_inputs, tuple(reader.layers))
 
 
 @final
 class _Tracer(fx.Tracer):
-    """Follows a forward pass down to layers of torch, and to modules without weights and parts."""
+    """Traces a forward pass down to layers of torch and modules without weights or submodules."""
 
-    proxy_buffer_attributes = True  # a buffer beside the size of a batch, which is not known yet
+    proxy_buffer_attributes = True  # buffers may be combined with the size of a batch, which is a proxy
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         is_plain = next(m.children(), None) is None and next(m.parameters(), None) is None
@@ -106,32 +106,32 @@ class _Tracer(fx.Tracer):
 
 @final
 class _Reader(fx.Interpreter):
-    """Runs the net, and writes down what each step does to the image on its way."""
+    """Runs the net and records each step as a layer."""
 
     def __init__(self, module: fx.GraphModule) -> None:
         super().__init__(module)
         self.extra_traceback = False
         self.layers: list[Layer] = []
-        self._on_the_way: set[fx.Node] = set()  # nodes whose values depend on the code
+        self._dependent: set[fx.Node] = set()  # nodes whose values depend on the code
         self._last: fx.Node | None = None
 
     def run_node(self, n: fx.Node) -> Any:
         result = super().run_node(n)
         if n.op == "output":
             if n.all_input_nodes != [self._last]:
-                raise UnknownLayerError("it does not return the last of its layers alone")
+                raise UnknownLayerError("it returns more than the output of its last layer")
             return result
-        sources = [source for source in n.all_input_nodes if source in self._on_the_way]
+        sources = [source for source in n.all_input_nodes if source in self._dependent]
         if isinstance(result, Tensor) and (n.op == "placeholder" or sources):
             if n.op != "placeholder":
                 self.layers += self._layer(n, sources, result)
-            self._on_the_way.add(n)
+            self._dependent.add(n)
             self._last = n
         return result
 
     def _layer(self, n: fx.Node, sources: list[fx.Node], result: Tensor) -> list[Layer]:
         module = self.module.get_submodule(str(n.target)) if n.op == "call_module" else None
-        name = _name(n, module)
+        name = str(getattr(n.target, "__name__", n.target)) if module is None else type(module).__name__
         if sources != [self._last]:
             raise UnknownLayerError(f"its layers are no chain: {name} reads more than the layer before it")
         x: Tensor = self.env[sources[0]]
@@ -149,12 +149,6 @@ class _Reader(fx.Interpreter):
             if (found := recognize(apply, x, result)) is not None:
                 return found
         raise UnknownLayerError(f"it has a layer {name}, which the page cannot compute")
-
-
-def _name(n: fx.Node, module: nn.Module | None) -> str:
-    if module is not None:
-        return type(module).__name__
-    return str(getattr(n.target, "__name__", n.target))
 
 
 # -------------------------------------------------------------------------------------------------- layers with weights
@@ -177,12 +171,9 @@ def _transposed(module: nn.ConvTranspose2d, x: Tensor, y: Tensor) -> Layer:
 def _batch_norm(module: _BatchNorm, x: Tensor, y: Tensor) -> Layer:
     if module.running_mean is None or module.running_var is None:
         raise UnknownLayerError(f"its {type(module).__name__} has no running averages, so a picture depends on others")
-    factor, shift = (module.running_var + module.eps).rsqrt(), -module.running_mean
-    if module.affine:
-        factor = factor * module.weight
-        shift = shift * factor + module.bias
-    else:
-        shift = shift * factor
+    weight, bias = (module.weight, module.bias) if module.affine else (1.0, 0.0)
+    factor = (module.running_var + module.eps).rsqrt() * weight
+    shift = bias - module.running_mean * factor
     return Layer("scale", {"area": x[0].numel() // len(factor)}, {"factor": factor, "shift": shift})
 
 
@@ -279,25 +270,3 @@ def _bilinear(apply: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> list[L
         if torch.allclose(apply(waves), expected, atol=1e-9):
             return [Layer("bilinear", {"from": list(x.shape[1:]), "to": list(y.shape[1:]), "corners": corners})]
     return None
-
-
-def _folded(layers: list[Layer]) -> list[Layer]:
-    """Returns the layers with every scale that follows a layer with weights multiplied into its weights."""
-    folded: list[Layer] = []
-    for layer in layers:
-        if layer.kind == "scale" and folded and "matrix" in folded[-1].tensors:
-            folded[-1] = _scaled(folded[-1], layer)
-        else:
-            folded.append(layer)
-    return folded
-
-
-def _scaled(layer: Layer, scale: Layer) -> Layer:
-    matrix, bias = layer.tensors["matrix"], layer.tensors.get("bias")
-    factor, shift = scale.tensors["factor"], scale.tensors["shift"]
-    channels = layer.settings["to"][0] if "to" in layer.settings else len(matrix)
-    each = channels // len(factor)  # of a linear layer whose outputs were made a map: several rows a channel
-    factor, shift = factor.repeat_interleave(each), shift.repeat_interleave(each)
-    rows = factor.repeat_interleave(len(matrix) // channels)  # of a transposed convolution: a row a place in the kernel
-    bias = shift if bias is None else bias * factor + shift
-    return replace(layer, tensors={"matrix": matrix * rows[:, None], "bias": bias})

@@ -15,9 +15,8 @@ from unbraid._internal.version import __version__
 from unbraid.config.annotations import check_value, in_short
 from unbraid.datasets.user.from_arrays import unlabeled
 from unbraid.errors import CodesError, DataError, RunError, SpecError
-from unbraid.show.explorer.explored import ExploredModel
 from unbraid.show.explorer.packing import Precision
-from unbraid.show.explorer.payload import ImageShape, payload, starting_rows
+from unbraid.show.explorer.payload import ExploredModel, ImageShape, payload, starting_rows
 from unbraid.show.pages.page import content_policy, filled
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec_text import run_labels
@@ -43,8 +42,8 @@ def write_explorer(
 
     It is one file that decodes in the browser, and needs no server and no network.
 
-    It shows the finished ones of `runs` whose weights are still there, side by side, if they were trained on the same
-    images; the one with the best MIG names the sliders, and the others follow it. Or it shows any `decoder`, a module
+    It shows the finished `runs` that still have weights side by side, if they were trained on the same images. The one
+    with the best MIG labels the sliders, and the others are matched to it. Or it shows any `decoder`, a module
     of torch from codes to images between 0 and 1, with `codes` of some images (`Codes`, or a table of numbers) and, if
     available, the `images` themselves in the same order. Weights are written in half precision, and those of a
     large decoder in int8, which `precision` can change.
@@ -72,7 +71,7 @@ def page_content(
     title: str | None = None,
     precision: Precision = "auto",
 ) -> dict[str, Any]:
-    """Returns what the page holds, as JSON: all that depends on the models."""
+    """Returns the content of the page as JSON: all that depends on the models."""
     check_value(precision, Precision, "precision")
     if (runs is None) == (decoder is None) or (decoder is not None and codes is None):
         raise SpecError(
@@ -82,14 +81,17 @@ def page_content(
     if runs is not None:
         models, pixels = _of_runs(runs)
     else:
-        models, pixels = [ExploredModel.of_decoder(decoder, codes)], None if images is None else unlabeled(images)
+        models, pixels = [ExploredModel.from_decoder(decoder, codes)], None if images is None else unlabeled(images)
         if pixels is not None and len(pixels) != len(models[0].codes):
             raise DataError(f"There are {len(pixels)} images and {len(models[0].codes)} codes; give one for each.")
     rows = starting_rows(models[0], len(models[0].codes))
     originals = None if pixels is None else pixels.batch(rows)
     shape = _image_shape(models[0].decode(models[0].columns(rows[:1]))[0], originals)
-    headline = title or ("What each latent does" if runs is None else _title(models))
-    return {"title": headline, **payload(models, originals, rows, shape, precision)}
+    if runs is None:
+        headline = "What each latent does"
+    else:
+        headline = f"What {models[0].name if len(models) == 1 else f'{len(models)} models'} learned"
+    return {"title": title or headline, **payload(models, originals, rows, shape, precision)}
 
 
 def render_explorer(content: dict[str, Any]) -> str:
@@ -102,7 +104,7 @@ def render_explorer(content: dict[str, Any]) -> str:
         "policy": content_policy(script, style),
         "style": style,
         "script": script,
-        # What JSON says stays data whatever it says: no "<" can end the element that it lies in.
+        # JSON stays data whatever it contains: no "<" can end its element.
         "data": json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
         "version": __version__,
         "models": content["models"],
@@ -123,33 +125,25 @@ def _of_runs(runs: Sequence[Run]) -> tuple[list[ExploredModel], Any]:
             f"{len(finished)} finished runs were given; an explorer shows 1 to {MAX_RUNS} side by side. `unbraid runs` "
             "lists them with their scores: name some."
         )
-    seen = {(run.spec.dataset, run.spec.subset) for run in finished}
-    if len(seen) > 1:
+    datasets = {(run.spec.dataset, run.spec.subset) for run in finished}
+    if len(datasets) > 1:
         raise RunError(
-            f"These runs were trained on {len(seen)} different sets of images, so their latents cannot be matched. "
+            f"These runs were trained on {len(datasets)} different sets of images, so their latents cannot be matched. "
             "Write an explorer for each."
         )
     labels = run_labels(finished)
-    told_apart = len(finished) == 1 or len(set(labels)) > 1
-    names = [
-        f"{label}, seed {run.seed}" if told_apart else f"seed {run.seed}"
+    needs_label = len(finished) == 1 or len(set(labels)) > 1
+    models = [
+        ExploredModel.from_run(run, f"{label}, seed {run.seed}" if needs_label else f"seed {run.seed}")
         for run, label in zip(finished, labels, strict=True)
     ]
-    models = [ExploredModel.of_run(run, name) for run, name in zip(finished, names, strict=True)]
-    return sorted(models, key=_best_first), finished[0].spec.training_data.open()
-
-
-def _best_first(model: ExploredModel) -> float:
-    """Returns what models are sorted by: the first one names the sliders, and should have something to say."""
-    return math.inf if model.mig is None or math.isnan(model.mig.value) else -model.mig.value
-
-
-def _title(models: Sequence[ExploredModel]) -> str:
-    return f"What {models[0].name} learned" if len(models) == 1 else f"What {len(models)} models learned"
+    # The model with the best MIG is first, because the first model labels the sliders.
+    models.sort(key=lambda model: math.inf if model.score is None else -model.score)
+    return models, finished[0].spec.training_data.open()
 
 
 def _image_shape(image: Tensor, originals: Tensor | None) -> ImageShape:
-    """Returns (channels, height, width) of what the decoder gives, which may be flat if originals say the shape."""
+    """Returns (channels, height, width) of a decoded image. A flat one has the shape of the originals."""
     shape = tuple(image.shape)
     if len(shape) == 2:
         shape = (1, *shape)
@@ -157,12 +151,12 @@ def _image_shape(image: Tensor, originals: Tensor | None) -> ImageShape:
         shape = tuple(originals.shape[1:])
     if len(shape) != 3 or shape[0] not in (1, 3) or min(shape[1:]) < 2:
         raise CodesError(
-            f"The decoder makes {tuple(image.shape)} of a code; an explorer shows images of one or three channels: "
-            "(channels, height, width). Wrap it in a module that gives that."
+            f"The decoder outputs {tuple(image.shape)} for a code; an explorer shows images of one or three channels: "
+            "(channels, height, width). Wrap it in a module that outputs that."
         )
     if originals is not None and torch.Size(shape) != originals.shape[1:]:
         raise DataError(
-            f"The images are {tuple(originals.shape[1:])} and the decoder makes {shape} (channels, height, width). "
-            "Give the images that the codes are of."
+            f"The images are {tuple(originals.shape[1:])} and the decoder outputs {shape} (channels, height, width). "
+            "Pass the images that were encoded."
         )
     return shape[0], shape[1], shape[2]

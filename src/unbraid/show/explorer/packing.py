@@ -14,7 +14,7 @@ Precision = Literal["auto", "half", "int8"]
 Kind = Literal["float32", "int32", "uint8", "unit16", "half", "int8"]
 
 INT8_FROM = 1_000_000
-"""A decoder of more weights than this is written in int8 unless half precision is asked for: it takes megabytes."""
+"""A decoder with more weights than this is written in int8, unless half precision is requested."""
 
 
 @final
@@ -42,7 +42,7 @@ class Packer:
         return name
 
     def packed(self) -> Mapping[str, Any]:
-        """Returns what JavaScript reads."""
+        """Returns the index and the compressed blob that the page unpacks."""
         blob = base64.b64encode(zlib.compress(b"".join(self._parts), 9)).decode()
         return {"index": self._index, "blob": blob}
 

@@ -1,24 +1,37 @@
-"""The content of the page as JSON: models, latents, images to start from, and codes with their decoded images."""
+"""Models of the explorer, and the content of the page as JSON: latents, images to start from, and codes."""
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
 from scipy.optimize import linear_sum_assignment
-from torch import Tensor
+from torch import Tensor, nn
 
 from unbraid._internal import draws
+from unbraid._internal.arrays import as_floats
 from unbraid.codes import Codes, Labels
 from unbraid.codes.matching import match_latents
-from unbraid.metrics.unused_latents import badge
+from unbraid.errors import CodesError
+from unbraid.metrics.estimators import Quantized
+from unbraid.metrics.evaluate import evaluate
+from unbraid.metrics.latent_readings import Reading, factor_shares, read_latents
+from unbraid.metrics.metric import Score
+from unbraid.metrics.mig import MIG
+from unbraid.metrics.scoring import Scoring
+from unbraid.metrics.unused_latents import badge, unused_latents
+from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.models.categories import likeliest
+from unbraid.models.distributions.likelihoods import Likelihood
+from unbraid.models.trained.latent_moves import Decoder, Place, decoding, places
 from unbraid.models.trained.traverse import typical_image
 from unbraid.show.explorer.decoder_graph import UnknownLayerError, decoder_graph
-from unbraid.show.explorer.explored import ExploredModel
 from unbraid.show.explorer.packing import INT8_FROM, Packer, Precision, as_bytes
-from unbraid.training.runs.spec_text import in_words
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.spec_text import name_text
 
 NUM_STARTS = 36  # images to start from
 _NUM_PROOFS = 16  # codes that Python decodes for the page to compare its own results with
@@ -26,6 +39,114 @@ _NUM_PROOFS = 16  # codes that Python decodes for the page to compare its own re
 _FRAME_STARTS, _FRAME_LATENTS, _FRAME_RANGE, _FRAME_POSITIONS = 8, 16, (-3.0, 3.0), 13
 
 ImageShape = tuple[int, int, int]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ExploredModel:
+    """Holds a decoder with its codes.
+
+    `net` is the decoder as a module, from codes (and `num_noise` zeros) to the image that is shown; None if it is no
+    module.
+    """
+
+    name: str
+    decoder: Decoder
+    net: nn.Module | None
+    num_noise: int
+    where: tuple[Place, ...]
+    codes: Codes
+    mig: Score | None
+
+    @classmethod
+    def from_run(cls, run: Run, name: str) -> "ExploredModel":
+        codes = run.codes()
+        kept = [score for score in run.scores(Scoring()) if score.metric == "MIG"]
+        mig = kept[0] if kept else _mig(lambda metric: run.score([metric], progress=False).scores[0], codes)
+        return cls._from_model(name, run.model(), codes, mig)
+
+    @classmethod
+    def from_decoder(cls, decoder: Any, given: Any) -> "ExploredModel":
+        """Returns the model of any decoder: a module of torch, or a function, or a model of unbraid."""
+        codes = given if isinstance(given, Codes) else Codes.from_arrays(as_floats("codes", given))
+        mig = _mig(lambda metric: evaluate(codes, [metric], progress=False).scores[0], codes)
+        if isinstance(decoder, AutoencoderModule):
+            return cls._from_model("decoder", decoder, codes, mig)
+        if not callable(decoder):
+            raise CodesError(
+                f"decoder is {type(decoder).__name__}; expected a module of torch, or a function from codes to images."
+            )
+        net = decoder if isinstance(decoder, nn.Module) else None
+        return cls("decoder", decoder, net, 0, places(decoder, codes, 0), codes, mig)
+
+    @classmethod
+    def _from_model(cls, name: str, model: AutoencoderModule, codes: Codes, mig: Score | None) -> "ExploredModel":
+        net = nn.Sequential(model.decoder, _AsShown(model.likelihood))
+        where = places(model, codes, 0)
+        if len(where) != codes.num_latents:
+            raise CodesError(f"The codes have {codes.num_latents} latents, and the model {len(where)}. Give its own.")
+        return cls(name, model, net, model.noise_inputs, where, codes, mig)
+
+    @property
+    def score(self) -> float | None:
+        """MIG, or None where it is not known."""
+        return None if self.mig is None or math.isnan(self.mig.value) else self.mig.value
+
+    @property
+    def num_columns(self) -> int:
+        return self.where[-1].first + self.where[-1].width
+
+    def columns(self, rows: Int64[Tensor, " row"]) -> Float[Tensor, "row column"]:
+        """Returns the codes of these images as decoder input."""
+        return likeliest(self.codes, rows, [place.width for place in self.where])
+
+    def decode(self, columns: Float[Tensor, "code column"]) -> Float[Tensor, "code ..."]:
+        """Returns the images that torch decodes, clipped to [0, 1]."""
+        with decoding(self.decoder, self.num_columns) as decode:
+            return decode(columns).float().clamp(0, 1)
+
+    def readings(self) -> list[Reading]:
+        """Returns every latent, the most informative first.
+
+        If codes have no width, and so no information, latents are sorted by the std of their means.
+        """
+        try:
+            return read_latents(self.codes, self.mig)
+        except CodesError:
+            spread, unused = self.codes.mean.double().std(dim=0, correction=0).tolist(), unused_latents(self.codes)
+            order = sorted(range(len(spread)), key=lambda latent: -spread[latent])
+            return [Reading(latent, math.nan, is_unused=bool(unused[latent])) for latent in order]
+
+    def shares(self) -> list[list[float]] | None:
+        """Returns the share of each factor that each latent explains, from 0 to 1; NaN where a factor never varies."""
+        return None if self.mig is None else factor_shares(self.mig).tolist()
+
+
+@final
+class _AsShown(nn.Module):
+    """Turns the output of the decoder into the image that is shown."""
+
+    def __init__(self, likelihood: Likelihood) -> None:
+        super().__init__()
+        self._likelihood = likelihood
+
+    def forward(self, output: Tensor) -> Tensor:
+        return self._likelihood.mean(output)
+
+
+def _mig(measure: Callable[[MIG], Score], codes: Codes) -> Score | None:
+    """Returns a MIG for its tables: exact, or through bins where codes have no densities.
+
+    It is None without factors that it takes.
+    """
+    if not codes.factors:
+        return None
+    for metric in (MIG(), MIG(Quantized())):
+        try:
+            return measure(metric)
+        except CodesError:
+            continue
+    return None
 
 
 def payload(
@@ -49,7 +170,7 @@ def payload(
     names = [] if first.mig is None else list(first.mig.per_factor)
     return {
         "shape": shape,
-        "factors": [in_words(name) for name in names],
+        "factors": [name_text(name) for name in names],
         "starts": starts,
         "models": [_model(model, first, rows, precision) for model in models],
         "packed": packer.packed(),
@@ -63,14 +184,16 @@ def starting_rows(model: ExploredModel, num_images: int) -> Int64[Tensor, " row"
     return torch.cat([torch.tensor([typical]), drawn[drawn != typical]])[:NUM_STARTS]
 
 
-def _model(model: ExploredModel, first: ExploredModel, rows: Int64[Tensor, " row"], asked: Precision) -> dict[str, Any]:
+def _model(
+    model: ExploredModel, first: ExploredModel, rows: Int64[Tensor, " row"], requested: Precision
+) -> dict[str, Any]:
     packer = Packer()
     readings = model.readings()
     latents = _latents(model)
     for place, reading in enumerate(readings):
         latents[reading.latent] |= {
-            "nats": None if math.isnan(reading.nats) else round(reading.nats, 4),
-            "follows": [in_words(name) for name, _ in reading.follows],
+            "nats": _rounded(reading.nats, 4),
+            "follows": [name_text(name) for name, _ in reading.follows],
             "unused": reading.is_unused,
             "place": place,
         }
@@ -83,7 +206,7 @@ def _model(model: ExploredModel, first: ExploredModel, rows: Int64[Tensor, " row
         # The standard deviation of the posterior of each image and continuous latent, where it is known.
         "widths": None if std is None else packer.add("widths", std[rows], "float32"),
         "partners": None if model is first else partners(first.codes, model.codes),
-        "score": None if model.mig is None or math.isnan(model.mig.value) else round(model.mig.value, 3),
+        "score": None if model.score is None else round(model.score, 3),
         "badge": badge(sum(reading.is_unused for reading in readings), len(readings)),
         "graph": None,
         "frames": None,
@@ -97,7 +220,7 @@ def _model(model: ExploredModel, first: ExploredModel, rows: Int64[Tensor, " row
         order = [reading.latent for reading in readings]
         found |= {"reason": str(error), "frames": _decoded_frames(model, order, rows, packer)}
     else:
-        precision = asked if asked != "auto" else "int8" if graph.num_weights > INT8_FROM else "half"
+        precision = requested if requested != "auto" else "int8" if graph.num_weights > INT8_FROM else "half"
         found |= {
             "graph": graph.packed(precision, packer),
             "precision": precision,
@@ -108,7 +231,7 @@ def _model(model: ExploredModel, first: ExploredModel, rows: Int64[Tensor, " row
 
 
 def _latents(model: ExploredModel) -> list[dict[str, Any]]:
-    """Returns where each latent lies in a code, and where its codes lie."""
+    """Returns the columns of each latent in a code, and the range of its codes."""
     means, shares = model.codes.mean.double(), model.shares()
     low, high = np.quantile(means.cpu().numpy(), [0.005, 0.995], axis=0)
     std = model.codes.marginal_std
@@ -118,7 +241,7 @@ def _latents(model: ExploredModel) -> list[dict[str, Any]]:
             "first": place.first,
             "width": place.width,
             "categories": place.num_categories,
-            "shares": [] if shares is None else [None if math.isnan(s) else round(s, 4) for s in shares[number]],
+            "shares": [] if shares is None else [_rounded(share, 4) for share in shares[number]],
         }
         if place.num_categories:
             table = model.codes.probabilities[number - means.shape[1]]
@@ -137,8 +260,12 @@ def _latents(model: ExploredModel) -> list[dict[str, Any]]:
     return latents
 
 
+def _rounded(value: float, decimals: int) -> float | None:
+    return None if math.isnan(value) else round(value, decimals)
+
+
 def _proof(model: ExploredModel, columns: Float[Tensor, "row column"], packer: Packer) -> dict[str, Any]:
-    """Adds codes and what torch makes of them: those of images, and as many drawn from where codes lie."""
+    """Adds codes and their images, decoded by torch: codes of images, and as many drawn from the range of codes."""
     known = columns[: _NUM_PROOFS // 2]
     noise = draws.normal(torch.arange(_NUM_PROOFS - len(known)), "explorer proof", 0, (columns.shape[1],)).to(columns)
     drawn = known[torch.arange(len(noise)) % len(known)].clone()
@@ -214,4 +341,4 @@ def _described(factors: Sequence[Labels], row: int) -> str:
         for labels in factors
         if not labels.is_soft and bool(labels.is_known[row]) and bool((labels.values != labels.values[0]).any())
     ]
-    return ", ".join(f"{in_words(labels.name)} {labels.values[row].item():.4g}" for labels in shown)
+    return ", ".join(f"{name_text(labels.name)} {labels.values[row].item():.4g}" for labels in shown)

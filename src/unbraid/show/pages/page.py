@@ -1,4 +1,4 @@
-"""Templates of pages, and the policy that lets nothing run in a page but its own script."""
+"""Templates of pages, and the content policy that allows only the script of the page."""
 
 import base64
 import hashlib
@@ -46,16 +46,15 @@ def fixed(value: float, decimals: int = 2) -> str:
     return f"{value:z,.{decimals}f}".replace("-", "−") if math.isfinite(value) else "–"
 
 
-def source_hash(text: str) -> str:
-    """Returns the source expression that allows a script or a style sheet with this text, and no other."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
 def content_policy(script: str = "", style: str = "") -> str:
     """Returns the content security policy of a page: no connection, no form, and no script but this one.
 
-    With a `style`, that style sheet alone is allowed and no picture; without one, both may be inline.
+    With a `style`, only that style sheet is allowed, and no picture; without one, both may be inline.
     """
-    scripts = f"script-src {source_hash(script)}; " if script else ""
-    styles = f"style-src {source_hash(style)}" if style else "img-src data:; style-src 'unsafe-inline'"
+
+    def by_hash(text: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+    scripts = f"script-src {by_hash(script)}; " if script else ""
+    styles = f"style-src {by_hash(style)}" if style else "img-src data:; style-src 'unsafe-inline'"
     return f"default-src 'none'; {scripts}{styles}; base-uri 'none'; form-action 'none'"

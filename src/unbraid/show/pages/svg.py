@@ -12,6 +12,9 @@ from unbraid.figures.style import family_number
 Ticks = Sequence[tuple[float, str]]
 """Places along an axis, each with its text."""
 
+STRONG = 2 / 3
+"""The share of a color from which text on it is light: black and white text change places at a luminance of 0.18."""
+
 _NUM_COLORS = 8
 
 
@@ -35,7 +38,7 @@ def element(tag: str, *children: str, **attributes: object) -> Markup:
 
 
 def text(content: str, x: object, y: float, **attributes: object) -> Markup:
-    """Returns a text that starts, ends or is centered at a point, as `text_anchor` says."""
+    """Returns a text at a point, aligned by `text_anchor`."""
     return element("text", content, x=x, y=y, **attributes)
 
 
@@ -49,7 +52,7 @@ def polyline(points: Iterable[tuple[float, float]], tag: str = "polyline", **att
 
 
 def rounded_text(value: object) -> str:
-    """Returns a float with at most two decimals, any other value as it is."""
+    """Returns a float with at most two decimals, any other value with `str`."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
@@ -87,7 +90,7 @@ class Axis:
         return cls((*ticks, last), (0.0, last))
 
     def share(self, value: float) -> float:
-        """Returns where the value lies: 0 at the beginning of the axis, 1 at its end."""
+        """Returns the position of the value: 0 at the beginning of the axis, 1 at its end."""
         low, high = self.ends or (self.ticks[0], self.ticks[-1])
         return (value - low) / (high - low)
 
@@ -154,7 +157,7 @@ class Frame:
         ) + text(up, 2, 11, class_="axis-name")
 
     def svg(self, *children: str, label: str, class_: str | None = "enlarge") -> Markup:
-        """Returns the whole plot; `label` describes it to those who cannot see it."""
+        """Returns the whole plot; `label` is its description for screen readers."""
         size = f"0 0 {self.width:g} {self.height:g}"
         return element("svg", *children, class_=class_, viewBox=size, role="img", aria_label=label)
 

@@ -6,10 +6,9 @@ from typing import final
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float64
+from jaxtyping import Float
 from markupsafe import Markup
 from PIL import Image
-from torch import Tensor
 
 from unbraid._internal import row_draws
 from unbraid.codes import Codes, Labels
@@ -25,8 +24,10 @@ _LEAST_RANGE = 1.0
 PIXELS = 120
 MAX_FACTORS = 6
 _MAX_IMAGES = 2000
-# From the first value to the last: dark blue, through green, to yellow (after viridis), seen on light and dark.
-_SCALE = np.array([(72, 60, 150), (42, 120, 142), (34, 168, 132), (122, 200, 80), (240, 200, 40)], dtype=float)
+# From the first value to the last: dark blue, through green, to yellow (after viridis), readable on light and dark.
+_SCALE = np.array(
+    [(72, 60, 150, 255), (42, 120, 142, 255), (34, 168, 132, 255), (122, 200, 80, 255), (240, 200, 40, 255)]
+)
 _DOT = ((0, 0), (0, 1), (1, 0), (1, 1))
 
 
@@ -50,30 +51,22 @@ def code_curves(codes: Codes, readings: Sequence[Reading], color: str = "") -> C
     side. Values without an order are dots.
     """
     latents = [r.latent for r in readings if not r.is_unused and not r.num_categories][:MAX_LATENTS]
-    means = codes.mean[:, latents].double().cpu().numpy()
-    labels = [labels for labels in codes.factors if not labels.is_soft]
-    found = [(each, *means_by_value(each, means, _MAX_VALUES)) for each in labels]
-    varying = [(each, mean, std) for each, values, mean, std in found if len(values) > 1]
-    if not latents or not varying:
+    if not latents:
         return None
+    means = codes.mean[:, latents].double().cpu().numpy()
     reach = max(_LEAST_RANGE, float((np.abs(means.mean(axis=0)) + 2 * means.std(axis=0)).max()))
-    rows = tuple(
-        (
-            latent,
-            tuple(
-                _curve(
-                    mean[:, place] / reach,
-                    std[:, place] / reach,
-                    color,
-                    is_ordered=each.ordered,
-                    label=f"Mean of latent {latent} against {each.name}",
-                )
-                for each, mean, std in varying
-            ),
-        )
-        for place, latent in enumerate(latents)
-    )
-    return CodeCurves(tuple(each.name for each, _, _ in varying), rows, reach)
+    found = [(each, *means_by_value(each, means, _MAX_VALUES)) for each in codes.factors if not each.is_soft]
+    varying = [(each, mean / reach, std / reach) for each, values, mean, std in found if len(values) > 1]
+    if not varying:
+        return None
+    rows = []
+    for place, latent in enumerate(latents):
+        curves = []
+        for each, mean, std in varying:
+            label = f"Mean of latent {latent} against {each.name}"
+            curves.append(_curve(mean[:, place], std[:, place], color, is_ordered=each.ordered, label=label))
+        rows.append((latent, tuple(curves)))
+    return CodeCurves(tuple(each.name for each, *_ in varying), tuple(rows), reach)
 
 
 @final
@@ -93,12 +86,12 @@ def code_maps(codes: Codes, readings: Sequence[Reading]) -> CodeMaps | None:
     """
     latents = [reading.latent for reading in readings if not reading.is_unused and not reading.num_categories][:2]
     shares = {labels.name: _shares(labels) for labels in codes.factors if not labels.is_soft}
-    varying = {name: each for name, each in shares.items() if not bool(each.isnan().all())}
+    varying = [(name, each) for name, each in shares.items() if not np.isnan(each).all()]
     if len(latents) < 2 or not varying:
         return None
-    rows = row_draws.images(min(_MAX_IMAGES, len(codes.mean)), len(codes.mean), 0, "code maps")
-    places = codes.mean[rows][:, latents].double()
-    maps = tuple((name, _map(places, each[rows])) for name, each in list(varying.items())[:MAX_FACTORS])
+    rows = row_draws.images(min(_MAX_IMAGES, len(codes.mean)), len(codes.mean), 0, "code maps").numpy()
+    places = codes.mean[:, latents].double().numpy()[rows]
+    maps = tuple((name, _map(places, each[rows])) for name, each in varying[:MAX_FACTORS])
     return CodeMaps(latents[0], latents[1], maps)
 
 
@@ -119,28 +112,23 @@ def _curve(
     return FRAME.svg(base, *drawn, label=label, class_="spark enlarge")
 
 
-def _shares(labels: Labels) -> Float64[Tensor, " image"]:
-    """Returns where each value lies between the least and the greatest, from 0 to 1; NaN if unknown or all alike."""
-    values = labels.values.double().where(labels.is_known, torch.nan)
-    known = values[labels.is_known]
-    low, high = (known.min(), known.max()) if len(known) else (values.new_tensor(0.0), values.new_tensor(0.0))
-    return (values - low) / (high - low)
+def _shares(labels: Labels) -> Float[np.ndarray, " image"]:
+    """Returns values scaled to [0, 1]; NaN if unknown, or if all values are equal."""
+    values = labels.values.double().where(labels.is_known, torch.nan).numpy()
+    known = values[~np.isnan(values)]
+    if not known.size or known.min() == known.max():
+        return np.full(len(values), np.nan)
+    return (values - known.min()) / np.ptp(known)
 
 
-def _map(places: Float[Tensor, "row axis"], shares: Float64[Tensor, " row"]) -> FrameSheet:
+def _map(places: Float[np.ndarray, "row axis"], shares: Float[np.ndarray, " row"]) -> FrameSheet:
     """Draws a dot of four pixels for each image; the first latent goes to the right and the second up."""
-    low, high = places.amin(0), places.amax(0)
-    spans = (high - low).clamp(min=1e-9)
-    columns, rows = ((places - low) / spans * (PIXELS - 2)).round().long().unbind(1)
-    pixels = np.zeros((PIXELS, PIXELS, 4), dtype=np.uint8)
-    known = ~shares.isnan()
-    colors = _colors(shares[known].numpy())
-    for down, right in _DOT:
-        pixels[(PIXELS - 2 - rows[known] + down).numpy(), (columns[known] + right).numpy()] = colors
-    return FrameSheet(data_address(Image.fromarray(pixels)), PIXELS, PIXELS, is_small=True)
-
-
-def _colors(shares: Float[np.ndarray, " row"]) -> np.ndarray:
+    spans = np.ptp(places, axis=0).clip(min=1e-9)
+    columns, rows = np.rint((places - places.min(axis=0)) / spans * (PIXELS - 2)).astype(int).T
+    known = ~np.isnan(shares)
     steps = np.linspace(0, 1, len(_SCALE))
-    channels = [np.interp(shares, steps, _SCALE[:, channel]) for channel in range(3)]
-    return np.stack([*channels, np.full(len(shares), 255.0)], axis=1).round().astype(np.uint8)
+    colors = np.stack([np.interp(shares[known], steps, channel) for channel in _SCALE.T], axis=1)
+    pixels = np.zeros((PIXELS, PIXELS, 4), dtype=np.uint8)
+    for down, right in _DOT:
+        pixels[PIXELS - 2 - rows[known] + down, columns[known] + right] = colors.round()
+    return FrameSheet(data_address(Image.fromarray(pixels)), PIXELS, PIXELS, is_small=True)

@@ -1,5 +1,6 @@
 """Groups of runs that differ only in their seeds."""
 
+import itertools
 import math
 import statistics
 from collections.abc import Sequence
@@ -36,7 +37,8 @@ class Group:
 
     @property
     def family(self) -> str:
-        return family_of(self.spec)
+        """The family that gives a setting its color: its objective."""
+        return kebab_case(type(self.spec.objective))
 
     @property
     def color(self) -> str:
@@ -45,7 +47,7 @@ class Group:
 
     @property
     def seeds(self) -> str:
-        """The seeds in the form of --seeds: "0-3,7"."""
+        """The seeds in the form of --seeds."""
         return seed_text([member.run.seed for member in self.members])
 
     @property
@@ -54,40 +56,29 @@ class Group:
         count = sum(bool(member.badge) for member in self.members)
         return f"{count} of {len(self.members)} collapsed" if count else ""
 
-    def values(self, measure: Measure) -> list[float]:
-        """Returns the values that are known, best first."""
-        return [value for value in map(measure.value, measure.order(self.members)) if not math.isnan(value)]
-
     def median(self, measure: Measure) -> float:
-        return statistics.median(self.values(measure) or [math.nan])
+        """Returns the median of the values that are known; NaN where none is."""
+        return statistics.median(measure.known(self.members) or [math.nan])
 
     def cell(self, measure: Measure) -> tuple[str, str]:
         """Returns the cell of a table: the median over seeds, with the least and greatest of them.
 
         Of a single model it is the value, with the 95 % interval if that is known and finite.
         """
-        values, member = self.values(measure), self.members[0]
+        values, member = measure.known(self.members), self.members[0]
         score = member.mig if measure.name == member.mig_name else member.scores.get(measure.name)
-        interval = None if score is None else score.interval
-        ends = (min(values), max(values)) if values and len(self.members) > 1 else interval
+        ends = score.interval if score else None
+        if values and len(self.members) > 1:
+            ends = min(values), max(values)
         if ends is None or not all(map(math.isfinite, ends)):
             return measure.text(self.median(measure)), ""
         return measure.text(self.median(measure)), " to ".join(map(measure.text, ends))
 
 
-def family_of(spec: RunSpec) -> str:
-    """Returns the family that gives a spec its color: its objective."""
-    return kebab_case(type(spec.objective))
-
-
 def seed_text(seeds: Sequence[int]) -> str:
     """Returns seeds in the form of --seeds: 0, 1, 2, 3 and 7 are "0-3,7"."""
-    ranges: list[list[int]] = []
-    for seed in sorted(seeds):
-        if ranges and seed == ranges[-1][-1] + 1:
-            ranges[-1].append(seed)
-        else:
-            ranges.append([seed])
+    runs = itertools.groupby(enumerate(sorted(seeds)), key=lambda each: each[1] - each[0])
+    ranges = [[seed for _, seed in run] for _, run in runs]
     return ",".join(f"{each[0]}-{each[-1]}" if len(each) > 1 else str(each[0]) for each in ranges)
 
 
@@ -100,23 +91,20 @@ def group_members(members: Sequence[ReportedRun]) -> list[Group]:
     for member in members:
         by_digest.setdefault(member.run.digest, []).append(member)
     kinds = list(dict.fromkeys(type(member.run.spec.objective) for member in members))
-    specs = {digest: of_spec[0].run.spec for digest, of_spec in by_digest.items()}
-    order = sorted(specs, key=lambda digest: (kinds.index(type(specs[digest].objective)), _weights(specs[digest])))
-    labels = run_labels([by_digest[digest][0].run for digest in order])
-    families = [family_of(specs[digest]) for digest in order]
-    return [
-        Group(index, labels[index], tuple(by_digest[digest]), _shade(index, families))
-        for index, digest in enumerate(order)
-    ]
+
+    def key(group: list[ReportedRun]) -> tuple[int, list[tuple[str, float, float]]]:
+        objective = group[0].run.spec.objective
+        weights = [(name, *extremes(weight)) for name, weight in objective.hyperparameters.items()]
+        return kinds.index(type(objective)), weights
+
+    ordered = sorted(by_digest.values(), key=key)
+    labels = run_labels([group[0].run for group in ordered])
+    families = [type(group[0].run.spec.objective) for group in ordered]
+    return [Group(index, labels[index], tuple(group), _shade(index, families)) for index, group in enumerate(ordered)]
 
 
-def _shade(index: int, families: Sequence[str]) -> float:
+def _shade(index: int, families: Sequence[type]) -> float:
     """Returns how strong the color of a group is: the last of a family is the strongest."""
     same_family = [place for place, family in enumerate(families) if family == families[index]]
     share = 1.0 if len(same_family) == 1 else same_family.index(index) / (len(same_family) - 1)
     return round(_FAINTEST + (1 - _FAINTEST) * share, 2)
-
-
-def _weights(spec: RunSpec) -> list[tuple[str, float, float]]:
-    """Returns the numbers of the objective, in an order that schedules fit into too."""
-    return [(name, *extremes(weight)) for name, weight in spec.objective.hyperparameters.items()]

@@ -5,15 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from unbraid.metrics.chance_shares import factor_shares
-from unbraid.metrics.latent_readings import LEAST_SHARE
+from unbraid.metrics.latent_readings import LEAST_SHARE, factor_shares
 from unbraid.metrics.metric import Score
+from unbraid.show.pages.svg import STRONG
 
 # A model may have hundreds of latents; the most informative ones are enough.
 MAX_LATENTS = 16
-# From here on the background is so strong that black and white text change places (at a luminance of 0.18 both contrast
-# 4.5 to 1).
-_STRONG = 2 / 3
 
 
 @final
@@ -30,32 +27,33 @@ class Cell:
 
     @property
     def is_strong(self) -> bool:
-        return self.share >= _STRONG
+        return self.share >= STRONG
 
 
 @final
 @dataclass(frozen=True)
 class HeatMap:
-    """A table that shows latents by factors. `gaps` are first minus second of each column, and their mean is MIG."""
+    """A table of latents by factors. `gaps` are first minus second of each column, and their mean is MIG."""
 
     factors: tuple[str, ...]
     entropies: tuple[float, ...]
     rows: tuple[tuple[int, tuple[Cell, ...]], ...]
     gaps: tuple[float, ...]
-    mig: float
     num_hidden: int
     constant: tuple[str, ...]
 
     @property
     def shared(self) -> list[tuple[int, list[str]]]:
         """The latents that are the most informative about several factors at once, which MIG does not detect."""
-        found = []
-        for j, cells in self.rows:
-            pairs = zip(self.factors, cells, strict=True)
-            names = [name for name, cell in pairs if cell.mark == 1 and cell.share >= LEAST_SHARE]
-            if len(names) > 1:
-                found.append((j, names))
-        return found
+        marked = {
+            j: [
+                name
+                for name, cell in zip(self.factors, cells, strict=True)
+                if cell.mark == 1 and cell.share >= LEAST_SHARE
+            ]
+            for j, cells in self.rows
+        }
+        return [(j, names) for j, names in marked.items() if len(names) > 1]
 
 
 def mig_heat_map(mig: Score, order: Sequence[int]) -> HeatMap:
@@ -63,22 +61,19 @@ def mig_heat_map(mig: Score, order: Sequence[int]) -> HeatMap:
 
     Factors that never vary have no column. Beyond a limit, only the first two latents of a factor have a row.
     """
-    gaps = list(mig.per_factor.values())
+    names, gaps = list(mig.per_factor), list(mig.per_factor.values())
     varying = [k for k, gap in enumerate(gaps) if not math.isnan(gap)]
-    names = list(mig.per_factor)
     shares = factor_shares(mig)[:, varying]
     nats = mig.tables["mutual_information"].clamp(min=0)[:, varying]
     ranks = shares.argsort(dim=0, descending=True, stable=True).argsort(dim=0)
     marks = (ranks + 1).where(ranks < 2, 0).tolist()
-    cells = zip(shares.tolist(), nats.tolist(), marks, strict=True)
-    rows_of_latents = [tuple(map(Cell, *each)) for each in cells]
-    rows = [(j, rows_of_latents[j]) for place, j in enumerate(order) if place < MAX_LATENTS or any(marks[j])]
+    cells = [tuple(map(Cell, *each)) for each in zip(shares.tolist(), nats.tolist(), marks, strict=True)]
+    rows = [(j, cells[j]) for place, j in enumerate(order) if place < MAX_LATENTS or any(marks[j])]
     return HeatMap(
         factors=tuple(names[k] for k in varying),
         entropies=tuple(mig.tables["factor_entropy"][varying].tolist()),
         rows=tuple(rows),
         gaps=tuple(gaps[k] for k in varying),
-        mig=mig.value,
         num_hidden=len(order) - len(rows),
         constant=tuple(name for k, name in enumerate(names) if k not in varying),
     )

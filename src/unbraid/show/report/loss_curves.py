@@ -12,10 +12,13 @@ from unbraid.figures.point_labels import spread
 from unbraid.show.pages.svg import Axis, Frame, element, polyline, text, tick_text
 from unbraid.show.report.groups import Group
 from unbraid.training.runs.history import History, is_latent_column
-from unbraid.training.runs.spec_text import in_words
+from unbraid.training.runs.spec_text import name_text
 
 Curve = Float[np.ndarray, "2 _point"]
 """Steps, and values."""
+
+Line = tuple[Group, Curve, str]
+"""A curve of a group, "thin" or "thick"."""
 
 FRAME = Frame(width=330, height=190, left=40, right=42, top=8, bottom=26)
 NUM_POINTS = 80
@@ -60,19 +63,18 @@ def loss_panels(groups: Sequence[Group]) -> list[LossPanel]:
     num_members = sum(len(group.members) for group in groups)
     num_lines = num_members if num_members <= MAX_THIN else len(groups)
     count = max(_LEAST_POINTS, min(NUM_POINTS, _MOST_POINTS // max(1, num_lines * len(names))))
-    ends = [m.history.column("step")[-1] for group in groups for m in group.members if m.history.rows]
-    last = max(ends, default=0.0) or 1.0
-    found = {
-        name: {g.index: _known([mean_curve(m.history, name, count) for m in g.members]) for g in groups}
-        for name in names
-    }
-    panels = [_of_part(name, groups, curves, last) for name, curves in found.items() if any(curves.values())]
+    ends = [m.history["step"][-1] for group in groups for m in group.members if m.history.rows]
+    x_axis = Axis.until(max(ends, default=0.0) or 1.0, steps=3)
+    panels = []
+    for name in names:
+        curves = [(group, mean_curve(member.history, name, count)) for group in groups for member in group.members]
+        if known := [(group, curve) for group, curve in curves if curve.size]:
+            panels.append(_of_part(name, known, x_axis, len(groups)))
     # Latents come in any order, so those of different seeds cannot be compared: the first seed is shown.
-    of_latents = {g.index: _known([mean_curve(g.members[0].history, n, count) for n in latents]) for g in groups}
-    if any(of_latents.values()):
-        lines = [(groups[index], curve, "thin") for index, curves in of_latents.items() for curve in curves]
-        axis = Axis.over([value for _, curve, _ in lines for value in curve[1].tolist()])
-        panels.append(LossPanel(*_OF_LATENTS, _plot(lines, [], axis, last, f"{_OF_LATENTS[0]} over training")))
+    every = [(group, mean_curve(group.members[0].history, name, count), "thin") for group in groups for name in latents]
+    if lines := [line for line in every if line[1].size]:
+        y_axis = Axis.over([value for _, curve, _ in lines for value in curve[1].tolist()])
+        panels.append(LossPanel(*_OF_LATENTS, _plot(lines, [], x_axis, y_axis, f"{_OF_LATENTS[0]} over training")))
     return panels
 
 
@@ -80,38 +82,26 @@ def mean_curve(history: History, part: str, count: int) -> Curve:
     """Returns the means of a part over equal stretches of training; no points where it was not logged."""
     if part not in history.columns:
         return np.empty((2, 0))
-    table = np.array([history.column("step"), history.column(part)])
-    table = table[:, ~np.isnan(table[1])]
-    if table.size == 0:
-        return table
-    total, count = table.shape[1], min(count, table.shape[1])
-    first = np.arange(count) * (total // count) + np.minimum(np.arange(count), total % count)
-    return np.add.reduceat(table, first, axis=1) / np.diff([*first, total])
+    table = np.array([history["step"], history[part]])
+    stretches = np.array_split(table[:, ~np.isnan(table[1])], count, axis=1)
+    means = [each.mean(axis=1) for each in stretches if each.size]
+    return np.stack(means, axis=1) if means else np.empty((2, 0))
 
 
-def _known(curves: Sequence[Curve]) -> list[Curve]:
-    return [curve for curve in curves if curve.size]
-
-
-def _of_part(name: str, groups: Sequence[Group], curves: Mapping[int, Sequence[Curve]], last: float) -> LossPanel:
-    every = [curve for of_group in curves.values() for curve in of_group]
-    axis = Axis.over([value for curve in every for value in curve[1, int(_BEGINNING * curve.shape[1]) :].tolist()])
-    medians = {index: _median(of_group) for index, of_group in curves.items() if of_group}
-    thin = [
-        (groups[index], curve, "thin")
-        for index, of_group in curves.items()
-        for curve in of_group
-        if len(of_group) > 1 and len(every) <= MAX_THIN
-    ]
-    thick = [(groups[index], curve, "thick") for index, curve in medians.items()]
-    ends = {index: float(curve[1, -1]) for index, curve in medians.items()}
-    described = ", ".join(f"{groups[index].label} {_short(end)}" for index, end in list(ends.items())[:_MOST_DESCRIBED])
-    title, meaning = _MEANINGS.get(name, (in_words(name), ""))
-    labels = (
-        _end_labels({groups[index]: end for index, end in ends.items()}, axis) if len(groups) <= _MOST_LABELS else []
-    )
+def _of_part(name: str, curves: Sequence[tuple[Group, Curve]], x_axis: Axis, num_groups: int) -> LossPanel:
+    y_axis = Axis.over([value for _, each in curves for value in each[1, int(_BEGINNING * each.shape[1]) :].tolist()])
+    by_group: dict[Group, list[Curve]] = {}
+    for group, curve in curves:
+        by_group.setdefault(group, []).append(curve)
+    medians = {group: _median(of_group) for group, of_group in by_group.items()}
+    thin = [(group, curve, "thin") for group, curve in curves if len(by_group[group]) > 1 and len(curves) <= MAX_THIN]
+    thick = [(group, curve, "thick") for group, curve in medians.items()]
+    ends = {group: float(curve[1, -1]) for group, curve in medians.items()}
+    labels = _end_labels(ends, y_axis) if num_groups <= _MOST_LABELS else []
+    title, meaning = _MEANINGS.get(name, (name_text(name), ""))
+    described = ", ".join(f"{group.label} {_short(end)}" for group, end in list(ends.items())[:_MOST_DESCRIBED])
     label = f"{title} over training, at the end: {described}"
-    return LossPanel(title, meaning, _plot([*thin, *thick], labels, axis, last, label))
+    return LossPanel(title, meaning, _plot([*thin, *thick], labels, x_axis, y_axis, label))
 
 
 def _median(curves: Sequence[Curve]) -> Curve:
@@ -121,15 +111,11 @@ def _median(curves: Sequence[Curve]) -> Curve:
     out.
     """
     steps = curves[0][0]
-    alike = [curve[1] for curve in curves if np.array_equal(curve[0], steps)]
-    return np.stack([steps, np.median(alike, axis=0)])
+    return np.stack([steps, np.median([curve[1] for curve in curves if np.array_equal(curve[0], steps)], axis=0)])
 
 
-def _plot(
-    lines: Sequence[tuple[Group, Curve, str]], labels: Sequence[Markup], y_axis: Axis, last: float, label: str
-) -> Markup:
+def _plot(lines: Sequence[Line], labels: Sequence[Markup], x_axis: Axis, y_axis: Axis, label: str) -> Markup:
     """Draws lines, each thin or thick, cut off at the edges of the plot."""
-    x_axis = Axis.until(last, steps=3)
     ticks = [(FRAME.x(x_axis.share(tick)), tick_text(tick)) for tick in x_axis.ticks]
     ticks[-1] = (ticks[-1][0], f"{ticks[-1][1]} steps")
     drawn = [

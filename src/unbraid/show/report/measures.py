@@ -4,17 +4,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, final
+from typing import final
 
 from unbraid._internal.names import suggestion
 from unbraid.errors import SpecError
 from unbraid.metrics.score_rows import ARROWS
 from unbraid.metrics.selection import metric_of, model_registry, registry
 from unbraid.show.pages.page import fixed
-from unbraid.show.report.members import TRAINING, ReportedRun
-
-Role = Literal["only", "best", "middle", "worst"]
-"""Why a model is shown in full."""
+from unbraid.show.report.members import TRAINING, ReportedRun, Role
 
 _LEAST_DIFFERENCE = 5e-4
 _DIRECTIONS = {"training-elbo": True, "training-rate": None, "training-distortion": False}
@@ -37,6 +34,10 @@ class Measure:
         """Returns the number of the member; NaN where it has none."""
         return member.values.get(self.name, math.nan)
 
+    def known(self, members: Sequence[ReportedRun]) -> list[float]:
+        """Returns the values of the members that have one."""
+        return [value for value in map(self.value, members) if not math.isnan(value)]
+
     def order(self, members: Sequence[ReportedRun]) -> list[ReportedRun]:
         """Returns the members, best first; those without a value last, in the order given."""
         sign = 1 if self.higher_is_better is False else -1
@@ -48,29 +49,20 @@ class Measure:
         return sorted(members, key=key)
 
     @property
-    def arrow(self) -> str:
-        return ARROWS[self.higher_is_better]
-
-    @property
     def label(self) -> str:
-        """Its name as papers write it: "MIG" for `mig`. Names that are no acronym stay as they are."""
+        """Its name as papers write it: "MIG" for `mig`. Other names are not changed."""
         head, *settings = self.name.split(":")
         return ":".join((head.upper() if head in _acronyms() else head, *settings))
 
     @property
     def title(self) -> str:
         """Its label, with an arrow that shows which direction is better."""
-        return f"{self.label} {self.arrow}".strip()
+        return f"{self.label} {ARROWS[self.higher_is_better]}".strip()
 
     @property
     def direction(self) -> str:
         """Which direction is better, as text."""
         return {True: "higher is better", False: "lower is better", None: "neither is better"}[self.higher_is_better]
-
-    def beyond(self, low: float, high: float) -> str:
-        """Returns a note on the best possible value if an axis with these ends does not show it."""
-        best = self.bounds[0] if self.higher_is_better is False else self.bounds[1]
-        return f"the best possible is {best:g}" if math.isfinite(best) and not low <= best <= high else ""
 
     def shares(self, values: Sequence[float]) -> list[float]:
         """Returns how strongly each value is colored: the best 1, the worst 0, and 0 where there is none.
@@ -105,19 +97,14 @@ def measures_of(members: Sequence[ReportedRun], by: str | None = None) -> list[M
     """
     known = {name for member in members for name, value in member.values.items() if not math.isnan(value)}
     names = [name for name in dict.fromkeys(n for member in members for n in member.values) if name in known]
-    first = _asked(by, names) if by else next((m.mig_name for m in members if m.mig is not None), TRAINING[0])
+    first = (by or "").strip().lower() or next((m.mig_name for m in members if m.mig is not None), TRAINING[0])
+    if by and first not in names:
+        raise SpecError(
+            f"The report was to be sorted by {by!r}, which no run here has a score of. {suggestion(first, names)} "
+            f"`unbraid score RUNS --metrics {first}` would make them."
+        )
     names.sort(key=lambda name: (name != first, name in TRAINING))
     return [named_measure(name) for name in dict.fromkeys((first, *names))]
-
-
-def _asked(by: str, names: Sequence[str]) -> str:
-    spelt = by.strip().lower()
-    if spelt in names:
-        return spelt
-    raise SpecError(
-        f"The report was to be sorted by {by!r}, which no run here has a score of. {suggestion(spelt, names)} "
-        f"`unbraid score RUNS --metrics {spelt}` would make them."
-    )
 
 
 def named_measure(name: str) -> Measure:

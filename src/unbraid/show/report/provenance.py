@@ -1,7 +1,6 @@
 """How the models of a report were trained: data, settings, versions, time, and the commands that repeat it."""
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -9,19 +8,17 @@ from typing import Any, final
 from unbraid._internal import files
 from unbraid._internal.amounts import duration
 from unbraid._internal.version import __version__
+from unbraid.config.annotations import short_name
 from unbraid.config.digest import missing_classes
 from unbraid.config.paths import fields_of
-from unbraid.config.registry import short_name
 from unbraid.config.schedule import Schedule
 from unbraid.config.text import text_of
-from unbraid.show.pages.page import fixed
 from unbraid.show.pages.pictures import FrameSheet, sheet
 from unbraid.show.report.groups import Group
 from unbraid.show.report.members import ReportedRun
-from unbraid.training.environment import kept_stretches
 from unbraid.training.runs.pictures import some_rows
 from unbraid.training.runs.spec import RunSpec
-from unbraid.training.runs.spec_text import worth_a_word
+from unbraid.training.runs.spec_text import labeled_fields
 
 _NUM_IMAGE_COLUMNS = 12
 
@@ -45,12 +42,12 @@ class DataProvenance:
 
 
 def training_data(groups: Sequence[Group]) -> list[DataProvenance]:
-    """Returns each data set with its subset and sampling, in the order in which the groups come."""
-    groups = [group for group in groups if not missing_classes(group.spec.dataset)]
+    """Returns each data set with its subset and sampling, in the order of the groups."""
     by_data: dict[tuple[str, ...], list[Group]] = {}
     for group in groups:
-        key = tuple(map(text_of, (group.spec.dataset, group.spec.subset, group.spec.sampling)))
-        by_data.setdefault(key, []).append(group)
+        if not missing_classes(group.spec.dataset):
+            key = tuple(map(text_of, (group.spec.dataset, group.spec.subset, group.spec.sampling)))
+            by_data.setdefault(key, []).append(group)
     return [_data_of(members) for members in by_data.values()]
 
 
@@ -61,73 +58,43 @@ def _data_of(groups: Sequence[Group]) -> DataProvenance:
     columns = min(_NUM_IMAGE_COLUMNS, len(rows))
     rows = rows[: len(rows) // columns * columns]
     num_all, num_trained = spec.dataset.num_images, len(images)
-    _, *settings = text_of(spec.dataset).split(":", 1)
     return DataProvenance(
         name=short_name(spec.dataset),
-        settings="".join(settings),
+        settings=text_of(spec.dataset).partition(":")[2],
         images=sheet(images.batch(rows).unflatten(0, (-1, columns))),
-        factors=tuple(
-            (factor.name, "continuous" if factor.size == 0 else f"{factor.size}") for factor in spec.dataset.factors
-        ),
+        factors=tuple((factor.name, str(factor.size or "continuous")) for factor in spec.dataset.factors),
         trained_on=f"{num_trained:,} of {num_all:,} images" if num_trained < num_all else f"all {num_all:,} images",
-        held_out=_held_out(groups, num_all - num_trained),
+        held_out=f"{num_all - num_trained:,} images, by --subset {text_of(spec.subset)}"
+        if num_trained < num_all
+        else "",
         sampling="" if spec.sampling is None else text_of(spec.sampling),
         groups=tuple(groups),
     )
 
 
-def _held_out(groups: Sequence[Group], count: int) -> str:
-    """Returns how many images were held out, by what, and how well they are explained, where that was logged."""
-    subset = groups[0].spec.subset
-    if subset is None or count == 0:
-        return ""
-    held_out = f"{count:,} images, by --subset {text_of(subset)}"
-    ends = [member.history.at_the_end("held_out_elbo") for group in groups for member in group.members]
-    known = sorted(end for end in ends if not math.isnan(end))
-    if not known:
-        return held_out
-    middle = known[len(known) // 2]
-    return f"{held_out}; their ELBO at the end is {fixed(middle, 1)} nats per image"
-
-
 def spec_table(specs: Sequence[RunSpec]) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Returns the fields of specs by their flags: those that all share, and those that differ.
+    """Returns the fields of specs by their flags: those with one value in all specs that have them, and the others.
 
-    Shared fields have one value in all specs that have them, with the objectives if some lack them. Differing fields
-    have a value for each spec, empty where it has no such field. A field that some objectives lack differs only where
-    it is not at its default.
+    Differing fields have a value for each spec, empty where it has no such field. A field that some objectives lack
+    differs only if it is not at its default.
     """
     described = [_described(spec) for spec in specs]
-    names = list(dict.fromkeys(name for fields in described for name in fields))
-    values = {name: [fields[name] for fields in described if name in fields] for name in names}
-    worth = {f"--objective.{name}" for spec in specs for name in map(_dashed, worth_a_word(spec.objective))}
-    differing = [
-        name
-        for name, given in values.items()
-        if len(set(given)) > 1 or (len(given) < len(specs) and (name in worth or not name.startswith("--objective.")))
-    ]
-    owners = {
-        name: dict.fromkeys(
-            short_name(spec.objective) for spec, fields in zip(specs, described, strict=True) if name in fields
-        )
-        for name in names
-        if len(values[name]) < len(specs)
-    }
-    shared = {
-        name: given[0] + (f" ({', '.join(owners[name])})" if name in owners else "")
-        for name, given in values.items()
-        if name not in differing
-    }
-    return shared, {name: [fields.get(name, "") for fields in described] for name in differing}
+    worth = {flag_of(f"objective.{name}") for spec in specs for name in labeled_fields(spec.objective)}
+    shared, differing = {}, {}
+    for name in dict.fromkeys(name for fields in described for name in fields):
+        values = [fields.get(name, "") for fields in described]
+        is_default = name.startswith("--objective.") and name not in worth
+        distinct = dict.fromkeys(value for value in values if value or not is_default)
+        if len(distinct) > 1:
+            differing[name] = values
+        else:
+            shared[name] = next(iter(distinct), "")
+    return shared, differing
 
 
 def flag_of(path: str) -> str:
     """Returns the flag for a field: `--objective.analytic-kl`."""
-    return f"--{_dashed(path)}"
-
-
-def _dashed(path: str) -> str:
-    return path.replace("_", "-")
+    return f"--{path.replace('_', '-')}"
 
 
 def _described(spec: RunSpec) -> dict[str, str]:
@@ -146,18 +113,14 @@ def _text(value: Any) -> str:
 
 def training_facts(members: Sequence[ReportedRun]) -> dict[str, str]:
     """Returns versions, device and time of training as text, as the folders of the runs record them."""
-    every = [stretch for member in members for stretch in kept_stretches(member.run)]
-
-    def distinct(name: str) -> str:
-        return ", ".join(dict.fromkeys(str(stretch[name]) for stretch in every if stretch.get(name) is not None))
-
+    every = [stretch for member in members for stretch in member.run.environments]
+    names = ("unbraid", "torch", "device")
     facts = {
-        "unbraid": distinct("unbraid") or __version__,
-        "torch": distinct("torch"),
-        "device": distinct("device"),
-        "training": _training_time(members),
+        name: ", ".join(dict.fromkeys(str(stretch[name]) for stretch in every if stretch.get(name) is not None))
+        for name in names
     }
-    return {name: text for name, text in facts.items() if text}
+    facts["unbraid"] = facts["unbraid"] or __version__
+    return {name: text for name, text in {**facts, "training": _training_time(members)}.items() if text}
 
 
 def _training_time(members: Sequence[ReportedRun]) -> str:
@@ -166,11 +129,9 @@ def _training_time(members: Sequence[ReportedRun]) -> str:
     for member in members:
         try:
             record = files.read_json(member.run.folder / "finished.json")
-            seconds, fleet = float(record["seconds"]), str(record["fleet"])
-        except (OSError, ValueError, TypeError, KeyError):
+            fleets[f"{member.run.folder.parent} {record['fleet']}"] = float(record["seconds"])
+        except (OSError, ValueError, TypeError, KeyError):  # an older run has no such record
             continue
-        if math.isfinite(seconds):
-            fleets[f"{member.run.folder.parent} {fleet}"] = seconds
     if not fleets:
         return ""
     kind = "fleet" if len(fleets) == 1 else "fleets"

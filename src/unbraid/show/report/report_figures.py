@@ -8,14 +8,13 @@ from typing import Any
 from unbraid import figures
 from unbraid._internal import files
 from unbraid._internal.table import Table
-from unbraid.figures.code_views import code_map, mean_code_curves
 from unbraid.figures.labeled_sheet import LabeledSheet
 from unbraid.figures.lines import median_lines
 from unbraid.figures.saving import rendered, save
 from unbraid.figures.traversal import Traversal
-from unbraid.show.report.latent_pictures import NUM_COLUMNS, NUM_ROWS
 from unbraid.show.report.loss_curves import NUM_POINTS, mean_curve
-from unbraid.show.report.page import MemberPanel, Page
+from unbraid.show.report.model_pictures import NUM_COLUMNS, NUM_ROWS
+from unbraid.show.report.report import MemberPanel, Page
 from unbraid.show.report.sweeps import Sweep
 from unbraid.training.runs.history import is_latent_column
 
@@ -36,23 +35,19 @@ def write_figures(page: Page, folder: Path) -> list[Path]:
     written = []
     for name, figure in _figures(page):
         stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")  # valid in every file system
-        for suffix in SUFFIXES:
-            _write(figure, folder / f"{stem}{suffix}")
-            written.append(folder / f"{stem}{suffix}")
+        for path in (folder / f"{stem}{suffix}" for suffix in SUFFIXES):
+            if isinstance(figure, LabeledSheet):
+                files.write_bytes(path, rendered(figure.axes(), path.suffix))
+            elif isinstance(figure, Traversal):
+                figure.save(path)
+            else:
+                save(figure, path, overwrite=True)
+            written.append(path)
     return written
 
 
-def _write(figure: Figure, path: Path) -> None:
-    if isinstance(figure, LabeledSheet):
-        files.write_bytes(path, rendered(figure.axes(), path.suffix))
-    elif isinstance(figure, Traversal):
-        figure.save(path)
-    else:
-        save(figure, path, overwrite=True)
-
-
 def _figures(page: Page) -> Iterator[tuple[str, Figure]]:
-    """Yields every figure behind its name, without those that the page lacks too."""
+    """Yields every figure that the page has, behind its name."""
     runs = _run_table(page, page.sweeps)
     for measure in (each.measure for each in page.figures):
         yield f"scores-{measure.name}", figures.strip_plot(runs, measure.name, label=measure.title)
@@ -62,11 +57,19 @@ def _figures(page: Page) -> Iterator[tuple[str, Figure]]:
             axes.set_xlabel(sweep.field)
             yield f"{sweep.field}-{measure.name}", axes
     if page.figures[0].plane:
-        yield (
-            "rate-distortion",
-            figures.rate_distortion_plane(runs, "training-rate", "training-distortion", along=_SWEPT),
-        )
-    yield from _training(page)
+        plane = figures.rate_distortion_plane(runs, "training-rate", "training-distortion", along=_SWEPT)
+        yield "rate-distortion", plane
+    logged = dict.fromkeys(part for member in page.members for part in member.history.columns[1:])
+    for part in (name for name in logged if not is_latent_column(name)):
+        rows = [
+            {"setting": group.label, "family": group.family, "step": step, part: value}
+            for group in page.groups
+            for member in group.members
+            for step, value in mean_curve(member.history, part, NUM_POINTS).T.tolist()
+        ]
+        if rows:
+            label = f"{part} (nats per image)"
+            yield f"training-{part}", median_lines(Table.from_records(rows), "step", part, label=label)
     for panel in page.panels:
         yield from _of_member(panel)
 
@@ -88,42 +91,20 @@ def _run_table(page: Page, sweeps: Sequence[Sweep]) -> Table:
     )
 
 
-def _training(page: Page) -> Iterator[tuple[str, Figure]]:
-    """Yields a figure for each part of the loss, over some steps of training."""
-    logged = dict.fromkeys(part for member in page.members for part in member.history.columns[1:])
-    for part in (name for name in logged if not is_latent_column(name)):
-        rows = [
-            {"setting": group.label, "family": group.family, "step": step, part: value}
-            for group in page.groups
-            for member in group.members
-            for step, value in mean_curve(member.history, part, NUM_POINTS).T.tolist()
-        ]
-        if rows:
-            label = f"{part} (nats per image)"
-            yield f"training-{part}", median_lines(Table.from_records(rows), "step", part, label=label)
-
-
 def _of_member(panel: MemberPanel) -> Iterator[tuple[str, Figure]]:
     """Yields the figures of a member that is shown in full."""
-    run, role = panel.member.run, panel.role
-    codes, pictures = run.codes(), run.pictures
+    role, codes, pictures = panel.member.role, panel.member.run.codes(), panel.member.run.pictures
     used = [reading.latent for reading in panel.readings if not reading.is_unused]
     if panel.heat_map:
-        rows = panel.heat_map.rows
-        yield (
-            f"information-{role}",
-            figures.heat_map(
-                [[cell.share for cell in cells] for _, cells in rows],
-                [f"z{latent}" for latent, _ in rows],
-                list(panel.heat_map.factors),
-                ends=(0.0, 1.0),
-                label="share of a factor's information",
-            ),
-        )
+        shares = [[cell.share for cell in cells] for _, cells in panel.heat_map.rows]
+        names = [f"z{latent}" for latent, _ in panel.heat_map.rows]
+        label = "share of a factor's information"
+        axes = figures.heat_map(shares, names, panel.heat_map.factors, ends=(0.0, 1.0), label=label)
+        yield f"information-{role}", axes
     yield f"traversals-{role}", pictures.traversal(used or range(codes.num_latents))
     if panel.curves:
-        yield f"curves-{role}", mean_code_curves(codes, [latent for latent, _ in panel.curves.rows])
+        yield f"curves-{role}", figures.mean_code_curves(codes, [latent for latent, _ in panel.curves.rows])
     if panel.maps:
-        yield f"map-{role}", code_map(codes, (panel.maps.across, panel.maps.up))
+        yield f"map-{role}", figures.code_map(codes, (panel.maps.across, panel.maps.up))
     yield f"reconstructions-{role}", LabeledSheet(pictures.reconstructions(), ("original", role))
     yield f"samples-{role}", LabeledSheet(pictures.samples().unflatten(0, (NUM_ROWS, NUM_COLUMNS)))

@@ -6,7 +6,7 @@ ones are pixels.
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -14,60 +14,46 @@ from markupsafe import Markup
 
 from unbraid.show.pages.svg import Axis, element, line, swarm, text, tick_text
 from unbraid.show.report.groups import Group
-from unbraid.show.report.measures import Measure, Role
+from unbraid.show.report.measures import Measure
 from unbraid.show.report.members import ReportedRun
 
 DIAMETER = 12.0
 # Dots that would touch on a screen of this width are moved apart; on a wider one they have more room.
 _NARROWEST = 300.0
-# The first and the last tick stand this far from the edges, in percent, so that the dots on them are whole.
+# The first and the last tick are this far from the edges, in percent, so that the dots on them are whole.
 _EDGE = 3.0
 # Many dots at one place are stacked no higher than this, even if they overlap.
 _MOST_HEIGHT = 42.0
 _LEAST_REACH = 0.05
-_LETTER = 100 * 6.6 / _NARROWEST  # percent that a letter of a label takes at most
-_MOST_DESCRIBED = 20  # models, in the description of a strip for those who cannot see it
+_MOST_DESCRIBED = 20  # models, in the description of a strip for screen readers
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class ModelDots:
-    """Draws models by their numbers, counted from the best; those shown in full have a ring."""
+def model_dot(
+    member: ReportedRun,
+    x: float | str,
+    y: float,
+    radius: float,
+    *,
+    family: str = "",
+    share: float | None = None,
+    title: str = "",
+) -> Markup:
+    """Draws a model in the color of its `family`, or inside of it in that of a measure, from 0 to 1 (`share`).
 
-    numbers: Mapping[int, int]
-    shown: Mapping[Role, ReportedRun]
-
-    def number(self, member: ReportedRun) -> int:
-        """Returns the place of a model among all, from 1, which is also its address on the page."""
-        return self.numbers[id(member)]
-
-    def role(self, member: ReportedRun) -> Role | None:
-        return next((role for role, other in self.shown.items() if other is member), None)
-
-    def draw(
-        self,
-        member: ReportedRun,
-        x: float | str,
-        y: float,
-        radius: float,
-        *,
-        family: str = "",
-        share: float | None = None,
-        title: str = "",
-    ) -> Markup:
-        """Draws a model in the color of its `family`, or inside of it in that of a measure, from 0 to 1 (`share`).
-
-        A collapsed model is hollow. The page adds a title where there is none.
-        """
-        kinds = ["dot", family, "heated" if share is not None else "hollow" if member.badge else ""]
-        style = None if share is None else f"--share:{share}"
-        tip = [element("title", title)] if title else []
-        number = self.number(member)
-        dot = element(
-            "circle", *tip, class_=" ".join(filter(None, kinds)), data_m=number, cx=x, cy=y, r=radius, style=style
-        )
-        ring = element("circle", class_="ring", cx=x, cy=y, r=radius + 3) if self.role(member) else Markup("")
-        return ring + dot
+    A collapsed model is hollow, and one that is shown in full has a ring. The script adds a title where there is none.
+    """
+    kinds = ["dot", family, "heated" if share is not None else "hollow" if member.badge else ""]
+    dot = element(
+        "circle",
+        *([element("title", title)] if title else []),
+        class_=" ".join(filter(None, kinds)),
+        data_m=member.number,
+        cx=x,
+        cy=y,
+        r=radius,
+        style=None if share is None else f"--share:{share}",
+    )
+    return element("circle", class_="ring", cx=x, cy=y, r=radius + 3) + dot if member.role else dot
 
 
 @final
@@ -79,18 +65,15 @@ class StripPlot:
     axis: Markup
 
 
-def score_strips(groups: Sequence[Group], measure: Measure, dots: ModelDots) -> StripPlot:
+def score_strips(groups: Sequence[Group], measure: Measure) -> StripPlot:
     """Draws the models of these groups by a measure. The axis begins at 0 where the measure does."""
     axis = value_axis(measure, [measure.value(member) for group in groups for member in group.members])
-    ticks = [(f"{_across(axis, tick):.2f}%", tick_text(tick)) for tick in axis.ticks]
-    note = measure.beyond(axis.ticks[0], axis.ticks[-1])
-    name = f"{measure.label}, {measure.direction}" + (f"; {note}" if note else "")
     return StripPlot(
-        tuple((group, _strip(group, measure, axis, dots)) for group in groups),
+        tuple((group, _strip(group, measure, axis)) for group in groups),
         element(
             "svg",
-            *(text(label, x, 14, text_anchor="middle") for x, label in ticks),
-            text(name, "50%", 32, text_anchor="middle"),
+            *(text(tick_text(tick), f"{_across(axis, tick):.2f}%", 14, text_anchor="middle") for tick in axis.ticks),
+            text(f"{measure.label}, {measure.direction}", "50%", 32, text_anchor="middle"),
             height=36,
             aria_hidden="true",
         ),
@@ -109,13 +92,13 @@ def value_axis(measure: Measure, values: Sequence[float]) -> Axis:
     return Axis.over([0.0, least, *finite])
 
 
-def _strip(group: Group, measure: Measure, axis: Axis, dots: ModelDots) -> Markup:
+def _strip(group: Group, measure: Measure, axis: Axis) -> Markup:
     known = [(m, measure.value(m)) for m in group.members if math.isfinite(measure.value(m))]
     places = [_across(axis, value) for _, value in known]
     heights = swarm([place / 100 * _NARROWEST for place in places], DIAMETER)
     lowered = min(1.0, _MOST_HEIGHT / max([*map(abs, heights), 1.0]))
     half = lowered * max(map(abs, heights), default=0.0) + DIAMETER / 2
-    middle, height = half + 24, 2 * half + 44
+    middle, height = half + 24, 2 * half + 30
     drawn = [
         *(line(f"{x:.2f}%", 0, f"{x:.2f}%", height, class_="grid") for x in (_across(axis, t) for t in axis.ticks)),
         line(0, middle, "100%", middle, class_="base"),
@@ -130,38 +113,12 @@ def _strip(group: Group, measure: Measure, axis: Axis, dots: ModelDots) -> Marku
             text(label, f"{x:.2f}%", 13, class_="median-text", text_anchor=anchor),
         ]
     for (member, value), x, y in zip(known, places, heights, strict=True):
-        title = f"seed {member.run.seed}: {measure.label} {measure.text(value)}"
-        drawn.append(dots.draw(member, f"{x:.2f}%", middle + lowered * y, DIAMETER / 2 - 0.5, title=title))
-    roles = [(x, str(role)) for (member, _), x in zip(known, places, strict=True) if (role := dots.role(member))]
-    drawn += [
-        text(role, f"{x:.2f}%", height - 5, class_="role", text_anchor=_anchor(x)) for x, role in merged_labels(roles)
-    ]
+        role = f"{member.role}: " if member.role else ""
+        title = f"{role}seed {member.run.seed}: {measure.label} {measure.text(value)}"
+        drawn.append(model_dot(member, f"{x:.2f}%", middle + lowered * y, DIAMETER / 2 - 0.5, title=title))
     described = ", ".join(f"seed {m.run.seed} {measure.text(value)}" for m, value in known[:_MOST_DESCRIBED])
     label = f"{measure.label} of {group.label}: {described}"
     return element("svg", *drawn, height=height, role="img", aria_label=label)
-
-
-def merged_labels(labels: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Returns labels by their places in percent, those that would touch on the narrowest screen joined into one."""
-    found: list[tuple[float, str]] = []
-    for label in sorted(labels):
-        found.append(label)
-        while len(found) > 1 and label_ends(*found[-2])[1] > label_ends(*found[-1])[0]:
-            (x, one), (other_x, other) = found[-2:]
-            found[-2:] = [((x + other_x) / 2, f"{one}, {other}")]
-    return found
-
-
-def label_ends(x: float, label: str) -> tuple[float, float]:
-    """Returns the ends of a label in percent of the narrowest plot."""
-    width = _LETTER * (len(label) + 1)
-    left = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[_anchor(x)] * width
-    return left, left + width
-
-
-def _anchor(x: float) -> str:
-    """Returns which end of a label stands at its place, so that it does not leave the plot."""
-    return "start" if x < 20 else "end" if x > 80 else "middle"
 
 
 def _across(axis: Axis, value: float) -> float:

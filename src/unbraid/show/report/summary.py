@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
+from unbraid.config.annotations import short_name
 from unbraid.config.digest import missing_classes
-from unbraid.config.registry import short_name
 from unbraid.show.report.groups import Group
 from unbraid.show.report.measures import Measure
 from unbraid.show.report.members import ReportedRun
@@ -13,7 +13,9 @@ from unbraid.training.runs.spec_text import describe_spec
 
 def title_of(groups: Sequence[Group]) -> str:
     """Returns objectives and data sets: "vae and beta-tcvae on dsprites"."""
-    objectives, datasets = _distinct(groups, "objective"), _distinct(groups, "dataset")
+    objectives, datasets = (
+        list(dict.fromkeys(describe_spec(group.spec)[field] for group in groups)) for field in ("objective", "dataset")
+    )
     return f"{_and(objectives) if len(objectives) < 4 else f'{len(objectives)} objectives'} on {_and(datasets)}"
 
 
@@ -23,44 +25,35 @@ def summary_of(groups: Sequence[Group], measure: Measure, best: ReportedRun, fac
     Best: vae, seed 3, mig 0.330 over scale and shape.". `factors` are those that MIG is over, if the measure is one.
     """
     num_members = sum(len(group.members) for group in groups)
-    parts = [_count(num_members, "model"), _settings(groups), _images(groups)]
+    objectives = _count(len({describe_spec(group.spec)["objective"] for group in groups}), "objective")
+    settings = "" if objectives.startswith(f"{len(groups)} ") else f"{len(groups)} settings of "
+    sentence = f"{_count(num_members, 'model')}, {settings}{objectives}, {_images(groups)}."
     value = measure.value(best)
     if math.isnan(value):
-        return ", ".join(parts) + "."
+        return sentence
     label = next(group.label for group in groups if best in group.members)
     over = f" over {_and(factors)}" if factors and measure.name == best.mig_name else ""
     number = f"{measure.label} {measure.text(value)}{over}"
-    sentence = f"{', '.join(parts)}. {'Best: ' if num_members > 1 else ''}{label}, seed {best.run.seed}, {number}."
+    sentence += f"{' Best:' if num_members > 1 else ''} {label}, seed {best.run.seed}, {number}."
     return f"{sentence} {best.badge}." if best.badge else sentence
 
 
-def _settings(groups: Sequence[Group]) -> str:
-    num_objectives = len(_distinct(groups, "objective"))
-    objectives = _count(num_objectives, "objective")
-    return objectives if len(groups) == num_objectives else f"{len(groups)} settings of {objectives}"
-
-
 def _images(groups: Sequence[Group]) -> str:
-    every = [group.spec.dataset for group in groups]
-    datasets = [dataset for place, dataset in enumerate(every) if dataset not in every[:place]]
+    datasets = {group.spec.dataset for group in groups}
     if len(datasets) > 1:
         return f"{len(datasets)} data sets"
-    if missing_classes(datasets[0]):
-        return f"images of {short_name(datasets[0])}"
-    channels, height, width = datasets[0].image_shape
+    (dataset,) = datasets
+    if missing_classes(dataset):
+        return f"images of {short_name(dataset)}"
+    _, height, width = dataset.image_shape
     subsets = "" if all(group.spec.subset is None for group in groups) else "subsets of "
-    if datasets[0].holds_vectors:
-        return f"{subsets}{datasets[0].num_images:,} vectors of {width} numbers"
-    return f"{subsets}{datasets[0].num_images:,} {'' if channels == 1 else 'color '}images of {height} × {width}"
-
-
-def _distinct(groups: Sequence[Group], field: str) -> list[str]:
-    return list(dict.fromkeys(describe_spec(group.spec)[field] for group in groups))
+    things = f"vectors of {width} numbers" if dataset.holds_vectors else f"images of {height} × {width}"
+    return f"{subsets}{dataset.num_images:,} {things}"
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _and(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+def _and(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,19 +1,20 @@
-"""Settings that differ in a number, such as beta: the number is an axis, and each family of objectives a line."""
+"""Plots with a line for each family: scores against a number such as beta, and distortion against rate."""
 
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
+import numpy as np
 from markupsafe import Markup
 
 from unbraid.config.paths import fields_of
 from unbraid.figures.point_labels import spread
-from unbraid.show.pages.svg import Frame, element, line, polyline, text, tick_text
+from unbraid.show.pages.svg import Axis, Frame, element, line, polyline, text, tick_text
 from unbraid.show.report.groups import Group
 from unbraid.show.report.measures import Measure
 from unbraid.show.report.provenance import flag_of
-from unbraid.show.report.strip_plot import ModelDots, value_axis
+from unbraid.show.report.strip_plot import model_dot, value_axis
 from unbraid.training.runs.spec import RunSpec
 
 FRAME = Frame(width=380, height=262, left=44, right=12, top=26, bottom=42)
@@ -24,16 +25,20 @@ _LINE = 12.0  # between two lines of text
 _LEAST_SPACE = 26.0  # between the middles of two numbers below the axis
 # With fewer values a number is not an axis yet: they are strips.
 LEAST_VALUES = 3
-# Values that lie further apart than this are spaced by their logarithms.
+# With a larger ratio of the ends, values are spaced by their logarithms.
 _LOG_RATIO = 8.0
+# Of the plane: pixels that a letter takes across, the most medians with a text, and the lines of one ELBO.
+_LETTER, _MOST_MEDIANS, _NUM_LEVELS = 6.6, 40, 6
+_RATE, _DISTORTION = Measure("training-rate", None), Measure("training-distortion", higher_is_better=False)
+
+Point = tuple[float, float]
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Groups that differ in the number alone, in its order, each behind its value."""
+    """Groups that differ only in the number, in its order, each behind its value."""
 
-    label: str
     points: tuple[tuple[float, Group], ...]
 
     @property
@@ -97,7 +102,7 @@ def swept_path(specs: Sequence[RunSpec], least_values: int = 2) -> str | None:
 
 
 def _series(members: Sequence[Group], path: str) -> list[Series]:
-    """Returns a line for each way in which all else is alike; one value alone makes no line."""
+    """Returns a line for each combination of the other fields that has several values of this one."""
     by_rest: dict[Hashable, dict[float, Group]] = {}
     for group in members:
         fields = fields_of(group.spec)
@@ -105,16 +110,7 @@ def _series(members: Sequence[Group], path: str) -> list[Series]:
             # Without the configs that hold the number.
             rest = repr({name: each for name, each in fields.items() if not path.startswith(f"{name}.")})
             by_rest.setdefault(rest, {})[float(value)] = group
-    lines = [dict(sorted(each.items())) for each in by_rest.values() if len(each) > 1]
-    return [Series(_label(each, len(lines), path), tuple(each.items())) for each in lines]
-
-
-def _label(points: dict[float, Group], num_lines: int, path: str) -> str:
-    group = next(iter(points.values()))
-    if num_lines == 1:
-        return group.family
-    swept = path.rpartition(".")[2].replace("_", " ")
-    return ", ".join(word for word in group.label.split(", ") if not word.startswith(f"{swept} "))
+    return [Series(tuple(sorted(each.items()))) for each in by_rest.values() if len(each) > 1]
 
 
 def is_plain_number(value: Any) -> bool:
@@ -125,18 +121,17 @@ def is_plain_number(value: Any) -> bool:
 @final
 @dataclass(frozen=True, eq=False)
 class SweepPlot:
-    """A drawn sweep, and what its caption needs: whether medians of other settings are lines across."""
+    """A drawn sweep, and whether medians of other settings are lines across."""
 
     field: str
     svg: Markup
     has_levels: bool
-    note: str
 
 
-def sweep_plot(sweep: Sweep, measure: Measure, dots: ModelDots) -> SweepPlot:
+def sweep_plot(sweep: Sweep, measure: Measure) -> SweepPlot:
     """Draws a sweep in a measure, over the members that have a value."""
-    groups = [group for series in sweep.series for _, group in series.points]
-    axis = value_axis(measure, [measure.value(m) for group in (*groups, *sweep.others) for m in group.members])
+    groups = [*(group for series in sweep.series for _, group in series.points), *sweep.others]
+    axis = value_axis(measure, [measure.value(member) for group in groups for member in group.members])
 
     def up(value: float) -> float:
         return FRAME.y(axis.share(value))
@@ -152,7 +147,7 @@ def sweep_plot(sweep: Sweep, measure: Measure, dots: ModelDots) -> SweepPlot:
         known = [(x, up(value)) for x, value in medians if math.isfinite(value)]
         lines.append(polyline(known, class_=f"thick {series.color}"))
         drawn += [
-            dots.draw(member, across(at) + dodge, up(value), 3.5, family=group.color)
+            model_dot(member, across(at) + dodge, up(value), 3.5, family=group.color)
             for at, group in series.points
             for member in group.members
             if math.isfinite(value := measure.value(member))
@@ -160,14 +155,14 @@ def sweep_plot(sweep: Sweep, measure: Measure, dots: ModelDots) -> SweepPlot:
     levels = _levels(sweep.others, measure, up)
     frame = FRAME.y_axis(axis) + FRAME.x_axis(_numbers(sweep, across)) + FRAME.titles(sweep.field, measure.title)
     svg = FRAME.svg(frame, *levels, *lines, *drawn, label=f"{measure.label} against {sweep.field}")
-    return SweepPlot(sweep.field, svg, bool(levels), measure.beyond(axis.ticks[0], axis.ticks[-1]))
+    return SweepPlot(sweep.field, svg, bool(levels))
 
 
 def _levels(others: Sequence[Group], measure: Measure, up: Callable[[float], float]) -> list[Markup]:
-    """Draws a line across for each family of a single setting, if there are not too many; their names lie apart."""
+    """Draws a line across for each family of a single setting, if there are not too many."""
     families = [group.family for group in others]
-    alone = [group for group in others if families.count(group.family) == 1]
-    known = [(group, up(value)) for group in alone if math.isfinite(value := group.median(measure))]
+    single = [group for group in others if families.count(group.family) == 1]
+    known = [(group, up(value)) for group in single if math.isfinite(value := group.median(measure))]
     if len(known) > _MOST_LEVELS:
         return []
     places = spread([y - 4 for _, y in known], _LINE, FRAME.top + _LINE, FRAME.base - 3)
@@ -190,3 +185,77 @@ def _numbers(sweep: Sweep, across: Callable[[float], float]) -> list[tuple[float
         if not found or place - found[-1][0] >= _LEAST_SPACE:
             found.append((place, tick_text(value)))
     return found
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RateDistortionPlot:
+    """The drawn plane, and what its caption needs.
+
+    `has_lines` is whether lines go through sweeps, `color_ends` are the values of the measure that are colored faintest
+    and strongest.
+    """
+
+    svg: Markup
+    has_lines: bool
+    color_ends: tuple[float, float]
+
+
+def rate_distortion_plot(
+    groups: Sequence[Group], sweeps: Sequence[Sweep], measure: Measure
+) -> RateDistortionPlot | None:
+    """Draws every model that has a rate and a distortion, colored by the measure; None where fewer than three have."""
+    found = [
+        (group, member)
+        for group in groups
+        for member in group.members
+        if math.isfinite(member.rate) and math.isfinite(member.distortion)
+    ]
+    if len(found) < 3:
+        return None
+    x_axis = Axis.over([member.rate for _, member in found])
+    y_axis = Axis.over([member.distortion for _, member in found])
+
+    def place(rate: float, distortion: float) -> Point:
+        return FRAME.x(x_axis.share(rate)), FRAME.y(y_axis.share(distortion))
+
+    # Along a level the ELBO is the same; it is cut at the edges of the plane.
+    (left, right), (low, high) = (x_axis.ticks[0], x_axis.ticks[-1]), (y_axis.ticks[0], y_axis.ticks[-1])
+    levels = []
+    for total in np.linspace(left + low, right + high, _NUM_LEVELS + 2)[1:-1].tolist():
+        first, last = max(left, total - high), min(right, total - low)
+        levels.append(line(*place(first, total - first), *place(last, total - last), class_="iso"))
+    lines: list[Markup] = []
+    medians: list[tuple[Point, str, str]] = []
+    for series in (series for sweep in sweeps for series in sweep.series):
+        points = [(at, group, (group.median(_RATE), group.median(_DISTORTION))) for at, group in series.points]
+        known = [(place(*m), tick_text(at), group.color) for at, group, m in points if all(map(math.isfinite, m))]
+        lines += [polyline([point for point, *_ in known], class_=f"thick {series.color}")] if known else []
+        medians += known
+    values = [measure.value(member) for _, member in found]
+    svg = FRAME.svg(
+        FRAME.y_axis(y_axis),
+        FRAME.x_axis([(FRAME.x(x_axis.share(tick)), tick_text(tick)) for tick in x_axis.ticks]),
+        FRAME.titles("rate, nats per image", "distortion, nats per image"),
+        *levels,
+        *lines,
+        *(
+            model_dot(member, *place(member.rate, member.distortion), 4, family=group.color, share=share)
+            for (group, member), share in zip(found, measure.shares(values), strict=True)
+        ),
+        *_labels(medians[:_MOST_MEDIANS]),
+        label=f"Distortion against rate of every model, colored by {measure.label}",
+    )
+    return RateDistortionPlot(svg, bool(lines), measure.color_ends(values))
+
+
+def _labels(medians: Sequence[tuple[Point, str, str]]) -> list[Markup]:
+    """Draws texts beside their points, without those that would overlap others."""
+    drawn: list[Markup] = []
+    kept: list[Point] = []
+    for (x, y), label, family in medians:
+        x, y = x + 6, y - 6
+        if all(abs(x - a) >= _LETTER * (len(label) + 0.5) or abs(y - b) >= _LINE for a, b in kept):
+            kept.append((x, y))
+            drawn.append(text(label, x, y, class_=f"end {family}"))
+    return drawn

@@ -12,7 +12,7 @@ from unbraid.studies.claims.claim import Claim
 from unbraid.studies.claims.quantities import MIN_SEEDS, Scores, computed
 from unbraid.studies.statistics import Measurement, StatisticsError, holm
 from unbraid.studies.study_scores import StudyScores
-from unbraid.training.runs.kept_scores import question_key
+from unbraid.training.runs.run_scores import question_key
 
 LEVEL = 0.05
 """The chance that any of the claims is wrongly supported, and the chance that any is wrongly contradicted."""
@@ -64,7 +64,8 @@ class JudgedClaim:
             return self.problem
         low, high = self.claim.region
         borders = [f"above {low:g}"] * math.isfinite(low) + [f"below {high:g}"] * math.isfinite(high)
-        found = f"The {self.claim.quantity.text} is {self.measured.value:.3g}; expected {' and '.join(borders)}."
+        expected = f"{low:g}" if low == high else " and ".join(borders)
+        found = f"The {self.claim.quantity.text} is {self.measured.value:.3g}; expected {expected}."
         if self.interval is None:
             return found
         alone, adjusted, what = self.raw_p_supported, self.p_supported, "p"
@@ -72,6 +73,8 @@ class JudgedClaim:
             alone, adjusted, what = self.raw_p_contradicted, self.p_contradicted, "p of the opposite"
         tested = f"{what} = {alone:.2g}, {adjusted:.2g} among all claims; {' + '.join(map(str, self.num_seeds))} seeds."
         interval = f"95 % interval {self.interval[0]:.3g} to {self.interval[1]:.3g}."
+        if not any(map(math.isfinite, self.interval)):
+            interval = "No 95 % interval with so few seeds."
         return f"{found} {interval} {tested} {self.problem}".rstrip()
 
 

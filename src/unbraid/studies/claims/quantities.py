@@ -183,6 +183,8 @@ class paired_difference(Quantity):  # noqa: N801
         for ours, theirs in zip(*sides, strict=True):
             first, second = scores.values(ours, self.metric), scores.values(theirs, other_metric)
             differences += [first[seed] - second[seed] for seed in first if seed in second]
+        if not differences:
+            raise StatisticsError(f"No seed has {' and '.join(self.metrics_used)} on both sides.")
         return signed_rank(differences)
 
     def num_arrangements(self, sizes: Sequence[int]) -> int:
@@ -298,6 +300,10 @@ class computed(Quantity):  # noqa: N801
     metric: str
     tolerance: float = 0.0
     settings: Side = ()
+
+    @property
+    def text(self) -> str:
+        return super().text.replace("computed in", "value of", 1)
 
     def measure(self, scores: Scores) -> Measurement:
         """Returns the median, with a test that is 0 where all numbers lie on that side of the border, else 1."""

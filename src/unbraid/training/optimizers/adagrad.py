@@ -11,7 +11,7 @@ from unbraid.training.optimizers.optimizer import Optimizer, Stack, StepSize, ov
 
 @dataclass(frozen=True)
 class Adagrad(Optimizer):
-    """Divides the gradient by the root of the sum of its squares so far, so that every weight slows down by itself.
+    """Divides the gradient by the root of the sum of its squares so far, which reduces the steps of each weight.
 
     Duchi, Hazan & Singer, Journal of Machine Learning Research 12 (2011), section 1.1, with diagonal matrices.
     `initial_sum` is what the sum begins with, and `epsilon` is added to its root; the defaults are those of torch.

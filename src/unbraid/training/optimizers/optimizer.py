@@ -20,7 +20,7 @@ Stack = Float[Tensor, "member ..."]
 @final
 @dataclass(frozen=True)
 class StepSize:
-    """How far members move at one step: their learning rates, which of them are alive, and the step's constants."""
+    """Learning rates of the members at one step, which of them are alive, and the constants of the step."""
 
     learning_rate: Float[Tensor, " member"]
     alive: Bool[Tensor, " member"]
@@ -52,7 +52,7 @@ class Optimizer(Config, ABC):
         """The names of the tensors kept for each weight, and the number that each starts with."""
 
     def step_constants(self, step: Int64[Tensor, ""]) -> dict[str, Float64[Tensor, "..."]]:
-        """Returns what depends on the number of the step alone, counted from 1. By default, there is nothing."""
+        """Returns the numbers that depend only on the step, counted from 1; by default none."""
         return {}
 
     @abstractmethod

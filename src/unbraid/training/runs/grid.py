@@ -1,4 +1,4 @@
-"""grid and zipped: one spec, varied over lists of values."""
+"""Specs that differ in the values of some fields: every combination, or values that go together."""
 
 from collections.abc import Iterable, Mapping
 from itertools import product
@@ -28,8 +28,10 @@ def grid(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
 
 
 def zipped(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
-    """Returns the spec with the first of all these values, with the second of all, and so on: values that go together,
-    such as `zipped(spec, {"objective.off_diagonal": [1, 5], "objective.diagonal": [10, 50]})`. Keys are as in `grid`.
+    """Returns the spec with the first of all these values, with the second of all, and so on.
+
+    It is for values that go together, such as `zipped(spec, {"objective.off_diagonal": [1, 5], "objective.diagonal":
+    [10, 50]})`. Keys are as in `grid`.
 
     Examples:
         >>> from unbraid import BetaVAE, DSprites
@@ -52,34 +54,25 @@ def _lists(spec: RunSpec, values: Mapping[str, Any]) -> dict[str, list[Any]]:
     given: Any = values
     if not isinstance(given, Mapping) or not given:
         raise SpecError(f'grid: the values are {given!r}; expected lists by field: {{"objective.beta": [1, 4, 16]}}.')
-    return {path: _listed(path, given) for path, given in values.items()}
+    for path, each in given.items():
+        if isinstance(each, str | Mapping) or not isinstance(each, Iterable):
+            raise SpecError(f"grid: {path!r} is {each!r}; expected a list of values, such as [{each!r}].")
+    lists = {path: list(each) for path, each in given.items()}
+    for path, each in lists.items():
+        if not each:
+            raise SpecError(f"grid: {path!r} has no values. Give a list of at least one, or leave the field out.")
+    return lists
 
 
 def _specs(spec: RunSpec, each_changes: Iterable[dict[str, Any]]) -> tuple[RunSpec, ...]:
     specs: dict[str, RunSpec] = {}
     for changes in each_changes:
-        varied = _varied(spec, changes)
+        text = ", ".join(f"{path} = {value!r}" for path, value in changes.items())
+        try:
+            varied: RunSpec = with_fields(spec, changes)
+        except SpecError as error:
+            raise SpecError(f"grid, at {text}: {error}") from error
         if varied.digest in specs:
-            raise SpecError(f"grid: {_in_words(changes)} is a spec that is there already. Give every value once.")
+            raise SpecError(f"grid: {text} is a spec that is there already. Give every value once.")
         specs[varied.digest] = varied
     return tuple(specs.values())
-
-
-def _varied(spec: RunSpec, changes: dict[str, Any]) -> RunSpec:
-    try:
-        varied: RunSpec = with_fields(spec, changes)
-    except SpecError as error:
-        raise SpecError(f"grid, at {_in_words(changes)}: {error}") from error
-    return varied
-
-
-def _in_words(changes: dict[str, Any]) -> str:
-    return ", ".join(f"{path} = {value!r}" for path, value in changes.items())
-
-
-def _listed(path: str, given: Any) -> list[Any]:
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise SpecError(f"grid: {path!r} is {given!r}; expected a list of values, such as [{given!r}].")
-    if not (listed := list(given)):
-        raise SpecError(f"grid: {path!r} has no values. Give a list of at least one, or leave the field out.")
-    return listed

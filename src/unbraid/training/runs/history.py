@@ -29,8 +29,9 @@ def is_latent_column(name: str) -> bool:
 @final
 @dataclass
 class History:
-    """Holds rows of numbers, the first column the step. They are in nats per image, as `Loss.parts` says, and NaN where
-    a number was not asked for at that step. `history["loss"]` is a column.
+    """Rows of numbers in nats per image, NaN where a number was not computed; the first column is the step.
+
+    `history["loss"]` is a column.
     """
 
     columns: tuple[str, ...] = ()
@@ -46,21 +47,19 @@ class History:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, name: str) -> list[float]:
-        return self.column(name)
-
     def __repr__(self) -> str:
         return f"History({len(self)} rows: {', '.join(self.columns)})"
 
-    def column(self, name: str) -> list[float]:
+    def __getitem__(self, name: str) -> list[float]:
         if name not in self.columns:
             raise RunError(f"The history has no column {name!r}. {suggestion(name, self.columns)}")
         place = self.columns.index(name)
         return [row[place] for row in self.rows]
 
     def latent_information(self) -> tuple[list[float], list[list[float]]]:
-        """Returns the steps at which I(x; z_d) was estimated, and a row for each with the number of every latent: what
-        `unbraid.figures.latent_curves` draws. Raises if it never was.
+        """Returns the steps at which I(x; z_d) was estimated, and the estimates of all latents at each.
+
+        `unbraid.figures.latent_curves` draws them. Raises an error if there are none.
         """
         names = [name for name in self.columns if is_latent_column(name)]
         if not names:
@@ -68,15 +67,13 @@ class History:
                 "The history does not have the information of each latent. Train with latent_information_every=100 "
                 "(--latent-information-every 100)."
             )
-        rows = zip(self.column("step"), *(self.column(name) for name in names), strict=True)
+        rows = zip(self["step"], *(self[name] for name in names), strict=True)
         known = [(step, list(values)) for step, *values in rows if not math.isnan(values[0])]
         return [step for step, _ in known], [values for _, values in known]
 
     def at_the_end(self, name: str) -> float:
-        """Returns the mean of a column over the last tenth of its numbers: a single batch is noise. Returns NaN if
-        there is no such column, or no number in it.
-        """
-        values = [value for value in self.column(name) if not math.isnan(value)] if name in self.columns else []
+        """Returns the mean of a column over the last tenth of its numbers; NaN without such a column or number."""
+        values = [value for value in self[name] if not math.isnan(value)] if name in self.columns else []
         if not values:
             return math.nan
         return statistics.fmean(values[-math.ceil(len(values) / 10) :])
@@ -92,11 +89,8 @@ class History:
 
     def to_pandas(self) -> Any:
         """Returns the rows as a pandas DataFrame. pandas must be installed; unbraid does not bring it."""
-        columns: dict[str, list[Any]] = {name: self.column(name) for name in self.columns}
+        columns: dict[str, list[Any]] = {name: self[name] for name in self.columns}
         return data_frame(columns | {name: [int(step) for step in columns[name]] for name in self.columns[:1]})
-
-    def write(self, path: Path) -> None:
-        files.write_text(path, self.to_csv())
 
     @classmethod
     def read(cls, path: Path) -> "History":

@@ -21,7 +21,7 @@ from unbraid.config import text_of
 from unbraid.datasets.dataset import FactorDataset
 from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import CodesError, RunError, UnbraidError
-from unbraid.integrations.hub.repository import ModelCard, PushOptions, Result, check_name, fetch, installed, push
+from unbraid.integrations.hub import PushOptions, Result, check_name, fetch, installed, model_card, push
 from unbraid.metrics.score_rows import in_markdown, markdown_table, rows_of
 from unbraid.training.runs.pictures import PICTURES
 from unbraid.training.runs.run import Run
@@ -35,7 +35,6 @@ _ON_THE_HUB = {
     "history.csv": "history.csv",
     "scores.json": "scores.json",
     "environment.json": "environment.json",
-    "exports.json": "exports.json",
     _WEIGHTS: "model.safetensors",
     _CODES: _CODES,
     PICTURES: PICTURES,
@@ -64,7 +63,7 @@ def push_run(run: Run, repo_id: str, options: PushOptions) -> str:
     contents, picture = contents_of(run, codes=options.get("codes", True)), traversal_picture(run)
     if picture is not None:
         contents[_PICTURE] = picture
-    contents["README.md"] = _card(run, repo_id, options, has_picture=picture is not None).content()
+    contents["README.md"] = _card(run, repo_id, options, has_picture=picture is not None)
     private, revision = options.get("private", False), options.get("revision")
     return push(repo_id, contents, message=f"Add {run.name}", private=private, revision=revision)
 
@@ -104,7 +103,7 @@ def _check_inside(path: Path, folder: Path) -> None:
 
 
 def _facts(run: Run) -> dict[str, Any]:
-    """Returns the facts about a run in config.json, which other programs may read."""
+    """Returns the facts about a run in config.json, which other programs may read, and on its card."""
     spec = run.spec
     return {
         "library_name": "unbraid",
@@ -112,14 +111,16 @@ def _facts(run: Run) -> dict[str, Any]:
         "name": run.name,
         "digest": run.digest,
         "seed": run.seed,
-        "objective": kebab_case(type(spec.objective)),
+        "objective": text_of(spec.objective),
         "dataset": text_of(spec.dataset),
         "image_shape": list(spec.dataset.image_shape),
         "encoder": text_of(spec.model.encoder),
+        "decoder": None if spec.model.decoder is None else text_of(spec.model.decoder),
         "latents": text_of(spec.model.latents),
         "likelihood": text_of(spec.model.likelihood),
         "num_latents": spec.model.latents.num_latents,
         "num_steps": spec.num_steps,
+        "batch_size": spec.batch_size,
     }
 
 
@@ -203,22 +204,10 @@ def as_json(content: Any) -> bytes:
     return (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()
 
 
-def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) -> ModelCard:
+def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) -> bytes:
     """Returns the card of a run in this repository: its settings, scores and data, and how to load it."""
     spec, scores = run.spec, run.named_scores()
     objective, dataset = kebab_case(type(spec.objective)), dataset_name(spec.dataset)
-    facts = {
-        "objective": text_of(spec.objective),
-        "encoder": text_of(spec.model.encoder),
-        "decoder": "its mirror" if spec.model.decoder is None else text_of(spec.model.decoder),
-        "latents": text_of(spec.model.latents),
-        "likelihood": text_of(spec.model.likelihood),
-        "data set": text_of(spec.dataset),
-        "seed": str(run.seed),
-        "steps": f"{spec.num_steps:,}, of {spec.batch_size} images",
-        "digest of the spec": run.digest,
-        "trained by": f"unbraid {run.version}",
-    }
     how_to_load = (
         "```python\n"
         "from unbraid import Run  # pip install 'unbraid[hub]'\n\n"
@@ -228,11 +217,17 @@ def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) ->
         "```\n\n"
         f"It was pushed by unbraid {__version__}."
     )
-    rows = [row for name, score in scores.items() for row in rows_of(name, score, None) if row.quantity == "value"]
+    rows = [
+        row
+        for name, score in scores.items()
+        for row in rows_of(name, score, higher_is_better=None)
+        if row.quantity == "value"
+    ]
     table = (
         markdown_table(rows) + "\n\nIntervals are over images, for this one model." if rows else "None were computed."
     )
-    facts_table = "\n".join(f"| {name} | {in_markdown(value)} |" for name, value in facts.items())
+    known = {name.replace("_", " "): value for name, value in _facts(run).items() if value is not None}
+    facts = "\n".join(f"| {name} | {in_markdown(str(value))} |" for name, value in known.items())
     parts = [
         f"# {run.name}",
         f"A model of {UNBRAID}, trained by {objective} on {dataset}.",
@@ -240,11 +235,11 @@ def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) ->
         f"## Load it\n\n{how_to_load}",
         f"## Scores\n\n{table}",
         f"## Data\n\n{license_text(spec.dataset, options.get('data_license'))}",
-        f"## How it was made\n\n| | |\n|---|---|\n{facts_table}",
+        f"## How it was made\n\n| | |\n|---|---|\n{facts}",
         PLAIN_FILES,
     ]
     results = [Result(dataset, name, score.value) for name, score in scores.items()]
-    return ModelCard(run.name, [objective, dataset], results, "\n\n".join(parts), options.get("license"))
+    return model_card(run.name, [objective, dataset], results, "\n\n".join(parts), options.get("license"))
 
 
 def traversal_picture(run: Run) -> bytes | None:

@@ -1,4 +1,4 @@
-"""What a report shows of a model in pictures: made by the model, or read back where its classes cannot be had."""
+"""Pictures of a model for a report: computed by the model, or read back where its classes are missing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import RunError
 from unbraid.figures.traversal import Strip, Traversal
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.decode import likeliest
+from unbraid.models.categories import likeliest
 from unbraid.models.trained.traverse import NUM_FRAMES, traverse
 
 PICTURES = "pictures.safetensors"
@@ -35,13 +35,13 @@ class Pictures(Protocol):
         """Returns `NUM_SAMPLES` images decoded from draws of the prior."""
 
     def reconstructions(self) -> Float[Tensor, "2 image channel height width"]:
-        """Returns some images that the model was trained on, and what it makes of their codes."""
+        """Returns some training images and their reconstructions."""
 
 
 @final
 @dataclass(frozen=True)
 class ModelPictures:
-    """Pictures that are made when they are asked for, from a model, its codes and its images."""
+    """Pictures computed from a model, its codes and its images."""
 
     model: AutoencoderModule
     codes: Codes
@@ -61,7 +61,7 @@ class ModelPictures:
 
     @torch.no_grad()
     def to_tensors(self) -> dict[str, Tensor]:
-        """Returns what `StoredPictures` reads."""
+        """Returns the tensors that `StoredPictures` reads."""
         continuous = self.codes.mean.var(dim=0).argsort(descending=True).tolist()
         discrete = range(len(continuous), self.codes.num_latents)
         made = self.traversal(sorted([*continuous, *discrete][:_MOST_LATENTS]))
@@ -78,7 +78,7 @@ class ModelPictures:
 @final
 @dataclass(frozen=True)
 class StoredPictures:
-    """Pictures that were kept at the end of training. There are no others."""
+    """Pictures that were stored at the end of training."""
 
     path: Path
     tensors: dict[str, Tensor]
@@ -92,7 +92,7 @@ class StoredPictures:
             raise RunError(f"{path} cannot be read ({error}). Restore it, or define the classes of the run.") from None
 
     def traversal(self, latents: Sequence[int], num_frames: int = NUM_FRAMES) -> Traversal:
-        """Returns the rows that were kept, with as many of their frames."""
+        """Returns the stored rows, with as many of their frames."""
         kept = [latent for latent in latents if f"frames_{latent}" in self.tensors]
         return Traversal(tuple(self._strip(latent, num_frames) for latent in kept))
 
@@ -117,7 +117,5 @@ class StoredPictures:
 
 
 def some_rows(num_images: int, count: int) -> Int64[Tensor, " row"]:
-    """Returns rows from all over the data, the same every time. They are not at equal steps: through a grid, those
-    would keep some factors fixed.
-    """
+    """Returns random rows, the same every time: rows at equal steps through a grid would keep some factors fixed."""
     return draws.permutation(torch.tensor([0]), "reconstructions", 0, num_images)[0, :count]

@@ -19,28 +19,20 @@ from unbraid.config.annotations import check_value, in_short
 from unbraid.config.digest import missing_classes
 from unbraid.errors import RunError, SpecError, shortened
 from unbraid.figures.traversal import Traversal
-from unbraid.integrations.export.model_files import ExportedFile, export_onnx, export_torch
-from unbraid.integrations.hub.repository import PushOptions
+from unbraid.integrations.export import ExportedFile, export_onnx, export_torch
+from unbraid.integrations.hub import PushOptions
 from unbraid.metrics.metric import Score
 from unbraid.metrics.scorecard import Scorecard
 from unbraid.metrics.scoring import ScoredPart, Scoring
 from unbraid.metrics.selection import Metrics, select
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.new_images import encoder_of
+from unbraid.models.trained.encode import encoder_of
 from unbraid.models.trained.traverse import OrderBy, traverse
 from unbraid.training.options import TrainingOptions
-from unbraid.training.runs.kept_exports import read_exports, record_exports
-from unbraid.training.runs.kept_scores import KeptScores
 from unbraid.training.runs.pictures import PICTURES, ModelPictures, Pictures, StoredPictures
 from unbraid.training.runs.run_folder import RunFolder, read_spec
-from unbraid.training.runs.run_source import (
-    differences,
-    missing_source,
-    read_spec_of,
-    source_changed_text,
-    source_changes,
-)
-from unbraid.training.runs.scored_images import score_run, scored_codes, settled
+from unbraid.training.runs.run_scores import read_scores, score_run, scored_codes, settled
+from unbraid.training.runs.run_source import read_spec_of, source_changes, source_warning
 from unbraid.training.runs.spec import RunSpec, whole_seed
 from unbraid.training.runs.trained_model import trained_model
 
@@ -50,10 +42,7 @@ log = logging.getLogger(__name__)
 @final
 @dataclass(frozen=True)
 class Run(RunFolder):
-    """A folder with a spec, a seed and the results of training. `train` makes it, and a run reads it.
-
-    Its files are listed in `unbraid.training.runs.run_folder`.
-    """
+    """A folder with a spec, a seed and the results of training. `train` makes it, and a run reads it."""
 
     spec: RunSpec
     seed: int
@@ -98,10 +87,9 @@ class Run(RunFolder):
             raise RunError(f"{path} is nested too deeply to be a spec. Restore it.") from None
         if run.status != "unfinished":
             run.check(path)
-        if missing:
-            warn(shortened(missing_source(run.folder, missing)))
-        elif changes := source_changes(content, run.spec, path):
-            warn(shortened(f"{source_changed_text(f'{folder} was', changes)} {differences(run.folder, changes)}"))
+        changes = [] if missing else source_changes(content, run.spec, path)
+        if missing or changes:
+            warn(shortened(source_warning(run.folder, changes, missing)))
         return run
 
     @classmethod
@@ -145,10 +133,7 @@ class Run(RunFolder):
 
     @property
     def steps_done(self) -> int:
-        """Returns how many steps the weights on disk have taken.
-
-        They are those of the newest checkpoint while the run is unfinished, and the last good ones if it failed.
-        """
+        """Returns the step of the weights on disk: of the newest checkpoint, or the last good ones of a failed run."""
         if self.status == "finished":
             return self.spec.num_steps
         if failure := self.failure:
@@ -156,19 +141,15 @@ class Run(RunFolder):
         return max((step for step, path in self.checkpoints.items() if path.exists()), default=0)
 
     def model(self, step: int | None = None) -> AutoencoderModule:
-        """Returns the trained model on the CPU, with a `step` that of a snapshot.
+        """Returns the trained model on the CPU, or that of the snapshot of a `step`, with constant weights.
 
         The model of an unfinished run has the weights of its newest checkpoint, which has taken `steps_done` steps.
-        Weights are constants: outputs have no gradient with respect to them, unless `requires_grad_()` is called.
         """
         return trained_model(self, step)
 
     @property
     def pictures(self) -> Pictures:
-        """Returns traversals, samples and reconstructions of the model for a report.
-
-        They were stored at the end of training if a class of the model or of the data set is missing now.
-        """
+        """Returns traversals, samples and reconstructions: the stored ones if a class of the run is missing."""
         codes = self.codes()
         if missing_classes((self.spec.model, self.spec.dataset)):
             return StoredPictures.open(self.checked(PICTURES), codes.mean.shape[1])
@@ -183,10 +164,9 @@ class Run(RunFolder):
         progress: bool = True,
         options: TrainingOptions | None = None,
     ) -> "Run":
-        """Continues training until the run has `num_steps` steps in all, and returns the longer run, which is separate.
+        """Trains a longer run, of `num_steps` steps in all, from the last step of this one, and returns it.
 
-        It needs the state of the last step (`TrainingOptions(keep_state=True)`) and a spec without schedules; see
-        `unbraid.training.extend`, which takes several runs.
+        See `unbraid.training.extend`, which takes several runs.
         """
         from unbraid.training.extension import extend  # which opens runs
 
@@ -196,21 +176,16 @@ class Run(RunFolder):
     def export_onnx(self, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
         """Writes `encoder.onnx` (images to mean and std) and `decoder.onnx` (a code to its image).
 
-        Each is compared with torch first, as in `export_onnx`. The run keeps their checksums.
+        Each is compared with torch first, as in `unbraid.integrations.export.export_onnx`.
         """
         self.check_finished("weights.safetensors")
         facts = {"digest": self.digest, "seed": str(self.seed)}
-        return record_exports(self.folder, export_onnx(self.model(), folder, force=force, facts=facts))
+        return export_onnx(self.model(), folder, force=force, facts=facts)
 
     def export_torch(self, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
         """Writes `encoder.pt2` and `decoder.pt2` for `torch.export.load`, which unpickles: unbraid reads none."""
         self.check_finished("weights.safetensors")
-        return record_exports(self.folder, export_torch(self.model(), folder, force=force))
-
-    @property
-    def exports(self) -> dict[str, dict[str, Any]]:
-        """Returns the SHA-256 and the versions of the last exported file of each name."""
-        return read_exports(self.folder)
+        return export_torch(self.model(), folder, force=force)
 
     def push_to_hub(self, repo_id: str, **options: Unpack[PushOptions]) -> str:
         """Pushes the run to the Hugging Face Hub, with a model card, in one commit, and returns its address."""
@@ -221,10 +196,10 @@ class Run(RunFolder):
     def codes(
         self, part: ScoredPart = "train", *, step: int | None = None, device: torch.device | str = "cpu"
     ) -> Codes:
-        """Returns q(z | x) of every image of training, as encoded at its end, or of another part or step.
+        """Returns q(z | x) of every training image, or of another part or of the snapshot of a step.
 
-        The part "test" is the images that the subset held out, and "all" is the data set in its order. `step` is that
-        of a snapshot. Codes that training did not compute are computed now, on the device.
+        The part "test" consists of the images that the subset held out, "all" of the whole data set in its order. Codes
+        that the run did not keep are computed on the device.
         """
         return scored_codes(self, settled(self.spec, Scoring(part=part, step=step)), resolve_device(device))
 
@@ -263,17 +238,17 @@ class Run(RunFolder):
         watch: Listener | None = None,
         progress: bool = True,
     ) -> Scorecard:
-        """Scores the codes as `unbraid.evaluate` does, and keeps the scores in scores.json.
+        """Scores the codes as `unbraid.evaluate` does, and adds the scores to scores.json.
 
-        They are kept beside those of other metrics, settings and scorings. If the folder may not be written, a warning
-        is logged. `scoring` selects which codes are scored and how, such as `Scoring(part="test")`.
+        `scoring` selects which codes are scored and how, such as `Scoring(part="test")`. If the folder may not be
+        written, a warning is logged.
         """
         scoring = settled(self.spec, scoring or Scoring())
         self.check_finished("codes.safetensors")
         select(metrics, seed)  # refuses a misspelled name before the codes are read
         self.scores()  # refuses a damaged file before the work
         with progress_bar(watch, show=progress):
-            return score_run(self, self._kept_scores, scoring, metrics, seed, resolve_device(device))
+            return score_run(self, scoring, metrics, seed, resolve_device(device))
 
     def scores(self, scoring: Scoring | None = None) -> list[Score]:
         """Returns the kept scores: all, or those of one scoring. A run that is not finished has none."""
@@ -285,8 +260,4 @@ class Run(RunFolder):
 
     def _read_scores(self, scoring: Scoring | None) -> list[tuple[str, Score]]:
         changes = None if scoring is None else settled(self.spec, scoring).changes()
-        return self._kept_scores.read(changes) if self.status == "finished" else []
-
-    @property
-    def _kept_scores(self) -> KeptScores:
-        return KeptScores(self.folder, self.checksums.get("codes.safetensors"))
+        return read_scores(self, changes) if self.status == "finished" else []

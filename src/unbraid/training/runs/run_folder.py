@@ -1,25 +1,4 @@
-"""The folder of a run: its status, and which of its files are unchanged.
-
-==================== ===============================================================================================
-spec.json            the spec, its digest, the seed, the versions that made it, and what own classes are made of
-source/              the text of the modules of classes that are not of unbraid
-history.csv          the loss and its parts over training
-checkpoints/         the last two states of an unfinished run
-weights.safetensors  the trained weights, with those of a learned prior or likelihood and BatchNorm's statistics
-codes.safetensors    q(z | x) of every image, and its factors
-pictures.safetensors traversals, samples and reconstructions, where nets or data are not of unbraid
-kept.json            the checksums of weights and codes, how long it took, and the names of the runs of its fleet
-finished.json        the same file, renamed once all of the fleet have it: the run is finished
-failed.json          instead of finished.json: at which step it failed, why, and where its last good weights are
-environment.json     where it was trained, from which step on: device, versions, settings of the compiler
-scores.json          the scores so far, with the tables behind them
-snapshots/           the weights after the steps that training was asked to keep them of
-state.json           with state.safetensors: the state of the last step, where it was to be kept
-extras.json          which of these two were asked for
-exports.json         the checksums of the ONNX and torch.export files that were written from it
-log.txt              what happened, line by line
-==================== ===============================================================================================
-"""
+"""The folder of a run: its status, and which of its files are unchanged. docs/runs.md lists the files."""
 
 import contextlib
 import re
@@ -33,7 +12,7 @@ from unbraid.errors import RunError, shortened
 from unbraid.training.runs.history import History
 
 FORMAT = 1
-STATE = "state.json"
+STATE, ENVIRONMENT = "state.json", "environment.json"
 _CHECKPOINT = re.compile(r"step-[0-9]{10,18}\.(json|safetensors)")
 _MAX_SHOWN = 60  # characters of a file's content in a message
 
@@ -112,6 +91,15 @@ class RunFolder:
         return History.read(path)
 
     @property
+    def environments(self) -> list[dict[str, Any]]:
+        """Returns the environments in which the run was trained, in order; none if their record cannot be read."""
+        try:
+            stretches = files.read_sealed(self.folder / ENVIRONMENT).get("stretches")
+        except (OSError, ValueError):
+            return []
+        return stretches if isinstance(stretches, list) else []
+
+    @property
     def removed_files(self) -> tuple[str, ...]:
         """Returns the files of a finished run that a study removed, because it keeps only scores."""
         if self.status != "finished":
@@ -135,9 +123,7 @@ class RunFolder:
     @property
     def image_shape(self) -> tuple[int, int, int] | None:
         """Returns the shape of the images that a finished run was trained on; None before it is finished."""
-        if self.status != "finished":
-            return None
-        shape = read_record(self.folder / "finished.json").get("image_shape")
+        shape = read_record(self.folder / "finished.json").get("image_shape") if self.status == "finished" else None
         if shape is None:
             return None
         if not isinstance(shape, list) or len(shape) != 3 or not all(type(size) is int and size > 0 for size in shape):

@@ -1,4 +1,4 @@
-"""The source of classes that are not of unbraid, as spec.json names it and the folder `source` of a run keeps it.
+"""The source of user classes, by digest in spec.json and as text in the folder `source` of a run.
 
 It is compared and displayed, and never executed.
 """
@@ -37,38 +37,13 @@ def read_spec_of(
 
 
 def source_changes(content: dict[str, Any], spec: RunSpec, path: Path) -> list[str]:
-    """Returns the modules and packages that have changed since the run began, whose spec.json has this content."""
+    """Returns the modules and packages that have changed since the run began, from the content of its spec.json."""
     then, now = _recorded(content, path), own_source(spec).identity
-    versions = {name: version for name in then["packages"] if (version := installed_version(name))}
-    modules, packages = now["modules"], {**now["packages"], **versions}
-    return _differing(then["modules"], modules) + [
+    packages = now["packages"] | {name: found for name in then["packages"] if (found := installed_version(name))}
+    return _differing(then["modules"], now["modules"]) + [
         f"{name} ({then['packages'].get(name, 'not used')}, now {packages.get(name, 'not used')})"
         for name in _differing(then["packages"], packages)
     ]
-
-
-def source_changed_text(which: str, changes: Collection[str]) -> str:
-    """Returns a text about runs, "it was" or "they were", whose source has changed."""
-    return (
-        f"{which} trained with another state of {changes_text(changes)} than there is now. Codes and scores are of "
-        "that state; a model is built from what is there now."
-    )
-
-
-def missing_source(folder: Path, missing: Mapping[str, str]) -> str:
-    """Returns a text about a run whose classes are missing: what it can still do, and where their source is."""
-    reasons = " ".join(dict.fromkeys(missing.values()))
-    return (
-        f"{folder} was trained with {', '.join(missing)}, which cannot be had here: its codes, scores, history and "
-        f"report can be read, its model cannot be built. {reasons} {_place(folder)}".rstrip()
-    )
-
-
-def differences(folder: Path, changes: Collection[str]) -> str:
-    """Returns where the source of changed modules is kept, and the first lines that differ from the source now."""
-    lines = [line for name in changes for line in _difference(folder / "source", name)]
-    more = [f"... {len(lines) - _MAX_DIFFERENCES} more lines"] if len(lines) > _MAX_DIFFERENCES else []
-    return "\n".join([_place(folder), *lines[:_MAX_DIFFERENCES], *more])
 
 
 def changes_text(changes: Collection[str]) -> str:
@@ -76,11 +51,26 @@ def changes_text(changes: Collection[str]) -> str:
     return f"{'modules' if len(changes) > 1 else 'the module'} {', '.join(changes)}"
 
 
-def _place(folder: Path) -> str:
-    return f"Their text is kept in {folder / 'source'}." if (folder / "source").is_dir() else ""
+def source_warning(folder: Path, changes: Collection[str], missing: Mapping[str, str]) -> str:
+    """Returns a text about a run with missing classes or changed modules: what it can do, and its kept source."""
+    kept = f" Their text is kept in {folder / 'source'}." if (folder / "source").is_dir() else ""
+    if missing:
+        reasons = " ".join(dict.fromkeys(missing.values()))
+        return (
+            f"{folder} was trained with {', '.join(missing)}, not available here: its codes, scores, history and "
+            f"report can be read, its model cannot be built. {reasons}{kept}"
+        )
+    lines = [line for name in changes for line in _difference(folder / "source", name)]
+    more = [f"... {len(lines) - _MAX_DIFFERENCES} more lines"] if len(lines) > _MAX_DIFFERENCES else []
+    text = (
+        f"{folder} was trained with another state of {changes_text(changes)}. Codes and scores are of that state; a "
+        f"model is built from the current one.{kept}"
+    )
+    return "\n".join([text, *lines[:_MAX_DIFFERENCES], *more])
 
 
 def _difference(source: Path, name: str) -> Iterator[str]:
+    """Yields the lines in which the kept text of a module differs from its file."""
     now = module_on_disk(name) if name != "__main__" else None
     for path in (source / f"{name}.py", source / f"{name}.__init__.py"):
         if now is None or not isinstance(now.text, str) or not path.is_file() or path.stat().st_size > _MAX_TEXT:

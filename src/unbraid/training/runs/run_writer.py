@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import torch
 
@@ -18,11 +18,11 @@ from unbraid.codes.codes_file import write_safetensors
 from unbraid.config.digest import own_source
 from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.training.options import Extras
+from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.history import History
 from unbraid.training.runs.pictures import PICTURES, ModelPictures
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.run_folder import FORMAT, failure_in, read_record, read_spec
+from unbraid.training.runs.run_folder import ENVIRONMENT, FORMAT, failure_in, read_record, read_spec
 from unbraid.training.runs.run_source import changes_text, write_source
 
 
@@ -76,12 +76,12 @@ class RunWriter:
                 + ". Restore it, or train this run again with --force."
             )
 
-    def begin(self, extras: Extras | None = None) -> None:
-        """Makes the folder, and writes the spec and the extras, unless they are there.
+    def begin(self, options: TrainingOptions | None = None) -> None:
+        """Makes the folder, and writes the spec and what the options request to keep, unless they are there.
 
         Removes files that are written in part, and the record of an end that was not concluded.
         """
-        (extras or Extras()).record(self.run.folder)
+        (options or TrainingOptions()).record(self.run.folder)
         if self.run.status == "new":
             spec = self.run.spec
             content = {"format": FORMAT, "unbraid": __version__, "torch": torch.__version__, "digest": spec.digest}
@@ -98,9 +98,18 @@ class RunWriter:
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         files.append_line(self.run.folder / "log.txt", f"{now} {message}")
 
+    def record_environment(self, step: int, now: dict[str, Any]) -> str:
+        """Records that the run is trained in the environment `now` from this step on, and returns what has changed."""
+        before = self.run.environments if step else []
+        last = {name: value for name, value in before[-1].items() if name != "from_step"} if before else {}
+        if last != now:
+            files.write_sealed(self.run.folder / ENVIRONMENT, {"stretches": [*before, {"from_step": step, **now}]})
+        changed = [name for name in now if last and last.get(name) != now[name]]
+        return ", ".join(f"{name}: {last.get(name)} before, {now[name]} now" for name in changed)
+
     def write_history(self, history: History) -> None:
         """Writes the loss and its parts so far."""
-        history.write(self.run.folder / "history.csv")
+        files.write_text(self.run.folder / "history.csv", history.to_csv())
 
     def keep(self, model: AutoencoderModule, codes: Codes, seconds: float, fleet: Sequence[str] = ()) -> None:
         """Writes the trained model, its codes and the record that `conclude` publishes.

@@ -1,25 +1,77 @@
-"""The model of a run: that of its end, of a snapshot, or of its newest checkpoint."""
+"""The model of a run: that of its end, of a snapshot, or of its newest checkpoint, read from the files of each.
 
+A checkpoint is a safetensors file, and a JSON file beside it with the checksum of both.
+"""
+
+import contextlib
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, final
 
 from safetensors import safe_open
-from safetensors.torch import load_file
+from safetensors.torch import load, load_file
 from torch import Tensor
 
+from unbraid._internal import files
 from unbraid.config.annotations import check_value
 from unbraid.config.paths import fields_of
 from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule
-from unbraid.models.trained.batch_norm import has_batch_norm, set_population_statistics
-from unbraid.training.runs.checkpoint_file import UNREADABLE, OtherRunError, read_checkpoint
+from unbraid.models.batch_norm import has_batch_norm, set_population_statistics
+from unbraid.training.runs.run_folder import read_record
 
 if TYPE_CHECKING:
     from unbraid.training.runs.run import Run
 
 _MAX_ENTRIES = 1_000  # of one setting of a net, such as its layers
 _WEIGHTS = "model.weights."
+CHECKPOINT_FORMAT = 4
+
+
+@final
+class OtherRunError(RunError):
+    """Raised where a checkpoint and the spec beside it belong to two runs, either of which may be the wrong one."""
+
+
+def read_checkpoint(path: Path, digest: str, seed: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Returns the record at this path, and its tensors by name.
+
+    Raises a ValueError if the checkpoint is damaged, and an OtherRunError if the digest or the seed differ.
+    """
+    if not path.exists():
+        raise ValueError("its JSON is missing: it was being written when the process ended")
+    try:
+        record, content = read_record(path), files.read_bytes(tensors_beside(path))
+        if record["format"] != CHECKPOINT_FORMAT:
+            raise ValueError(
+                f"it has format {record['format']}, written by unbraid {record['unbraid']}; this version reads "
+                f"{CHECKPOINT_FORMAT}"
+            )
+        if record["sha256"] != files.seal(record, hashlib.sha256(content)):
+            raise ValueError("its bytes do not match their SHA-256: it is truncated or damaged")
+        of_run, descriptions = (record["digest"], record["seed"]), record["tensors"]
+    except (RunError, OSError, KeyError) as error:
+        raise ValueError(str(error)) from None
+    if of_run != (digest, seed):
+        raise OtherRunError(
+            f"{path} is a checkpoint of another run (seed {record['seed']}, digest {record['digest']}) than its "
+            f"spec.json (seed {seed}, digest {digest}). Restore the one that is wrong, or train again with --force."
+        )
+    tensors = load(content)
+    if {name: described(tensor) for name, tensor in tensors.items()} != descriptions:
+        raise ValueError("its JSON describes other tensors than it holds")
+    return record, tensors
+
+
+def tensors_beside(path: Path) -> Path:
+    """Returns the path of the tensors of the checkpoint whose JSON is at this path."""
+    return path.with_suffix(".safetensors")
+
+
+def described(tensor: Tensor) -> dict[str, Any]:
+    """Returns the type and the shape of a tensor, as the record of a checkpoint holds them."""
+    return {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape)}
 
 
 def trained_model(run: "Run", step: int | None) -> AutoencoderModule:
@@ -31,7 +83,7 @@ def trained_model(run: "Run", step: int | None) -> AutoencoderModule:
     weights = _weights_before_the_end(run, step)
     path = None if weights else run.checked("weights.safetensors")
     found = _shapes_in(path) if path else {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    _check_shapes(run, image_shape, found)
+    _check_shapes(run, image_shape, found, has_buffers=path is not None)
     model = spec.model.build(image_shape, run.seed).to(spec.dtype)
     if path is not None:
         model.load_state_dict(load_file(path))
@@ -60,9 +112,7 @@ def _weights_before_the_end(run: "Run", step: int | None) -> dict[str, Tensor]:
     path = run.folder / "snapshots" / f"step-{step:010d}.json"
     try:
         return _checkpoint_weights(run, path)
-    except OtherRunError:
-        raise
-    except UNREADABLE as error:
+    except ValueError as error:
         raise RunError(
             f"The snapshot {path} cannot be used ({error}). Restore it, or train this run again with --force."
         ) from None
@@ -71,12 +121,8 @@ def _weights_before_the_end(run: "Run", step: int | None) -> dict[str, Tensor]:
 def _newest_weights(run: "Run") -> dict[str, Tensor]:
     """Returns the weights of the newest checkpoint that can be read: training may remove one at the same time."""
     for path in reversed(run.checkpoints.values()):
-        try:
+        with contextlib.suppress(ValueError):
             return _checkpoint_weights(run, path)
-        except OtherRunError:
-            raise
-        except UNREADABLE:
-            continue
     return {}
 
 
@@ -92,20 +138,24 @@ def _shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
         return {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}  # noqa: SIM118
 
 
-def _check_shapes(run: "Run", image_shape: tuple[int, int, int], found: Mapping[str, tuple[int, ...]]) -> None:
+def _check_shapes(
+    run: "Run", image_shape: tuple[int, int, int], found: Mapping[str, tuple[int, ...]], *, has_buffers: bool
+) -> None:
     """Raises if the nets of the spec have weights of other shapes than these. Allocates no memory for weights."""
     for path, value in fields_of(run.spec.model).items():
         if isinstance(value, tuple) and len(value) > _MAX_ENTRIES:
             raise RunError(f"{run.folder}: {path} has {len(value):,} entries; expected at most {_MAX_ENTRIES:,}.")
     try:
-        expected = run.spec.model.weight_shapes(image_shape)
+        model = run.spec.model.without_memory(image_shape)
     except (RuntimeError, TypeError, OverflowError) as error:
         raise RunError(
             f"The nets of {run.folder} cannot be made ({str(error).partition(chr(10))[0]}). Restore its spec.json."
         ) from None
-    for name, shape in found.items():
-        if shape != expected.get(name):
+    expected = {name: tuple(each.shape) for name, each in model.state_dict().items()}
+    needed = expected if has_buffers else dict(model.named_parameters())
+    for name in [*found, *needed]:
+        if found.get(name) != expected.get(name):
             raise RunError(
-                f"The weights of {run.folder} are not those of its spec: {name} has shape {shape}; expected "
+                f"The weights of {run.folder} are not those of its spec: {name} has shape {found.get(name)}; expected "
                 f"{expected.get(name)}. Restore spec and weights, or train this run again with --force."
             )

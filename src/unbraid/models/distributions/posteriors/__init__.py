@@ -1,1 +1,1 @@
-"""Families of latents, and what an encoder says of each image with them."""
+"""Families of latents and their posteriors."""

@@ -1,9 +1,9 @@
-"""Binary latents as binary Concrete variables, and their prior."""
+"""Binary latents as binary Concrete variables."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import final
+from dataclasses import dataclass
+from typing import ClassVar, final
 
 import torch
 from jaxtyping import Float
@@ -14,72 +14,43 @@ from unbraid.codes import LatentPrior
 from unbraid.config.schedule import Weight
 from unbraid.errors import SpecError
 from unbraid.models.distributions import noise as noises
-from unbraid.models.distributions.posteriors.concrete import (
-    Measure,
-    Relaxed,
-    RelaxedPriorModule,
-    check_temperature,
-    temperature_at,
-)
-from unbraid.models.distributions.posteriors.latents import Latents, check_combinations
-from unbraid.models.distributions.posteriors.posterior import Posterior
+from unbraid.models.distributions.distribution import Posterior
+from unbraid.models.distributions.posteriors.concrete import DiscreteLatents, Measure, Relaxed
+from unbraid.models.distributions.posteriors.latents import MAX_LATENTS
 from unbraid.models.distributions.priors.categorical_priors import Logits
-from unbraid.models.distributions.priors.prior import Prior
 
 
 @final
 @dataclass(frozen=True)
 class BinaryConcrete(Relaxed):
-    """A posterior of numbers between 0 and 1, near one of them where the temperature is low: z_j = sigmoid((logit_j +
-    l) / temperature), l standard logistic.
+    """A distribution of numbers between 0 and 1: z_j = sigmoid((logit_j + l) / temperature), l standard logistic.
 
-    Maddison et al., arXiv:1611.00712v3. A latent is on where z_j > 1/2, which has the probability sigmoid(logit_j) at
-    any temperature.
+    Maddison et al., arXiv:1611.00712v3. At low temperatures z_j is near 0 or 1. A latent is on where z_j > 1/2, which
+    has the probability sigmoid(logit_j) at any temperature.
     """
 
     @property
     def probabilities(self) -> tuple[Float[Tensor, "batch 2"], ...]:
-        """Returns the probabilities of off and on, a table for each latent."""
+        """The probabilities of off and on, a table for each latent."""
         tables = torch.stack([torch.sigmoid(-self.logits), torch.sigmoid(self.logits)], dim=2)
         return tables.unbind(dim=1)
 
     @property
-    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "batch 2"]]:
-        return _log_pmf(self.logits, self.measure)
+    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "*batch 2"]]:
+        if self.measure != "summed":
+            return {}
+        tables = torch.stack([-softplus(self.logits), -softplus(-self.logits)], dim=-1)
+        return dict(enumerate(tables.unbind(dim=-2)))
 
     def rsample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         return torch.sigmoid((self.logits + noises.logistic(noise)) / self.temperature)
 
     def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-        return _log_prob(z, self.logits, self.temperature, self.measure)
+        return self._log_density(z, self.logits)
 
     def pairwise_log_prob(self, z: Float[Tensor, "sample latent"]) -> Float[Tensor, "sample batch latent"]:
-        return _log_prob(z[:, None], self.logits[None], self.temperature, self.measure)
-
-
-@final
-@dataclass(frozen=True)
-class Bernoulli(Prior):
-    """A prior p(z) of binary Concrete variables with the same logits for every image, at the posterior's temperature
-    and in its measure.
-    """
-
-    logits: Float[Tensor, " latent"]
-    temperature: Float[Tensor, ""]
-    measure: Measure
-
-    @property
-    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "2"]]:
-        return _log_pmf(self.logits, self.measure)
-
-    def by_category(self) -> "Bernoulli":
-        return replace(self, measure="pmf")
-
-    def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-        return _log_prob(z, self.logits, self.temperature, self.measure)
-
-    def sample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-        return BinaryConcrete(self.logits.expand(noise.shape), self.temperature, self.measure).rsample(noise)
+        # `[None]` although it broadcasts: it decides the order in which gradients are summed.
+        return self._log_density(z[:, None], self.logits[None])
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
         """Returns q (log q - log p) + (1 - q) (log(1 - q) - log(1 - p)), between probabilities."""
@@ -95,12 +66,27 @@ class Bernoulli(Prior):
         logits = self.logits.double()
         return LatentPrior.from_arrays(probabilities=list(torch.stack([-logits, logits], dim=1).sigmoid()))
 
+    def _log_density(
+        self, z: Float[Tensor, "*#batch latent"], logits: Float[Tensor, "*#batch latent"]
+    ) -> Float[Tensor, "*batch latent"]:
+        """Returns the log-probability of each latent's side of 1/2, or the density of the relaxed number.
+
+        The density is log t + u - 2 softplus(u) - log z - log(1 - z) with u = logit - t log(z / (1 - z)).
+        """
+        if self.measure != "density":
+            return torch.where(z > 0.5, logits, 0.0) - softplus(logits)
+        # The float type rounds numbers near 0 and 1 to them; logarithms need the last number inside.
+        numbers = torch.finfo(z.dtype)
+        inside = z.clamp(numbers.tiny, 1 - numbers.eps)
+        log_on, log_off = inside.log(), torch.log1p(-inside)
+        tilted = logits - self.temperature * (log_on - log_off)
+        return self.temperature.log() + tilted - 2 * softplus(tilted) - log_on - log_off
+
 
 @final
 @dataclass(frozen=True)
-class BernoulliLatents(Latents):
-    """`size` binary latents, each a group of its own. The encoder puts out a logit for each, and z has a column for
-    each, between 0 and 1.
+class BernoulliLatents(DiscreteLatents):
+    """`size` binary latents, each a separate group. The encoder outputs a logit for each; z has a column from 0 to 1.
 
     `temperature`, `measure` and `hard` are as in `ConcreteLatents`. `prior_probability` is p(on), of every latent; with
     `learned_prior` it is only where learning starts.
@@ -119,26 +105,22 @@ class BernoulliLatents(Latents):
     learned_prior: bool = False
     """Whether p(on) is learned, from there on."""
     hard: bool = False
-    """Whether the decoder sees 0 or 1 and the gradient passes straight through."""
+    """Whether the decoder reads 0 or 1 and the gradient passes straight through."""
+
+    family: ClassVar[type[Relaxed]] = BinaryConcrete
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.size < 1:
-            raise SpecError(f"BernoulliLatents: size is {self.size}; expected 1 or more.")
-        check_temperature("BernoulliLatents", self.temperature)
+        if not 1 <= self.size <= MAX_LATENTS:
+            raise SpecError(f"BernoulliLatents: size is {self.size}; expected 1 to {MAX_LATENTS:,}.")
         if not 0 < self.prior_probability < 1:
             raise SpecError(
                 f"BernoulliLatents: prior_probability is {self.prior_probability}; expected a number between 0 and 1, "
                 "both excluded."
             )
-        check_combinations(self)
 
     @property
     def num_latents(self) -> int:
-        return self.size
-
-    @property
-    def num_discrete(self) -> int:
         return self.size
 
     @property
@@ -150,39 +132,9 @@ class BernoulliLatents(Latents):
         return tuple((latent,) for latent in range(self.size))
 
     @property
-    def hard_latents(self) -> tuple[int, ...]:
-        return tuple(range(self.size)) if self.hard else ()
-
-    @property
     def num_combinations(self) -> int:
         return 2**self.size if self.measure == "summed" else 1
 
-    def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> BinaryConcrete:
-        return BinaryConcrete(parameters, temperature_at(self.temperature, progress, parameters), self.measure)
-
-    def make_prior(self) -> nn.Module:
+    def make_prior_logits(self) -> nn.Module:
         logit = math.log(self.prior_probability) - math.log1p(-self.prior_probability)
-        logits = Logits(torch.full((self.size,), logit), learned=self.learned_prior)
-        return RelaxedPriorModule(logits, Bernoulli, self.temperature, self.measure)
-
-
-def _log_pmf(logits: Float[Tensor, "*batch latent"], measure: Measure) -> dict[int, Float[Tensor, "*batch 2"]]:
-    """Returns log of the probabilities of off and on, a table for each latent, where they are summed over."""
-    if measure != "summed":
-        return {}
-    tables = torch.stack([-softplus(logits), -softplus(-logits)], dim=-1)
-    return dict(enumerate(tables.unbind(dim=-2)))
-
-
-def _log_prob(z: Tensor, logits: Tensor, temperature: Float[Tensor, ""], measure: Measure) -> Tensor:
-    """Returns for each latent the log-probability of its side of 1/2; or log t + u - 2 softplus(u) - log z - log(1 - z)
-    with u = logit - t log(z / (1 - z)).
-    """
-    if measure != "density":
-        return torch.where(z > 0.5, logits, 0.0) - softplus(logits)
-    # What the float type cannot tell from 0 or 1 is taken as the last number that it can.
-    numbers = torch.finfo(z.dtype)
-    inside = z.clamp(numbers.tiny, 1 - numbers.eps)
-    log_on, log_off = inside.log(), torch.log1p(-inside)
-    tilted = logits - temperature * (log_on - log_off)
-    return temperature.log() + tilted - 2 * softplus(tilted) - log_on - log_off
+        return Logits(torch.full((self.size,), logit), learned=self.learned_prior)

@@ -1,24 +1,22 @@
-"""Continuous latents whose posterior depends on the category that was drawn."""
+"""Continuous latents with a posterior that depends on the category that was drawn."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import Self, final
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from unbraid._internal.arrays import columns
-from unbraid.codes import LatentPrior
 from unbraid.errors import SpecError
-from unbraid.models.distributions.posteriors.categories import with_categories
-from unbraid.models.distributions.posteriors.concrete import Concrete, ConcreteLatents
-from unbraid.models.distributions.posteriors.diagonal_gaussian import DiagonalGaussian
-from unbraid.models.distributions.posteriors.grouped import GroupedLatents, GroupedPrior
-from unbraid.models.distributions.posteriors.latents import GaussianLatents, Latents
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.models.distributions.priors.prior import Prior
+from unbraid.models.categories import with_categories
+from unbraid.models.distributions.distribution import Posterior, Prior
+from unbraid.models.distributions.posteriors.concrete import ConcreteLatents, Relaxed
+from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian, GaussianLatents
+from unbraid.models.distributions.posteriors.grouped import LatentsInParts
+from unbraid.models.distributions.posteriors.latents import Latents
 
 
 @final
@@ -26,13 +24,13 @@ from unbraid.models.distributions.priors.prior import Prior
 class Conditional(Posterior):
     """A posterior q(c | x) q(z | x, c): a category, and Gaussian latents with a mean and a variance for each category.
 
-    Of one image the latents are dependent: z without the category is a mixture of Gaussians. `mean` and `std` are those
+    The latents of an image are dependent: z without the category is a mixture of Gaussians. `mean` and `std` are those
     of the likeliest category.
     """
 
     loc: Float[Tensor, "batch category latent"]
     log_var: Float[Tensor, "batch category latent"]
-    category: Concrete
+    category: Relaxed
 
     @property
     def mean(self) -> Float[Tensor, "batch latent"]:
@@ -50,132 +48,97 @@ class Conditional(Posterior):
     def is_factorized(self) -> bool:
         return False
 
-    def by_category(self) -> "Conditional":
-        return replace(self, category=replace(self.category, measure="pmf"))
+    def by_category(self) -> Self:
+        return replace(self, category=self.category.by_category())
 
     def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch column"]:
-        """Returns one draw for each image. z is drawn given the category of the relaxed draw; the gradient passes
-        straight through to the relaxation.
+        """Returns one draw for each image.
+
+        z is drawn given the category of the relaxed draw; the gradient passes straight through to the relaxation.
         """
-        size, num_categories = self.loc.shape[2], self.loc.shape[1]
+        _, num_categories, size = self.loc.shape
         relaxed = self.category.rsample(noise[:, size:])
         chosen = with_categories(relaxed, (num_categories,), (0,))
         loc, log_var = (torch.einsum("bkl,bk->bl", table, chosen) for table in (self.loc, self.log_var))
         return torch.cat([DiagonalGaussian(loc, log_var).rsample(noise[:, :size]), relaxed], dim=1)
 
     def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
-        """Returns log q(z_j | x) of each latent alone: of a continuous one that of the mixture over the categories."""
-        given = self._given_each(z) + self._log_pmf[..., None]
-        return torch.cat([given.logsumexp(dim=1), self.category.log_prob(self._shares(z))], dim=1)
+        """Returns log q(z_j | x) of each latent by itself: for a continuous one that of the mixture over categories."""
+        style, shares = self._split(z)
+        given = _log_density(style[:, None], self.loc, self.log_var) + self._log_pmf[..., None]
+        return torch.cat([given.logsumexp(dim=1), self.category.log_prob(shares)], dim=1)
 
     def pairwise_log_prob(self, z: Float[Tensor, "sample column"]) -> Float[Tensor, "sample batch latent"]:
-        given = self._pairs_given_each(z) + self._log_pmf[..., None]
-        return torch.cat([given.logsumexp(dim=2), self.category.pairwise_log_prob(self._shares(z))], dim=2)
+        style, shares = self._split(z)
+        given = _log_density(style[:, None, None], self.loc, self.log_var) + self._log_pmf[..., None]
+        return torch.cat([given.logsumexp(dim=2), self.category.pairwise_log_prob(shares)], dim=2)
 
     def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
-        continuous = self._continuous(latents)
-        given = columns(self._given_each(z), continuous).sum(dim=-1)
+        style, shares = self._split(z)
+        continuous = [latent for latent in latents if latent < style.shape[1]]
+        given = columns(_log_density(style[:, None], self.loc, self.log_var), continuous).sum(dim=-1)
         if len(continuous) == len(latents):
             return (given + self._log_pmf).logsumexp(dim=1)
-        shares = self._shares(z)
         return given.gather(1, shares.argmax(dim=1, keepdim=True))[:, 0] + self.category.log_prob(shares)[:, 0]
 
     def pairwise_joint_log_prob(
         self, z: Float[Tensor, "sample column"], latents: Sequence[int]
     ) -> Float[Tensor, "sample batch"]:
-        continuous = self._continuous(latents)
+        style, shares = self._split(z)
+        continuous = [latent for latent in latents if latent < style.shape[1]]
         if len(continuous) == len(latents):
-            given = columns(self._pairs_given_each(z), continuous).sum(dim=-1)
+            given = columns(_log_density(style[:, None, None], self.loc, self.log_var), continuous).sum(dim=-1)
             return (given + self._log_pmf).logsumexp(dim=2)
-        shares = self._shares(z)
-        # Of every image the row of the category of each code: fewer numbers than those of all categories.
+        # For every image the row of the category of each code: fewer numbers than those of all categories.
         loc, log_var = (table.transpose(0, 1)[shares.argmax(dim=1)] for table in (self.loc, self.log_var))
-        given = columns(_log_density(z[:, None, : self.loc.shape[2]], loc, log_var), continuous).sum(dim=-1)
+        given = columns(_log_density(style[:, None], loc, log_var), continuous).sum(dim=-1)
         return given + self.category.pairwise_log_prob(shares)[..., 0]
 
-    def given_category(self) -> DiagonalGaussian:
-        """Returns q(z | x, c) for every category of every image: a row for each, those of an image together."""
-        return DiagonalGaussian(self.loc.flatten(0, 1), self.log_var.flatten(0, 1))
+    def kl_to_product(self, priors: Sequence[Prior]) -> Float[Tensor, "batch latent"] | None:
+        """Returns sum_c q(c | x) KL(q(z_j | x, c) || p(z_j)) of the continuous latents, and KL(q(c | x) || p(c)).
 
-    def _continuous(self, latents: Sequence[int]) -> list[int]:
-        return [latent for latent in latents if latent < self.loc.shape[2]]
+        Their sum is the KL between the joint distributions. None where one of them has no closed form.
+        """
+        style, category = priors
+        of_category = category.closed_form_kl_from(self.category)
+        # A row for every category of every image, those of an image together.
+        of_style = style.closed_form_kl_from(DiagonalGaussian(self.loc.flatten(0, 1), self.log_var.flatten(0, 1)))
+        if of_category is None or of_style is None:
+            return None
+        mean = torch.einsum("bkl,bk->bl", of_style.unflatten(0, self.loc.shape[:2]), self.probabilities[0])
+        return torch.cat([mean, of_category], dim=1)
 
     @property
     def _log_pmf(self) -> Float[Tensor, "batch category"]:
         return self.category.logits.log_softmax(dim=1)
 
-    def _shares(self, z: Float[Tensor, "code column"]) -> Float[Tensor, "code category"]:
-        return z[:, self.loc.shape[2] :]
+    def _split(
+        self, z: Float[Tensor, "code column"]
+    ) -> tuple[Float[Tensor, "code latent"], Float[Tensor, "code category"]]:
+        """Returns the continuous latents, and the shares of the categories."""
+        size = self.loc.shape[2]
+        return z[:, :size], z[:, size:]
 
     def _at_likeliest(self, table: Float[Tensor, "batch category latent"]) -> Float[Tensor, "batch latent"]:
         index = self.category.logits.argmax(dim=1)[:, None, None].expand(-1, 1, table.shape[2])
         return table.gather(1, index)[:, 0]
 
-    def _given_each(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch category latent"]:
-        """Returns log q(z_j | x, c) of each continuous latent, for every category."""
-        return _log_density(z[:, None, : self.loc.shape[2]], self.loc, self.log_var)
-
-    def _pairs_given_each(self, z: Float[Tensor, "sample column"]) -> Float[Tensor, "sample batch category latent"]:
-        return _log_density(z[:, None, None, : self.loc.shape[2]], self.loc, self.log_var)
-
 
 @final
 @dataclass(frozen=True)
-class ConditionalPrior(Prior):
-    """A prior p(c) p(z): the category and the continuous latents are independent."""
+class ConditionalLatents(LatentsInParts):
+    """One discrete latent and Gaussian ones with a posterior that depends on its category: q(c | x) q(z | x, c).
 
-    product: GroupedPrior
-
-    @property
-    def is_factorized(self) -> bool:
-        return self.product.is_factorized
-
-    def by_category(self) -> "ConditionalPrior":
-        return replace(self, product=self.product.by_category())
-
-    def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
-        return self.product.log_prob(z)
-
-    def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
-        return self.product.joint_log_prob(z, latents)
-
-    def sample(self, noise: Float[Tensor, "batch column"]) -> Float[Tensor, "batch column"]:
-        return self.product.sample(noise)
-
-    def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """Returns sum_c q(c | x) KL(q(z_j | x, c) || p(z_j)) of the continuous latents, and KL(q(c | x) || p(c)): their
-        sum is the KL between the joint distributions. None where one of them has no closed form.
-        """
-        if not isinstance(posterior, Conditional):
-            return None
-        style, category = self.product.parts
-        of_category = category.closed_form_kl_from(posterior.category)
-        of_style = style.closed_form_kl_from(posterior.given_category())
-        if of_category is None or of_style is None:
-            return None
-        probabilities = posterior.probabilities[0]
-        mean = torch.einsum("bkl,bk->bl", of_style.unflatten(0, posterior.loc.shape[:2]), probabilities)
-        return torch.cat([mean, of_category], dim=1)
-
-    def for_codes(self, num_latents: int) -> LatentPrior | None:
-        return self.product.for_codes(num_latents)
-
-
-@final
-@dataclass(frozen=True)
-class ConditionalLatents(Latents):
-    """One discrete latent and Gaussian ones whose posterior depends on its category: q(c | x) q(z | x, c). The prior is
-    a product, p(c) p(z), and both are groups of their own, as in `GroupedLatents`.
-
-    The encoder puts out the means of z for every category, the log-variances alike, and the logits of the category. In
-    a draw z reads the category itself; in the library of Esmaeili et al., arXiv:1804.02086v1, it reads the relaxed one.
-    What metrics see of z is q(z | x, c) of the likeliest category.
+    The prior is a product, p(c) p(z), and both are separate groups, as in `GroupedLatents`. The encoder outputs the
+    means of z for every category, the log-variances alike, and the logits of the category. In a draw z depends on the
+    category itself; in the library of Esmaeili et al., arXiv:1804.02086v1, on the relaxed one. Metrics read
+    q(z | x, c) of the likeliest category.
     """
 
     style: GaussianLatents = field(default_factory=GaussianLatents)
     """The continuous latents."""
     category: ConcreteLatents = field(default_factory=ConcreteLatents)
-    """The discrete latent that they read."""
+    """The discrete latent that they depend on."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -186,56 +149,18 @@ class ConditionalLatents(Latents):
             )
 
     @property
-    def num_latents(self) -> int:
-        return self.style.size + 1
-
-    @property
-    def num_discrete(self) -> int:
-        return 1
+    def parts(self) -> tuple[Latents, ...]:
+        return self.style, self.category
 
     @property
     def num_parameters(self) -> int:
         return self.category.categories * (self.style.num_parameters + 1)
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        return (*self.style.widths, *self.category.widths)
-
-    @property
-    def groups(self) -> tuple[tuple[int, ...], ...]:
-        return self.independent.groups
-
-    @property
-    def hard_latents(self) -> tuple[int, ...]:
-        return self.independent.hard_latents
-
-    @property
-    def prior_is_bounded(self) -> bool:
-        return self.style.prior_is_bounded
-
-    @property
-    def independent(self) -> GroupedLatents:
-        """Returns the same latents without the dependence."""
-        return GroupedLatents((self.style, self.category))
 
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Conditional:
         num_categories = self.category.categories
         numbers, logits = parameters.split([num_categories * self.style.num_parameters, num_categories], dim=1)
         loc, log_var = numbers.unflatten(1, (2, num_categories, self.style.size)).unbind(dim=1)
         return Conditional(loc, log_var, self.category.posterior(logits, progress))
-
-    def make_prior(self) -> nn.Module:
-        return _ConditionalPriorModule(self.independent)
-
-
-@final
-class _ConditionalPriorModule(nn.Module):
-    def __init__(self, latents: GroupedLatents) -> None:
-        super().__init__()
-        self.product = latents.make_prior()
-
-    def forward(self, progress: Float[Tensor, ""] | None = None) -> ConditionalPrior:
-        return ConditionalPrior(self.product(progress))
 
 
 def _log_density(

@@ -8,15 +8,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unbraid.errors import SpecError
+from unbraid.models.distributions.distribution import Posterior
 from unbraid.models.distributions.posteriors.latents import ContinuousLatents
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.models.distributions.priors.prior_configs import PriorConfig, StandardNormalPrior
+from unbraid.models.distributions.priors.prior import PriorConfig, StandardNormalPrior
 
 
 @final
 @dataclass(frozen=True)
 class Deterministic(Posterior):
-    """A posterior that has all its mass at `loc`: there is no density, and H(z | x) of a quantized code is 0."""
+    """A posterior with all its mass at `loc`. It has no density, and H(z | x) of a quantized code is 0."""
 
     loc: Float[Tensor, "batch latent"]
 
@@ -32,24 +32,22 @@ class Deterministic(Posterior):
         del noise
         return self.loc
 
-    def log_prob(self, z: Float[Tensor, "batch latent"]) -> NoReturn:
-        raise _no_density()
-
-    def pairwise_log_prob(self, z: Float[Tensor, "sample latent"]) -> NoReturn:
-        raise _no_density()
+    def log_prob(self, z: Float[Tensor, "... latent"]) -> NoReturn:
+        raise SpecError(
+            "Deterministic latents have no density q(z | x), and the loss needs one. Use GaussianLatents, or an "
+            "objective that reads draws only, such as AAE."
+        )
 
 
 @final
 @dataclass(frozen=True)
 class DeterministicLatents(ContinuousLatents):
-    """Each image has one code, which the encoder puts out. For objectives that never ask for log q(z | x), such as
-    AAE.
-    """
+    """One code for each image, the output of the encoder. For objectives that need no log q(z | x), such as AAE."""
 
     size: int = 10
     """How many latents."""
     prior: PriorConfig = field(default_factory=StandardNormalPrior)
-    """What the latents are distributed like before any image is seen."""
+    """The prior p(z)."""
 
     numbers_per_latent: ClassVar[int] = 1
 
@@ -63,10 +61,3 @@ class DeterministicLatents(ContinuousLatents):
 
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Deterministic:
         return Deterministic(parameters)
-
-
-def _no_density() -> SpecError:
-    return SpecError(
-        "Deterministic latents have no density q(z | x), and one was asked for. Use GaussianLatents, or an objective "
-        "that reads draws alone, such as AAE."
-    )

@@ -1,10 +1,11 @@
 """Latents of several families in one code."""
 
-import itertools
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from itertools import accumulate, pairwise
+from typing import Any, Self, final
 
 import torch
 from jaxtyping import Float
@@ -13,18 +14,15 @@ from torch.nn.functional import pad
 
 from unbraid.codes import LatentPrior
 from unbraid.errors import SpecError
-from unbraid.models.distributions.posteriors.bernoulli import BernoulliLatents
-from unbraid.models.distributions.posteriors.concrete import ConcreteLatents, Measure
-from unbraid.models.distributions.posteriors.latents import GaussianLatents, Latents, check_combinations
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.models.distributions.priors.prior import Prior
+from unbraid.models.distributions.distribution import Distribution, Posterior, Prior
+from unbraid.models.distributions.posteriors.concrete import ConcreteLatents, DiscreteLatents, Measure
+from unbraid.models.distributions.posteriors.gaussian import GaussianLatents
+from unbraid.models.distributions.posteriors.latents import Latents
 
 
 @dataclass(frozen=True)
-class _Parts:
-    """Holds what a product of posteriors and a product of priors have in common. `layout` says what each part takes of
-    z and of the noise.
-    """
+class _Product(Distribution):
+    """A product of distributions, the `parts`, over consecutive columns of z. `layout` holds the latents of each."""
 
     parts: tuple[Any, ...]
     layout: tuple[Latents, ...]
@@ -35,9 +33,10 @@ class _Parts:
 
     @property
     def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "*batch _category"]]:
-        return numbered_through([part.summed_log_pmf for part in self.parts], self.layout)
+        pairs = zip(_starts(self.layout), self.parts, strict=False)
+        return {start + latent: table for start, part in pairs for latent, table in part.summed_log_pmf.items()}
 
-    def by_category(self) -> Any:
+    def by_category(self) -> Self:
         return replace(self, parts=tuple(part.by_category() for part in self.parts))
 
     def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
@@ -48,17 +47,21 @@ class _Parts:
         return torch.stack(each).sum(dim=0) if each else z.new_zeros(len(z))
 
     def _with_columns(self, z: Tensor) -> list[tuple[Any, Tensor]]:
-        return list(zip(self.parts, split_columns(z, self.layout), strict=True))
+        """Returns the parts with their columns of z."""
+        return list(zip(self.parts, z.split([part.num_columns for part in self.layout], dim=1), strict=True))
 
     def _with_latents(self, z: Tensor, latents: Sequence[int]) -> list[tuple[Any, Tensor, list[int]]]:
-        """Returns the parts that have any of these latents, with their columns of z and their own numbers of them."""
-        chosen = split_latents(latents, self.layout)
-        return [(*each, own) for each, own in zip(self._with_columns(z), chosen, strict=True) if own]
+        """Returns the parts that have any of these latents, with their columns of z and the latents renumbered."""
+        found = []
+        for (start, end), (part, piece) in zip(pairwise(_starts(self.layout)), self._with_columns(z), strict=True):
+            if own := [latent - start for latent in latents if start <= latent < end]:
+                found.append((part, piece, own))
+        return found
 
 
 @final
 @dataclass(frozen=True)
-class Grouped(_Parts, Posterior):
+class Grouped(_Product, Posterior):
     """A posterior q(z | x) that is the product of the posteriors of the parts."""
 
     @property
@@ -80,7 +83,7 @@ class Grouped(_Parts, Posterior):
         blocks = [block for part in self.parts if (block := _covariance(part)) is not None]
         if len(blocks) < len(self.parts):
             return None
-        ends = list(itertools.accumulate(block.shape[2] for block in blocks))
+        ends = list(accumulate(block.shape[2] for block in blocks))
         return torch.cat(
             [pad(block, (end - block.shape[2], ends[-1] - end)) for block, end in zip(blocks, ends, strict=True)], dim=1
         )
@@ -89,11 +92,10 @@ class Grouped(_Parts, Posterior):
     def probabilities(self) -> tuple[Float[Tensor, "batch _category"], ...]:
         return tuple(table for part in self.parts for table in part.probabilities)
 
-    def with_true_density(self) -> "Grouped":
+    def with_true_density(self) -> Self:
         parts = tuple(part.with_true_density() for part in self.parts)
-        return (
-            self if all(new is old for new, old in zip(parts, self.parts, strict=True)) else replace(self, parts=parts)
-        )
+        is_same = all(new is old for new, old in zip(parts, self.parts, strict=True))
+        return self if is_same else replace(self, parts=parts)
 
     def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch column"]:
         pieces = noise.split([part.num_noise for part in self.layout], dim=1)
@@ -111,21 +113,21 @@ class Grouped(_Parts, Posterior):
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"] | None:
         return _joined([part.kl_to_standard_normal() for part in self.parts])
 
+    def kl_to_product(self, priors: Sequence[Prior]) -> Float[Tensor, "batch latent"] | None:
+        pairs = zip(priors, self.parts, strict=True)
+        return _joined([prior.closed_form_kl_from(part) for prior, part in pairs])
+
 
 @final
 @dataclass(frozen=True)
-class GroupedPrior(_Parts, Prior):
+class GroupedPrior(_Product, Prior):
     """A prior p(z) that is the product of the priors of the parts."""
 
     def sample(self, noise: Float[Tensor, "batch column"]) -> Float[Tensor, "batch column"]:
         return torch.cat([part.sample(piece) for part, piece in self._with_columns(noise)], dim=1)
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """Returns the KL where every part has a closed form, else None."""
-        if not isinstance(posterior, Grouped):
-            return None
-        pairs = zip(self.parts, posterior.parts, strict=True)
-        return _joined([prior.closed_form_kl_from(part) for prior, part in pairs])
+        return posterior.kl_to_product(self.parts)
 
     def kl_from(self, posterior: Posterior, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
         """Returns the KL part by part, so that a part without a closed form does not cost the others theirs."""
@@ -141,42 +143,17 @@ class GroupedPrior(_Parts, Prior):
         return LatentPrior.concat(known) if len(known) == len(each) else None
 
 
-@final
-@dataclass(frozen=True)
-class GroupedLatents(Latents):
-    """Families side by side: the encoder's numbers, the columns of z and the noise are those of the parts, one after
-    the other.
+class LatentsInParts(Latents):
+    """Families in one code, with a prior that is the product of theirs.
 
-    Latents are numbered through, and each group of a part is a group. The parts with continuous latents come first, as
-    they do in `Codes`. The default is that of Esmaeili et al., arXiv:1804.02086v1, for MNIST: ten Gaussian latents for
-    style, and one discrete one for the digit.
+    The columns of z and the noise are those of the parts, in order. Latents are numbered in that order, and each group
+    of a part is a group.
     """
 
-    parts: tuple[Latents, ...] = (GaussianLatents(10), ConcreteLatents(10))
-    """The families, those with continuous latents first."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.parts:
-            raise SpecError(
-                "GroupedLatents: there are no parts. Give one family of latents or more, such as "
-                "(GaussianLatents(10), ConcreteLatents(10))."
-            )
-        seen_discrete = False
-        for part in self.parts:
-            if seen_discrete and part.num_discrete < part.num_latents:
-                names = ", ".join(type(part).__name__ for part in self.parts)
-                raise SpecError(
-                    f"GroupedLatents: the parts are {names}. Put the parts with continuous latents first: codes "
-                    "number them so."
-                )
-            seen_discrete = seen_discrete or part.num_discrete > 0
-        if len(measures := sorted(_measures(self))) > 1:
-            raise SpecError(
-                f"GroupedLatents: discrete latents of different parts have the measures {' and '.join(measures)}; "
-                "estimates would add up numbers of different kinds. Give all parts the same measure."
-            )
-        check_combinations(self)
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Latents, ...]:
+        """The families. Those with continuous latents come first, as in `Codes`."""
 
     @property
     def num_latents(self) -> int:
@@ -185,10 +162,6 @@ class GroupedLatents(Latents):
     @property
     def num_discrete(self) -> int:
         return sum(part.num_discrete for part in self.parts)
-
-    @property
-    def num_parameters(self) -> int:
-        return sum(part.num_parameters for part in self.parts)
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -220,62 +193,79 @@ class GroupedLatents(Latents):
     def prior_is_bounded(self) -> bool:
         return any(part.prior_is_bounded for part in self.parts)
 
-    def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Grouped:
-        pieces = parameters.split([part.num_parameters for part in self.parts], dim=1)
-        return Grouped(
-            tuple(part.posterior(piece, progress) for part, piece in zip(self.parts, pieces, strict=True)), self.parts
-        )
-
     def make_prior(self) -> nn.Module:
-        return _GroupedPriorModule(self)
+        return _PriorOfParts(self.parts)
 
 
 @final
-class _GroupedPriorModule(nn.Module):
-    def __init__(self, latents: GroupedLatents) -> None:
+class _PriorOfParts(nn.Module):
+    def __init__(self, parts: tuple[Latents, ...]) -> None:
         super().__init__()
-        self._latents = latents
-        self.parts = nn.ModuleList(part.make_prior() for part in latents.parts)
+        self._layout = parts
+        self.parts = nn.ModuleList(part.make_prior() for part in parts)
 
     def forward(self, progress: Float[Tensor, ""] | None = None) -> GroupedPrior:
-        return GroupedPrior(tuple(part(progress) for part in self.parts), self._latents.parts)
+        return GroupedPrior(tuple(part(progress) for part in self.parts), self._layout)
 
 
-def split_columns(
-    z: Float[Tensor, "batch column"], layout: Sequence[Latents]
-) -> tuple[Float[Tensor, "batch _column"], ...]:
-    """Returns what each part takes of z."""
-    return z.split([part.num_columns for part in layout], dim=1)
+@final
+@dataclass(frozen=True)
+class GroupedLatents(LatentsInParts):
+    """Independent families in one code: q(z | x) and p(z) are products.
 
+    The encoder outputs the numbers of the parts, in order. The default is that of Esmaeili et al.,
+    arXiv:1804.02086v1, for MNIST: ten Gaussian latents for style, and one discrete one for the digit.
+    """
 
-def split_latents(latents: Sequence[int], layout: Sequence[Latents]) -> list[list[int]]:
-    """Returns the chosen latents of each part, by their numbers within it."""
-    return [
-        [latent - start for latent in latents if 0 <= latent - start < part.num_latents]
-        for start, part in zip(_starts(layout), layout, strict=False)
-    ]
+    parts: tuple[Latents, ...] = (GaussianLatents(10), ConcreteLatents(10))
+    """The families, those with continuous latents first."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.parts:
+            raise SpecError(
+                "GroupedLatents: there are no parts. Give one family of latents or more, such as "
+                "(GaussianLatents(10), ConcreteLatents(10))."
+            )
+        seen_discrete = False
+        for part in self.parts:
+            if seen_discrete and part.num_discrete < part.num_latents:
+                names = ", ".join(type(part).__name__ for part in self.parts)
+                raise SpecError(
+                    f"GroupedLatents: the parts are {names}. Put the parts with continuous latents first: codes "
+                    "number them so."
+                )
+            seen_discrete = seen_discrete or part.num_discrete > 0
+        if len(measures := sorted(_measures(self))) > 1:
+            raise SpecError(
+                f"GroupedLatents: discrete latents of different parts have the measures {' and '.join(measures)}; "
+                "estimates would add up numbers of different kinds. Give all parts the same measure."
+            )
 
-def numbered_through(tables: Sequence[Mapping[int, Tensor]], layout: Sequence[Latents]) -> dict[int, Tensor]:
-    """Returns the tables by the numbers of all latents, from those that each part has by the numbers of its own."""
-    pairs = zip(_starts(layout), tables, strict=False)
-    return {start + latent: table for start, of_part in pairs for latent, table in of_part.items()}
+    @property
+    def num_parameters(self) -> int:
+        return sum(part.num_parameters for part in self.parts)
+
+    def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Grouped:
+        pieces = parameters.split([part.num_parameters for part in self.parts], dim=1)
+        pairs = zip(self.parts, pieces, strict=True)
+        return Grouped(tuple(part.posterior(piece, progress) for part, piece in pairs), self.parts)
 
 
 def _starts(layout: Sequence[Latents]) -> list[int]:
     """Returns the number of the first latent of each part, and of what would come after the last."""
-    return list(itertools.accumulate((part.num_latents for part in layout), initial=0))
+    return list(accumulate((part.num_latents for part in layout), initial=0))
 
 
 def _measures(latents: Latents) -> set[Measure]:
-    """Returns how the discrete latents count in estimates, those of groups within groups among them."""
-    if isinstance(latents, ConcreteLatents | BernoulliLatents):
+    """Returns the measures of the discrete latents, including those of groups within groups."""
+    if isinstance(latents, DiscreteLatents):
         return {latents.measure}
-    return set().union(*map(_measures, latents.parts)) if isinstance(latents, GroupedLatents) else set()
+    return set().union(*map(_measures, latents.parts)) if isinstance(latents, LatentsInParts) else set()
 
 
 def _joined(each: Sequence[Float[Tensor, "batch _latent"] | None]) -> Float[Tensor, "batch latent"] | None:
-    """Returns the columns of all parts, or None if those of a part are not known."""
+    """Returns the columns of all parts, or None if those of a part are None."""
     known = [columns for columns in each if columns is not None]
     return torch.cat(known, dim=1) if len(known) == len(each) else None
 

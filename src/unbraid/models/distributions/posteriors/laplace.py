@@ -5,15 +5,13 @@ from dataclasses import dataclass, field
 from typing import final
 
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from unbraid.codes import LatentPrior
 from unbraid.models.distributions import noise as noises
-from unbraid.models.distributions.fixed import Fixed
+from unbraid.models.distributions.distribution import Posterior
 from unbraid.models.distributions.posteriors.latents import ContinuousLatents
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.models.distributions.priors.prior import Prior
-from unbraid.models.distributions.priors.prior_configs import PriorConfig
+from unbraid.models.distributions.priors.prior import FixedPrior, PriorConfig
 
 _LOG_2 = math.log(2)
 
@@ -21,7 +19,8 @@ _LOG_2 = math.log(2)
 @final
 @dataclass(frozen=True)
 class Laplace(Posterior):
-    """A posterior that is a product: q(z | x) = prod_j exp(-|z_j - loc_j| / b_j) / (2 b_j), with b = exp(log_scale).
+    """A factorized posterior: q(z | x) = prod_j exp(-|z_j - loc_j| / b_j) / (2 b_j), with b = exp(log_scale).
+
     Its standard deviation is sqrt(2) b.
     """
 
@@ -39,11 +38,8 @@ class Laplace(Posterior):
     def rsample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         return self.loc + self.log_scale.exp() * noises.laplace(noise)
 
-    def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
+    def log_prob(self, z: Float[Tensor, "... latent"]) -> Float[Tensor, "... latent"]:
         return -(z - self.loc).abs() * (-self.log_scale).exp() - self.log_scale - _LOG_2
-
-    def pairwise_log_prob(self, z: Float[Tensor, "sample latent"]) -> Float[Tensor, "sample batch latent"]:
-        return -(z[:, None, :] - self.loc).abs() * (-self.log_scale).exp() - self.log_scale - _LOG_2
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:
         """Returns (m^2 + 2 b^2 + log(2 pi)) / 2 - log(2 b) - 1: the variance is 2 b^2, the entropy 1 + log(2 b)."""
@@ -54,8 +50,8 @@ class Laplace(Posterior):
 
 @final
 @dataclass(frozen=True)
-class StandardLaplace(Prior):
-    """A prior that is a product: p(z) = prod_j exp(-|z_j|) / 2."""
+class LaplacePrior(FixedPrior):
+    """The standard Laplace distribution for each latent, p(z) = prod_j exp(-|z_j|) / 2. Nothing is learned."""
 
     def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         return -z.abs() - _LOG_2
@@ -78,23 +74,13 @@ class StandardLaplace(Prior):
 
 @final
 @dataclass(frozen=True)
-class LaplacePrior(PriorConfig):
-    """The standard Laplace distribution for each latent. Nothing is learned."""
-
-    def make(self, size: int) -> nn.Module:
-        del size
-        return Fixed(StandardLaplace())
-
-
-@final
-@dataclass(frozen=True)
 class LaplaceLatents(ContinuousLatents):
-    """Independent Laplace latents. The encoder puts out all locations, then the logarithms of all scales b."""
+    """Independent Laplace latents. The encoder outputs all locations, then the logarithms of all scales b."""
 
     size: int = 10
     """How many latents."""
     prior: PriorConfig = field(default_factory=LaplacePrior)
-    """What the latents are distributed like before any image is seen."""
+    """The prior p(z)."""
 
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Laplace:
         loc, log_scale = parameters.chunk(2, dim=1)

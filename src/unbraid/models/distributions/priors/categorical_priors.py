@@ -13,21 +13,21 @@ from unbraid.errors import SpecError
 
 
 class CategoricalPriorConfig(Config, ABC):
-    """Says what p(category) is, before it has weights."""
+    """A config for p(category)."""
 
     @abstractmethod
     def make(self, categories: int) -> nn.Module:
         """Returns a module without inputs whose output is one logit for each category."""
 
     def check(self, categories: int) -> None:
-        """Raises if this prior does not fit the number of categories. By default, it takes any."""
+        """Raises if this prior does not fit the number of categories. By default it fits any."""
         del categories
 
 
 @final
 @dataclass(frozen=True)
 class UniformCategories(CategoricalPriorConfig):
-    """Every category is as likely as the others. Nothing is learned."""
+    """Equal probabilities of all categories. Nothing is learned."""
 
     def make(self, categories: int) -> nn.Module:
         return Logits(torch.zeros(categories), learned=False)
@@ -55,15 +55,14 @@ class LearnedCategories(CategoricalPriorConfig):
     def check(self, categories: int) -> None:
         if self.initial and len(self.initial) != categories:
             raise SpecError(
-                f"LearnedCategories: initial has {len(self.initial)} probabilities, and the latent has {categories} "
-                "categories. "
-                "Give one for each, or none to start uniform."
+                f"LearnedCategories: initial has {len(self.initial)} probabilities; expected {categories}, one for "
+                "each category of the latent, or none to start uniform."
             )
 
 
 @final
 class Logits(nn.Module):
-    """Holds logits that no image determines, learned or not."""
+    """Logits that no image determines, learned or not."""
 
     def __init__(self, logits: Tensor, *, learned: bool) -> None:
         super().__init__()

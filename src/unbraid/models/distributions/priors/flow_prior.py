@@ -10,9 +10,8 @@ from torch import Tensor, nn
 
 from unbraid.codes import LatentPrior
 from unbraid.errors import SpecError
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.models.distributions.priors.prior import Prior
-from unbraid.models.distributions.priors.prior_configs import PriorConfig
+from unbraid.models.distributions.distribution import Prior
+from unbraid.models.distributions.priors.prior import PriorConfig
 
 # Halvings of the interval in which a draw is sought. The step of Newton's method that follows squares what error is
 # left.
@@ -53,9 +52,6 @@ class Flow(Prior):
         z = 0.5 * (low + high)
         slope = frozen._forward(z)[1].exp()
         return z - (self._forward(z)[0] - noise) / slope
-
-    def closed_form_kl_from(self, posterior: Posterior) -> None:
-        return None
 
     def for_codes(self, num_latents: int) -> LatentPrior:
         flow = torch.stack([self.u, self.w, self.b])

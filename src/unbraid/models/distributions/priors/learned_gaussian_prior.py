@@ -12,10 +12,9 @@ from torch.nn.functional import softplus
 
 from unbraid._internal.arrays import columns
 from unbraid.codes import LatentPrior
-from unbraid.models.distributions.posteriors.gaussian_posterior import GaussianPosterior
-from unbraid.models.distributions.posteriors.posterior import Posterior
-from unbraid.models.distributions.priors.prior import Prior, spread
-from unbraid.models.distributions.priors.prior_configs import PriorConfig
+from unbraid.models.distributions.distribution import Posterior, Prior, spread
+from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
+from unbraid.models.distributions.priors.prior import PriorConfig
 
 _LOG_2PI = math.log(2 * math.pi)
 
@@ -58,7 +57,7 @@ class FullGaussian(Prior):
         """Returns, for Gaussian posteriors, KL(q(z_j | x) || p(z_j)) between marginals, plus an equal share of what the
         joint KL has beyond their sum.
         """
-        if not isinstance(posterior, GaussianPosterior):
+        if not isinstance(posterior, DiagonalGaussian):
             return None
         variance = self._variance()
         ratio = ((posterior.loc - self.loc).square() + posterior.log_var.exp()) / variance
@@ -69,7 +68,7 @@ class FullGaussian(Prior):
         scale_tril = self.scale_tril.double()
         return LatentPrior.from_arrays(self.loc, covariance=scale_tril @ scale_tril.mT)
 
-    def _joint_kl(self, posterior: GaussianPosterior) -> Float[Tensor, " batch"]:
+    def _joint_kl(self, posterior: DiagonalGaussian) -> Float[Tensor, " batch"]:
         """Returns KL(N(m, D R D) || N(loc, C)) = (tr(C^-1 D R D) + |L^-1 (m - loc)|^2 - k + log det C - log det D R D)
         / 2.
         """

@@ -1,94 +1,48 @@
-"""What a code looks like before any image is seen."""
+"""Configs of priors of continuous latents, and those in which nothing is learned."""
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
+import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
-from unbraid._internal.arrays import columns
 from unbraid.codes import LatentPrior
-from unbraid.models.distributions.posteriors.posterior import Posterior
+from unbraid.config import Config
+from unbraid.errors import SpecError
+from unbraid.models.distributions.distribution import Fixed, Posterior, Prior
 
 
-class Prior(ABC):
-    """Holds p(z): a record of tensors without state, like a posterior."""
+class PriorConfig(Config, ABC):
+    """A config for p(z) of continuous latents."""
 
     @abstractmethod
-    def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
-        """Returns log p(z_j) of each latent alone, in nats, not summed: callers choose the axis."""
+    def make(self, size: int) -> nn.Module:
+        """Returns a module whose output is the `Prior` of `size` latents; its parameters are learned with the model's.
+
+        Its input is the progress of training, by default the end.
+        """
 
     @property
-    def is_factorized(self) -> bool:
-        """Returns whether the latents are independent."""
-        return True
-
-    @property
-    def summed_log_pmf(self) -> Mapping[int, Float[Tensor, " _category"]]:
-        """Returns log p(c) of the discrete latents whose categories an estimate sums over, by number, as in the
-        posterior.
-        """
-        return {}
-
-    def by_category(self) -> "Prior":
-        """Returns the prior whose discrete latents count by the probability of their category, whatever the measure."""
-        return self
-
-    def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
-        """Returns log p(z_S) of the latents S together: the sum over them, unless the prior correlates them."""
-        return columns(self.log_prob(z), latents).sum(dim=1)
-
-    @abstractmethod
-    def sample(self, noise: Float[Tensor, "batch column"]) -> Float[Tensor, "batch column"]:
-        """Returns codes from the prior, from standard normal noise that the caller made: as many numbers as a code has
-        columns.
-        """
-
-    @abstractmethod
-    def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """Returns KL(q(z | x) || p(z)) per image, spread over the latents so that the sum is right, in nats; None where
-        there is no closed form.
-
-        Between products of latents it is KL(q(z_j | x) || p(z_j)), latent by latent.
-        """
-
-    def kl_from(self, posterior: Posterior, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
-        """Returns the KL in closed form, or, where there is none, log q(z | x) - log p(z) at the draw `z`: the same on
-        average.
-        """
-        closed = self.closed_form_kl_from(posterior)
-        if closed is not None:
-            return closed
-        each = posterior.log_prob(z) - self.log_prob(z)
-        if posterior.is_factorized and self.is_factorized:
-            return each
-        everything = range(each.shape[1])
-        return spread(posterior.joint_log_prob(z, everything) - self.joint_log_prob(z, everything), each)
-
-    def for_codes(self, num_latents: int) -> LatentPrior | None:
-        """Returns this prior in plain numbers, as the codes of `num_latents` latents carry it; None where plain numbers
-        cannot say what it is, and scores then say what they assumed.
-        """
-        del num_latents
-        return None
+    def is_bounded(self) -> bool:
+        """Whether the density is 0 somewhere, so that the KL from a Gaussian posterior is infinite."""
+        return False
 
 
-def spread(total: Float[Tensor, " batch"], each: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-    """Returns `each`, with what it lacks of the `total` shared equally by all latents.
+class FixedPrior(Prior, PriorConfig):
+    """A prior in which nothing is learned: the config is also the distribution."""
 
-    A KL between joint distributions is no sum over latents: it is the sum of the KLs between marginals plus what q's
-    correlations cost and p's save. That part belongs to no latent more than to another.
-    """
-    return each + (total - each.sum(dim=1))[:, None] / each.shape[1]
+    def make(self, size: int) -> nn.Module:
+        del size
+        return Fixed(self)
 
 
 @final
 @dataclass(frozen=True)
-class StandardNormal(Prior):
-    """A prior that is a product: p(z) = prod_j N(z_j; 0, 1)."""
+class StandardNormalPrior(FixedPrior):
+    """N(0, 1) for each latent. Nothing is learned."""
 
     def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         return -0.5 * (z.square() + math.log(2 * math.pi))
@@ -101,3 +55,38 @@ class StandardNormal(Prior):
 
     def for_codes(self, num_latents: int) -> LatentPrior:
         return LatentPrior.standard(num_latents)
+
+
+@final
+@dataclass(frozen=True)
+class UniformPrior(FixedPrior):
+    """Uniform between `low` and `high`, as the codes of a generator such as InfoGAN are drawn. Nothing is learned.
+
+    Its density is 0 beyond them, so the KL from a posterior that reaches further, as every Gaussian does, is infinite:
+    it is for objectives that draw codes from the prior, not for those that compare posteriors with it.
+    """
+
+    low: float = -1.0
+    """Least code."""
+    high: float = 1.0
+    """Greatest code."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise SpecError(f"UniformPrior: from {self.low} to {self.high}; expected finite numbers, the lower first.")
+
+    @property
+    def is_bounded(self) -> bool:
+        return True
+
+    def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
+        inside = (z >= self.low) & (z <= self.high)
+        return torch.full_like(z, -math.log(self.high - self.low)).masked_fill(~inside, -math.inf)
+
+    def sample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
+        return self.low + (self.high - self.low) * torch.special.ndtr(noise)
+
+    def for_codes(self, num_latents: int) -> LatentPrior:
+        middle, std = (self.low + self.high) / 2, (self.high - self.low) / math.sqrt(12)
+        return LatentPrior.from_arrays([middle] * num_latents, [std] * num_latents, family="uniform")

@@ -1,0 +1,289 @@
+"""Conversion from and to data sets of the Hugging Face library `datasets`."""
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from unbraid._internal import files
+from unbraid.codes import Labels
+from unbraid.codes.columns import column_of, datasets_library, feature_of
+from unbraid.datasets import file_stamps
+from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
+from unbraid.datasets.formats.archives import ArchiveMember, Container, read_bounded
+from unbraid.datasets.image_store import ImageStore, Plan
+from unbraid.datasets.user import own_pictures
+from unbraid.datasets.user.labels import LabelTable, ranked
+from unbraid.errors import CodesError, DataError, SpecError
+
+_IMAGES_PER_BLOCK = 256
+_WHERE = "the data set"
+
+
+@final
+@dataclass(frozen=True)
+class FromHuggingFace(FactorDataset):
+    """Images of a `datasets.Dataset`, converted by `from_dataset` and kept in a folder of the cache.
+
+    The config cannot make them again: if the folder is gone, pass the data set to `from_dataset` again, which returns
+    an equal config.
+    """
+
+    origin: ClassVar = "read"
+
+    path: str
+    """The folder in the cache that `FromHuggingFace.from_dataset` filled."""
+    sha256: str = ""
+    """Checksum of what was read when the config was made; filled in."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.path:
+            raise SpecError(
+                "FromHuggingFace: path is empty; call FromHuggingFace.from_dataset, which gives the config."
+            )
+        file_stamps.check_sha256(self.sha256, "FromHuggingFace")
+        object.__setattr__(self, "path", files.absolute(self.path))
+        if not self.sha256 and (record := self.store.record) is not None:
+            object.__setattr__(self, "sha256", _checksum(record))
+
+    @classmethod
+    def from_dataset(
+        cls,
+        dataset: Any,
+        image: str = "image",
+        factors: str | Sequence[str] = ("label",),
+        *,
+        resolution: int | None = None,
+        channels: int | None = None,
+    ) -> "FromHuggingFace":
+        """Returns the config for a `datasets.Dataset`, whose images are converted and kept in the cache.
+
+        A column of class labels is a categorical factor; whole numbers, decimals and words become factors as in
+        `FromFolder`. Transforms that a data set applies when it is read (`set_transform`) are not applied.
+
+        Args:
+            dataset: One split, not streamed.
+            image: The column of the images.
+            factors: The columns of the factors.
+            resolution: As in `FromFolder`.
+            channels: As in `FromFolder`.
+        """
+        own_pictures.check_settings("FromHuggingFace.from_dataset", resolution, channels)
+        names = [factors] if isinstance(factors, str) else list(factors)
+        _check_columns(dataset, image, names)
+        pictures = _Pictures(dataset.with_format("arrow", columns=[image]), image)
+        members = pictures.members()
+        hashes, shapes = own_pictures.survey(pictures, members, _WHERE, "looking through a data set of Hugging Face")
+        framing = own_pictures.framing(shapes.image_shape(_WHERE, resolution, channels), resolution)
+        columns = [_column(name, dataset.features[name], dataset.with_format(None)[name][:]) for name in names]
+        table = LabelTable.from_columns(columns, len(members))
+        content = [
+            [asdict(factor) for factor in table.factors],
+            hashlib.sha256(np.ascontiguousarray(table.values).tobytes()).hexdigest(),
+        ]
+        store = own_pictures.store_for(
+            "from-hugging-face", hashlib.sha256(b"".join(hashes)).hexdigest(), content, resolution, channels
+        )
+        unchanged = replace(pictures, hashes=hashes)
+        plan = Plan(
+            framing.image_shape,
+            table.factors,
+            table.values,
+            lambda start: own_pictures.images(unchanged, members, framing, _WHERE, start),
+            facts={"words": table.words},
+        )
+        store.ensure(lambda: plan, "converting a data set of Hugging Face", verify=True)
+        return cls(str(store.folder))
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        self._checked_record()
+        return self.store.factor_table
+
+    @property
+    def num_images(self) -> int:
+        return int(self._checked_record()["shape"][0])
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        _, channels, height, width = self._checked_record()["shape"]
+        return channels, height, width
+
+    @property
+    def store(self) -> ImageStore:
+        return ImageStore(Path(self.path))
+
+    @property
+    def words(self) -> dict[str, tuple[str, ...]]:
+        """Returns the values of each factor of class labels or words, in the order of their indices."""
+        return {name: tuple(words) for name, words in self.store.facts.get("words", {}).items()}
+
+    def open(self, *, verify: bool = False) -> FactorImages:
+        self._checked_record()
+        if (flaw := self.store.flaw(verify=verify)) is not None:
+            raise DataError(f"{self.path} cannot be used: {flaw}. {_AGAIN}")
+        return self.store.images()
+
+    def _checked_record(self) -> dict[str, Any]:
+        if (record := self.store.record) is None:
+            raise DataError(f"{self.path} holds no converted images. {_AGAIN}")
+        if self.sha256 and (found := _checksum(record)) != self.sha256:
+            raise DataError(
+                f"{self.path} holds images with SHA-256 {found}, but the config expects {self.sha256}. {_AGAIN}"
+            )
+        return record
+
+
+_AGAIN = "Pass the data set to FromHuggingFace.from_dataset again: its images are not kept elsewhere."
+
+
+def _checksum(record: dict[str, Any]) -> str:
+    """Returns the checksum of images, factors and their names, from the checksums of the files."""
+    content = {name: record.get(name) for name in ("shape", "factors", "files")}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _check_columns(dataset: Any, image: str, factors: Sequence[str]) -> None:
+    library = datasets_library()
+    if not isinstance(dataset, library.Dataset):
+        raise DataError(
+            f"FromHuggingFace.from_dataset expected a datasets.Dataset, got a {type(dataset).__name__}. Choose a "
+            "split, as in dataset['train'], and load it without streaming."
+        )
+    columns = [image, *factors]
+    if wrong := [name for name in columns if name not in dataset.features or columns.count(name) > 1]:
+        raise DataError(
+            f"The columns {', '.join(columns)} were given; {wrong[0]!r} is not one of {', '.join(dataset.features)}, "
+            "or given twice. Name columns with image=... and factors=(...)."
+        )
+    if not isinstance(dataset.features[image], library.Image):
+        raise DataError(
+            f"Column {image!r} of the data set holds {dataset.features[image]}; expected pictures. Name another with "
+            f"image=..., or convert it with dataset.cast_column({image!r}, datasets.Image())."
+        )
+    if len(dataset) == 0:
+        raise DataError("The data set has no rows. Give one with at least one image.")
+
+
+@final
+@dataclass(frozen=True)
+class _Pictures(Container):
+    """Pictures in a column of a data set, as they are stored: not decoded."""
+
+    rows: Any
+    column: str
+    hashes: Sequence[bytes] = ()
+    """SHA-256 of each picture when it was surveyed: a picture may be a file elsewhere, which changes."""
+
+    def members(self) -> tuple[ArchiveMember, ...]:
+        return tuple(ArchiveMember(f"image {row}", 0, row) for row in range(len(self.rows)))
+
+    def named(self, member: ArchiveMember) -> str:
+        return member.name
+
+    def contents(self, members: Iterable[ArchiveMember]) -> Iterator[bytes]:
+        first, block = 0, list[Any]()
+        for member in members:
+            row = member.offset
+            if not first <= row < first + len(block):
+                first = row
+                block = self.rows[row : row + _IMAGES_PER_BLOCK].column(self.column).to_pylist()
+            content = _content(block[row - first], member.name)
+            if self.hashes and hashlib.sha256(content).digest() != self.hashes[row]:
+                raise DataError(
+                    f"The file of {member.name} was changed while it was read. Leave it alone during the conversion."
+                )
+            yield content
+
+
+def _content(picture: dict[str, Any] | None, name: str) -> bytes:
+    """Returns the file of a picture. A data set holds the file itself, or its path."""
+    if picture is None or (picture["bytes"] is None and picture["path"] is None):
+        raise DataError(f"{name} is missing. Filter such rows out: dataset.filter(...).")
+    if picture["bytes"] is not None:
+        return bytes(picture["bytes"])
+    path = picture["path"]
+    if "://" in path:
+        raise DataError(
+            f"{name} lies at {path}, which is not fetched here. Load the data set so that it holds its pictures."
+        )
+    try:
+        return read_bounded(Path(path))
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
+
+
+def _column(name: str, feature: Any, labels: list[Any]) -> tuple[Labels, tuple[str, ...]]:
+    """Returns the labels of a column, and the words that they number if the factor is categorical."""
+    from datasets import ClassLabel, Value
+
+    is_class = isinstance(feature, ClassLabel)
+    # -1 is what the library writes for a class that is not known.
+    known = np.array([not (label is None or label != label or (is_class and label < 0)) for label in labels])
+    given = [label for label, is_known in zip(labels, known, strict=True) if is_known]
+    if is_class and given and max(given) >= feature.num_classes:
+        raise DataError(
+            f"Column {name!r} has the label {max(given)}; its classes are numbered 0 to {feature.num_classes - 1}."
+        )
+    dtype = "int64" if is_class else feature.dtype if isinstance(feature, Value) else ""
+    words = tuple(feature.names) if is_class else tuple(sorted(set(given))) if dtype.endswith("string") else ()
+    if dtype.endswith("string"):
+        given = list(map({word: number for number, word in enumerate(words)}.__getitem__, given))
+    elif not re.fullmatch(r"u?int\d+|bool|float\d+", dtype):
+        raise DataError(
+            f"Column {name!r} holds {feature}; expected a class label, a number or a word an image. Leave it out."
+        )
+    column = np.ma.masked_all(len(labels), dtype=np.array(given).dtype)
+    column[known] = given
+    try:
+        found = Labels.from_column(name, column)
+    except CodesError as error:
+        raise DataError(f"{error} Filter such rows out, or leave {name!r} out of factors.") from None
+    return (replace(found, ordered=False), words) if words else (ranked(found), ())
+
+
+def to_hugging_face(dataset: FactorDataset | FactorImages) -> Any:
+    """Returns a `datasets.Dataset` in memory, with a row for each image.
+
+    The column `image` holds lossless pictures; for vectors the column is called `vector`. Each factor has a column
+    under its name: class labels with their words if it is categorical, else value indices or floats. Missing labels
+    are None. `FromHuggingFace.from_dataset` is the inverse.
+    """
+    library = datasets_library()
+    if not isinstance(dataset, FactorDataset | FactorImages):
+        raise DataError(f"to_hugging_face was given {type(dataset).__name__}; expected a data set, such as DSprites().")
+    images = dataset.open() if isinstance(dataset, FactorDataset) else dataset
+    words = getattr(dataset, "words", {})
+    is_vector = isinstance(dataset, FactorDataset) and dataset.holds_vectors
+    name = "vector" if is_vector else "image"
+    if taken := [labels.name for labels in images.factors if labels.name == name]:
+        raise DataError(f"A factor is called {taken[0]!r}, which is the name of the column of images. Rename it.")
+    columns: dict[str, Any] = {name: list(_rows(images, is_vector=is_vector))}
+    number = library.Sequence(library.Value("float32"), length=images.image_shape[2])
+    features: dict[str, Any] = {name: number if is_vector else library.Image()}
+    for labels in images.factors:
+        columns[labels.name] = column_of(labels)
+        features[labels.name] = feature_of(labels, words.get(labels.name, ()))
+    return library.Dataset.from_dict(columns, features=library.Features(features))
+
+
+def _rows(images: FactorImages, *, is_vector: bool) -> Iterator[Any]:
+    """Yields vectors as lists, images as PNG files in the form of `datasets`."""
+    from PIL import Image
+
+    for first in range(0, len(images), _IMAGES_PER_BLOCK):
+        block = images.bytes_of(slice(first, first + _IMAGES_PER_BLOCK)).cpu()
+        if is_vector:
+            yield from block.flatten(start_dim=1).tolist()
+            continue
+        for pixels in block.permute(0, 2, 3, 1).numpy():
+            stream = io.BytesIO()
+            Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels).save(stream, format="PNG")
+            yield {"bytes": stream.getvalue(), "path": None}

@@ -1,0 +1,163 @@
+"""Repositories on the Hugging Face Hub: push, fetch, and model cards."""
+
+import contextlib
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict, final
+
+from unbraid._internal.version import __version__
+from unbraid.errors import RunError, SpecError
+
+
+class PushOptions(TypedDict, total=False):
+    """Options for pushing a run or a study."""
+
+    private: bool
+    """Whether a new repository is private. Default: False."""
+    revision: str | None
+    """The branch to push to, created if it does not exist. Default: main."""
+    codes: bool
+    """Whether the codes of the images are pushed. Default: True."""
+    license: str | None
+    """The license of the weights by its name on the Hub, such as "apache-2.0". Default: none."""
+    data_license: str | None
+    """The license of the data, as the card states it. Default: the published one."""
+
+
+_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+def push(
+    repo_id: str,
+    contents: Mapping[str, bytes | Path],
+    *,
+    message: str,
+    private: bool = False,
+    revision: str | None = None,
+) -> str:
+    """Pushes contents, bytes or files by their paths, in one commit, and returns the address of the commit.
+
+    The repository is created if it does not exist.
+    """
+    check_name(repo_id)
+    hub = installed()
+    with _readable_errors(repo_id, "push to"):
+        api = _client(hub)
+        api.create_repo(repo_id, private=private, exist_ok=True)
+        if revision is not None:
+            api.create_branch(repo_id, branch=revision, exist_ok=True)
+        operations = [
+            hub.CommitOperationAdd(path, content if isinstance(content, bytes) else str(content))
+            for path, content in contents.items()
+        ]
+        # Not upload_folder, which makes several commits of many files.
+        commit = api.create_commit(repo_id, operations, commit_message=message, revision=revision)
+    return str(commit.commit_url)
+
+
+def fetch(repo_id: str, revision: str | None = None, patterns: Sequence[str] | None = None) -> Path:
+    """Returns a folder with the files of a repository, named by the commit.
+
+    The files are in the cache of the Hub, which also works without a network (`HF_HUB_OFFLINE=1`).
+
+    Args:
+        repo_id: The repository.
+        revision: A branch, a tag or a commit.
+        patterns: The patterns of paths to fetch, by default all.
+    """
+    check_name(repo_id)
+    hub = installed()
+    with _readable_errors(repo_id, "fetch"):
+        chosen = None if patterns is None else list(patterns)
+        return Path(_client(hub).snapshot_download(repo_id, revision=revision, allow_patterns=chosen))
+
+
+def check_name(repo_id: Any) -> None:
+    """Raises if this is not the name of a repository."""
+    if not isinstance(repo_id, str) or not _NAME.fullmatch(repo_id):
+        raise SpecError(f"The repository is {repo_id!r}; expected its owner and its name, such as 'me/zoo'.")
+
+
+def installed() -> Any:
+    """Returns the package huggingface_hub. Raises if it is not installed."""
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise SpecError(
+            f"The Hub needs the package huggingface_hub ({error}). Install it: pip install 'unbraid[hub]'."
+        ) from None
+    return huggingface_hub
+
+
+def _client(hub: Any) -> Any:
+    """Returns a client of the Hub, or of the server in HF_ENDPOINT."""
+    return hub.HfApi(endpoint=os.environ.get("HF_ENDPOINT"), library_name="unbraid", library_version=__version__)
+
+
+@contextlib.contextmanager
+def _readable_errors(repo_id: str, verb: str) -> Iterator[None]:
+    """Raises errors of the client as a RunError with advice, and hides progress bars."""
+    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    were_disabled = are_progress_bars_disabled()
+    if not were_disabled:
+        disable_progress_bars()
+    try:
+        yield
+    # Errors of the client, of its network library, of the disk: which, depends on its version.
+    except Exception as error:
+        raise RunError(
+            f"Could not {verb} {repo_id}: {str(error).strip()}\nCheck its name and revision, the network, and that you "
+            "are logged in (`hf auth login`) if it is private or you push. Fetched files can be read without a network "
+            "(HF_HUB_OFFLINE=1)."
+        ) from error
+    finally:
+        if not were_disabled:
+            enable_progress_bars()
+
+
+@final
+@dataclass(frozen=True)
+class Result:
+    """A score that the Hub lists beside a model, with the setting if there are several."""
+
+    dataset: str
+    metric: str
+    value: float
+    setting: str = ""
+
+
+def model_card(
+    name: str, tags: Sequence[str], results: Sequence[Result], text: str, license_id: str | None = None
+) -> bytes:
+    """Returns the README.md of a repository: metadata for the Hub, and a text in Markdown.
+
+    Results that are not finite are left out of the metadata.
+    """
+    hub = installed()
+    finite = [
+        hub.EvalResult(
+            task_type="feature-extraction",
+            task_name="Disentanglement",
+            dataset_type=result.dataset,
+            dataset_config=result.setting or None,  # distinguishes results on one data set
+            dataset_name=f"{result.dataset}, {result.setting}" if result.setting else result.dataset,
+            metric_type=result.metric,
+            metric_value=result.value,
+        )
+        for result in results
+        if math.isfinite(result.value)
+    ]
+    data = hub.ModelCardData(
+        library_name="unbraid",
+        license=license_id,
+        tags=["unbraid", "disentanglement", "representation-learning", *tags],
+        model_name=name,
+        eval_results=finite or None,
+        ignore_metadata_errors=False,
+    )
+    return f"---\n{data.to_yaml()}\n---\n\n{text.strip()}\n".encode()

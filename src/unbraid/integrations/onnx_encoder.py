@@ -1,0 +1,207 @@
+"""Encoders of any framework in ONNX files."""
+
+import logging
+import math
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unbraid._internal import files
+from unbraid._internal.arrays import numbered
+from unbraid._internal.progress import Event, emit
+from unbraid.codes import Codes, CodesOptions
+from unbraid.datasets.dataset import FactorImages
+from unbraid.errors import CodesError, DataError, SpecError
+from unbraid.integrations.export import session
+
+log = logging.getLogger(__name__)
+
+_BATCH = 256  # images at once, where the model takes any number
+_MAX_NUMBERS = 2**28  # of one batch, where the model takes so many images and no fewer
+_MAX_SECONDS = 600.0  # for one batch: a model may hold a loop that does not end
+_TYPES: dict[str, np.dtype[Any]] = {
+    "tensor(float)": np.dtype("float32"),
+    "tensor(float16)": np.dtype("float16"),
+    "tensor(double)": np.dtype("float64"),
+    "tensor(uint8)": np.dtype("uint8"),
+}
+# Common names of these outputs in other programs.
+_NAMES = {
+    "mean": ("mean", "mu", "z_mean", "loc"),
+    "std": ("std", "sigma", "z_std"),
+    "log_var": ("log_var", "logvar", "z_log_var", "z_logvar"),
+    "covariance": ("covariance",),
+    "samples": ("samples",),
+}
+_PROBABILITIES = "probabilities_"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OnnxEncoder:
+    """An encoder in an ONNX file, with outputs that form codes.
+
+    `outputs` maps "mean", "std", "log_var", "covariance", "samples", "probabilities_0", ... to names in the file.
+    """
+
+    path: Path
+    outputs: Mapping[str, str]
+    runtime: Any
+
+    @classmethod
+    def open(cls, path: Path | str, outputs: Mapping[str, str] | None = None) -> "OnnxEncoder":
+        """Opens a file. Outputs are identified by their names or by `outputs`; a single unknown output is the mean."""
+        where = Path(path)
+        if where.suffix == ".pt2":
+            raise SpecError(
+                f"{path} was written by torch.export, whose reader unpickles and can run code of the file. Export the "
+                "encoder as ONNX (torch.onnx.export) and name that file."
+            )
+        try:
+            runtime = session(str(files.regular(where)), str(path))
+        except OSError as error:
+            raise DataError(f"{path} cannot be read ({error.strerror}). Name an .onnx file.") from None
+        if len(runtime.get_inputs()) != 1:
+            names = ", ".join(each.name for each in runtime.get_inputs())
+            raise SpecError(f"{path} has the inputs {names}; expected one, the images. Export the encoder alone.")
+        return cls(where, _meanings(str(path), [each.name for each in runtime.get_outputs()], outputs), runtime)
+
+    def encode(self, images: FactorImages) -> Codes:
+        """Returns the codes of all images, with their factors.
+
+        Intensities are floats from 0 to 1, or bytes if the model expects these, with axes in the model's order.
+        """
+        layout = self._layout(images.image_shape)
+        found: dict[str, list[np.ndarray]] = {name: [] for name in self.outputs}
+        batch_size = layout.batch_size or _BATCH
+        for start in range(0, len(images), batch_size):
+            emit(Event("encoding", start, len(images), "images"))
+            rows = slice(start, min(start + batch_size, len(images)))
+            for name, array in self._run(layout.of(images, rows)).items():
+                found[name].append(array[: rows.stop - rows.start])
+        emit(Event("encoding", len(images), len(images), "images"))
+        return self._codes({name: np.concatenate(arrays) for name, arrays in found.items()}, images)
+
+    def _run(self, inputs: np.ndarray) -> dict[str, np.ndarray]:
+        """Returns the outputs, computed in a separate thread, which is stopped after `_MAX_SECONDS` or by Ctrl-C."""
+        import onnxruntime
+
+        options, name = onnxruntime.RunOptions(), self.runtime.get_inputs()[0].name
+        with ThreadPoolExecutor(1) as thread:
+            computed = thread.submit(self.runtime.run, list(self.outputs.values()), {name: inputs}, options)
+            try:
+                arrays = computed.result(_MAX_SECONDS)
+            # onnxruntime raises its own classes, below RuntimeError or Exception depending on its version.
+            except Exception as error:  # noqa: BLE001
+                is_slow = isinstance(error, TimeoutError)
+                why = f"it did not end within {_MAX_SECONDS:,.0f} seconds" if is_slow else error
+                raise CodesError(f"{self.path} cannot encode {len(inputs)} images: {why}") from None
+            finally:
+                options.terminate = True  # the pool waits for its thread
+        named = dict(zip(self.outputs, map(np.asarray, arrays), strict=True))
+        for name, array in named.items():
+            if array.ndim == 0 or len(array) != len(inputs):
+                raise CodesError(
+                    f"{self.path}: the output {self.outputs[name]} has shape {array.shape} for {len(inputs)} images; "
+                    "expected a row for each."
+                )
+        return {name: array if name == "covariance" else array.reshape(len(array), -1) for name, array in named.items()}
+
+    def _codes(self, arrays: dict[str, Any], images: FactorImages) -> Codes:
+        covariance, std = arrays.get("covariance"), arrays.get("std") if "covariance" not in arrays else None
+        if self.runtime.get_modelmeta().custom_metadata_map.get("unbraid.gaussian") == "False":
+            std = None
+            log.warning(
+                "The latents of %s are not Gaussian, so mean and std do not determine them: only their means are used. "
+                "Score the run itself for exact scores.",
+                self.path,
+            )
+        factors = tuple(labels.to("cpu") for labels in images.factors)
+        weights = None if images.weights is None else images.weights.cpu()
+        return Codes.from_arrays(
+            arrays.get("mean"),
+            std,
+            log_var=arrays.get("log_var"),
+            samples=arrays.get("samples"),
+            probabilities=numbered(arrays, _PROBABILITIES),
+            factors=factors or None,
+            weights=weights,
+            options=CodesOptions(covariance=covariance),
+        )
+
+    def _layout(self, image_shape: tuple[int, int, int]) -> "_Layout":
+        """Returns the layout of images of this shape in the model's input."""
+        takes = self.runtime.get_inputs()[0]
+        if takes.type not in _TYPES:
+            raise SpecError(f"{self.path} takes {takes.type}; expected one of {', '.join(_TYPES)}.")
+        batch_size, *shape = takes.shape or [None]
+        channels, height, width = image_shape
+        as_ours = (0, 1, 2)
+        ways: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+            (as_ours, image_shape),
+            ((1, 2, 0), (height, width, channels)),
+            *([(as_ours, (height, width))] if channels == 1 else []),
+            (as_ours, (math.prod(image_shape),)),
+        ]
+        for axes, arranged in ways:
+            # A name in the shape of an input stands for any number.
+            if len(shape) == len(arranged) and all(
+                not isinstance(size, int) or size == given for size, given in zip(shape, arranged, strict=True)
+            ):
+                fixed = batch_size if isinstance(batch_size, int) else None
+                if fixed is not None and not 0 < fixed * math.prod(arranged) <= _MAX_NUMBERS:
+                    raise DataError(
+                        f"{self.path} takes {fixed:,} images at once; expected 1 to "
+                        f"{_MAX_NUMBERS // math.prod(arranged):,}. Export it for batches of any size."
+                    )
+                return _Layout(axes, arranged, fixed, _TYPES[takes.type])
+        raise DataError(
+            f"{self.path} expects images of {' x '.join(map(str, shape))}, and this data set has {channels} x "
+            f"{height} x {width} (channels x height x width). Name its training data set, with the same resolution."
+        )
+
+
+@final
+@dataclass(frozen=True)
+class _Layout:
+    """The layout of images in the input of a model."""
+
+    axes: tuple[int, ...]
+    shape: tuple[int, ...]
+    batch_size: int | None
+    dtype: np.dtype
+
+    def of(self, images: FactorImages, rows: slice) -> np.ndarray:
+        """Returns these images in this layout. The last image is repeated to fill a fixed batch size."""
+        found: Tensor = images.bytes_of(rows) if self.dtype == np.uint8 else images.batch(rows)
+        if self.batch_size is not None and len(found) < self.batch_size:
+            found = torch.cat([found, found[-1:].expand(self.batch_size - len(found), -1, -1, -1)])
+        arranged = found.permute(0, *(axis + 1 for axis in self.axes)).reshape(len(found), *self.shape)
+        return np.ascontiguousarray(arranged.cpu().numpy().astype(self.dtype, copy=False))
+
+
+def _meanings(path: str, names: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
+    """Returns the names of the file's outputs by their meaning."""
+    found = dict(given or {})
+    for meaning, name in found.items():
+        if meaning not in _NAMES and not meaning.removeprefix(_PROBABILITIES).isdecimal():
+            raise SpecError(f"outputs names {meaning!r}; expected {', '.join(_NAMES)} or {_PROBABILITIES}0.")
+        if name not in names:
+            raise SpecError(f"{path} has no output {name!r}. It outputs {', '.join(names)}.")
+    if given is None:
+        found = {meaning: name for meaning, same in _NAMES.items() for name in reversed(names) if name.lower() in same}
+        found |= {name.lower(): name for name in names if name.lower().startswith(_PROBABILITIES)}
+    if not found and len(names) == 1:
+        found = {"mean": names[0]}
+    if not any(meaning in ("mean", "samples") or meaning.startswith(_PROBABILITIES) for meaning in found):
+        raise SpecError(
+            f"{path} has the outputs {', '.join(names)}; expected one to be the mean. Name it, e.g. "
+            f"outputs={{'mean': '{names[0]}'}} (--outputs mean={names[0]})."
+        )
+    return found

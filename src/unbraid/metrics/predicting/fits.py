@@ -1,0 +1,108 @@
+"""Fits by scikit-learn: without warnings of its solvers, side by side, and each on one core."""
+
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy
+import torch
+from jaxtyping import Float64, Int64
+from torch import Tensor
+
+from unbraid._internal.progress import Event, emit
+from unbraid.metrics.settings import sklearn_seed
+
+T = TypeVar("T")
+
+_is_quiet = ContextVar("is_quiet", default=False)
+# liblinear has one random number generator for the whole process, which every fit seeds, and fits without Python's
+# lock: two fits at once would draw from each other's numbers.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+class _MutedHere(type):
+    """A metaclass of warning categories that match other categories only inside `quietly`, in its thread."""
+
+    muted: tuple[type[Warning], ...]
+
+    def __subclasscheck__(cls, category: type) -> bool:
+        return _is_quiet.get() and issubclass(category, cls.muted)
+
+
+class _SolverWarning(Warning, metaclass=_MutedHere):
+    muted = (RuntimeWarning,)
+
+
+class _ClassCountWarning(Warning, metaclass=_MutedHere):
+    muted = (UserWarning,)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Mutes scikit-learn's warnings that a solver stopped early or overflowed, and that there are many classes. Other
+    threads still get theirs: enter this in the thread that fits.
+
+    Separable classes have no finite optimum without a penalty; by the time the solver stops, its predictions, the only
+    output that a score reads, no longer change.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+
+    _SolverWarning.muted = (RuntimeWarning, scipy.linalg.LinAlgWarning, ConvergenceWarning)
+    # Filters are global to the process, so these stay in place: outside of this block they match nothing.
+    warnings.simplefilter("ignore", _SolverWarning)
+    warnings.filterwarnings("ignore", "The number of unique classes", _ClassCountWarning)
+    token = _is_quiet.set(True)
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        _is_quiet.reset(token)
+
+
+def on_cores(name: str, fits: Sequence[Callable[[], T]]) -> list[T]:
+    """Returns the results of these fits in order, and emits progress. As many run at once as torch has threads.
+
+    By itself scikit-learn spreads the steps of one fit over all cores. On ten thousand rows they mostly wait for each
+    other: a logistic regression is three times as fast on one core as on two. The last bits of a product depend on how
+    many cores share it, so one core each also gives the same numbers on 2 cores and on 16.
+    """
+    if not fits:
+        return []
+    import sklearn.linear_model  # noqa: F401 (loads the libraries that are limited)
+    from threadpoolctl import threadpool_limits
+
+    # Forests swap the filters of warnings around each tree, for all threads at once: this restores the original ones.
+    with (
+        warnings.catch_warnings(),
+        quietly(),
+        threadpool_limits(1, user_api="blas"),
+        ThreadPoolExecutor(min(len(fits), torch.get_num_threads()), initializer=_take_one_core) as pool,
+    ):
+        found: list[T] = []
+        for result in pool.map(lambda fit: fit(), fits):
+            found.append(result)
+            emit(Event(name, len(found), len(fits), "fits"))
+        return found
+
+
+def _take_one_core() -> None:
+    """Limits this thread, which ends with its fits, to one core."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1, user_api="openmp")
+
+
+def fitted_svm(
+    features: Float64[Tensor, "row feature"], labels: Int64[Tensor, " row"], seed: int, **settings: Any
+) -> Any:
+    """Returns a linear SVM, fitted with C = 0.01 and further settings of scikit-learn's LinearSVC."""
+    from sklearn.svm import LinearSVC
+
+    model = LinearSVC(C=0.01, random_state=sklearn_seed(seed), **settings)
+    with _ONE_AT_A_TIME, quietly():
+        return model.fit(features.numpy(), labels.numpy())

@@ -1,0 +1,138 @@
+"""BatchNorm: statistics of the batch while a fleet trains, and of all images afterwards."""
+
+from typing import Any, final
+
+import torch
+from jaxtyping import Float, Float64, Int64
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from unbraid._internal import draws
+from unbraid._internal.precision import widened
+from unbraid.datasets.dataset import FactorImages
+from unbraid.models.autoencoder import AutoencoderModule
+from unbraid.models.categories import with_categories
+
+
+def make_batch_norm_stateless(net: nn.Module) -> None:
+    """Changes every BatchNorm layer of the net so that it keeps no running averages, for which `vmap` has no place.
+
+    Weights keep their names and their numbers.
+    """
+    for parent in list(net.modules()):
+        for name, layer in list(parent.named_children()):
+            if isinstance(layer, _BatchNorm):
+                setattr(parent, name, StatelessBatchNorm(layer))
+
+
+@final
+class StatelessBatchNorm(nn.Module):
+    """A BatchNorm layer without running averages.
+
+    On a GPU it is written out: torch's own asks for a layout of memory that `vmap` cannot give to the outputs of our
+    convolutions, and a compiler fuses these few operations.
+    """
+
+    def __init__(self, layer: _BatchNorm) -> None:
+        super().__init__()
+        self.weight, self.bias, self.eps = layer.weight, layer.bias, layer.eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.is_cuda:
+            return normalized(x, self.weight, self.bias, self.eps)
+        return nn.functional.batch_norm(x, None, None, self.weight, self.bias, training=True, eps=self.eps)
+
+
+def normalized(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+    """Returns every channel, the second axis, with mean 0 and variance 1 over all other axes.
+
+    Each is then multiplied by its weight, and its bias is added.
+    """
+    axes, wide = [axis for axis in range(x.ndim) if axis != 1], widened(x)
+    centered = wide - wide.mean(dim=axes, keepdim=True)
+    normal = centered * torch.rsqrt(centered.square().mean(dim=axes, keepdim=True) + eps)
+    along = (1, -1, *[1] * (x.ndim - 2))
+    scaled = normal if weight is None else normal * weight.reshape(along)
+    return (scaled if bias is None else scaled + bias.reshape(along)).to(x.dtype)
+
+
+def has_batch_norm(model: AutoencoderModule) -> bool:
+    """Returns whether the model has layers that need the statistics of all images."""
+    return any(isinstance(module, _BatchNorm) for module in model.modules())
+
+
+@torch.no_grad()
+def set_population_statistics(
+    model: AutoencoderModule, images: FactorImages, seed: int, batch_size: int = 1024, *, generates: bool = False
+) -> None:
+    """Sets the mean and variance of every BatchNorm layer to those of its inputs over all images and their codes.
+
+    It takes one pass, in batches of at least `batch_size` (or of all images), each normalized by itself as in training.
+    Order and codes are draws from this seed: images come sorted by their factors, and a batch of neighbors would not
+    look like the batches that the weights were trained on. Images with weights are drawn with replacement, as in
+    training. Where the model `generates`, the decoder reads draws of the prior and of its noise inputs, as in training.
+    """
+    layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
+    if not layers:
+        return
+    moments = [_Moments(layer) for layer in layers]
+    model.train()
+    weights = next(model.parameters())
+    seeds = torch.tensor([seed], device=images.device)
+    # Fewer batches rather than a small one: a single image has no variance.
+    for step, rows in enumerate(_rows(images, seeds).tensor_split(max(1, len(images) // batch_size))):
+        posterior = model.encode(images.batch(rows).to(weights.dtype))
+        noise = draws.normal(seeds, "population statistics", step, (len(rows), model.latents.num_noise))[0].to(
+            weights.dtype
+        )
+        model.decoder(
+            _generator_inputs(model, seeds, step, noise) if generates else model.decoder_input(posterior.rsample(noise))
+        )
+    for of_layer in moments:
+        of_layer.settle()
+    model.eval()
+
+
+def _generator_inputs(
+    model: AutoencoderModule, seeds: Int64[Tensor, "1"], step: int, like: Tensor
+) -> Float[Tensor, "batch input"]:
+    """Returns draws of the prior and of the noise inputs, as many as there are rows in `like`."""
+    num_columns = model.latents.num_columns
+    drawn = draws.normal(seeds, "population codes", step, (len(like), num_columns + model.noise_inputs))[0].to(like)
+    code = model.prior.sample(drawn[:, :num_columns])
+    seen = with_categories(code, model.latents.widths, model.latents.hard_latents)
+    return torch.cat([seen, drawn[:, num_columns:]], dim=1)
+
+
+def _rows(images: FactorImages, seeds: Int64[Tensor, "1"]) -> Int64[Tensor, " row"]:
+    """Returns as many rows as there are images: each once, or drawn by their weights."""
+    if images.weights is None:
+        return draws.permutation(seeds, "population order", 0, len(images))[0]
+    return draws.by_weight(seeds, "population order", 0, images.weights.double().cumsum(0), len(images))[0]
+
+
+@final
+class _Moments:
+    """Gathers the mean and variance of the inputs of a layer, until `settle` sets them in the layer."""
+
+    def __init__(self, layer: _BatchNorm) -> None:
+        self._layer = layer
+        self._hook = layer.register_forward_pre_hook(self._add)
+        self._count = 0
+        # float64: the mean of squares minus the square of the mean cancels.
+        self._sums: Float64[Tensor, "2 channel"] | None = None
+
+    def _add(self, layer: nn.Module, inputs: tuple[Any, ...]) -> None:
+        del layer
+        x = inputs[0].double().transpose(0, 1).flatten(1)
+        sums = torch.stack([x.sum(dim=1), x.square().sum(dim=1)])
+        self._sums = sums if self._sums is None else self._sums + sums
+        self._count += x.shape[1]
+
+    def settle(self) -> None:
+        self._hook.remove()
+        if self._sums is None or self._layer.running_mean is None or self._layer.running_var is None:
+            return
+        mean, square = self._sums / self._count
+        self._layer.running_mean.copy_(mean)
+        self._layer.running_var.copy_((square - mean.square()).clamp_min(0))

@@ -1,0 +1,211 @@
+"""Likelihoods p(x | z) of images, given the output of the decoder.
+
+These are true log-likelihoods: sums over pixels and channels with every constant kept, so that an ELBO is an ELBO and a
+beta is a beta.
+"""
+
+import copy
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from unbraid.config import Config
+from unbraid.errors import SpecError
+from unbraid.models.distributions.distribution import Fixed
+
+Images = Float[Tensor, "*batch channel height width"]
+"""Images, or the outputs of a decoder for them."""
+
+# Where |logit| / 2 is below this, series are used: the next term of each is below 1e-15 there.
+_SERIES_BELOW = 0.1
+
+
+class Likelihood(Config, ABC):
+    """p(x | z), from the decoder's output: one number for each pixel and channel."""
+
+    @property
+    def of_intensities(self) -> bool:
+        """Whether x must lie between 0 and 1, as the intensities of images do. By default it need not."""
+        return False
+
+    def make(self) -> nn.Module:
+        """Returns a module without inputs whose output is the likelihood; its parameters are learned with the model's.
+
+        By default it has none.
+        """
+        return Fixed(self)
+
+    @abstractmethod
+    def log_prob(self, x: Images, output: Images) -> Float[Tensor, " batch"]:
+        """Returns log p(x | z) of each image, summed over its pixels and channels, in nats."""
+
+    @abstractmethod
+    def mean(self, output: Images) -> Images:
+        """Returns E[x | z], the image to show."""
+
+
+@final
+@dataclass(frozen=True)
+class BernoulliLikelihood(Likelihood):
+    """log p(x | z) = sum_p x_p l_p - softplus(l_p), with the decoder's output as logits l.
+
+    On gray images, where x is between 0 and 1, this is minus the cross-entropy with x read as a probability: a common
+    training loss, but not the density of anything.
+    """
+
+    @property
+    def of_intensities(self) -> bool:
+        return True
+
+    def log_prob(self, x: Images, output: Images) -> Float[Tensor, " batch"]:
+        return (x * output - softplus(output)).sum(dim=(1, 2, 3))
+
+    def mean(self, output: Images) -> Images:
+        return torch.sigmoid(output)
+
+
+class _LinkedLikelihood(Likelihood):
+    """A likelihood around the decoder's output, or with `sigmoid` around the sigmoid of it."""
+
+    sigmoid: bool
+
+    @property
+    def of_intensities(self) -> bool:
+        return self.sigmoid
+
+    def mean(self, output: Images) -> Images:
+        return torch.sigmoid(output) if self.sigmoid else output
+
+
+@final
+@dataclass(frozen=True)
+class GaussianLikelihood(_LinkedLikelihood):
+    """log p(x | z) = -sum_p [(x_p - m_p)^2 / (2 std^2) + log std + log(2 pi) / 2].
+
+    The mean m is the decoder's output, or with `sigmoid` the sigmoid of it.
+    """
+
+    std: float = 1.0
+    """Standard deviation of every pixel."""
+    sigmoid: bool = False
+    """Whether the mean is the sigmoid of the decoder's output, and so lies between 0 and 1."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (math.isfinite(self.std) and self.std > 0):
+            raise SpecError(f"GaussianLikelihood: std is {self.std}; expected a positive, finite number such as 1.0.")
+
+    def log_prob(self, x: Images, output: Images) -> Float[Tensor, " batch"]:
+        log_density = (
+            -0.5 * ((x - self.mean(output)) / self.std).square() - math.log(self.std) - 0.5 * math.log(2 * math.pi)
+        )
+        return log_density.sum(dim=(1, 2, 3))
+
+
+@final
+@dataclass(frozen=True)
+class LaplaceLikelihood(_LinkedLikelihood):
+    """log p(x | z) = -sum_p [|x_p - m_p| + log 2]: the L1 loss with its constant; the scale is 1.
+
+    The location m is the decoder's output, or with `sigmoid` the sigmoid of it, as in Do & Tran's code for CelebA
+    (arXiv:1908.09961v4).
+    """
+
+    sigmoid: bool = False
+    """Whether the location is the sigmoid of the decoder's output, and so lies between 0 and 1."""
+
+    def log_prob(self, x: Images, output: Images) -> Float[Tensor, " batch"]:
+        return -((x - self.mean(output)).abs() + math.log(2)).sum(dim=(1, 2, 3))
+
+
+@final
+@dataclass(frozen=True)
+class LearnedGaussianLikelihood(Likelihood):
+    """log p(x | z) = -sum_p [(x_p - m_p)^2 / (2 s^2) + log s + log(2 pi) / 2], with one learned s for all pixels.
+
+    At its best s^2 is the mean squared error, so the weight of the distortion against the rate is learned too: Rybkin
+    et al., arXiv:2006.13202v3.
+    """
+
+    initial_std: float = 1.0
+    """Standard deviation of every pixel from which learning starts."""
+    # The learned logarithm of s, in the likelihood that the module outputs.
+    _log_std: ClassVar[Tensor | None] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (math.isfinite(self.initial_std) and self.initial_std > 0):
+            raise SpecError(
+                f"LearnedGaussianLikelihood: initial_std is {self.initial_std}; expected a positive, finite number "
+                "such as 1.0."
+            )
+
+    def make(self) -> nn.Module:
+        return _LearnedStd(self)
+
+    def log_prob(self, x: Images, output: Images) -> Float[Tensor, " batch"]:
+        log_std = x.new_full((), math.log(self.initial_std)) if self._log_std is None else self._log_std
+        log_density = -0.5 * ((x - output) * (-log_std).exp()).square() - log_std - 0.5 * math.log(2 * math.pi)
+        return log_density.sum(dim=(1, 2, 3))
+
+    def mean(self, output: Images) -> Images:
+        return output
+
+
+@final
+class _LearnedStd(nn.Module):
+    def __init__(self, likelihood: LearnedGaussianLikelihood) -> None:
+        super().__init__()
+        self._likelihood = likelihood
+        self.log_std = nn.Parameter(torch.tensor(math.log(likelihood.initial_std)))
+
+    def forward(self) -> LearnedGaussianLikelihood:
+        likelihood = copy.copy(self._likelihood)
+        object.__setattr__(likelihood, "_log_std", self.log_std)
+        return likelihood
+
+
+@final
+@dataclass(frozen=True)
+class ContinuousBernoulliLikelihood(Likelihood):
+    """log p(x | z) = sum_p x_p l_p - log((exp(l_p) - 1) / l_p), with logits l: a density on [0, 1], for gray images.
+
+    Loaiza-Ganem & Cunningham, arXiv:1907.06845v5. Their p(x) = C(s) s^x (1 - s)^(1 - x), s = sigmoid(l), is
+    proportional to exp(x l), and the integral of that over [0, 1] is (exp(l) - 1) / l: the same, without the
+    singularity of their C(s) = 2 artanh(1 - 2 s) / (1 - 2 s) at 1/2.
+    """
+
+    @property
+    def of_intensities(self) -> bool:
+        return True
+
+    def log_prob(self, x: Images, output: Images) -> Float[Tensor, " batch"]:
+        # With h = l / 2, (exp(l) - 1) / l = exp(h) sinh(h) / h.
+        half = 0.5 * output
+        return ((2 * x - 1) * half - _log_sinhc(half)).sum(dim=(1, 2, 3))
+
+    def mean(self, output: Images) -> Images:
+        """Returns 1/2 + (coth(h) - 1 / h) / 2 with h = l / 2: the derivative of the log-normalizer."""
+        return 0.5 + 0.5 * _langevin(0.5 * output)
+
+
+def _log_sinhc(h: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Returns log(sinh(h) / h) = |h| + log(1 - exp(-2 |h|)) - log(2 |h|); near 0 its series."""
+    square = h.square()
+    near = square * (1 / 6 - square * (1 / 180 - square * (1 / 2835 - square / 37800)))
+    far = h.abs().clamp(min=_SERIES_BELOW)
+    return torch.where(h.abs() < _SERIES_BELOW, near, far + torch.log(-torch.expm1(-2 * far)) - torch.log(2 * far))
+
+
+def _langevin(h: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Returns coth(h) - 1 / h; near 0 its series."""
+    square = h.square()
+    near = h * (1 / 3 - square * (1 / 45 - square * (2 / 945 - square / 4725)))
+    far = torch.where(h.abs() < _SERIES_BELOW, _SERIES_BELOW, h)
+    return torch.where(h.abs() < _SERIES_BELOW, near, 1 / torch.tanh(far) - 1 / far)

@@ -1,1 +1,0 @@
-"""How probable an image is, given what a decoder says of it."""

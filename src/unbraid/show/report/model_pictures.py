@@ -1,0 +1,123 @@
+"""Pictures of models: of those shown in full, and a card for every model."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+
+from unbraid.metrics.latent_readings import Reading, read_latents
+from unbraid.models.trained.latent_moves import Place
+from unbraid.models.trained.traverse import NUM_FRAMES, RANGE
+from unbraid.show.pages.pictures import FrameSheet, sheet
+from unbraid.show.report.groups import Group
+from unbraid.show.report.heat_map import HeatMap, mig_heat_map
+from unbraid.show.report.members import ReportedRun, Role
+from unbraid.training.runs.pictures import Pictures
+
+POSITIONS = Place(0, 1).positions(RANGE, NUM_FRAMES)
+# A model may have hundreds of latents; the most informative are enough.
+MAX_LATENTS = 16
+NUM_ROWS, NUM_COLUMNS = 2, 8  # of samples
+# Up to so many models have full cards; the cards of more have fewer latents, and neither images nor a table.
+MAX_FULL = 12
+# All traversals together, as characters of the page: frames that would take more are made smaller.
+_MOST_CHARACTERS = 2_500_000
+
+
+@final
+@dataclass(frozen=True)
+class Traversals:
+    """A strip of frames for each latent in use, the most informative first, and the other latents.
+
+    A discrete latent has a frame for each category. All start from the image `start`.
+    """
+
+    start: int
+    used: tuple[tuple[Reading, FrameSheet], ...]
+    unused: tuple[Reading, ...]
+    num_hidden: int
+
+
+def traversals(pictures: Pictures, readings: Sequence[Reading]) -> Traversals:
+    """Returns the strips of the most informative latents."""
+    drawn = readings[:MAX_LATENTS]
+    made = pictures.traversal([reading.latent for reading in drawn])
+    frames = {strip.latent: strip.frames for strip in made.strips}
+    used = [(reading, sheet(frames[reading.latent][None])) for reading in drawn if not reading.is_unused]
+    unused = [reading for reading in drawn if reading.is_unused]
+    return Traversals(made.strips[0].start, tuple(used), tuple(unused), num_hidden=len(readings) - len(drawn))
+
+
+def traversal_sheet(
+    pictures: Pictures, readings: Sequence[Reading], num_frames: int, max_pixels: int, *, lossy: bool
+) -> FrameSheet:
+    """Returns a row for each of these latents as one picture.
+
+    A discrete one stays at its last category where it has fewer than others have frames.
+    """
+    made = pictures.traversal([reading.latent for reading in readings], num_frames)
+    rows = [strip.frames[torch.linspace(0, len(strip.frames) - 1, num_frames).round().long()] for strip in made.strips]
+    return sheet(torch.stack(rows), max_pixels, lossy=lossy)
+
+
+def reconstructions(shown: Mapping[Role, ReportedRun]) -> list[tuple[FrameSheet, dict[Role, FrameSheet]]]:
+    """Returns images of each data set and subset, and their reconstructions by the members trained on it.
+
+    Images are decoded from the means (or likeliest categories) of their codes.
+    """
+    found: dict[Any, tuple[FrameSheet, dict[Role, FrameSheet]]] = {}
+    for role, member in shown.items():
+        originals, decoded = member.run.pictures.reconstructions()
+        images = (member.run.spec.dataset, member.run.spec.subset)
+        found.setdefault(images, (sheet(originals[None]), {}))[1][role] = sheet(decoded[None])
+    return list(found.values())
+
+
+def prior_samples(shown: Mapping[Role, ReportedRun]) -> dict[Role, FrameSheet]:
+    """Returns the same draws of the prior, decoded by each of these members."""
+    images = {role: member.run.pictures.samples() for role, member in shown.items()}
+    return {role: sheet(drawn.unflatten(0, (NUM_ROWS, NUM_COLUMNS))) for role, drawn in images.items()}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Card:
+    """Shows one model.
+
+    That of a model that is shown in full elsewhere on the page is empty.
+    """
+
+    member: ReportedRun
+    group: Group
+    readings: tuple[Reading, ...] = ()
+    num_hidden: int = 0
+    frames: FrameSheet | None = None
+    images: FrameSheet | None = None
+    heat_map: HeatMap | None = None
+
+
+def cards(ordered: Sequence[tuple[ReportedRun, Group]]) -> list[Card]:
+    """Returns a card for each member, in this order."""
+    return [Card(*each) if each[0].role else _card(*each, len(ordered)) for each in ordered]
+
+
+def _card(member: ReportedRun, group: Group, num_cards: int) -> Card:
+    is_full = num_cards <= MAX_FULL
+    num_latents, num_frames, pixels = (16, 9, 64) if is_full else (4, 5, 32)
+    pictures = member.run.pictures
+    readings = read_latents(member.run.codes(), member.mig)
+    used = [reading for reading in readings if not reading.is_unused]
+    drawn = (used or readings)[:num_latents]
+    frames = traversal_sheet(pictures, drawn, num_frames, pixels, lossy=not is_full)
+    if len(frames.address) > _MOST_CHARACTERS // num_cards:
+        frames = traversal_sheet(pictures, drawn, num_frames, pixels // 2, lossy=True)
+    return Card(
+        member,
+        group,
+        readings=tuple(drawn),
+        num_hidden=len(used) - len(drawn) if used else 0,
+        frames=frames,
+        images=sheet(pictures.reconstructions(), pixels) if is_full else None,
+        heat_map=mig_heat_map(member.mig, [r.latent for r in readings]) if is_full and member.mig else None,
+    )
