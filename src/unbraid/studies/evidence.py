@@ -86,7 +86,7 @@ def _runs_to_json(scores: StudyScores) -> Iterator[dict[str, Any]]:
 
 def _check_fields(content: Mapping[str, Any]) -> None:
     """Raises if a field does not fit the others, and names it."""
-    for name in ("settings", "metrics"):
+    for name, kind in {"settings": str, "metrics": bool | None}.items():
         pairs = content[name]
         if not isinstance(pairs, list) or not all(
             isinstance(p, list) and len(p) == 2 and isinstance(p[0], str) for p in pairs
@@ -94,13 +94,11 @@ def _check_fields(content: Mapping[str, Any]) -> None:
             raise ValueError(
                 f"the field {name!r} is {str(pairs)[:100]!r}; expected a list of pairs of a name and a value"
             )
+        for label, value in pairs:
+            check_value(value, kind, f"the field {name!r} of {label!r}")
     if not isinstance(content["made_by"], dict):
         raise ValueError(f"the field 'made_by' is {str(content['made_by'])[:100]!r}; expected names and values")
-    for label, family in content["settings"]:
-        check_value(family, str, f"the field 'settings' of {label!r}")
-    for name, direction in content["metrics"]:
-        check_value(direction, bool | None, f"the field 'metrics' of {name!r}")
-    labels, metrics = {label for label, _ in content["settings"]}, {name for name, _ in content["metrics"]}
+    labels, metrics = dict(content["settings"]), dict(content["metrics"])
     for place, run in enumerate(content["runs"]):
         for name in _RUN_FIELDS.keys() & run.keys():
             check_value(run[name], _RUN_FIELDS[name], f"the field {name!r} of run {place}")
@@ -118,10 +116,10 @@ def _scores_from_json(content: Mapping[str, Any]) -> StudyScores:
     runs: list[ScoredRun] = []
     numbers: list[Number] = []
     for each in content["runs"]:
-        fields = {name: value for name, value in each.items() if name != "numbers"}
-        run = ScoredRun(**{**fields, "seconds": number_from_json(fields["seconds"])})
+        by_question = each.pop("numbers")
+        run = ScoredRun(**{**each, "seconds": number_from_json(each["seconds"])})
         runs.append(run)
-        for question, by_quantity in each["numbers"].items():
+        for question, by_quantity in by_question.items():
             metric, _, scoring = question.partition("\t")
             for place, kept in by_quantity.items():
                 quantity, _, of = place.partition(":")

@@ -15,7 +15,7 @@ import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, final
+from typing import Any, Literal, NamedTuple, final
 
 from unbraid._internal.progress import Event, emit
 from unbraid.studies.run_records import KeptNumbers, RunRecord, read_run_record, stamp_of
@@ -40,8 +40,6 @@ _UNREAD = KeptNumbers(math.nan, math.nan, math.nan)
 # Errors of SQLite that are not damage: another process, the disk, permissions, memory.
 _OTHERS = ["BUSY", "CANTOPEN", "FULL", "IOERR", "LOCKED", "NOLFS", "NOMEM", "PERM", "PROTOCOL"]
 _NO_DAMAGE = {getattr(sqlite3, f"SQLITE_{name}") for name in _OTHERS}
-
-_T = TypeVar("_T")
 
 
 @final
@@ -125,7 +123,7 @@ class _Database:
             self._connection.close()
         self._connection = None
 
-    def _attempt(self, action: Callable[[sqlite3.Connection], _T]) -> _T | None:
+    def _attempt(self, action: Callable[[sqlite3.Connection], Any]) -> Any:
         """Returns the result of the action; None if the file cannot be used. Replaces a damaged file first."""
         for _ in range(2):  # the second time with a new file
             if self._path is None:

@@ -10,6 +10,7 @@ from unbraid.codes import Codes
 from unbraid.errors import UnbraidError
 from unbraid.figures.traversal import SideBySide
 from unbraid.studies.collect import collect, runs_with_codes
+from unbraid.studies.ranking import FEWEST_MODELS
 from unbraid.studies.seed_agreement import agreement_scores, udr_scores
 from unbraid.studies.statistics import Measurement, StatisticsError, spearman
 from unbraid.studies.study import Study
@@ -18,8 +19,6 @@ from unbraid.training.runs.run import Run
 from unbraid.training.runs.runs_in import traverse_together
 
 Criterion = Literal["udr", "agreement", "wsepin", "elbo"]
-
-_FEWEST_MODELS = 4  # with the criterion and the score, for a correlation
 
 
 def best_runs(
@@ -110,8 +109,8 @@ def agreement(scores: StudyScores, chosen: list[Choice], metric: str) -> Measure
         for choice in chosen
         if (value := scores.values(choice.setting, metric).get(choice.seed)) is not None
     ]
-    if len(pairs) < _FEWEST_MODELS:
-        raise StatisticsError(f"{len(pairs)} runs have both the criterion and {metric}; expected {_FEWEST_MODELS}.")
+    if len(pairs) < FEWEST_MODELS:
+        raise StatisticsError(f"{len(pairs)} runs have both the criterion and {metric}; expected {FEWEST_MODELS}.")
     return spearman([one for one, _ in pairs], [other for _, other in pairs])
 
 
