@@ -160,22 +160,22 @@ MISTAKES = {
     "one layer as a number": (lambda run, at: MLP(hidden=64), r"hidden is 64; expected a list"),
     "channels as words": (lambda run, at: Conv(channels=("a",)), r"channels is 'a'; expected a whole number"),
     "one shape as text": (lambda run, at: DSprites(shapes="heart"), r"shapes is 'heart'; expected a list"),
-    "a misspelt shape": (lambda run, at: DSprites(shapes=("hart",)), r"did you mean 'heart'"),
+    "a misspelt shape": (lambda run, at: DSprites(shapes=("hart",)), r"Did you mean 'heart'"),
     "a fraction above 1": (lambda run, at: RandomSplit(1.5), r"1.5"),
     # ---- data
     "a file that is not there": (lambda run, at: FromArrays(at / "no.npz").load(), r"There is no file .*no.npz"),
     "arrays where a path belongs": (lambda run, at: FromArrays(IMAGES), r"path is a ndarray of shape.*expected a text"),
     "a path where arrays belong": (
         lambda run, at: FromArrays.from_arrays("images.npz"),
-        r"images is text.*FromArrays\(path\) reads an .npz",
+        r"images holds .*FromArrays\(path\) reads an .npz",
     ),
     "images of several sizes": (
         lambda run, at: FromArrays.from_arrays([IMAGES[0], IMAGES[0, :4]]),
-        r"differ in shape. Give all of them one",
+        r"images is a list whose rows differ in length",
     ),
     "labels of other images": (
         lambda run, at: FromArrays.from_arrays(IMAGES, np.arange(4)),
-        r"factors has shape \(4, 1\) for 5 images",
+        r"factor_0.* has shape \(4,\) for 5 images",
     ),
     "floats up to 255": (
         lambda run, at: FromArrays.from_arrays(IMAGES.astype(float)),

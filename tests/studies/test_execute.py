@@ -99,7 +99,7 @@ def test_another_scoring_is_another_question(done):
 def test_scores_can_be_all_that_is_kept(tmp_path):
     study = replace(STUDY, keep="scores")
     outcome = run_study(study, tmp_path, replace(HERE, snapshots=[2]))
-    assert outcome.is_complete
+    assert (outcome.failures, outcome.not_begun) == ({}, ())
     assert {path.parent.name for path in tmp_path.rglob("*.safetensors")} == {"snapshots"}  # of step 2, as asked for
     assert {run.snapshots for run in runs_in(tmp_path, packages=["tests"])} == {(2,)}
     assert len(collect(study, tmp_path).values(SETTINGS[0].label, "mig")) == 2
@@ -178,7 +178,7 @@ def test_a_run_that_fails_is_told_at_once_and_the_others_go_on(tmp_path, caplog)
     with caplog.at_level(logging.WARNING):
         outcome = run_study(study, tmp_path, HERE)
     assert list(outcome.failures.values()) == ["its loss was above max_loss (-1e+06) at step 1"]
-    assert not outcome.is_complete
+    assert outcome.failures
     assert outcome.num_scored == 2
     assert "max_loss" in caplog.text
     assert collect(study, tmp_path).runs_of("diverging")[0].state == "failed"
@@ -204,7 +204,7 @@ def test_scores_are_computed_by_processes(tmp_path):
 def test_what_a_process_cannot_score_is_told(tmp_path):
     one = replace(STUDY, settings=(replace(SETTINGS[0], seeds=(0,)),), metrics=("mig",))
     outcome = run_study(one, tmp_path, replace(HERE, packages=("tests", "none_such"), num_scorers=0))
-    assert outcome.is_complete
+    assert (outcome.failures, outcome.not_begun) == ({}, ())
     (folder,) = tmp_path.glob("beta-vae-*")
     (folder / "codes.safetensors").write_bytes(b"other")
     outcome = run_study(replace(one, metrics=("sap",)), tmp_path, HERE)
@@ -225,7 +225,7 @@ def test_a_run_that_is_removed_meanwhile_is_a_failure(tmp_path, monkeypatch):
     assert list(outcome.failures) == [names[0]]
     assert "removed" in outcome.failures[names[0]]
     monkeypatch.undo()
-    assert run_study(STUDY, tmp_path, HERE).is_complete
+    assert run_study(STUDY, tmp_path, HERE).failures == {}
 
 
 def test_two_runs_whose_folders_are_swapped_keep_no_scores(tmp_path, caplog):

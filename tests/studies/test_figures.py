@@ -1,5 +1,6 @@
 """The scores of a study as figures."""
 
+import importlib
 from dataclasses import replace
 
 import pytest
@@ -8,10 +9,10 @@ from tests.studies.made_scores import made_scores
 from unbraid import MLP, VAE, Autoencoder, BetaVAE, DSprites, RunSpec
 from unbraid.config.schedule import Linear
 from unbraid.errors import UnbraidError
-from unbraid.studies import Setting, Study
-from unbraid.studies.collect import scores_of
+from unbraid.studies import Setting, Study, collect
 from unbraid.studies.evidence import Evidence
 from unbraid.studies.figures import KINDS, draw, run_table
+from unbraid.studies.index import RunRecords
 from unbraid.studies.run_records import RunRecord
 
 PLAIN = made_scores(
@@ -35,7 +36,7 @@ def test_a_row_is_a_finished_run():
         run_table(SCORES, ["mgi"])
 
 
-def test_strength_is_the_value_of_the_field_and_not_a_number_of_the_label(tmp_path):
+def test_strength_is_the_value_of_the_field_and_not_a_number_of_the_label(tmp_path, monkeypatch):
     spec = RunSpec(DSprites(resolution=32), Autoencoder(MLP(hidden=(8,))), VAE())
     objectives = {
         "plain, 32 x 32": VAE(),
@@ -45,8 +46,11 @@ def test_strength_is_the_value_of_the_field_and_not_a_number_of_the_label(tmp_pa
     }
     settings = tuple(Setting(label, replace(spec, objective=each), (0,)) for label, each in objectives.items())
     study = Study("labels", settings, metrics=("mig",))
-    placed = study.runs(tmp_path)
-    scores = scores_of(study, placed, {each.name: RunRecord("finished") for each in placed})
+    records = {each.name: RunRecord("finished") for each in study.runs(tmp_path)}
+    monkeypatch.setattr(
+        importlib.import_module("unbraid.studies.collect"), "read_records", lambda *_: RunRecords(records, {})
+    )
+    scores = collect(study, tmp_path)
     table = run_table(scores)
     assert dict(zip(table["setting"], table["strength"], strict=True)) == {
         "plain, 32 x 32": None,

@@ -127,7 +127,7 @@ def busy_cores_check(times: Callable[[], tuple[float, float, float] | None] | No
 
 def _times() -> tuple[float, float, float] | None:
     try:
-        waited = int(_SCHEDULER_STATISTICS.read_bytes().split()[1]) / 1e9
+        waited = int(_SCHEDULER_STATISTICS.read_text(encoding="ascii").split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return None
     return time.monotonic(), waited, time.process_time()

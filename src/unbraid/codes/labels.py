@@ -71,6 +71,8 @@ class Labels:
                 f"`known` of factor {name!r} holds {known.dtype} of shape {tuple(known.shape)}; expected True or False "
                 f"for each of {len(values)} labels."
             )
+        if not values.is_floating_point():
+            return
         bad = self.is_known & ~(values if values.ndim == 1 else values.sum(dim=1)).isfinite()
         if rows := bad.nonzero()[:, 0].tolist():
             raise CodesError(
@@ -106,7 +108,10 @@ class Labels:
         else:
             values = as_tensor(f"Factor {name!r}", array)
             values = values if values.is_floating_point() else _as_int64(name, values)
-            marked = None if missing is None or isinstance(missing, str) else _equal(values, missing)
+            marked = None
+            if isinstance(missing, (int, float)):
+                marked = values.isnan() if math.isnan(missing) else values == missing
+                marked = marked.any(dim=1) if values.ndim == 2 else marked
         if marked is not None and bool(marked.any()):
             unmasked = ~marked if unmasked is None else unmasked.to(marked.device) & ~marked
         labels = cls(name, values, None if unmasked is None else unmasked.to(values.device), ordered)
@@ -282,12 +287,6 @@ def _of_pandas(name: str, column: Any) -> np.ma.MaskedArray[Any, Any]:
     else:
         raise CodesError(f"The column {name!r} holds {kind}; give numbers or words, or leave it out.")
     return np.ma.masked_array(found, absent)
-
-
-def _equal(values: Tensor, missing: int | float) -> Tensor:
-    """Returns which labels equal the mark of a missing one; for probabilities, which rows have an entry that does."""
-    marked = values.isnan() if math.isnan(missing) else values == missing
-    return marked.any(dim=1) if values.ndim == 2 else marked
 
 
 def _whole_numbers(name: str, words: list[str]) -> list[int]:

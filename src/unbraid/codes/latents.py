@@ -14,10 +14,7 @@ _MOST_OF_IT = 0.9
 
 
 def select_latents(codes: Codes, latents: Sequence[int]) -> Codes:
-    """Returns the codes with only these latents, in this order, the continuous ones first.
-
-    A group keeps its selected latents.
-    """
+    """Computes `Codes.with_latents`. A group keeps its selected latents."""
     if outside := [latent for latent in latents if not 0 <= latent < codes.num_latents]:
         raise CodesError(f"There is no latent {outside[0]}: they are numbered from 0 to {codes.num_latents - 1}.")
     if not latents or len(set(latents)) < len(latents):
@@ -40,7 +37,7 @@ def select_latents(codes: Codes, latents: Sequence[int]) -> Codes:
 
 
 def without_discrete(codes: Codes) -> Codes:
-    """Returns the codes without their discrete latents. Raises if they have no others."""
+    """Computes `Codes.without_discrete`."""
     num_continuous = codes.mean.shape[1]
     if num_continuous == 0:
         raise CodesError(
@@ -51,7 +48,7 @@ def without_discrete(codes: Codes) -> Codes:
 
 
 def with_discrete_as_columns(codes: Codes) -> Codes:
-    """Returns the codes with the probabilities of each discrete latent as additional means, with a std of 0."""
+    """Computes `Codes.with_discrete_as_columns`."""
     columns = torch.cat([_columns_of(table).to(codes.mean) for table in codes.probabilities], dim=1)
     places, size = column_places(codes), columns.shape[1]
     has_width = codes.std is not None or (codes.mean.shape[1] == 0 and codes.covariance is codes.samples is None)
@@ -87,7 +84,7 @@ def _columns_of(table: Float[Tensor, "image category"]) -> Float[Tensor, "image 
 
 
 def with_groups_as_latents(codes: Codes, like: Codes) -> Codes:
-    """Returns the codes with each group of latents as one, the first principal component of its means in `like`."""
+    """Computes `Codes.with_groups_as_latents`."""
     directions = _group_directions(like, codes)
     std, covariance, samples = codes.std, codes.covariance, codes.samples
     return replace(

@@ -115,8 +115,11 @@ class ImageStore:
             return "its record.json is damaged" if (self.folder / "record.json").exists() else "it was never finished"
         try:
             for name, about in record["files"].items():
-                if flaw := _file_flaw(self.folder / name, about, verify=verify):
-                    return flaw
+                path = self.folder / name
+                if (found := path.stat().st_size) != about["bytes"]:
+                    return f"{name} has {found} bytes where {about['bytes']} were written"
+                if (verify or found <= ALWAYS_VERIFIED_BYTES) and files.sha256(path) != about["sha256"]:
+                    return f"the SHA-256 of {name} is not the one recorded when it was written"
             images = self._mapped("images.npy")
             if [images.dtype.str, *images.shape] != record["array"]:
                 return f"images.npy holds {images.dtype} of shape {images.shape}, not {record['array']}"
@@ -158,8 +161,9 @@ class ImageStore:
         with files.opened(part, "r+b" if done else "w+b") as stream:
             checksum = _write_images(stream, plan, done, lambda n: self._save_progress(stream, begun, n), doing)
         files.put_in_place(part, self.folder / "images.npy")
-        content = _npy(plan.factors)
-        files.write_bytes(self.folder / "factors.npy", content)
+        with files.atomic_writer(self.folder / "factors.npy") as stream:
+            np.save(stream, np.ascontiguousarray(plan.factors), allow_pickle=False)
+        checksums = {"images.npy": checksum, "factors.npy": files.sha256(self.folder / "factors.npy")}
         images = self._mapped("images.npy")
         spots = np.unique(np.linspace(0, len(images) - 1, _NUM_SPOT_CHECKS).astype(int)).tolist()
         record = {
@@ -167,8 +171,8 @@ class ImageStore:
             **about,
             "factors": [asdict(factor) for factor in plan.factor_table],
             "files": {
-                "images.npy": {"bytes": (self.folder / "images.npy").stat().st_size, "sha256": checksum},
-                "factors.npy": {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()},
+                name: {"bytes": (self.folder / name).stat().st_size, "sha256": sha256}
+                for name, sha256 in checksums.items()
             },
             "spots": {str(row): zlib.crc32(images[row].tobytes()) for row in spots},
             "facts": dict(plan.facts),
@@ -257,19 +261,3 @@ def _header(array: np.ndarray) -> bytes:
     about = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
     np.lib.format.write_array_header_1_0(stream, about)
     return stream.getvalue()
-
-
-def _npy(array: np.ndarray) -> bytes:
-    stream = io.BytesIO()
-    np.lib.format.write_array(stream, np.ascontiguousarray(array), allow_pickle=False)
-    return stream.getvalue()
-
-
-def _file_flaw(path: Path, about: Mapping[str, Any], *, verify: bool) -> str | None:
-    if not path.is_file():
-        return f"{path.name} is missing"
-    if (found := path.stat().st_size) != about["bytes"]:
-        return f"{path.name} has {found} bytes where {about['bytes']} were written"
-    if (verify or found <= ALWAYS_VERIFIED_BYTES) and files.sha256(path) != about["sha256"]:
-        return f"the SHA-256 of {path.name} is not the one recorded when it was written"
-    return None

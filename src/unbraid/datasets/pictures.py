@@ -106,7 +106,13 @@ def framed(content: bytes, name: str, framing: Framing) -> UInt8[np.ndarray, "ch
         elif picture.mode != _mode(channels):
             picture = picture.convert(_mode(channels))
         if framing.crop is not None:
-            picture = _central_square(picture, framing.crop, name)
+            side = min(picture.size) if framing.crop == "largest" else framing.crop
+            if min(picture.size) < side:
+                raise DataError(
+                    f"{name} is {picture.height} x {picture.width} pixels, too small to cut {side} x {side} out of it."
+                )
+            left, top = (picture.width - side) // 2, (picture.height - side) // 2
+            picture = picture.crop((left, top, left + side, top + side))
         if framing.shrink > 1:
             picture = picture.reduce(framing.shrink)
         if picture.size != (width, height):
@@ -205,16 +211,6 @@ def _plain(picture: "Image.Image", name: str, background: str) -> "Image.Image":
     return picture if picture.mode == mode else picture.convert(mode)
 
 
-def _central_square(picture: "Image.Image", crop: int | Literal["largest"], name: str) -> "Image.Image":
-    side = min(picture.size) if crop == "largest" else crop
-    if min(picture.size) < side:
-        raise DataError(
-            f"{name} is {picture.height} x {picture.width} pixels, too small to cut {side} x {side} out of it."
-        )
-    left, top = (picture.width - side) // 2, (picture.height - side) // 2
-    return picture.crop((left, top, left + side, top + side))
-
-
 def _mode(channels: int) -> Literal["L", "RGB"]:
     return "L" if channels == 1 else "RGB"
 
@@ -249,13 +245,9 @@ def fitted(images: FactorImages, image_shape: tuple[int, int, int], origin: str)
     _, has_channels, has_height, has_width = images.pixels.shape
     if (has_height, has_width) != (height, width):
         if images.bytes_of(slice(1)).is_floating_point():
+            expected = f"vectors of {width}" if height == 1 else f"images of {height} x {width} pixels"
             raise DataError(
-                f"Vectors of {has_width} numbers were given; this run was trained on "
-                + (
-                    f"vectors of {width}."
-                    if height == 1
-                    else f"images of {height} x {width} pixels. Give one as x[None]."
-                )
+                f"Vectors of {has_width} numbers were given; expected {expected}. A single image is x[None]."
             )
         raise DataError(wrong_size(origin, (has_height, has_width), (height, width)))
     pixels: Tensor = images.pixels[:]

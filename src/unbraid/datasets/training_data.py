@@ -1,4 +1,4 @@
-"""TrainingData: what is trained on."""
+"""TrainingData: a data set, a subset of it, and how often its images are drawn."""
 
 from dataclasses import dataclass, replace
 from typing import final
@@ -13,9 +13,9 @@ from unbraid.datasets.weights import Joint, image_weights
 @final
 @dataclass(frozen=True)
 class TrainingData:
-    """Says what is trained on: the images of a data set, of them those of a subset, drawn as often as `sampling` says.
+    """The images of a data set, or of a subset of it, weighted by `sampling`.
 
-    Without a subset all images are there. Without sampling all are equally likely, unless the data set says otherwise.
+    Without sampling, images have the weights of the data set, or else are equally likely.
     """
 
     dataset: FactorDataset
@@ -23,14 +23,14 @@ class TrainingData:
     subset: Subset | None = None
 
     def check(self) -> None:
-        """Raises if the data set has no such subset, or cannot be sampled so. No image is drawn or read for it."""
+        """Raises an error if subset or sampling do not fit the data set, without drawing or reading images."""
         if self.subset is not None:
             self.subset.check(self.dataset.factors, self.dataset.num_images)
         if self.sampling is not None:
-            self.sampling.check(self.dataset.factors)
+            self.sampling.sizes_among(self.dataset.factors)
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        """Returns the images with their weights, on the CPU, memory-mapped where they are many."""
+        """Returns the images with their weights, on the CPU, large ones memory-mapped."""
         images = self.dataset.open(verify=verify)
         if self.subset is not None:
             images = self.subset.select(images)

@@ -41,10 +41,6 @@ class Joint(Config, ABC):
         It has one axis per factor, and sums to one.
         """
 
-    def check(self, factors: Sequence[Factor]) -> None:
-        """Raises an error if there is no table for these factors."""
-        self.sizes_among(factors)
-
     def sizes_among(self, factors: Sequence[Factor]) -> tuple[int, ...]:
         """Returns the sizes of the factors of this joint, among those of a data set, if the table exists for them."""
         sizes = tuple(discrete_factor(name, factors, type(self).__name__).size for name in self.factors)

@@ -95,8 +95,9 @@ def _of_codes(
     chosen = replace(codes[rows], weights=None)  # they were drawn by their weights
     used = used_latents(chosen)
     continuous = [latent for latent in used if latent < codes.mean.shape[1]]
+    num_varying = sum(len(labels.values[labels.is_known].unique(dim=0)) > 1 for labels in chosen.factors)
     findings = [
-        check_collapse(chosen, used, _num_varying(chosen), levers),
+        check_collapse(chosen, used, num_varying, levers),
         check_redundancy(chosen, used, levers),
     ]
     if decoder is None:
@@ -108,11 +109,6 @@ def _of_codes(
         spread = chosen.mean.double().std(dim=0)[continuous]
         findings.append(check_jacobian(decoder, likeliest(chosen, some, widths), continuous, spread, levers))
     return [*findings, *diagnose_factors(chosen, used, levers)]
-
-
-def _num_varying(codes: Codes) -> int:
-    """Returns the number of factors with more than one value in these images."""
-    return sum(len(labels.values[labels.is_known].unique(dim=0)) > 1 for labels in codes.factors)
 
 
 def _rows(codes: Codes, num_images: int) -> Tensor:

@@ -9,7 +9,7 @@ from unbraid.errors import UnbraidError
 from unbraid.figures.style import COLUMN_WIDTH, INK, SMALL_TEXT, TEXT_SIZE, family_look
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes as Axes
+    from matplotlib.axes import Axes as Axes  # noqa: PLC0414 (exported to the files beside it)
     from matplotlib.figure import Figure
 else:  # matplotlib is imported when a figure is drawn
     Axes = Figure = Any

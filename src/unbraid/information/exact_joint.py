@@ -38,7 +38,9 @@ def exact_joint_entropy(posteriors: Posteriors) -> Float64[Tensor, ""]:
             f"ones and {len(posteriors.mean):,} images. The exact joint entropy is for two continuous latents and at "
             f"most {MAX_JOINT_IMAGES:,} images: use the sampled estimator."
         )
-    mean, std, narrow = posteriors.mean.double(), posteriors.std.double(), _conditional_std(posteriors)
+    mean, std = posteriors.mean.double(), posteriors.std.double()
+    # The std of each latent given the other: how narrow a correlated posterior is along an axis.
+    narrow = std if posteriors.covariance is None else posteriors.precision.diagonal(dim1=1, dim2=2).rsqrt()
     start, stop = mean - _REACH * std, mean + _REACH * std
     left = start.amin(dim=0)
     todo = [(left[None], (stop.amax(dim=0) - left)[None])]
@@ -99,10 +101,3 @@ def _density(
         + precision[:, 1, 1] * second.square()
     )
     return torch.exp(-0.5 * (power + log_det)) @ weights
-
-
-def _conditional_std(posteriors: Posteriors) -> Float64[Tensor, "image latent"]:
-    """Returns the std of each latent given the other: how narrow a correlated posterior is along an axis."""
-    if posteriors.covariance is None:
-        return posteriors.std.double()
-    return posteriors.precision.diagonal(dim1=1, dim2=2).rsqrt()

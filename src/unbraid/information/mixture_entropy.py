@@ -6,6 +6,7 @@ interpolation, which is exact to rounding there. So the cost does not depend on 
 narrow posterior is not missed.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -82,9 +83,8 @@ def entropy_integrals(
     while todo:
         panels = todo.pop()
         points = panels.left[:, None] + panels.width * (nodes + 1) / 2
-        density = panels.density + ladder.density(panels.level, points.flatten(), num_columns).unflatten(
-            0, points.shape
-        )
+        added = ladder.density(panels.level, points.flatten(), num_columns)
+        density = panels.density + added.unflatten(0, points.shape)
         too_wide = ladder.reached_by_narrower(panels)
         totals.append(_integrate(density[~too_wide], panels.width / 2 * weights, sums))
         todo.extend(_halves(panels, density, too_wide, halving))
@@ -123,16 +123,11 @@ def _gauss_legendre(
 ) -> tuple[Float64[Tensor, " point"], Float64[Tensor, " point"], Float64[Tensor, "half point point"]]:
     """Returns points and weights on [-1, 1], and matrices that interpolate to the points of the two halves."""
     nodes, weights = np.polynomial.legendre.leggauss(_NUM_POINTS)
-    degrees = np.arange(_NUM_POINTS)
-    to_polynomial = (degrees[:, None] + 0.5) * np.polynomial.legendre.legvander(nodes, _NUM_POINTS - 1).T * weights
-    halving = [
-        np.polynomial.legendre.legvander((nodes + side) / 2, _NUM_POINTS - 1) @ to_polynomial for side in (-1, 1)
-    ]
-    return (
-        torch.from_numpy(nodes).to(device),
-        torch.from_numpy(weights).to(device),
-        torch.from_numpy(np.stack(halving)).to(device),
-    )
+    vander = functools.partial(np.polynomial.legendre.legvander, deg=_NUM_POINTS - 1)
+    to_polynomial = (np.arange(_NUM_POINTS)[:, None] + 0.5) * vander(nodes).T * weights
+    halving = np.stack([vander((nodes + side) / 2) @ to_polynomial for side in (-1, 1)])
+    points, masses, matrices = (torch.from_numpy(table).to(device) for table in (nodes, weights, halving))
+    return points, masses, matrices
 
 
 def mixture_densities(

@@ -84,7 +84,8 @@ class Posteriors:
     def entropy_of_images(self, rows: Int64[Tensor, " row"] | slice = slice(None)) -> PosteriorEntropies:
         """Returns H(. | x_n) of some images."""
         gaussian = self.std[rows].double().log() + _HALF_LOG_TWO_PI_E
-        each = torch.cat([gaussian, *(_entropy(p[rows].double())[:, None] for p in self.probabilities)], dim=1)
+        tables = [p[rows].double() for p in self.probabilities]
+        each = torch.cat([gaussian, *(-torch.xlogy(p, p).sum(dim=1, keepdim=True) for p in tables)], dim=1)
         joint = each.sum(dim=1)
         if self.covariance is None:
             return PosteriorEntropies(each, joint, joint[:, None] - each)
@@ -174,10 +175,6 @@ def _cholesky(covariance: Float[Tensor, "image latent latent"]) -> Float64[Tenso
             "Give matrices of full rank, or a std for each latent."
         )
     return factor
-
-
-def _entropy(probabilities: Float64[Tensor, "row category"]) -> Float64[Tensor, " row"]:
-    return -torch.xlogy(probabilities, probabilities).sum(dim=1)
 
 
 def _category(

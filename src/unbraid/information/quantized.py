@@ -72,12 +72,7 @@ class Bins(Config):
         super().__post_init__()
         if self.num_bins < 1:
             raise SpecError(f"Bins: num_bins is {self.num_bins}; expected at least 1 (100 is usual).")
-        if not (
-            math.isfinite(self.low)
-            and math.isfinite(self.high)
-            and self.low < self.high
-            and math.isfinite(self.high - self.low)
-        ):
+        if not (self.low < self.high and math.isfinite(self.high - self.low)):
             raise SpecError(
                 f"Bins: the range is [{self.low}, {self.high}]; expected two finite numbers, the smaller first and at "
                 "a finite distance, such as [-4, 4]."

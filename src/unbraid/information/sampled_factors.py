@@ -132,11 +132,7 @@ def _column_densities(
     for mean, std, z in zip(means, stds, draws.z.double().T.contiguous(), strict=True):
         yield mixture_densities(mixtures(mean, std, values), z, values.num_columns)
     for k, p in enumerate(posteriors.probabilities):
-        yield _masses_of_categories(p, values)[draws.categories[:, k]]
-
-
-def _masses_of_categories(probabilities: Tensor, values: ValueTable) -> Float64[Tensor, "category column"]:
-    masses = values.weights.new_zeros(probabilities.shape[1], values.num_columns)
-    for rows in torch.arange(len(probabilities), device=masses.device).split(_ROWS_PER_BLOCK):
-        masses += probabilities[rows].double().T @ values.columns(rows)
-    return masses
+        masses = values.weights.new_zeros(p.shape[1], values.num_columns)
+        for rows in torch.arange(len(p), device=masses.device).split(_ROWS_PER_BLOCK):
+            masses += p[rows].double().T @ values.columns(rows)
+        yield masses[draws.categories[:, k]]

@@ -150,7 +150,10 @@ class OnnxEncoder:
             (as_ours, (math.prod(image_shape),)),
         ]
         for axes, arranged in ways:
-            if _fits(shape, arranged):
+            # A name in the shape of an input stands for any number.
+            if len(shape) == len(arranged) and all(
+                not isinstance(size, int) or size == given for size, given in zip(shape, arranged, strict=True)
+            ):
                 fixed = batch_size if isinstance(batch_size, int) else None
                 if fixed is not None and not 0 < fixed * math.prod(arranged) <= _MAX_NUMBERS:
                     raise DataError(
@@ -181,13 +184,6 @@ class _Layout:
             found = torch.cat([found, found[-1:].expand(self.batch_size - len(found), -1, -1, -1)])
         arranged = found.permute(0, *(axis + 1 for axis in self.axes)).reshape(len(found), *self.shape)
         return np.ascontiguousarray(arranged.cpu().numpy().astype(self.dtype, copy=False))
-
-
-def _fits(expected: list[Any], shape: tuple[int, ...]) -> bool:
-    """Returns whether a shape fits that of an input, in which a name stands for any number."""
-    return len(expected) == len(shape) and all(
-        not isinstance(size, int) or size == given for size, given in zip(expected, shape, strict=True)
-    )
 
 
 def _meanings(path: str, names: list[str], given: Mapping[str, str] | None) -> dict[str, str]:

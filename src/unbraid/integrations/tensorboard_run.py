@@ -127,14 +127,10 @@ def _maps(codes: Codes) -> dict[str, bytes]:
     """Returns the maps of latents as PNG files; none without matplotlib."""
     if importlib.util.find_spec("matplotlib") is None or codes.mean.shape[1] == 0:
         return {}
-    varying = [labels for labels in codes.factors if labels.ordered and not labels.is_soft and _varies(labels)]
+    ordered = [labels for labels in codes.factors if labels.ordered and not labels.is_soft]
+    varying = [labels for labels in ordered if len(labels.values[labels.is_known].unique()) > 1]
     found = {"latents_latents": rendered(figures.latent_latent_map(codes))} if codes.mean.shape[1] > 1 else {}
     return found | ({"latents_factors": rendered(figures.latent_factor_map(codes))} if varying else {})
-
-
-def _varies(labels: Labels) -> bool:
-    known = labels.values[labels.is_known]
-    return len(known) > 0 and bool((known != known[0]).any())
 
 
 def _pixels(png: bytes) -> UInt8[np.ndarray, "height width channel"]:

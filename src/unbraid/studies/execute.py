@@ -56,10 +56,6 @@ class Outcome:
     needed: float = 0.0
     halved: dict[str, int] = field(default_factory=dict)
 
-    @property
-    def is_complete(self) -> bool:
-        return not self.not_begun and not self.failures
-
 
 def run_study(study: Study, folder: Path | str, options: StudyOptions | None = None) -> Outcome:
     """Trains and scores what is missing of the study. After any interruption, the same call resumes it.
@@ -181,7 +177,7 @@ class _Execution:
                     continue
             with part_of(Event(f"study {self._study.name}", place, total, "fleets")):
                 self._train_fleet(fleet, plan)
-            records = self._records(fleet.runs)
+            records = read_records(self._folder, [each.name for each in fleet.runs]).records
             finished = [each for each in fleet.runs if records[each.name].state == "finished"]
             self._request_scores(finished, records)
             if self._device.type == "cpu":  # the next fleet needs the cores
@@ -328,11 +324,8 @@ class _Execution:
         """Removes weights and codes that no study needs. The runs are all seeds of their settings."""
         if self._study.keep == "all":
             return
-        records = self._records(runs)
+        records = read_records(self._folder, [each.name for each in runs]).records
         for each in runs:
             if self._retention.is_removable(each, records):
                 with contextlib.suppress(RunError):  # another process uses the run, and will remove them itself
                     RunWriter(each.run).remove_arrays()
-
-    def _records(self, runs: Sequence[StudyRun]) -> dict[str, RunRecord]:
-        return read_records(self._folder, [each.name for each in runs]).records

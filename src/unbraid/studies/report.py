@@ -24,7 +24,6 @@ from unbraid.studies.tables import wide_rows
 _FIRST = ("mig", "dci", "sap", "jemmig", "sepin", "elbo")
 _WIDTH, _ROW = 640.0, 26.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 170.0, 20.0, 30.0, 10.0
-_VERDICTS = {"supported": "yes", "contradicted": "no", "undecided": "open"}
 
 
 def write_study_report(
@@ -63,7 +62,7 @@ def write_study_report(
             "strips": {name: strip_of(scores, name) for name in shown},
             "agreement": metric_agreement(scores, directed),
             "judgment": judge(study.claims, scores),
-            "verdicts": _VERDICTS,
+            "verdicts": {"supported": "yes", "contradicted": "no", "undecided": "open"},
             "collapsed": sum(run.is_collapsed for run in scores.runs),
             "failed": [run.run for run in scores.runs if run.state == "failed"],
             "missing": sum(run.state not in ("finished", "failed") for run in scores.runs),

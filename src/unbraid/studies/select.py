@@ -57,18 +57,15 @@ def best_traversals(
     best = best_runs(study, folder, by=by, scores=scores)
     chosen = list(best) if settings is None else list(settings)
     scores.check(settings=chosen)
-    if missing := [label for label in chosen if label not in best]:
+    missing = [label for label in chosen if label not in best]
+    if missing or not chosen:
+        which = f"The setting {missing[0]!r}" if missing else "The study"
         raise UnbraidError(
-            f"The setting {missing[0]!r} has no finished run with weights and the score {metric}. Run the study, with "
-            "keep='best' or 'all'."
+            f"{which} has no finished run with weights and the score {metric}. Run the study with keep='best' or 'all'."
         )
     named = {
         f"{label}  ({metric} {scores.values(label, metric)[best[label].seed]:.3g})": best[label] for label in chosen
     }
-    if not named:
-        raise UnbraidError(
-            "No setting of the study has a finished run with weights. Run it, with keep='best' or 'all'."
-        )
     return traverse_together(named, **options)
 
 

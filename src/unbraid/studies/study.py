@@ -14,8 +14,8 @@ from unbraid._internal import files
 from unbraid._internal.memory import no_garbage_collection
 from unbraid._internal.names import kebab_case
 from unbraid.config import Config, from_json, to_json
-from unbraid.errors import SpecError
-from unbraid.integrations.hub import PushOptions
+from unbraid.errors import RunError, SpecError
+from unbraid.integrations.hub import PushOptions, fetch, push
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.model import ModelScore
 from unbraid.metrics.scoring import Scoring
@@ -29,7 +29,6 @@ from unbraid.training.runs.spec_text import spec_labels
 Keep = Literal["scores", "best", "all"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
-_MEMBERS_PER_FLEET = 64
 
 
 @final
@@ -97,7 +96,7 @@ class Study(Config):
     scorings: tuple[Scoring, ...] = (Scoring(),)
     keep: Keep = "all"
     best_by: str = "mig"
-    members_per_fleet: int = _MEMBERS_PER_FLEET
+    members_per_fleet: int = 64
     threads: int | None = None
     claims: tuple[Claim, ...] = ()
 
@@ -200,9 +199,11 @@ class Study(Config):
         Returns:
             The address of the commit. `unbraid.hub.PushOptions` lists the options.
         """
-        from unbraid.studies.zoo import push_study
+        from unbraid.studies.zoo import zoo_contents
 
-        return push_study(self, folder, repo_id, options)
+        contents = zoo_contents(self, folder, repo_id, options)
+        private, message = options.get("private", False), f"Add the study {self.name}"
+        return push(repo_id, contents, message=message, private=private, revision=options.get("revision"))
 
     @classmethod
     def from_hub(
@@ -221,9 +222,16 @@ class Study(Config):
             revision: A branch, a tag or a commit.
             packages: The packages whose classes the study may name.
         """
-        from unbraid.studies.zoo import fetch_study
+        from unbraid.studies.zoo import SCORES, STUDY
+        from unbraid.training.runs.hub_runs import PATTERNS, placed
 
-        return fetch_study(repo_id, folder, revision=revision, packages=packages)
+        snapshot = fetch(repo_id, revision, [STUDY, SCORES, *(f"*/{pattern}" for pattern in PATTERNS)])
+        if not (snapshot / STUDY).is_file():
+            raise RunError(f"{repo_id} holds no study (there is no {STUDY}). A single run is read by Run.from_hub.")
+        study = cls.load(snapshot / STUDY, packages=packages)
+        for config in sorted(snapshot.glob("*/config.json")):
+            placed(config.parent, files.folder_path(folder))
+        return study
 
 
 @final

@@ -30,9 +30,10 @@ def long_table(scores: StudyScores) -> Table:
     """Returns a row for each number of each run: values, parts and factors of metrics, with intervals over images."""
     columns = ("setting", "family", "seed", "metric", "scoring", "quantity", "of", "value", "low", "high", "run")
     rows = []
-    for n in scores.numbers:
-        ends = (None if math.isnan(each) else each for each in (n.value, n.low, n.high))
-        rows.append((n.setting, scores.families[n.setting], *n[1:6], *ends, n.run))
+    for number in scores.numbers:
+        setting, *question, value, low, high, run = number
+        ends = (None if math.isnan(each) else each for each in (value, low, high))
+        rows.append((setting, scores.families[setting], *question, *ends, run))
     return Table(columns, tuple(rows))
 
 

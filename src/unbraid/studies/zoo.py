@@ -1,16 +1,15 @@
 """A zoo: the runs of a study in one repository on the Hub, a folder for each, with all scores in one table."""
 
 import contextlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from unbraid._internal import files
 from unbraid._internal.names import kebab_case
 from unbraid.config import text_of, to_json
 from unbraid.errors import RunError, UnbraidError
-from unbraid.integrations.hub import PushOptions, Result, fetch, model_card, push
+from unbraid.integrations.hub import PushOptions, Result, model_card
 from unbraid.metrics.score_rows import in_markdown
 from unbraid.studies.collect import collect
 from unbraid.studies.select import best_runs
@@ -18,14 +17,12 @@ from unbraid.studies.study import Study, StudyRun
 from unbraid.studies.study_scores import StudyScores
 from unbraid.studies.tables import long_table, wide_markdown
 from unbraid.training.runs.hub_runs import (
-    PATTERNS,
     PLAIN_FILES,
     UNBRAID,
     as_json,
     contents_of,
     dataset_name,
     license_text,
-    placed,
     traversal_picture,
 )
 
@@ -45,13 +42,6 @@ study = Study.from_hub("{{repo_id}}", "runs")  # all, into the folder runs
 
 [`{SCORES}`]({SCORES}) has every number of every model: its metric, value, 95 % interval over images, setting, seed and
 folder."""
-
-
-def push_study(study: Study, folder: Path | str, repo_id: str, options: PushOptions) -> str:
-    """Pushes all finished runs of a study in one commit, and returns the address of the commit."""
-    contents = zoo_contents(study, folder, repo_id, options)
-    message, private = f"Add the study {study.name}", options.get("private", False)
-    return push(repo_id, contents, message=message, private=private, revision=options.get("revision"))
 
 
 def zoo_contents(study: Study, folder: Path | str, repo_id: str, options: PushOptions) -> dict[str, bytes | Path]:
@@ -84,19 +74,6 @@ def zoo_contents(study: Study, folder: Path | str, repo_id: str, options: PushOp
     tags = ["zoo", *dict.fromkeys(named)]
     contents["README.md"] = model_card(study.name, tags, _results(study, scores), text, options.get("license"))
     return contents
-
-
-def fetch_study(
-    repo_id: str, folder: Path | str, *, revision: str | None = None, packages: Collection[str] = ("unbraid",)
-) -> Study:
-    """Returns the study of a repository, and puts its runs below the folder. Existing runs are kept."""
-    snapshot = fetch(repo_id, revision, [STUDY, SCORES, *(f"*/{pattern}" for pattern in PATTERNS)])
-    if not (snapshot / STUDY).is_file():
-        raise RunError(f"{repo_id} holds no study (there is no {STUDY}). A single run is read by Run.from_hub.")
-    study = Study.load(snapshot / STUDY, packages=packages)
-    for config in sorted(snapshot.glob("*/config.json")):
-        placed(config.parent, files.folder_path(folder))
-    return study
 
 
 def _pictures(study: Study, folder: Path, scores: StudyScores) -> dict[str, tuple[str, bytes]]:

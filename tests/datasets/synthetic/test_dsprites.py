@@ -23,7 +23,7 @@ def drawn(dataset, **indices):
     row = np.ravel_multi_index(
         [indices.get(factor.name, 0) for factor in dataset.factors], [factor.size for factor in dataset.factors]
     )
-    return as_pixels(dataset.draw_one(int(row)), dataset.resolution)
+    return as_pixels(next(dataset._blocks(int(row)))[0], dataset.resolution)
 
 
 def as_pixels(words, resolution=64):
@@ -146,7 +146,7 @@ def test_every_config_describes_what_it_draws(resolution, shapes, num_shapes, si
     assert resolution < 16 or pixels.any(axis=(1, 2)).all()
     assert not pixels[:, :, resolution:].any()
     for image in range(0, dataset.num_images, 7):
-        np.testing.assert_array_equal(bits[image], dataset.draw_one(image))
+        np.testing.assert_array_equal(bits[image], next(dataset._blocks(image))[0])
 
 
 def test_blocks_are_bounded_however_many_positions_there_are(monkeypatch):

@@ -103,5 +103,5 @@ def test_numbers_that_are_none_are_refused(wrong):
 
 
 def test_vectors_of_another_length_and_images_are_told_apart(run):
-    with pytest.raises(DataError, match="Vectors of 5 numbers were given; this run was trained on vectors of 7"):
+    with pytest.raises(DataError, match="Vectors of 5 numbers were given; expected vectors of 7"):
         run.encoder()(X[:, :5])

@@ -50,18 +50,18 @@ def test_a_table_has_an_axis_for_each_factor_and_sums_to_one(cls, sizes):
 )
 def test_factors_that_are_not_there_or_not_discrete_are_refused_by_name(factors, message):
     with pytest.raises(SpecError, match=message):
-        UniformJoint(factors).check((*GRID_FACTORS, Factor("depth", 0))[: 3 if "hue" in factors else 4])
+        UniformJoint(factors).sizes_among((*GRID_FACTORS, Factor("depth", 0))[: 3 if "hue" in factors else 4])
 
 
 def test_images_without_factors_are_refused():
     with pytest.raises(SpecError, match=r"no factor 'shape' in this data set\. The data set has no factors\."):
-        UniformJoint(("shape",)).check(())
+        UniformJoint(("shape",)).sizes_among(())
 
 
 def test_a_table_that_would_fill_the_memory_is_refused():
     factors = tuple(Factor(name, 1000) for name in "abcd")
     with pytest.raises(SpecError, match=r"a table over a, b, c, d has 1,000,000,000,000 cells"):
-        UniformJoint(tuple("abcd")).check(factors)
+        UniformJoint(tuple("abcd")).sizes_among(factors)
 
 
 @pytest.mark.parametrize(

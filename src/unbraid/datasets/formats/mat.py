@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from jaxtyping import Float64, UInt8
+from jaxtyping import UInt8
 
 from unbraid.errors import DataError
 
@@ -63,7 +63,12 @@ def read_positions(content: bytes, name: str, where: str) -> list[int]:
     """Returns a vector of positions, or the positions of the ones in a vector of zeros and ones; counted from 0."""
     with _readable(where):
         found = _find(content, name, _MAX_LIST_BYTES)
-        values = _numbers(found)
+        ((kind, content),) = found.elements() or ((0, b""),)
+        if found.flags & 0xFF not in _NUMERIC or kind not in _NUMBERS:
+            raise ValueError(f"{name!r} is not an array of numbers")
+        values = np.frombuffer(content, np.dtype(f"{found.order}{_NUMBERS[kind]}")).astype(np.float64)
+        if len(values) != math.prod(found.shape):
+            raise ValueError(f"{name!r} has {len(values)} values; {found.shape} were promised")
         if found.flags & _LOGICAL or (len(values) > 1 and np.isin(values, (0, 1)).all()):
             return np.flatnonzero(values).tolist()
         if not (np.mod(values, 1) == 0).all() or (values < 1).any() or (values > 2**31).any():
@@ -167,14 +172,3 @@ def _text(cell: _Variable) -> str:
     kind, letters = elements[0]
     encoding = _LETTERS[kind]
     return letters.decode(encoding + ({"<": "-le", ">": "-be"}[cell.order] if encoding == "utf-16" else ""))
-
-
-def _numbers(found: _Variable) -> Float64[np.ndarray, " number"]:
-    elements = found.elements()
-    if found.flags & 0xFF not in _NUMERIC or len(elements) != 1 or elements[0][0] not in _NUMBERS:
-        raise ValueError(f"{found.name!r} is not an array of numbers")
-    kind, values = elements[0]
-    numbers = np.frombuffer(values, np.dtype(f"{found.order}{_NUMBERS[kind]}"))
-    if len(numbers) != math.prod(found.shape):
-        raise ValueError(f"{found.name!r} has {len(numbers)} values; {found.shape} were promised")
-    return numbers.astype(np.float64)

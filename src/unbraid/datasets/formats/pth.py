@@ -55,7 +55,7 @@ def read_tensor(path: Path) -> Tensor:
         raise DataError(f"There is no file {path}. Check the path.") from None
     except Exception as error:  # of any type: it depends on the file
         raise DataError(
-            f"{path} cannot be read as a tensor ({_reason(error)}). It may be cut short or damaged: get it again."
+            f"{path} cannot be read as a tensor ({str(error)[:160]!a}). It may be cut short or damaged: get it again."
         ) from error
     try:
         # Weights only: see the top of this module.
@@ -128,8 +128,3 @@ def _exactly(stream: io.BytesIO, num_bytes: int) -> bytes:
     if len(content := stream.read(num_bytes)) < num_bytes:
         raise EOFError("it ends too early, or holds more than one tensor")
     return content
-
-
-def _reason(error: Exception) -> str:
-    words = str(error).partition("\n")[0].rstrip(".")
-    return (words if words.isprintable() else repr(words))[:160] or type(error).__name__

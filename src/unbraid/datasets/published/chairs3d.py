@@ -108,10 +108,16 @@ class Chairs3D(PartedDataset):
                 "Chairs3D: %s has %s models; the official set has %s.", path, len(models), _NUM_MODELS[self.models]
             )
         chosen = [renders[model][view] for model in models for view in _VIEWS]
+        (content,) = source.contents(chosen[:1])
+        _, height, width = shape_of(content, source.named(chosen[0]))
+        if height != width:
+            raise DataError(
+                f"{source.named(chosen[0])} is {height} x {width} pixels (height x width); a render is square."
+            )
         framing = Framing(
             self.image_shape,
             self.crop,
-            _square_size(source, chosen[0]),
+            (height, width),
             formats=("PNG",),
             follow_exif=False,
             background="white",
@@ -206,12 +212,3 @@ def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names:
             problem = f"and {path} has no such model" if name not in models else "more than once"
             raise DataError(f"{listing} selects {name!r:.60} {problem}. Expected 809 models that are there, each once.")
     return chosen
-
-
-def _square_size(source: Container, first: ArchiveMember) -> tuple[int, int]:
-    """Returns height and width of the first render, which all others must have."""
-    (content,) = source.contents([first])
-    _, height, width = shape_of(content, source.named(first))
-    if height != width:
-        raise DataError(f"{source.named(first)} is {height} x {width} pixels (height x width); a render is square.")
-    return height, width

@@ -17,7 +17,9 @@ from unbraid.datasets.pictures import resized
 from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import DataError
 
-_PREFIXES = {"train": "smallnorb-5x46789x9x18x6x2x96x96-training", "test": "smallnorb-5x01235x9x18x6x2x96x96-testing"}
+_TRAIN = "smallnorb-5x46789x9x18x6x2x96x96-training"
+_TEST = "smallnorb-5x01235x9x18x6x2x96x96-testing"
+_PREFIXES = {"train": _TRAIN, "test": _TEST}
 _SPLITS = {"train": ("train",), "test": ("test",), "all": ("train", "test")}
 _CAMERAS = {"left": [0], "right": [1], "both": [0, 1]}
 _KINDS = ("dat", "cat", "info")
@@ -33,17 +35,13 @@ _COLUMNS = (
     (Factor("azimuth", 18), 2),
     (Factor("lighting", 6, ordered=False), 1),
 )
-_PUBLISHED = {
-    ("train", "dat"): (131_896_188, "5ffd6272a07d32695ee1082a26a41a93a37aab8c28da047f8c34ed348d214873"),
-    ("train", "cat"): (348, "2784e542c1922060691090952b6cd6278879a216c90f81476f0f00256d42cdaa"),
-    ("train", "info"): (71_052, "de7eb932ebe7a4ee16217fead60660d0eb3d23632c2f4d1c51f88c501c17bf32"),
-    ("test", "dat"): (130_799_817, "cf7104eed3e51174d2f65b66d1e5878b9da233b886f161b0d88f4510ba2c7474"),
-    ("test", "cat"): (347, "ecaf6d5bb8c3bc5eab9cf0258f6d2198dd474e016e374836fc097f2e5ff509ff"),
-    ("test", "info"): (10_428, "16adf314226327ee006d1a44db8cfef52773c06c829951d5653a9f6f310248a2"),
-}
 _FILES = {
-    f"{_PREFIXES[split]}-{kind}.mat.gz": (num_bytes, f"sha256:{digest}")
-    for (split, kind), (num_bytes, digest) in _PUBLISHED.items()
+    f"{_TRAIN}-dat.mat.gz": (131_896_188, "sha256:5ffd6272a07d32695ee1082a26a41a93a37aab8c28da047f8c34ed348d214873"),
+    f"{_TRAIN}-cat.mat.gz": (348, "sha256:2784e542c1922060691090952b6cd6278879a216c90f81476f0f00256d42cdaa"),
+    f"{_TRAIN}-info.mat.gz": (71_052, "sha256:de7eb932ebe7a4ee16217fead60660d0eb3d23632c2f4d1c51f88c501c17bf32"),
+    f"{_TEST}-dat.mat.gz": (130_799_817, "sha256:cf7104eed3e51174d2f65b66d1e5878b9da233b886f161b0d88f4510ba2c7474"),
+    f"{_TEST}-cat.mat.gz": (347, "sha256:ecaf6d5bb8c3bc5eab9cf0258f6d2198dd474e016e374836fc097f2e5ff509ff"),
+    f"{_TEST}-info.mat.gz": (10_428, "sha256:16adf314226327ee006d1a44db8cfef52773c06c829951d5653a9f6f310248a2"),
 }
 _URL = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small"
 

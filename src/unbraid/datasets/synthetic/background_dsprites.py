@@ -13,7 +13,7 @@ from torch import Tensor
 from unbraid._internal import draws, files
 from unbraid.datasets import file_stamps, pictures
 from unbraid.datasets.formats.archives import read_bounded
-from unbraid.datasets.synthetic.dsprites_variants import DSpritesVariant, random_bytes
+from unbraid.datasets.synthetic.dsprites_variants import DSpritesVariant, Masks, Painted, Picture, random_bytes
 from unbraid.errors import DataError, SpecError
 
 # The size to which the original shrinks its picture.
@@ -52,14 +52,21 @@ class BackgroundDSprites(DSpritesVariant):
         """Returns the picture of the patches, at most 350 pixels wide and 274 high."""
         if self.background is None:
             return texture(self.seed, "background-dsprites/texture", _MAX_HEIGHT, _MAX_WIDTH, _OCTAVES)
-        return _thumbnail(Path(self.background), self.background_sha256, self.resolution)
+        from PIL import Image
 
-    def paint(
-        self,
-        masks: UInt8[Tensor, "image 1 height width"],
-        rows: Int64[Tensor, " image"],
-        picture: UInt8[Tensor, "3 picture_height picture_width"] | None,
-    ) -> UInt8[Tensor, "image 3 height width"]:
+        path = Path(self.background)
+        content = read_bounded(path)
+        file_stamps.check_expected(path, files.sha256(path), self.background_sha256 or "none")
+        small = Image.fromarray(pictures.decode(content, str(path), 3))
+        small.thumbnail((_MAX_WIDTH, _MAX_HEIGHT), Image.Resampling.BICUBIC, reducing_gap=None)
+        if min(small.size) < self.resolution:
+            raise DataError(
+                f"The background {path} is {small.height} x {small.width} pixels once it fits into {_MAX_HEIGHT} x "
+                f"{_MAX_WIDTH}; patches of {self.resolution} x {self.resolution} do not fit. Name a larger picture."
+            )
+        return np.ascontiguousarray(np.asarray(small).transpose(2, 0, 1))
+
+    def paint(self, masks: Masks, rows: Int64[Tensor, " image"], picture: Picture | None) -> Painted:
         patches = self._patches(cast(Tensor, picture), rows, *masks.shape[2:])
         colors = random_bytes(self.seed, "background-dsprites/colour", rows, 3)  # a stream of draws keeps its name
         # The mean, rounded up at a half; in 16 bits, because the sum has nine.
@@ -67,13 +74,7 @@ class BackgroundDSprites(DSpritesVariant):
         # The complement of a byte is 255 minus it.
         return tinted ^ masks
 
-    def _patches(
-        self,
-        picture: UInt8[Tensor, "3 picture_height picture_width"],
-        rows: Int64[Tensor, " image"],
-        height: int,
-        width: int,
-    ) -> UInt8[Tensor, "image 3 height width"]:
+    def _patches(self, picture: Picture, rows: Int64[Tensor, " image"], height: int, width: int) -> Painted:
         """Returns a patch for each row: every position is equally likely."""
         windows = picture.unfold(1, height, 1).unfold(2, width, 1).movedim(0, 2)
         places = torch.tensor(windows.shape[:2], device=rows.device)
@@ -81,21 +82,6 @@ class BackgroundDSprites(DSpritesVariant):
             (draws.uniform(torch.full_like(rows, self.seed), "background-dsprites/place", rows, (2,)) * places).long().T
         )
         return windows[down, right]
-
-
-def _thumbnail(path: Path, checksum: str, resolution: int) -> UInt8[np.ndarray, "3 height width"]:
-    from PIL import Image
-
-    content = read_bounded(path)
-    file_stamps.check_expected(path, files.sha256(path), checksum or "none")
-    small = Image.fromarray(pictures.decode(content, str(path), 3))
-    small.thumbnail((_MAX_WIDTH, _MAX_HEIGHT), Image.Resampling.BICUBIC, reducing_gap=None)
-    if min(small.size) < resolution:
-        raise DataError(
-            f"The background {path} is {small.height} x {small.width} pixels once it fits into {_MAX_HEIGHT} x "
-            f"{_MAX_WIDTH}, too small for patches of {resolution} x {resolution}. Name a larger or less oblong picture."
-        )
-    return np.ascontiguousarray(np.asarray(small).transpose(2, 0, 1))
 
 
 def texture(

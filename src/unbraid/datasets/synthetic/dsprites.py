@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import ClassVar, final
 
 import numpy as np
-from jaxtyping import Float64, UInt64
+from jaxtyping import Float64
 
 from unbraid._internal import files
 from unbraid._internal.names import suggestion
@@ -132,15 +132,6 @@ class DSprites(FactorDataset):
     def _plan(self) -> Plan:
         return Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks, "bits")
 
-    def draw_one(self, image: int) -> UInt64[np.ndarray, " row"]:
-        """Draws one image, with the same bits as `open`."""
-        shape, scale, orientation, x, y = np.unravel_index(image, self._grid_shape)
-        vertices = sprites.outline(self.shapes[shape], self.resolution) * self._scales()[scale]
-        centers = self._centers()
-        return sprites.draw(vertices, float(self._angles()[orientation]), centers[[x]], centers[[y]], self.resolution)[
-            0, 0
-        ]
-
     def _blocks(self, start: int) -> Blocks:
         """Yields the images from number `start` on; a block is one shape, scale and orientation, or a part of it."""
         centers = self._centers()
@@ -187,20 +178,6 @@ def _check_default_grid(config: DSprites) -> None:
         raise SpecError(f"DSprites: the official file has one grid: root cannot be combined with {', '.join(changed)}.")
 
 
-def official_path(root: str) -> Path:
-    """Returns the path of the file, given it, its folder, or the folder above."""
-    for path in (
-        Path(root),
-        Path(root) / OFFICIAL_FILE,
-        *(Path(root) / folder / OFFICIAL_FILE for folder in PUBLICATION.subfolders),
-    ):
-        if path.is_file():
-            return path
-    raise DataError(
-        f"DSprites(root={root!r}): there is no file {Path(root) / OFFICIAL_FILE}. Name its folder, or leave root out."
-    )
-
-
 def open_official(
     root: str, image_shape: tuple[int, int, int], factors: tuple[Factor, ...], *, verify: bool
 ) -> FactorImages:
@@ -208,7 +185,10 @@ def open_official(
 
     It is an `.npz` of 27 MB with 3 GB of images, which are unpacked in blocks. Its pickled `metadata` is not read.
     """
-    path = official_path(root)
+    folders = (Path(root), *(Path(root) / folder for folder in PUBLICATION.subfolders))
+    places = [Path(root), *(folder / OFFICIAL_FILE for folder in folders)]
+    if (path := next((place for place in places if place.is_file()), None)) is None:
+        raise DataError(f"DSprites(root={root!r}): there is no file {places[1]}. Name its folder, or leave root out.")
     try:
         stamp, sha256 = file_stamps.stamp(path), files.sha256(path)
     except OSError as error:

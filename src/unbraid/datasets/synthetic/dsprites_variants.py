@@ -16,15 +16,19 @@ from unbraid.datasets.pixels import Pixels
 from unbraid.datasets.synthetic import sprites
 from unbraid.datasets.synthetic.dsprites import MAX_IMAGES, DSprites
 
+Masks = UInt8[Tensor, "image 1 height width"]
+Painted = UInt8[Tensor, "image 3 height width"]
+Picture = UInt8[Tensor, "3 picture_height picture_width"]
+
 
 @final
 @dataclass(frozen=True)
 class PaintedSprites(Pixels):
     """Sprites in black and white, which a variant of dSprites paints when they are read."""
 
-    masks: UInt8[Tensor, "image 1 height width"] | Pixels
+    masks: Masks | Pixels
     variant: "DSpritesVariant"
-    picture: UInt8[Tensor, "3 picture_height picture_width"] | None
+    picture: Picture | None
 
     @property
     def shape(self) -> torch.Size:
@@ -99,12 +103,7 @@ class DSpritesVariant(FactorDataset):
         return None
 
     @abstractmethod
-    def paint(
-        self,
-        masks: UInt8[Tensor, "image 1 height width"],
-        rows: Int64[Tensor, " image"],
-        picture: UInt8[Tensor, "3 picture_height picture_width"] | None,
-    ) -> UInt8[Tensor, "image 3 height width"]:
+    def paint(self, masks: Masks, rows: Int64[Tensor, " image"], picture: Picture | None) -> Painted:
         """Returns the images of these rows in color. Their masks are 255 inside the sprite, else 0."""
 
     def open(self, *, verify: bool = False) -> FactorImages:
@@ -123,12 +122,7 @@ class ColorDSprites(DSpritesVariant):
     A color is three numbers from 128 to 255, each equally likely. It is not a factor.
     """
 
-    def paint(
-        self,
-        masks: UInt8[Tensor, "image 1 height width"],
-        rows: Int64[Tensor, " image"],
-        picture: UInt8[Tensor, "3 picture_height picture_width"] | None,
-    ) -> UInt8[Tensor, "image 3 height width"]:
+    def paint(self, masks: Masks, rows: Int64[Tensor, " image"], picture: Picture | None) -> Painted:
         colors = 128 + (random_bytes(self.seed, "colour-dsprites", rows, 3) >> 1)  # a stream of draws keeps its name
         # 255 has every bit set, and 0 none.
         return masks & colors[:, :, None, None]
@@ -142,12 +136,7 @@ class NoisyDSprites(DSpritesVariant):
     Around the sprite every pixel of every channel is a number from 0 to 255, each equally likely.
     """
 
-    def paint(
-        self,
-        masks: UInt8[Tensor, "image 1 height width"],
-        rows: Int64[Tensor, " image"],
-        picture: UInt8[Tensor, "3 picture_height picture_width"] | None,
-    ) -> UInt8[Tensor, "image 3 height width"]:
+    def paint(self, masks: Masks, rows: Int64[Tensor, " image"], picture: Picture | None) -> Painted:
         shape = (3, *masks.shape[2:])
         # 255 has every bit set, and 0 none: white stays white, and black becomes noise.
         return masks | random_bytes(self.seed, "noisy-dsprites", rows, prod(shape)).unflatten(1, shape)

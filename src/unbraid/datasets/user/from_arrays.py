@@ -111,11 +111,11 @@ class FromArrays(FactorDataset):
 
     @property
     def num_images(self) -> int:
-        return self._image_header_shape()[0]
+        return self._shape[0]
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
-        return _channels_first_shape(self._image_header_shape())[1:]
+        return self._shape[1:]
 
     def open(self, *, verify: bool = False) -> FactorImages:
         """Returns the images. Large arrays of bytes stay in the file, memory-mapped, unless they are compressed.
@@ -148,9 +148,9 @@ class FromArrays(FactorDataset):
         images = torch.from_numpy(_checked_brightness(mapped))
         return ChannelsLast(images) if _are_channels_last(header.shape) else images.reshape(shape)
 
-    def _image_header_shape(self) -> tuple[int, ...]:
-        shape = self._file.header("images").shape
-        return (_channels_first_shape(shape)[0], *shape[1:])
+    @property
+    def _shape(self) -> tuple[int, int, int, int]:
+        return _channels_first_shape(self._file.header("images").shape)
 
     def _read_labels(self) -> dict[str, np.ndarray]:
         return self._read(name for name in self._file.names if is_label(name))
@@ -166,7 +166,8 @@ def _factor_arrays(
     arrays: dict[str, np.ndarray] = {} if names is None else {"factor_names": np.array(names, dtype=np.str_)}
     if factors is None:
         return arrays
-    if has_names(factors) or missing is not None or _are_words(factors):
+    are_words = not isinstance(factors, Tensor) and np.asarray(factors).dtype.kind in "US"
+    if has_names(factors) or missing is not None or are_words:
         return as_arrays(factors, names, missing=missing, unordered=unordered)
     if is_masked(factors):
         factors, arrays["factor_known"] = np.ma.getdata(factors), ~np.ma.getmaskarray(factors)
@@ -174,10 +175,6 @@ def _factor_arrays(
     if unordered:
         arrays["factor_ordered"] = ordered_flags(arrays, unordered)
     return arrays
-
-
-def _are_words(factors: Any) -> bool:
-    return not isinstance(factors, Tensor) and np.asarray(factors).dtype.kind in "US"
 
 
 def unlabeled(images: np.ndarray | Tensor) -> FactorImages:
@@ -213,7 +210,10 @@ def as_bytes(images: np.ndarray) -> np.ndarray:
     if images.dtype == np.bool_:
         return images.astype(np.uint8) * np.uint8(255)
     if images.dtype.kind != "f":
-        raise DataError(f"images holds {images.dtype}; give uint8 from 0 to 255, floats from 0 to 1, or booleans.")
+        raise DataError(
+            f"images holds {images.dtype}; give uint8 from 0 to 255, floats from 0 to 1, or booleans. "
+            "FromArrays(path) reads an .npz file."
+        )
     _check_unit_interval(images)
     converted = np.empty(images.shape, dtype=np.uint8)
     for start in range(0, len(images), _IMAGES_AT_ONCE):

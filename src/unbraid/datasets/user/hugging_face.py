@@ -265,7 +265,7 @@ def to_hugging_face(dataset: FactorDataset | FactorImages) -> Any:
     name = "vector" if is_vector else "image"
     if taken := [labels.name for labels in images.factors if labels.name == name]:
         raise DataError(f"A factor is called {taken[0]!r}, which is the name of the column of images. Rename it.")
-    columns: dict[str, Any] = {name: list(_vectors(images) if is_vector else _pictures(images))}
+    columns: dict[str, Any] = {name: list(_rows(images, is_vector=is_vector))}
     number = library.Sequence(library.Value("float32"), length=images.image_shape[2])
     features: dict[str, Any] = {name: number if is_vector else library.Image()}
     for labels in images.factors:
@@ -274,21 +274,16 @@ def to_hugging_face(dataset: FactorDataset | FactorImages) -> Any:
     return library.Dataset.from_dict(columns, features=library.Features(features))
 
 
-def _blocks(images: FactorImages) -> Iterator[slice]:
-    return (slice(first, first + _IMAGES_PER_BLOCK) for first in range(0, len(images), _IMAGES_PER_BLOCK))
-
-
-def _vectors(images: FactorImages) -> Iterator[list[float]]:
-    for rows in _blocks(images):
-        yield from images.batch(rows).flatten(start_dim=1).cpu().tolist()
-
-
-def _pictures(images: FactorImages) -> Iterator[dict[str, Any]]:
-    """Yields each image as a PNG, in the form in which `datasets` keeps pictures."""
+def _rows(images: FactorImages, *, is_vector: bool) -> Iterator[Any]:
+    """Yields vectors as lists, images as PNG files in the form of `datasets`."""
     from PIL import Image
 
-    for rows in _blocks(images):
-        for pixels in images.bytes_of(rows).cpu().permute(0, 2, 3, 1).numpy():
+    for first in range(0, len(images), _IMAGES_PER_BLOCK):
+        block = images.bytes_of(slice(first, first + _IMAGES_PER_BLOCK)).cpu()
+        if is_vector:
+            yield from block.flatten(start_dim=1).tolist()
+            continue
+        for pixels in block.permute(0, 2, 3, 1).numpy():
             stream = io.BytesIO()
             Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels).save(stream, format="PNG")
             yield {"bytes": stream.getvalue(), "path": None}
