@@ -242,8 +242,7 @@ class Redirects(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, req: urllib.request.Request, *details: Any) -> urllib.request.Request | None:
         target = str(details[-1])
-        _check_scheme(target)
-        if req.type == "https" and _scheme(target) == "http":
+        if _scheme(target) == "http" and req.type == "https":
             raise Refused(f"it is redirected from https to {target}, where anyone on the way could change the file")
         return super().redirect_request(req, *details)
 
@@ -251,7 +250,7 @@ class Redirects(urllib.request.HTTPRedirectHandler):
 @contextlib.contextmanager
 def opened(url: str, headers: Mapping[str, str]) -> Iterator[Any]:
     """Opens the response to a request, after redirects, with any status."""
-    _check_scheme(url)
+    _scheme(url)  # raises for any but http and https
     # Not urllib's default opener, which reads file: and ftp: addresses too.
     opener = urllib.request.OpenerDirector()
     for handler in (
@@ -298,10 +297,7 @@ def unwanted(response: Any) -> Dropped | Refused:
     return Refused(answer)
 
 
-def _check_scheme(url: str) -> None:
-    if _scheme(url) not in ("http", "https"):
-        raise Refused(f"it leads to {url}; expected http or https")
-
-
 def _scheme(url: str) -> str:
-    return url.partition(":")[0].lower()
+    if (scheme := url.partition(":")[0].lower()) not in ("http", "https"):
+        raise Refused(f"it leads to {url}; expected http or https")
+    return scheme

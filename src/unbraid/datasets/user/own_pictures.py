@@ -104,20 +104,14 @@ def images(
             yield block
             done += len(block)
     except DataError as error:
-        if flaws := _undecodable(source, members[done:]):
-            raise unreadable(where, flaws, len(members)) from error
-        raise
-
-
-def _undecodable(source: Container, members: Sequence[ArchiveMember]) -> dict[str, DataError]:
-    flaws = {}
-    for number, (member, content) in enumerate(zip(members, source.contents(members), strict=True), start=1):
-        try:
-            pictures.decode(content, source.named(member))
-        except DataError as error:
-            flaws[member.name] = error
-        emit(Event("looking for more that cannot be read", number, len(members), "pictures"))
-    return flaws
+        flaws, rest = {}, members[done:]
+        for number, (member, content) in enumerate(zip(rest, source.contents(rest), strict=True), start=1):
+            try:
+                pictures.decode(content, source.named(member))
+            except DataError as flaw:
+                flaws[member.name] = flaw
+            emit(Event("looking for more that cannot be read", number, len(rest), "pictures"))
+        raise (unreadable(where, flaws, len(members)) if flaws else error) from error
 
 
 def unreadable(where: str, flaws: Mapping[str, DataError], num_pictures: int) -> DataError:
