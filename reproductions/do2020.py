@@ -9,9 +9,8 @@ from reproductions import figure
 from reproductions.code import latents as of
 from reproductions.code.latents import BINS
 from reproductions.code.metric_facts import FACTS, MEASURED, OURS, compute_facts
-from reproductions.item import Claims, Code, Examine, Experiment, Numbers, Scale
+from reproductions.item import Claims, Code, Examine, Experiment, Numbers, Scale, per_run
 from reproductions.pictures import of_first
-from reproductions.words import exactly, per_run
 from unbraid import MIG, Autoencoder, BetaVAE, Conv, DSprites, RunSpec, Scoring
 from unbraid.config import text_of
 from unbraid.datasets import CelebA, FashionMNIST, ShadedFaces
@@ -21,7 +20,7 @@ from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized, Sampled
 from unbraid.models import DoTranCelebA
 from unbraid.models.distributions import GaussianLatents, LaplaceLikelihood
 from unbraid.objectives import AAE, FactorVAE
-from unbraid.studies import Setting
+from unbraid.studies import Claim, Setting, computed
 from unbraid.training import Critic
 from unbraid.training.optimizers import Adam
 
@@ -217,7 +216,7 @@ def _facts(data: str, scale: Scale) -> Experiment:
 def _fact_claims(*, measured: bool) -> Claims:
     """Returns the cells that an experiment answers, or those that a metric states of itself."""
     found = [
-        exactly(text, column, label, value, value, central=label in OURS)
+        Claim(text, computed(column, settings=label), between=(value, value), central=label in OURS)
         for label, cells in FACTS.items()
         for column, (text, value) in cells.items()
         if (column in MEASURED) is measured

@@ -6,9 +6,8 @@ from reproductions import figure
 from reproductions.code import latents as of
 from reproductions.code.latents import BINS
 from reproductions.do2020 import AAE_50, ON_SPRITES, THIRDS, THREE, asked
-from reproductions.item import Code, Examine, Scale, Scores
+from reproductions.item import Code, Derived, Examine, Scale, Scores, per_run
 from reproductions.pictures import of_first
-from reproductions.words import Derived, per_run
 from unbraid.config import text_of
 from unbraid.metrics import JEMMIG, MISJED, RMIG, Correlations, Informativeness
 from unbraid.metrics.estimators import Quantized

@@ -5,11 +5,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from reproductions.item import Item, Scale, Scores, scores_by_name, with_metrics
 from reproductions.rows import claims_of_rows
-from reproductions.words import distance_from_print
 from unbraid.config import to_json
 from unbraid.errors import UnbraidError
 from unbraid.studies import Circumstances, Claim, Evidence, Number, StudyScores, computed, judge
@@ -40,8 +40,8 @@ class Found:
     def numbers(self) -> Scores:
         """The scores by name, derived ones included."""
         found = scores_by_name(self.scores)
-        for derive in (distance_from_print(self.item.printed), self.item.code.derive):
-            for label, by_metric in derive(found).items():
+        for derived in (_distance_from_print(self.item, found), self.item.code.derive(found)):
+            for label, by_metric in derived.items():
                 found.setdefault(label, {}).update(by_metric)
         return found
 
@@ -79,6 +79,20 @@ class Found:
         """Whether claims were changed after scores were known: these scores were made under other ones."""
         today = digest_of_claims(claims_of(self.item, self.data, self.scale))
         return any(made.get("claims") != today for made in self.made_by)
+
+
+def _distance_from_print(item: Item, scores: Scores) -> Scores:
+    """Returns, for each setting and seed, the mean distance of its scores from the printed ones."""
+    found: Scores = {}
+    for label in {each.setting for each in item.printed}:
+        mine = [each for each in item.printed if each.setting == label]
+        columns = [scores.get(label, {}).get(each.metric, {}) for each in mine]
+        distances = {
+            seed: fmean(abs(column[seed] * each.times - each.value) for column, each in zip(columns, mine, strict=True))
+            for seed in sorted(set.intersection(*map(set, columns)))
+        }
+        found[label] = {"distance from print": distances}
+    return found
 
 
 def claims_of(item: Item, data: str, scale: Scale) -> list[Claim]:
