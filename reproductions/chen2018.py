@@ -268,7 +268,7 @@ def _draw_turns(scores: Any) -> Any:
     by_degrees = {metric: {d: f"{metric}:{d} degrees" for d in DEGREES} for metric in names}
     axes = figure.subplots([label.rpartition(", ")[2] for label in labels])
     for each, label in zip(axes, labels, strict=True):
-        figure.lines(scores, label, {names[m]: places for m, places in by_degrees.items()}, "degrees", each)
+        figure.lines(scores, {names[m]: (label, places) for m, places in by_degrees.items()}, "degrees", "score", each)
     return axes[0]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from reproductions import figure
+from reproductions.code import latent_pictures as shown
 from reproductions.code import latents as of
 from reproductions.code.latents import BINS
 from reproductions.code.metric_facts import FACTS, MEASURED, OURS, compute_facts
@@ -233,7 +234,7 @@ CODE: dict[str, Code] = {
     ),
     "figure4": Code(
         asked(("FactorVAE 10", "FactorVAE 20", VAE, "beta-VAE 10"), lambda scale: (InformativeLatents(),), _latent_ranks),
-        pictures=of_first(of.by_separability),
+        pictures=of_first(shown.by_separability),
     ),
     "figure5": Code(asked(SWEEP, lambda scale: (JEMMIG(draws(scale)), RMIG(draws(scale)))), draw=figure.points({"each model": (JEM, RM)})),
     "figure6": Code(
@@ -255,11 +256,12 @@ CODE: dict[str, Code] = {
         draw=figure.per_metric("error_bars", {"largest": "ranked:1", "fifth": "ranked:5", "sixth": "ranked:6"}, height=2.0),
     ),
     "figure15": Code(
-        asked(ON_SPRITES, lambda scale: (_MISJED_BINS,), lambda data, scale: of.groups_of_pairs(_MISJED_BINS)), pictures=of_first(of.misjed_map(100))
+        asked(ON_SPRITES, lambda scale: (_MISJED_BINS,), lambda data, scale: of.groups_of_pairs(_MISJED_BINS)),
+        pictures=of_first(shown.misjed_map(100)),
     ),
     "table8": Code(asked(ON_SPRITES, lambda scale: (RMIG(BINS),))),
     "table9": Code(asked(ON_SPRITES, lambda scale: (JEMMIG(BINS),))),
-    "figure16": Code(asked(ON_SPRITES, lambda scale: (RMIG(BINS), JEMMIG(BINS))), pictures=of_first(of.by_factor(FACTORS, 3))),
+    "figure16": Code(asked(ON_SPRITES, lambda scale: (RMIG(BINS), JEMMIG(BINS))), pictures=of_first(shown.by_factor(FACTORS, 3))),
     "figure17": Code(
         asked(
             _SEVEN, lambda scale: [kind(_bins(n)) for kind in (RMIG, JEMMIG) for n in _NUM_BINS], lambda data, scale: of.joint_entropies(_NUM_BINS)

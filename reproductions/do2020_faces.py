@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from reproductions import figure
+from reproductions.code import latent_pictures as shown
 from reproductions.code import latents as of
 from reproductions.code.latents import BINS
 from reproductions.do2020 import AAE_50, ON_SPRITES, THIRDS, THREE, asked
@@ -76,12 +77,12 @@ FACES: dict[str, Code] = {
     "figure10": Code(
         asked(THREE, examine=lambda data, scale: of.distance_to_data(2 if scale == "smoke" else 50), num_seeds=4),
         draw=_bars({"distance to the nearest image": "distance", "without moving": "distance:unmoved"}),
-        pictures=of_first(of.most_informative),
+        pictures=of_first(shown.most_informative),
     ),
     "table5": Code(asked(_SETS, examine=_bins_5)),
     "figure11": Code(
         asked(_SETS, lambda scale: (_misjed(scale),), lambda data, scale: of.groups_of_pairs(_misjed(scale), 0.1), fraction=0.1),
-        pictures=of_first(of.misjed_map(50, 0.1)),
+        pictures=of_first(shown.misjed_map(50, 0.1)),
     ),
     "table6": Code(asked({**_SETS, "fashion": _CLOTHES}, lambda scale: _BOTH, _unit_width), draw=_bars({"RMIG": _RMIG, "JEMMIG": _JEMMIG})),
     "table7": Code(
@@ -91,7 +92,7 @@ FACES: dict[str, Code] = {
     "figure12": Code(
         asked(THREE, lambda scale: _BOTH[:1], _gaps, num_seeds=4),
         draw=_bars({"first latent": "told"}),
-        pictures=of_first(of.by_factor(("Bangs", "azimuth"), 5)),
+        pictures=of_first(shown.by_factor(("Bangs", "azimuth"), 5)),
     ),
     "figure13": Code(asked(THREE, lambda scale: _BOTH), derive=_both_counts, draw=figure.points({"each model": (_JEMMIG, _RMIG)})),
     "figure20": Code(
@@ -102,7 +103,7 @@ FACES: dict[str, Code] = {
         asked({"celeba": _SIZES, "faces": _SIZES, "dsprites": _SPRITE_SIZES}, examine=lambda data, scale: of.spread_of_means, num_seeds=4),
         draw=_bars({"std of means": "std-of-means"}),
     ),
-    "figure26": Code(asked(_THREE_LATENTS, num_seeds=8, **_AGREE), draw=_bars({"agreement of latents": "agreement"}), pictures=of_first(of.grid)),
+    "figure26": Code(asked(_THREE_LATENTS, num_seeds=8, **_AGREE), draw=_bars({"agreement of latents": "agreement"}), pictures=of_first(shown.grid)),
     "figure27": Code(
         asked(_ORDERS, num_seeds=4, **_AGREE),
         draw=_bars({"by informativeness": "agreement:informativeness_order", "by variance": "agreement:variance_order"}),

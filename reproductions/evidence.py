@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -12,7 +13,7 @@ from reproductions.item import Item, Scale, Scores, scores_by_name, with_metrics
 from reproductions.rows import claims_of_rows
 from unbraid.config import to_json
 from unbraid.errors import UnbraidError
-from unbraid.studies import Circumstances, Claim, Evidence, Number, StudyScores, computed, judge
+from unbraid.studies import Circumstances, Claim, Evidence, JudgedClaim, Judgment, Number, StudyScores, computed, judge
 
 FOLDER = Path(__file__).resolve().parents[1] / "evidence"
 
@@ -28,36 +29,37 @@ class Found:
     made_by: tuple[Mapping[str, Any], ...] = ()
     pictures: tuple[Path, ...] = ()
 
-    def __post_init__(self) -> None:
-        names, controls = self.numbers, controls_of(self.item, self.data, self.scale)
-        object.__setattr__(self, "judged", judge(claims_of(self.item, self.data, self.scale), names))
-        object.__setattr__(self, "controls", judge(controls, names).claims if controls else ())
+    @cached_property
+    def judged(self) -> Judgment:
+        return judge(claims_of(self.item, self.data, self.scale), self.numbers)
 
-    judged: Any = None
-    controls: Any = ()
+    @cached_property
+    def controls(self) -> tuple[JudgedClaim, ...]:
+        controls = controls_of(self.item, self.data, self.scale)
+        return tuple(judge(controls, self.numbers).claims) if controls else ()
 
-    @property
+    @cached_property
     def numbers(self) -> Scores:
         """The scores by name, derived ones included."""
         found = scores_by_name(self.scores)
-        for derived in (_distance_from_print(self.item, found), self.item.code.derive(found)):
-            for label, by_metric in derived.items():
+        for derive in (partial(_distance_from_print, self.item), self.item.code.derive):
+            for label, by_metric in derive(found).items():
                 found.setdefault(label, {}).update(by_metric)
         return found
 
     @property
     def scores_with_derived(self) -> StudyScores:
         """The scores with derived numbers among them, for figures."""
-        known, numbers = set(scores_by_name(self.scores)), list(self.scores.numbers)
-        derived: dict[str, None] = {}
-        runs = {(run.setting, run.seed): run.run for run in self.scores.runs}
-        for label, by_metric in self.item.code.derive(scores_by_name(self.scores)).items():
-            for metric, values in by_metric.items():
-                derived[metric] = None
-                for seed, value in values.items() if label in known else ():
-                    run = runs.get((label, seed), "")
-                    numbers.append(Number(label, seed, metric, "", "value", "", value, value, value, run))
-        return replace(with_metrics(self.scores, list(derived)), numbers=tuple(numbers))
+        measured, runs = scores_by_name(self.scores), {(run.setting, run.seed): run.run for run in self.scores.runs}
+        derived = [
+            Number(label, seed, metric, "", "value", "", value, value, value, runs.get((label, seed), ""))
+            for label in measured
+            for metric, values in self.numbers[label].items()
+            if metric not in measured[label]
+            for seed, value in values.items()
+        ]
+        names = list(dict.fromkeys(number.metric for number in derived))
+        return replace(with_metrics(self.scores, names), numbers=(*self.scores.numbers, *derived))
 
     @property
     def num_asked(self) -> int:
@@ -171,8 +173,6 @@ def keep(
     """Writes the scores of an item, and returns the file. Runs that an earlier file of the same definition has, and
     these scores lack, stay; a file of another definition is renamed.
     """
-    if scale == "smoke":
-        raise UnbraidError(f"{item.id}: numbers of the scale 'smoke' only show that the code runs; they are never kept.")
     path = file_of(item, data, scale, folder)
     command = ["python", "-m", "reproductions", "run", item.id, "--data", data, "--scale", scale, *arguments]
     made_by: dict[str, Any] = {

@@ -141,13 +141,13 @@ def _draw_sizes(scores: Any) -> Any:
 
 
 _SPLITS = _compare((_BASELINE, _SPLIT, _SPLIT_EQUAL), (_VAE, _FACTOR))
-_VIOLINS = figure.per_objective("violin", MIG_OF_MEANS, "MIG (20 bins of means) ↑")
-_PLANES = figure.planes(RATE, DISTORTION, ("KL to the prior (nats)", "distortion (nats)"))
+_VIOLINS = figure.per_objective("violin", [MIG_OF_MEANS], label="MIG (20 bins of means) ↑")
+_PLANES = figure.per_objective("scatter", [RATE, DISTORTION], 3.0, labels=("KL to the prior (nats)", "distortion (nats)"))
 _FOUR = tuple(f"{o}, {e}" for o in (_VAE, _FACTOR) for e in (_BASELINE, _SPLIT))
 _FIGURE3 = Code(_SPLITS, derive=_interaction, draw=_VIOLINS)
 _FIGURE4 = Code(_SPLITS, draw=_PLANES)
 _FIGURE5 = Code(_SPLITS, derive=_interaction, pictures=best_latents(_FOUR, 2.0))
-_FIGURE9 = Code(_SPLITS, draw=figure.per_objective("violin", SCORE, "FactorVAE score ↑"))
+_FIGURE9 = Code(_SPLITS, draw=figure.per_objective("violin", [SCORE], label="FactorVAE score ↑"))
 CODE: dict[str, Code] = {
     "lemmas": Code(_lemmas, draw=figure.points({"": ("right_side", "left_side")}, diagonal=True)),
     "figure1": Code(_layers, draw=_draw_sizes),
