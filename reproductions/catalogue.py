@@ -24,8 +24,11 @@ def paper(name: str) -> Paper:
     if importlib.util.find_spec(f"reproductions.{name}_faces"):
         code |= importlib.import_module(f"reproductions.{name}_faces").FACES
     known: dict[str, Any] = {}
-    for name_of_item, fields_of_item in content["item"].items():
-        known[name_of_item] = {**known.get(fields_of_item.get("like", ""), {}), **fields_of_item, "id": name_of_item}
+    for key, given in content["item"].items():
+        like = given.get("like", key)
+        known[key] = {**known.get(like, {}), **given, "id": key}
+        if like in code:
+            code.setdefault(key, code[like])
     if set(known) != set(code):
         raise SpecError(f"{name}.toml and {name}.py have different items: {', '.join(sorted(set(known) ^ set(code)))}.")
     choices, names = content.get("choices", {}), content.get("names", {})

@@ -236,7 +236,6 @@ CODE: dict[str, Code] = {
     "table1-controls": Code(_controls, draw=_STRIPS({"Z-diff ↑": ZDIFF, "squared error ↓": SQUARED})),
     "table1-celeba": Code(_shapes(("VAE", "beta-VAE 4", "beta-VAE 8")), draw=_STRIPS(_TABLE1)),
     "figure1": Code(_grid, _grid_claims, draw=_draw_paths),
-    "figure1-celeba": Code(_grid, _grid_claims, draw=_draw_paths),
     "table2": Code(
         _attributes(fitted=True),
         derive=_above_the_vae,
@@ -263,5 +262,4 @@ CODE: dict[str, Code] = {
         pictures=bars(("VAE", "beta-VAE 4", "beta-VAE 20", DIP), ("scale", "position_x", "position_y")),
     ),
     "appendixB": Code(correlations_experiment, draw=draw_correlations),
-    "appendixB-celeba": Code(correlations_experiment, draw=draw_correlations),
 }

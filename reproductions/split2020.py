@@ -144,23 +144,16 @@ _SPLITS = _compare((_BASELINE, _SPLIT, _SPLIT_EQUAL), (_VAE, _FACTOR))
 _VIOLINS = figure.per_objective("violin", [MIG_OF_MEANS], label="MIG (20 bins of means) ↑")
 _PLANES = figure.per_objective("scatter", [RATE, DISTORTION], 3.0, labels=("KL to the prior (nats)", "distortion (nats)"))
 _FOUR = tuple(f"{o}, {e}" for o in (_VAE, _FACTOR) for e in (_BASELINE, _SPLIT))
-_FIGURE3 = Code(_SPLITS, derive=_interaction, draw=_VIOLINS)
-_FIGURE4 = Code(_SPLITS, draw=_PLANES)
-_FIGURE5 = Code(_SPLITS, derive=_interaction, pictures=best_latents(_FOUR, 2.0))
-_FIGURE9 = Code(_SPLITS, draw=figure.per_objective("violin", [SCORE], label="FactorVAE score ↑"))
 CODE: dict[str, Code] = {
     "lemmas": Code(_lemmas, draw=figure.points({"": ("right_side", "left_side")}, diagonal=True)),
     "figure1": Code(_layers, draw=_draw_sizes),
     "calibration": Code(_calibration, derive=_off, draw=figure.points({"": (RATE, DISTORTION)})),
     "figure2": Code(_compare((_BASELINE, _CORRELATED, _SHARING, _SHARING_EQUAL), (_VAE, _FACTOR)), draw=_VIOLINS),
-    "figure3": _FIGURE3,
-    "figure4": _FIGURE4,
-    "figure5": _FIGURE5,
-    "figure6": _FIGURE3,
-    "figure7": _FIGURE4,
-    "figure8": _FIGURE5,
-    "figure9": _FIGURE9,
-    "figure10": _FIGURE9,
+    "figure3": Code(_SPLITS, derive=_interaction, draw=_VIOLINS),
+    "figure4": Code(_SPLITS, draw=_PLANES),
+    "figure5": Code(_SPLITS, derive=_interaction, pictures=best_latents(_FOUR, 2.0)),
+    "figure8": Code(_SPLITS, derive=_interaction, pictures=best_latents(_FOUR, 2.0)),
+    "figure9": Code(_SPLITS, draw=figure.per_objective("violin", [SCORE], label="FactorVAE score ↑")),
     "figure11": Code(
         _compare((_BASELINE, _SPLIT, _SPLIT_EQUAL), (_BETA,)),
         draw=figure.per_metric("violin", {"MIG (20 bins of means) ↑": MIG_OF_MEANS, "distortion ↓": DISTORTION}),
