@@ -10,7 +10,7 @@ import torch
 from reproductions import figure
 from reproductions.code.decomposition import CASES, compute_terms
 from reproductions.code.digits import thick_digits, thickness_pictures
-from reproductions.item import Code, Experiment, Numbers, Scale, Scores, of_each, per_run
+from reproductions.item import Code, Experiment, Numbers, Scale, of_each, per_run
 from reproductions.pictures import of_best
 from unbraid import MIG, VAE, Autoencoder, BetaTCVAE, BetaVAE, DSprites, Run, RunSpec, Scoring, figures
 from unbraid.datasets import MNIST, CelebA, FashionMNIST, ShadedFaces
@@ -37,7 +37,6 @@ _TABLE2 = {
     "HFVAE": _HFVAE[STATED],
 }
 TC, INFORMATION, KL_OF_EACH = ("elbo-decomposition", "elbo-decomposition:mutual_information", "elbo-decomposition:dimension_wise_kl")
-KL_TO_PRIOR = "KL of q(z) and p(z)"
 
 
 def _digits(objective: Any, scale: Scale, dataset: Any, latents: Any = _BOTH) -> RunSpec:
@@ -152,10 +151,6 @@ def _faces(data: str, scale: Scale) -> Experiment:
 _style = per_run({STYLE: lambda run: run[ACTIVE] - (run[OF_CATEGORY] > 0.01)})
 
 
-def _term_numbers(data: str, scale: Scale) -> Experiment:
-    return Experiment(compute=compute_terms, cases=dict.fromkeys(CASES, tuple(range(5))))
-
-
 _MOMENTS = tuple(range(0, 101, 5))
 
 
@@ -209,18 +204,16 @@ def _all_latents(run: Run) -> dict[str, bytes]:
     return {"latents": run.traverse(range=(-3.0, 3.0), order_by=list(Informativeness()(run.codes()).per_latent)).png()}
 
 
-def _kl_to_prior(scores: Scores) -> Scores:
-    return per_run({KL_TO_PRIOR: lambda run: run[TC] + run[KL_OF_EACH]})(scores)
-
-
 _PANELS = {"I(x; z), nats": INFORMATION, "KL(q(z_j) || p(z_j)), nats": KL_OF_EACH}
 _COUNT = figure.per_metric("strip", {"informative latents, the category included": ACTIVE}, height=1.6)
 _ACC = figure.per_metric("strip", {"accuracy under the best matching": ACCURACY})
 _THICK, _NARROW = OuterValues("thickness", "digit", 7, side="high"), OuterValues("width", "digit", 0, side="low")
 _STRIP_D = figure.per_metric("strip", {"distortion, nats ↓": "distortion"}, height=1.6)
 CODE: dict[str, Code] = {
-    "table1": Code(_term_numbers),
-    "figure3": Code(_terms_left_out, derive=_kl_to_prior, draw=figure.per_metric("strip", _PANELS)),
+    "table1": Code(lambda data, scale: Experiment(compute=compute_terms, cases=dict.fromkeys(CASES, tuple(range(5))))),
+    "figure3": Code(
+        _terms_left_out, derive=per_run({"KL of q(z) and p(z)": lambda run: run[TC] + run[KL_OF_EACH]}), draw=figure.per_metric("strip", _PANELS)
+    ),
     "figure5": Code(_traversed("MNIST", "Fashion-MNIST"), derive=_style, draw=_COUNT, pictures=of_best(_latents_shown)),
     "figure6": Code(_pruning, derive=_style, draw=_COUNT),
     "figure6-curve": Code(_curve_experiment, draw=_draw_curves),

@@ -1,6 +1,7 @@
 """Code of split2020.toml: the split encoder, an anonymous submission to ICLR 2020."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from reproductions import figure
@@ -110,9 +111,10 @@ def _off_the_axes(of_run: Any, label: str) -> float:
 
 
 def _off(scores: Scores) -> Scores:
-    return {
-        label: per_run({"off the axes": lambda run, label=label: _off_the_axes(run, label)})({label: m}).get(label, {}) for label, m in scores.items()
-    }
+    found: Scores = {}
+    for label, by_metric in scores.items():
+        found |= per_run({"off the axes": partial(_off_the_axes, label=label)})({label: by_metric})
+    return found
 
 
 _SPLIT_PAIR = f"{_FACTOR}, {_SPLIT}"
@@ -131,10 +133,6 @@ def _layers(data: str, scale: Scale) -> Experiment:
     return Experiment(compute=compute_layers(nets(tiny=scale == "smoke")), cases=dict.fromkeys(cases, (0,)))
 
 
-def _lemmas(data: str, scale: Scale) -> Experiment:
-    return Experiment(compute=compute_lemmas(tiny=scale == "smoke"), cases=dict.fromkeys(CASES, (0,)))
-
-
 def _draw_sizes(scores: Any) -> Any:
     values = {label: scores.of_seeds(label, "weights") for label in scores.settings}
     return figures.sorted_bars({label: each[0] for label, each in values.items() if each}, label="weights of the encoder")
@@ -145,7 +143,10 @@ _VIOLINS = figure.per_objective("violin", [MIG_OF_MEANS], label="MIG (20 bins of
 _PLANES = figure.per_objective("scatter", [RATE, DISTORTION], 3.0, labels=("KL to the prior (nats)", "distortion (nats)"))
 _FOUR = tuple(f"{o}, {e}" for o in (_VAE, _FACTOR) for e in (_BASELINE, _SPLIT))
 CODE: dict[str, Code] = {
-    "lemmas": Code(_lemmas, draw=figure.points({"": ("right_side", "left_side")}, diagonal=True)),
+    "lemmas": Code(
+        lambda data, scale: Experiment(compute=compute_lemmas(tiny=scale == "smoke"), cases=dict.fromkeys(CASES, (0,))),
+        draw=figure.points({"": ("right_side", "left_side")}, diagonal=True),
+    ),
     "figure1": Code(_layers, draw=_draw_sizes),
     "calibration": Code(_calibration, derive=_off, draw=figure.points({"": (RATE, DISTORTION)})),
     "figure2": Code(_compare((_BASELINE, _CORRELATED, _SHARING, _SHARING_EQUAL), (_VAE, _FACTOR)), draw=_VIOLINS),
