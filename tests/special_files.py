@@ -34,8 +34,8 @@ from unbraid.datasets.published.mnist import read_idx
 from unbraid.datasets.published.shapes3d import _blocks
 from unbraid.datasets.published.small_norb import read_matrix
 from unbraid.datasets.subsets import Rows
-from unbraid.datasets.synthetic.background_dsprites import BackgroundDSprites
 from unbraid.datasets.synthetic.dsprites import DSprites
+from unbraid.datasets.synthetic.dsprites_variants import BackgroundDSprites
 from unbraid.datasets.user.folder_survey import read_label_csv
 from unbraid.datasets.user.from_arrays import FromArrays
 from unbraid.errors import UnbraidError

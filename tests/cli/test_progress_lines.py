@@ -98,7 +98,7 @@ def test_a_bar_takes_one_line(width):
 
 def test_a_failure_takes_the_bar_away(monkeypatch):
     console = screen()
-    monkeypatch.setattr("unbraid.cli.progress.errors", lambda: console)
+    monkeypatch.setattr("unbraid.cli.progress.output", lambda **_: console)
     monkeypatch.setattr("unbraid._internal.progress.SECONDS_BEFORE_A_BAR", -1.0)
     with pytest.raises(ZeroDivisionError), progress_of_commands():  # noqa: PT012 - what happens before the error matters
         emit(Event("converting", 1, 9, "images"))
@@ -111,7 +111,7 @@ def test_a_failure_takes_the_bar_away(monkeypatch):
 
 def test_threads_that_work_together_share_a_bar(monkeypatch):
     console = screen()
-    monkeypatch.setattr("unbraid.cli.progress.errors", lambda: console)
+    monkeypatch.setattr("unbraid.cli.progress.output", lambda **_: console)
     monkeypatch.setattr("unbraid._internal.progress.SECONDS_BEFORE_A_BAR", -1.0)
     with progress_of_commands():
         event = Event("decoding", 1, 9, "images")

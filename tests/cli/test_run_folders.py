@@ -115,9 +115,9 @@ def test_runs_of_which_scores_alone_are_left_are_refused_with_a_way_out(trained)
     runs = open_runs([trained])
     for run in runs:
         RunWriter(run).remove_arrays()
-    with pytest.raises(RunError, match="nothing to explore: weights and codes of all 4 runs were deleted .* --force"):
+    with pytest.raises(RunError, match="nothing to explore: .* and all others.* --force"):
         with_models(runs, "explore")
-    with pytest.raises(RunError, match=f"weights and codes of {runs[0].name} were deleted"):
+    with pytest.raises(RunError, match=rf"deleted the weights and codes of {runs[0].name}\."):
         with_models(runs[:1], "explore")
 
 

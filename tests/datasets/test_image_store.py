@@ -168,7 +168,7 @@ def test_leftovers_that_cannot_be_trusted_are_not_used(store, damage):
 @pytest.mark.parametrize(
     ("damage", "match"),
     [
-        (lambda folder: (folder / "images.npy").unlink(), "No such file.*images.npy"),
+        (lambda folder: (folder / "images.npy").unlink(), "No such file"),
         (lambda folder: os.truncate(folder / "images.npy", 500), "500 bytes where 1508"),
         (lambda folder: flip(folder / "images.npy", 1000), "SHA-256 of images.npy"),
         (lambda folder: flip(folder / "factors.npy", 200), "SHA-256 of factors.npy"),

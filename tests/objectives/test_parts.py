@@ -26,7 +26,6 @@ from unbraid.objectives import (
     InformationDropout,
     InfoVAE,
 )
-from unbraid.objectives.terms.parts import as_logged
 
 OBJECTIVES = [
     VAE(),
@@ -69,7 +68,7 @@ def test_the_logged_rate_of_ten_latents_with_correlation_0_9_holds_the_9_nats_th
 def test_a_step_whose_density_is_that_of_its_draws_is_logged_as_it_is():
     step = a_step()
     assert isinstance(step.posterior, DiagonalGaussian)
-    assert as_logged(step) is step
+    assert step.as_logged() is step
     family = GroupedLatents((GaussianLatents(2), ConcreteLatents(3)))
     posterior = family.posterior(torch.zeros(5, family.num_parameters, dtype=torch.float64), step.progress)
     assert posterior.with_true_density() is posterior

@@ -12,8 +12,8 @@ from unbraid.errors import SpecError, TrainingError, TrainingInterrupted
 from unbraid.metrics.scoring import Scoring
 from unbraid.studies import Setting, Study, collect, execute
 from unbraid.studies.execute import retry_study, run_study
+from unbraid.studies.needs import registered
 from unbraid.studies.plan import plan_study
-from unbraid.studies.retention import registered
 from unbraid.studies.study import StudyOptions
 from unbraid.studies.tables import wide_markdown
 from unbraid.training import train
@@ -116,7 +116,7 @@ def test_before_arrays_go_every_score_that_a_study_of_the_folder_asks_is_compute
     other = replace(STUDY, name="other", metrics=("misjed",), settings=SETTINGS[:1])
     run_study(replace(other, settings=(replace(SETTINGS[0], seeds=(0,)),)), tmp_path, HERE)
     # Now it asks for the second seed too, which the next study trains and cuts down.
-    from unbraid.studies.retention import register
+    from unbraid.studies.needs import register
 
     register(other, tmp_path)
     run_study(replace(STUDY, keep="scores", settings=SETTINGS[:1]), tmp_path, HERE)

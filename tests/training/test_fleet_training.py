@@ -33,9 +33,7 @@ def signaled_while_encoding(monkeypatch):
 
 def test_asked_to_stop_while_all_of_a_fleet_encode_they_are_finished(tmp_path, undisturbed, monkeypatch):
     signaled_while_encoding(monkeypatch)
-    with pytest.raises(
-        TrainingInterrupted, match=r"Stopped, as asked, after 2 models were finished; nothing is left to train\."
-    ):
+    with pytest.raises(TrainingInterrupted, match=r"Stopped, as asked, after 2 models were finished\."):
         train([SPEC], [0, 1], folder=tmp_path)
     assert [result(Run.place(tmp_path, SPEC, seed)) for seed in (0, 1)] == undisturbed
 
@@ -62,9 +60,7 @@ def test_asked_to_stop_just_before_they_encode_none_does(tmp_path, undisturbed):
 def test_asked_to_stop_while_the_first_kind_encodes_the_second_is_not_begun(tmp_path, monkeypatch):
     signaled_while_encoding(monkeypatch)
     other = replace(SPEC, batch_size=9)
-    with pytest.raises(
-        TrainingInterrupted, match=r"after 1 model was finished; the others have yet to be trained.*--resume"
-    ):
+    with pytest.raises(TrainingInterrupted, match=r"after 1 model was finished\. .*--resume"):
         train([SPEC, other], [0], folder=tmp_path)
     assert [Run.place(tmp_path, spec, 0).status for spec in (SPEC, other)] == ["finished", "new"]
 

@@ -11,7 +11,7 @@ from tests.training.squares import MLP_SPEC
 from unbraid._internal.progress import listening
 from unbraid.training.fleet import Fleet
 from unbraid.training.optimizers import Adam
-from unbraid.training.reporter import Later, Reporter, plan_text
+from unbraid.training.reporter import Reporter, plan_text
 from unbraid.training.runs import Run
 from unbraid.training.sizing import Memory
 from unbraid.training.state import Member
@@ -36,12 +36,12 @@ def idle(monkeypatch):
     monkeypatch.setattr(Fleet, "advance", advance)
 
 
-def reported(tmp_path, num_steps, seconds_per_step, *, steps=None, later=None, learning_rates=(1e-3, 1e-3)):
+def reported(tmp_path, num_steps, seconds_per_step, *, steps=None, later=0, learning_rates=(1e-3, 1e-3)):
     """Returns the reporter, the events and the failures of so many steps, each of which takes so long."""
     specs = [replace(MLP_SPEC, num_steps=num_steps, optimizer=Adam(rate)) for rate in learning_rates]
     fleet, clock, seen = Fleet([Member(spec, 0) for spec in specs], MLP_SPEC.dataset.load()), Clock(), []
     runs = [Run.place(tmp_path, spec, seed) for seed, spec in enumerate(specs)]
-    reporter = Reporter(runs, fleet, later or Later(), clock=clock)
+    reporter = Reporter(runs, fleet, steps_later=later, clock=clock)
     failed = []
     with listening(seen.append):
         for _ in range(steps or num_steps):
@@ -76,9 +76,8 @@ def test_speed_and_time_leave_out_the_first_step(tmp_path):
 
 @pytest.mark.usefixtures("idle")
 def test_the_time_of_fleets_that_wait_is_that_of_as_many_steps_of_as_many_members(tmp_path):
-    _, seen, _ = reported(tmp_path, 11, 2.0, later=Later(member_steps=60, num_of_other_kinds=3))
+    _, seen, _ = reported(tmp_path, 11, 2.0, later=60)
     assert seen[-1].seconds_left == pytest.approx(60 / 2 * 2.0)
-    assert seen[-1].text == "then 3 other models"
 
 
 @pytest.mark.usefixtures("idle")
@@ -115,10 +114,10 @@ def test_a_member_that_fails_is_found_out_once_and_has_no_more_rows(tmp_path):
 CPU = torch.device("cpu")
 
 
-def test_a_plan_names_the_fleets_the_memory_and_what_comes_later():
+def test_a_plan_names_the_fleets_and_the_memory():
     memory = Memory(per_member=310_000_000, beside=0, free=139_000_000_000)
-    assert plan_text([3, 1], 100, CPU, memory, 2) == (
+    assert plan_text([3, 1], 100, CPU, memory) == (
         "4 models in 2 fleets, one after the other (3 + 1), 100 steps each, on cpu. "
-        "A model takes at most 310 MB, and 139 GB are free. Then 2 other models."
+        "A model takes at most 310 MB, and 139 GB are free."
     )
-    assert plan_text([1], 5, CPU, None, 0) == "1 model, 5 steps each, on cpu."
+    assert plan_text([1], 5, CPU, None) == "1 model, 5 steps each, on cpu."

@@ -109,14 +109,13 @@ def test_fleets_that_do_not_fit_together_are_trained_one_after_the_other(tmp_pat
     assert [run.status for run in runs] == ["finished"] * 5
 
 
-def test_the_time_left_counts_the_fleets_that_wait_and_models_of_other_kinds_are_named(tmp_path, monkeypatch):
+def test_the_time_left_counts_the_fleets_that_wait(tmp_path, monkeypatch):
     monkeypatch.setattr(train_module, "measured", lambda members, images: Memory(per_member=10, beside=0, free=40))
     watch = Stopwatch()
     train([SPEC, replace(SPEC, batch_size=9)], range(6), folder=tmp_path, watch=watch)
     fifth = watch.seen[4]
     assert fifth.seconds_left * fifth.per_second == pytest.approx(5 + 10)
     assert watch.seen[9].seconds_left * watch.seen[9].per_second == pytest.approx(10)
-    assert [progress.text for progress in watch.seen] == ["then 6 other models"] * 20 + [""] * 20
     assert watch.seen[0].seconds_left == float("inf")
 
 

@@ -15,7 +15,6 @@ from unbraid.cli.console import complain, say, warnings_as_notes
 from unbraid.cli.plain_letters import plain_letters
 from unbraid.errors import UnbraidError
 
-_FAILURE = 1
 _INTERRUPTED = 130  # the exit code of typer after Ctrl-C
 _LESS_MEMORY = {
     "score": "Score a random subset of the images, or ask for fewer metrics at a time with --metrics.",
@@ -61,20 +60,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
             advice = f"Make room on that disk. {again}."
         complain(f"{error.filename or 'A file'}: {error.strerror or error}. {advice}")
         # No file can have such a name, so it was typed.
-        sys.exit(UnbraidError.exit_code if error.errno == errno.ENAMETOOLONG else _FAILURE)
+        sys.exit(UnbraidError.exit_code if error.errno == errno.ENAMETOOLONG else 1)
     except Exception as error:  # noqa: BLE001 (the last resort: whatever is left is a bug)
         from unbraid._internal.memory import is_out_of_memory  # which needs torch
 
         if is_out_of_memory(error):
             advice = "Train fewer seeds at a time, or use a smaller --batch-size, model or data set."
             complain(f"Out of memory ({error}). {_LESS_MEMORY.get(command, advice)}")
-            sys.exit(_FAILURE)
+            sys.exit(1)
         traceback.print_exc()
         complain(
             "This is a bug in unbraid, not a mistake of yours. Please report it, with the command you typed, what "
             "`unbraid doctor` prints and the lines above."
         )
-        sys.exit(_FAILURE)
+        sys.exit(1)
 
 
 def _show_version(wanted: bool) -> bool:  # noqa: FBT001 (called by typer)

@@ -59,8 +59,6 @@ _MODULES = {
     **dict.fromkeys(("push", "pull", "zoo"), "hub"),
     **dict.fromkeys(("study table", "study figure", "study select", "study report"), "study_results"),
 }
-# The widest column of flags that the formatter allows, and the space after it.
-_FIRST_COLUMN, _BETWEEN = 30, 2
 
 
 def below(words: str = "") -> dict[str, str]:
@@ -205,6 +203,7 @@ class Command(TyperCommand):
 
 def _wrapped(records: Sequence[tuple[str, str]], width: int) -> list[tuple[str, str]]:
     """Returns the records with their texts in lines, so that no name is broken at its dash: it could not be copied."""
-    room = max(width - min(max(len(name) for name, _ in records), _FIRST_COLUMN) - _BETWEEN - 2, 10)
+    # The formatter indents by 2, and puts at most 30 columns of flags and 2 of space before the texts.
+    room = max(width - min(max(len(name) for name, _ in records), 30) - 4, 10)
     # The sign \b keeps the formatter from wrapping them again.
     return [(name, "\b\n" + "\n".join(textwrap.wrap(text, room, break_on_hyphens=False))) for name, text in records]

@@ -16,17 +16,8 @@ from unbraid.errors import shortened
 _WIDTH_OFF_SCREEN = 160  # of tables in a file or a pipe
 
 
-def output() -> Console:
-    """Returns standard output, as it is now."""
-    return _console(stderr=False)
-
-
-def errors() -> Console:
-    """Returns standard error, as it is now."""
-    return _console(stderr=True)
-
-
-def _console(*, stderr: bool) -> Console:
+def output(*, stderr: bool = False) -> Console:
+    """Returns standard output or standard error, as it is now."""
     console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDTH_OFF_SCREEN
@@ -43,12 +34,12 @@ def note(message: str) -> None:
     if hasattr(sys.stderr, "rich_proxied_file"):  # a live display has the screen, and prints this above itself
         sys.stderr.write(f"Note: {shortened(message)}\n")
         return
-    errors().print(Text.assemble(("Note: ", "yellow"), shortened(message)), soft_wrap=True)
+    output(stderr=True).print(Text.assemble(("Note: ", "yellow"), shortened(message)), soft_wrap=True)
 
 
 def complain(message: str) -> None:
     """Prints an error."""
-    errors().print(Text.assemble(("Error: ", "bold red"), shortened(message)), soft_wrap=True)
+    output(stderr=True).print(Text.assemble(("Error: ", "bold red"), shortened(message)), soft_wrap=True)
 
 
 @contextlib.contextmanager

@@ -13,8 +13,7 @@ from unbraid._internal import files
 from unbraid.errors import SpecError
 
 _MAX_SEEDS = 1000
-# A seed is a signed 64-bit integer on the device.
-_MAX_SEED = 2**63 - 1
+_MAX_SEED = 2**63 - 1  # of a signed 64-bit integer, as on the device
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from unbraid._internal.amounts import capitalised
 from unbraid._internal.progress import Bar, Event, showing
-from unbraid.cli.console import errors, output, say
+from unbraid.cli.console import output, say
 
 if TYPE_CHECKING:
     from unbraid.training.runs.run import Run
@@ -25,7 +25,7 @@ _IMAGES = "Drawing or reading the images"
 @contextlib.contextmanager
 def progress_of_commands() -> Iterator[None]:
     """Shows the progress of long work inside the block on standard error."""
-    console = errors()
+    console = output(stderr=True)
     if console.is_terminal:
         with contextlib.closing(Bar(console)) as bar, showing(bar):
             yield
@@ -91,7 +91,7 @@ class PlainDisplay:
         self._labels, self._clock = labels, clock
         self._fleet: tuple[str, ...] = ()
         self._last = 0.0
-        self._others = Lines(errors())
+        self._others = Lines(output(stderr=True))
 
     def __call__(self, event: Event) -> None:
         if event.about != "training":

@@ -75,10 +75,10 @@ def with_models(runs: "Sequence[Run]", verb: str) -> "list[Run]":
     finished = finished_among(runs, verb)
     found = [run for run in finished if run.has_model]
     if not found:
-        all_of_them = finished[0].name if len(finished) == 1 else f"all {len(finished)} runs"
         raise RunError(
-            f"There is nothing to {verb}: weights and codes of {all_of_them} were deleted by a study that keeps only "
-            "scores. `unbraid runs` lists the scores; to have a model again, train its run again with --force."
+            f"There is nothing to {verb}: a study that keeps only scores deleted the weights and codes of "
+            f"{finished[0].name}{' and all others' * (len(finished) > 1)}. `unbraid runs` lists the scores. To have a "
+            "model again, train its run with --force."
         )
     if gone := [run.name for run in finished if not run.has_model]:
         note(

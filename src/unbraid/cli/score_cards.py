@@ -15,7 +15,7 @@ from rich.text import Text
 from unbraid._internal import files
 from unbraid._internal.progress import Event, part_of
 from unbraid._internal.table import plain_text
-from unbraid.cli.console import complain, errors, output, say
+from unbraid.cli.console import complain, output, say
 from unbraid.cli.tables import NamedScorecard, card_table, comparison_table, score_table
 from unbraid.codes import Codes
 from unbraid.errors import CodesError, SpecError
@@ -120,7 +120,7 @@ def complain_of_failures(cards: Sequence[NamedScorecard]) -> None:
     """Prints the traceback of each metric that failed, and exits with 1 if there is one."""
     failed = [(f"{name} of {each.name}", text) for each in cards for name, text in each.card.failed.items()]
     for _, text in failed:
-        errors().print(Text(text), soft_wrap=True)
+        output(stderr=True).print(Text(text), soft_wrap=True)
     if failed:
         complain(
             f"There is no score for {', '.join(name for name, _ in failed)}; the others stand. If memory ran out, "

@@ -188,7 +188,8 @@ def from_hugging_face(dataset: Any, *, missing: Marks = None, unordered: Sequenc
         log_var=vectors.get("log_var"),
         samples=vectors.get("sample"),
         probabilities=[_matrix(plain[name][:], name) for name in tables],
-        factors={name: _labels(plain[column][:], is_class=name in classes) for name, column in factors.items()} or None,
+        factors={name: masked_labels(plain[column][:], is_class=name in classes) for name, column in factors.items()}
+        or None,
         weights=np.array(plain[WEIGHT][:]) if WEIGHT in features else None,
         options=CodesOptions(missing=missing, unordered=(*unordered, *classes)),
     )
@@ -201,7 +202,7 @@ def _matrix(rows: Sequence[Any], name: str) -> np.ndarray:
     return np.array(rows)
 
 
-def _labels(rows: Sequence[Any], *, is_class: bool) -> np.ma.MaskedArray[Any, Any]:
+def masked_labels(rows: Sequence[Any], *, is_class: bool) -> np.ma.MaskedArray[Any, Any]:
     """Returns a column of labels, masked where they are missing."""
     absent = np.array([row is None or row != row or (is_class and row == -1) for row in rows])
     # Of the kind of the others, so that the column keeps its type.

@@ -13,12 +13,12 @@ from unbraid.datasets.published.mnist import FashionMNIST as FashionMNIST
 from unbraid.datasets.published.mpi3d import MPI3D as MPI3D
 from unbraid.datasets.published.shapes3d import Shapes3D as Shapes3D
 from unbraid.datasets.published.small_norb import SmallNORB as SmallNORB
-from unbraid.datasets.synthetic.attribute_faces import AttributeFaces as AttributeFaces
-from unbraid.datasets.synthetic.background_dsprites import BackgroundDSprites as BackgroundDSprites
 from unbraid.datasets.synthetic.dsprites import DSprites as DSprites
+from unbraid.datasets.synthetic.dsprites_variants import BackgroundDSprites as BackgroundDSprites
 from unbraid.datasets.synthetic.dsprites_variants import ColorDSprites as ColorDSprites
 from unbraid.datasets.synthetic.dsprites_variants import NoisyDSprites as NoisyDSprites
-from unbraid.datasets.synthetic.shaded_faces import ShadedFaces as ShadedFaces
+from unbraid.datasets.synthetic.faces import AttributeFaces as AttributeFaces
+from unbraid.datasets.synthetic.faces import ShadedFaces as ShadedFaces
 from unbraid.datasets.training_data import TrainingData as TrainingData
 from unbraid.datasets.user.from_arrays import FromArrays as FromArrays
 from unbraid.datasets.user.from_folder import FromFolder as FromFolder

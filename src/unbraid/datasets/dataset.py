@@ -141,10 +141,7 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
     def bytes_of(
         self, rows: Int[Tensor, "*batch"] | slice
     ) -> UInt8[Tensor, "*batch channel height width"] | Float[Tensor, "*batch channel height width"]:
-        """Returns the images of these rows as bytes on the device; vectors as floats.
-
-        A slice is faster than a tensor of consecutive rows.
-        """
+        """Returns the images of these rows (a slice is fastest) as bytes on the device; vectors as floats."""
         return self.pixels[rows if isinstance(rows, slice) else rows.to(self.pixels.device)].to(self.device)
 
     def batch(self, rows: Int[Tensor, "*batch"] | slice) -> Float[Tensor, "*batch channel height width"]:

@@ -188,10 +188,7 @@ class ImageStore:
         verify: bool = False,
         flaw: Callable[[], str | None] | None = None,
     ) -> FactorImages:
-        """Returns the images. They are made first if the store has a flaw, by one process at a time.
-
-        `flaw` may be a stricter check than that of the store.
-        """
+        """Returns the images, made first by one process if the check `flaw`, by default that of the store, fails."""
         flaw = flaw or (lambda: self.flaw(verify=verify))
         if flaw() is not None:
             with (

@@ -36,10 +36,7 @@ class Joint(Config, ABC):
 
     @abstractmethod
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "..."]:
-        """Returns the probability of each combination of values, for factors of these sizes.
-
-        It has one axis per factor, and sums to one.
-        """
+        """Returns the probability of each combination of values, with one axis per factor of this size."""
 
     def sizes_among(self, factors: Sequence[Factor]) -> tuple[int, ...]:
         """Returns the sizes of the factors of this joint, among those of a data set, if the table exists for them."""
@@ -56,10 +53,7 @@ class Joint(Config, ABC):
 @final
 @dataclass(frozen=True)
 class UniformJoint(Joint):
-    """Joint table of equally likely combinations.
-
-    It evens out images in which some combinations are more frequent than others.
-    """
+    """Joint table of equally likely combinations, also if some have more images than others."""
 
     factors: tuple[str, ...]
     """The factors it is about, by name."""

@@ -76,7 +76,7 @@ def median_paths(
     rows = chosen_rows(table, x, y)
     axes = axes_or_new(axes, 3.4)
     order = {row["setting"]: row.get(along) for row in rows}
-    path = [
+    path: list[tuple[Any, ...]] = [
         (one.label, one.family, order[one.label], float(np.median(one.values)), float(np.median(other.values)))
         for one, other in zip(groups(rows, x), groups(rows, y), strict=True)
     ]

@@ -140,8 +140,8 @@ def evaluate_as(
     if not scores:
         for error in failed.values():
             raise error
-        distinct = {*refused.values()} - {_NEEDS_MODEL}
-        raise CodesError(distinct.pop() if len(distinct) == 1 else " ".join(by_reason(refused or left_out)))
+        causes = {*refused.values()} - {_NEEDS_MODEL}
+        raise CodesError(causes.pop() if len(causes) == 1 else " ".join(by_reason(refused or left_out)))
     for note in notes:
         log.warning(note)
     for name, error in failed.items():

@@ -15,6 +15,6 @@ from unbraid.models.mlp import MLP as MLP
 from unbraid.models.sharing_conv import SharingConv as SharingConv
 from unbraid.models.spatial_broadcast import SpatialBroadcast as SpatialBroadcast
 from unbraid.models.split_conv import SplitConv as SplitConv
-from unbraid.models.trained.category_samples import category_samples as category_samples
 from unbraid.models.trained.encode import encode as encode
 from unbraid.models.trained.encode import encode_all as encode_all
+from unbraid.models.trained.traverse import category_samples as category_samples

@@ -29,7 +29,6 @@ from unbraid.models.distributions.posteriors.gaussian import GaussianLatents
 from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.layers.initial_weights import seeded
 from unbraid.models.mlp import MLP
-from unbraid.models.trained.traverse import traverse
 
 _SAMPLES_AT_ONCE = 1024
 
@@ -214,6 +213,8 @@ class AutoencoderModule(nn.Module):
             images: Images as for `encode`, or `Codes`.
             **options: Options of `unbraid.traverse`: latents, range, num_frames, order_by, labels, grid.
         """
+        from unbraid.models.trained.traverse import traverse
+
         if isinstance(images, Codes):
             return traverse(self, images, **options)
         with torch.no_grad():

@@ -13,7 +13,6 @@ from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import PENALIZE_TC, Levers, RatePrice, moved
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate
-from unbraid.objectives.terms.parts import as_logged, rate
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,8 @@ class AnchorVAE(Objective):
     def __call__(self, step: Step) -> Loss:
         parts = logged_parts(step)
         return Loss(
-            total=parts["distortion"] + rate(step) - self.weight * anchor_information(step, self.anchors),
-            parts=parts | {"anchor_information": anchor_information(as_logged(step), self.anchors)},
+            total=parts["distortion"] + step.rate() - self.weight * anchor_information(step, self.anchors),
+            parts=parts | {"anchor_information": anchor_information(step.as_logged(), self.anchors)},
         )
 
 

@@ -7,7 +7,6 @@ from unbraid.config.schedule import Linear, Weight
 from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import PENALIZE_TC, Levers, RatePrice, moved
 from unbraid.objectives.objective import Loss, Objective, Step
-from unbraid.objectives.terms.parts import as_logged, rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +36,6 @@ class AnnealedVAE(Objective):
 
     def __call__(self, step: Step) -> Loss:
         parts = logged_parts(step)
-        above, logged = rate(step) - self.capacity, (rate(as_logged(step)) - self.capacity).abs()
+        above, logged = step.rate() - self.capacity, (step.as_logged().rate() - self.capacity).abs()
         penalty = above.relu() + self.upward * (-above).relu()
         return Loss(total=parts["distortion"] + self.gamma * penalty, parts=parts | {"capacity_distance": logged})

@@ -19,6 +19,7 @@ from unbraid.objectives.decomposed_elbo import (
     check_estimator,
     check_groups,
     constant_of,
+    elbo_parts,
     levers_of_parts,
     price_of_parts,
     trained_and_logged,
@@ -28,7 +29,6 @@ from unbraid.objectives.factor_vae import FactorVAE, estimated_total_correlation
 from unbraid.objectives.levers import Levers, RatePrice, moved
 from unbraid.objectives.objective import CriticReads, Loss, Objective, Shapes, Step, check_rate, check_weights
 from unbraid.objectives.terms.covariance import covariance_of_batch, squared_distances_from_identity
-from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,9 +138,9 @@ class Composite(Objective):
     def __call__(self, step: Step) -> Loss:
         trained, logged = trained_and_logged(step, self.estimator, self.groups)
         parts = elbo_parts(step, logged, grouped=self.groups != "each")
-        cost, seen = rate(step), as_logged(step)
+        cost, seen = step.rate(), step.as_logged()
         extra = self._extra_terms(step, cost)
-        logged_extra = extra if seen is step else self._extra_terms(seen, rate(seen))
+        logged_extra = extra if seen is step else self._extra_terms(seen, seen.rate())
         total = (
             parts["distortion"]
             + self.rate * cost

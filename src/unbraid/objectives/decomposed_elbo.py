@@ -30,7 +30,6 @@ from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
 from unbraid.objectives.levers import Levers, RatePrice, moved, smaller
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
 from unbraid.objectives.terms.nested_groups import Cut, cuts, shared
-from unbraid.objectives.terms.parts import as_logged, elbo_parts, rate
 
 Groups = tuple[tuple[int, ...], ...] | Literal["each", "model"]
 """Latents that belong together, by number, also nested; or "each", every latent by itself; or "model", those of the
@@ -100,7 +99,7 @@ class DecomposedELBO(Objective):
         else:
             trained, logged = None, decomposition(step, "stratified_pairs", self.groups)
         parts = elbo_parts(step, logged, grouped=self.groups != "each")
-        terms = [] if _is_zero(self.rate) else [(self.rate, rate(step))]
+        terms = [] if _is_zero(self.rate) else [(self.rate, step.rate())]
         if trained is not None:
             means = (
                 trained.mutual_information.mean(),
@@ -196,7 +195,27 @@ def check_estimator(estimator: Estimator) -> None:
 
 def decomposition(step: Step, estimator: Estimator, groups: Groups = "each") -> Decomposition | None:
     """Returns the parts of log q(z|x) - log p(z) of each code of the batch; None if the step is not logged."""
-    return _decompositions(as_logged(step), [estimator], groups)[0] if step.is_logged else None
+    return _decompositions(step.as_logged(), [estimator], groups)[0] if step.is_logged else None
+
+
+def elbo_parts(step: Step, logged: Decomposition | None, *, grouped: bool = False) -> dict[str, Float[Tensor, ""]]:
+    """Returns the distortion, the rate and its parts, in nats per image; without `logged`, the distortion only.
+
+    Distortion plus rate is minus the ELBO, except where the decoder reads a discrete latent relaxed and the rate counts
+    its category. The correlation within groups is logged only if latents are `grouped`.
+    """
+    distortion = -step.log_likelihood.mean()
+    if logged is None:
+        return {"distortion": distortion}
+    within = {"total_correlation_within": logged.total_correlation_within.mean()} if grouped else {}
+    return {
+        "distortion": distortion,
+        "rate": step.as_logged().rate(),
+        "mutual_information": logged.mutual_information.mean(),
+        "total_correlation": logged.total_correlation.mean(),
+        **within,
+        "dimension_wise_kl": logged.dimension_wise_kl.mean(),
+    }
 
 
 def logged_parts(step: Step) -> dict[str, Float[Tensor, ""]]:
@@ -209,7 +228,7 @@ def trained_and_logged(step: Step, estimator: Estimator, groups: Groups) -> tupl
 
     They share their densities, unless the loss takes another density than that of the draws.
     """
-    if as_logged(step) is not step or not step.is_logged:
+    if step.as_logged() is not step or not step.is_logged:
         return _decompositions(step, [estimator], groups)[0], decomposition(step, "stratified_pairs", groups)
     logged, *trained = _decompositions(
         step, ["stratified_pairs"] if estimator == "stratified_pairs" else ["stratified_pairs", estimator], groups

@@ -20,7 +20,6 @@ from unbraid.objectives.terms.covariance import (
     expected_covariance,
     squared_distances_from_identity,
 )
-from unbraid.objectives.terms.parts import rate
 
 DIAGONAL_SHARE: dict[str, float] = {"i": 10.0, "ii": 1.0}
 """The weight of the diagonal where none is given, as a multiple of `off_diagonal`."""
@@ -112,7 +111,7 @@ class DIPVAE(Objective):
         weight_of_diagonal = self.off_diagonal * DIAGONAL_SHARE[self.kind] if self.diagonal is None else self.diagonal
         return Loss(
             total=parts["distortion"]
-            + rate(step)
+            + step.rate()
             + self.off_diagonal * off_diagonal_part
             + weight_of_diagonal * diagonal_part,
             parts=parts | {"off_diagonal": off_diagonal_part, "diagonal": diagonal_part},

@@ -14,7 +14,6 @@ from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import Levers, RatePrice, moved, smaller
 from unbraid.objectives.objective import CriticReads, Loss, Objective, Shapes, Step, check_rate
 from unbraid.objectives.terms.adversary import density_ratio_loss, judged, log_ratio, permuted_codes
-from unbraid.objectives.terms.parts import rate
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class FactorVAE(Objective):
         return {"permutation": (batch_size, model.latents.num_latents)}
 
     def __call__(self, step: Step) -> Loss:
-        parts, cost = logged_parts(step), rate(step)
+        parts, cost = logged_parts(step), step.rate()
         total_correlation = estimated_total_correlation(step)
         return Loss(
             total=parts["distortion"] + cost + self.gamma * total_correlation,

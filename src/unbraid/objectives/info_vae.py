@@ -10,7 +10,6 @@ from unbraid.objectives.decomposed_elbo import logged_parts
 from unbraid.objectives.levers import NO_WEIGHT, Levers, RatePrice, moved
 from unbraid.objectives.objective import Loss, Objective, Shapes, Step
 from unbraid.objectives.terms.mmd import Bandwidth, Kernel, Statistic, squared_mmd
-from unbraid.objectives.terms.parts import rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +59,7 @@ class InfoVAE(Objective):
         return {"prior": (batch_size, model.latents.num_columns)}
 
     def __call__(self, step: Step) -> Loss:
-        parts, cost = logged_parts(step), rate(step)
+        parts, cost = logged_parts(step), step.rate()
         discrepancy = squared_mmd(
             step.z, step.prior.sample(step.draws["prior"]), self.kernel, self.bandwidth, self.statistic
         )

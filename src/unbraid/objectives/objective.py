@@ -77,6 +77,15 @@ class Step:
     likelihood: Likelihood | None = None
     is_logged: bool = True
 
+    def rate(self) -> Float[Tensor, ""]:
+        """Returns the mean KL(q(z | x) || p(z)) of the batch, in nats per image."""
+        return self.prior.kl_from(self.posterior, self.z).sum(dim=1).mean()
+
+    def as_logged(self) -> "Step":
+        """Returns the step with the density of its draws, which a loss may replace and a log may not."""
+        true = self.posterior.with_true_density()
+        return self if true is self.posterior else replace(self, posterior=true)
+
 
 @final
 @dataclass(frozen=True)

@@ -19,8 +19,6 @@ from unbraid.training.runs.run_scores import question_key, settled
 
 log = logging.getLogger(__name__)
 
-_NO_ENDS = math.nan, math.nan  # no interval
-
 
 @no_garbage_collection()
 def collect(study: Study, folder: Path | str, *, parts: bool = True) -> StudyScores:
@@ -49,8 +47,8 @@ def collect(study: Study, folder: Path | str, *, parts: bool = True) -> StudySco
             numbers.append(Number(label, seed, metric, scoring, "value", "", kept.value, kept.low, kept.high, name))
             if kept.parts or kept.factors:
                 of = label, seed, metric, scoring
-                numbers += [Number(*of, "part", part, *ends, name) for part, ends in kept.parts.items()]
-                numbers += [Number(*of, "factor", f, value, *_NO_ENDS, name) for f, value in kept.factors.items()]
+                numbers += [Number(*of, "part", p, v, low, high, name) for p, (v, low, high) in kept.parts.items()]
+                numbers += [Number(*of, "factor", f, v, math.nan, math.nan, name) for f, v in kept.factors.items()]
             if kept.over and not scoring:
                 over.setdefault(metric, {})[kept.over] = None
     return StudyScores(

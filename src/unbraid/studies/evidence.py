@@ -77,17 +77,16 @@ def _runs_to_json(scores: StudyScores) -> Iterator[dict[str, Any]]:
     for run in scores.runs:
         numbers: dict[str, dict[str, Any]] = defaultdict(dict)
         for number in by_run[run.run]:
-            has_interval = not math.isnan(number.low)
-            plain = [_rounded(each) for each in (number.value, number.low, number.high)]
-            question = f"{number.metric}\t{number.scoring}".rstrip("\t")
-            numbers[question][f"{number.quantity}:{number.of}"] = plain if has_interval else plain[0]
+            values = [_rounded(each) for each in (number.value, number.low, number.high)]
+            question, place = f"{number.metric}\t{number.scoring}".rstrip("\t"), f"{number.quantity}:{number.of}"
+            numbers[question][place] = values[0] if math.isnan(number.low) else values
         content = {name: value for name, value in asdict(run).items() if name != "refused" or value}
         yield {**content, "seconds": _rounded(run.seconds), "numbers": numbers}
 
 
 def _check_fields(content: Mapping[str, Any]) -> None:
     """Raises if a field does not fit the others, and names it."""
-    for name in ("settings", "metrics"):
+    for name, kind in {"settings": str, "metrics": bool | None}.items():
         pairs = content[name]
         if not isinstance(pairs, list) or not all(
             isinstance(p, list) and len(p) == 2 and isinstance(p[0], str) for p in pairs
@@ -95,13 +94,11 @@ def _check_fields(content: Mapping[str, Any]) -> None:
             raise ValueError(
                 f"the field {name!r} is {str(pairs)[:100]!r}; expected a list of pairs of a name and a value"
             )
+        for label, value in pairs:
+            check_value(value, kind, f"the field {name!r} of {label!r}")
     if not isinstance(content["made_by"], dict):
         raise ValueError(f"the field 'made_by' is {str(content['made_by'])[:100]!r}; expected names and values")
-    for label, family in content["settings"]:
-        check_value(family, str, f"the field 'settings' of {label!r}")
-    for name, direction in content["metrics"]:
-        check_value(direction, bool | None, f"the field 'metrics' of {name!r}")
-    labels, metrics = {label for label, _ in content["settings"]}, {name for name, _ in content["metrics"]}
+    labels, metrics = dict(content["settings"]), dict(content["metrics"])
     for place, run in enumerate(content["runs"]):
         for name in _RUN_FIELDS.keys() & run.keys():
             check_value(run[name], _RUN_FIELDS[name], f"the field {name!r} of run {place}")
@@ -119,10 +116,10 @@ def _scores_from_json(content: Mapping[str, Any]) -> StudyScores:
     runs: list[ScoredRun] = []
     numbers: list[Number] = []
     for each in content["runs"]:
-        fields = {name: value for name, value in each.items() if name != "numbers"}
-        run = ScoredRun(**{**fields, "seconds": number_from_json(fields["seconds"])})
+        by_question = each.pop("numbers")
+        run = ScoredRun(**{**each, "seconds": number_from_json(each["seconds"])})
         runs.append(run)
-        for question, by_quantity in each["numbers"].items():
+        for question, by_quantity in by_question.items():
             metric, _, scoring = question.partition("\t")
             for place, kept in by_quantity.items():
                 quantity, _, of = place.partition(":")

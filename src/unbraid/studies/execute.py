@@ -19,9 +19,8 @@ from unbraid.errors import RunError, SpecError, TrainingError, TrainingInterrupt
 from unbraid.studies.cluster.driver import Driver, FleetTask, Workers, num_workers, start_processes
 from unbraid.studies.cluster.fleet_task import fleet_order, last_line, receive, settle_arrivals
 from unbraid.studies.index import read_records
+from unbraid.studies.needs import Retention, questions_to_json, register, registered
 from unbraid.studies.plan import Speed, StudyFleet, StudyPlan, plan_study
-from unbraid.studies.questions import questions_to_json
-from unbraid.studies.retention import Retention, register, registered
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Study, StudyOptions, StudyRun
 from unbraid.training.interrupt import terminable
@@ -33,7 +32,6 @@ log = logging.getLogger(__name__)
 
 _MAX_SCORERS_ON_A_GPU = 12
 _MAX_IMAGES_FOR_A_CORE = 50_000  # codes of more are scored on the GPU, if there is one
-_SECONDS_TO_WAIT = 600.0
 
 
 @final
@@ -128,7 +126,7 @@ class _Execution:
         if count is None:
             on_gpu = max(1, min(usable_cores() - 1, _MAX_SCORERS_ON_A_GPU))
             count = usable_cores() if self._scoring_device == "cpu" else on_gpu
-        self._scorers = WorkerPool("unbraid.studies.questions:score_run", [{"OMP_NUM_THREADS": "1"}] * count)
+        self._scorers = WorkerPool("unbraid.studies.needs:score_run", [{"OMP_NUM_THREADS": "1"}] * count)
         self._outcome = Outcome()
         self._by_name: dict[str, StudyRun] = {}
         self._seconds_of_scoring = 0.0
@@ -300,7 +298,7 @@ class _Execution:
             return
         with part_of(Event("scoring", 0, 1)):
             while self._scorers.num_waiting:
-                self._take_scores(_SECONDS_TO_WAIT)
+                self._take_scores(seconds=600.0)
                 emit(Event("scoring", total - self._scorers.num_waiting, total, "runs"))
         self._seconds_of_scoring += time.monotonic() - began
 

@@ -15,7 +15,7 @@ import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, final
+from typing import Any, Literal, NamedTuple, final
 
 from unbraid._internal.progress import Event, emit
 from unbraid.studies.run_records import KeptNumbers, RunRecord, read_run_record, stamp_of
@@ -40,8 +40,6 @@ _UNREAD = KeptNumbers(math.nan, math.nan, math.nan)
 # Errors of SQLite that are not damage: another process, the disk, permissions, memory.
 _OTHERS = ["BUSY", "CANTOPEN", "FULL", "IOERR", "LOCKED", "NOLFS", "NOMEM", "PERM", "PROTOCOL"]
 _NO_DAMAGE = {getattr(sqlite3, f"SQLITE_{name}") for name in _OTHERS}
-
-_T = TypeVar("_T")
 
 
 @final
@@ -102,7 +100,7 @@ class _Database:
         for start in range(0, len(ordered), _AT_ONCE):
             part = ordered[start : start + _AT_ONCE]
             given = ordered if len(ordered) <= _AT_ONCE else (part[0], part[-1])
-            rows = self._attempt(lambda database, given=given: database.execute(query, given).fetchall())
+            rows = self._attempt(functools.partial(_rows, query, given))
             found = {row[0]: row[1:] for row in rows or []}
             yield from ((name, _intact(contents, name, found.get(name.encode()))) for name in part)
 
@@ -125,7 +123,7 @@ class _Database:
             self._connection.close()
         self._connection = None
 
-    def _attempt(self, action: Callable[[sqlite3.Connection], _T]) -> _T | None:
+    def _attempt(self, action: Callable[[sqlite3.Connection], Any]) -> Any:
         """Returns the result of the action; None if the file cannot be used. Replaces a damaged file first."""
         for _ in range(2):  # the second time with a new file
             if self._path is None:
@@ -142,6 +140,10 @@ class _Database:
                 except (sqlite3.Error, OSError):
                     self._path = None
         return None
+
+
+def _rows(query: str, given: Sequence[str], database: sqlite3.Connection) -> list[Any]:
+    return database.execute(query, given).fetchall()
 
 
 def _is_damage(error: Exception, path: Path) -> bool:
@@ -200,7 +202,7 @@ def _record(state: bytes, numbers: bytes | None = None, parts: bytes | None = No
     """Returns the record from the contents of a row."""
     _, plain, questions, refused = state.split(b"\n")
     kept = _unread(questions) if numbers is None else _kept(questions, numbers, parts)
-    return RunRecord(*json.loads(plain), kept, _loaded(refused))
+    return RunRecord._make([*json.loads(plain), kept, _loaded(refused)])
 
 
 def _kept(questions: bytes, content: bytes, parts: bytes | None) -> dict[str, KeptNumbers]:

@@ -15,7 +15,7 @@ from unbraid.studies.claims.claim import Claim
 from unbraid.studies.claims.judgment import LEVEL
 from unbraid.studies.claims.quantities import MIN_SEEDS, computed
 from unbraid.studies.index import read_records
-from unbraid.studies.questions import Questions
+from unbraid.studies.needs import Questions
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Setting, Study, StudyRun
 from unbraid.training.batches import load_or_stream
@@ -27,10 +27,8 @@ from unbraid.training.state import Member, fleet_key
 Need = Literal["training", "scoring", "nothing", "failed"]
 """What a run needs: "training" also if a score is missing and its codes were removed."""
 
-_MOST_SEEDS = 200  # that are tried for a claim
 _BYTES_OF_RECORDS = 200_000  # history, scores with their tables, spec, log
 _SECONDS_TO_TIME = 1.0
-_WARM_UP_STEPS = 2
 _MAX_STEPS_TO_TIME = 50
 
 
@@ -168,7 +166,7 @@ class Speed:
         trained = Fleet(members, images, programs=Programs(Inductor(deterministic=False)))
         try:
             trained.prepare()
-            for _ in range(_WARM_UP_STEPS):
+            for _ in range(2):  # to warm up
                 trained.advance(log=False)
             began, steps = now(), 0
             while steps < _MAX_STEPS_TO_TIME and (steps == 0 or now() - began < _SECONDS_TO_TIME):
@@ -201,6 +199,6 @@ def undecidable(claims: Sequence[Claim], num_seeds: Mapping[str, int]) -> list[U
     for claim in tested:
         if (smallest := claim.smallest_p(num_seeds)) > level:
             labels = claim.quantity.settings_used
-            enough = (n for n in range(MIN_SEEDS, _MOST_SEEDS) if claim.smallest_p(dict.fromkeys(labels, n)) <= level)
+            enough = (n for n in range(MIN_SEEDS, 200) if claim.smallest_p(dict.fromkeys(labels, n)) <= level)
             found.append(Undecidable(claim, smallest, level, next(enough, None)))
     return found

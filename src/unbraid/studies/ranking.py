@@ -14,7 +14,7 @@ from unbraid.studies.claims.quantities import best_of, difference
 from unbraid.studies.statistics import seeds_needed
 from unbraid.studies.study_scores import StudyScores
 
-_FEWEST_MODELS = 4  # with both scores, for a correlation
+FEWEST_MODELS = 4  # with both scores, for a correlation
 
 
 @final
@@ -100,6 +100,6 @@ def metric_agreement(scores: StudyScores, metrics: Sequence[str]) -> dict[str, d
 def _correlation(first: Mapping[tuple[str, int], float], second: Mapping[tuple[str, int], float]) -> float:
     shared = [model for model in first if model in second]
     x, y = [first[model] for model in shared], [second[model] for model in shared]
-    if len(shared) < _FEWEST_MODELS or len(set(x)) < 2 or len(set(y)) < 2:
+    if len(shared) < FEWEST_MODELS or len(set(x)) < 2 or len(set(y)) < 2:
         return math.nan
     return float(scipy.stats.spearmanr(x, y).statistic)

@@ -32,8 +32,7 @@ def udr_scores(codes: Mapping[int, Codes]) -> dict[int, float]:
     uniquely the used latents match by absolute rank correlation: 1 for a one-to-one match, and 0 for a model without
     used latents.
     """
-    count = _shared_size(codes)
-    rows = row_draws.permuted_rows(count, 0, "images of UDR")[: min(_NUM_ROWS, count)].numpy()
+    rows = row_draws.permuted_rows(_shared_size(codes), 0, "images of UDR")[:_NUM_ROWS].numpy()
     means = {model: _used_means(each)[rows] for model, each in codes.items()}
     return {
         model: float(np.median([_agreement(own, means[other]) for other in means if other != model]))

@@ -10,6 +10,7 @@ from unbraid.codes import Codes
 from unbraid.errors import UnbraidError
 from unbraid.figures.traversal import SideBySide
 from unbraid.studies.collect import collect, runs_with_codes
+from unbraid.studies.ranking import FEWEST_MODELS
 from unbraid.studies.seed_agreement import agreement_scores, udr_scores
 from unbraid.studies.statistics import Measurement, StatisticsError, spearman
 from unbraid.studies.study import Study
@@ -18,8 +19,6 @@ from unbraid.training.runs.run import Run
 from unbraid.training.runs.runs_in import traverse_together
 
 Criterion = Literal["udr", "agreement", "wsepin", "elbo"]
-
-_FEWEST_MODELS = 4  # with the criterion and the score, for a correlation
 
 
 def best_runs(
@@ -83,7 +82,7 @@ class Choice:
 def choices(study: Study, folder: Path, scores: StudyScores, by: Criterion) -> list[Choice]:
     """Returns all runs with a value of the criterion, best first."""
     if by in ("udr", "agreement"):
-        values = _of_seeds(study, folder, scores, udr_scores if by == "udr" else _agreements)
+        values = _of_seeds(study, folder, scores, udr_scores if by == "udr" else agreement_scores)
     elif (metric := {"wsepin": "sepin", "elbo": "elbo"}[by]) in scores.higher_is_better:
         values = {(label, s): value for label in scores.settings for s, value in scores.values(label, metric).items()}
     else:
@@ -92,7 +91,10 @@ def choices(study: Study, folder: Path, scores: StudyScores, by: Criterion) -> l
             f"{', '.join(scores.metrics)}. Add it to them and run the study again."
         )
     names = {(run.setting, run.seed): run.run for run in scores.runs}
-    found = [Choice(setting, seed, names[setting, seed], value) for (setting, seed), value in values.items()]
+    found = []
+    for (setting, seed), value in values.items():
+        # A run without informative latents agrees with no other.
+        found.append(Choice(setting, seed, names[setting, seed], 0.0 if math.isnan(value) else value))
     return sorted(found, key=lambda choice: -choice.value)
 
 
@@ -107,8 +109,8 @@ def agreement(scores: StudyScores, chosen: list[Choice], metric: str) -> Measure
         for choice in chosen
         if (value := scores.values(choice.setting, metric).get(choice.seed)) is not None
     ]
-    if len(pairs) < _FEWEST_MODELS:
-        raise StatisticsError(f"{len(pairs)} runs have both the criterion and {metric}; expected {_FEWEST_MODELS}.")
+    if len(pairs) < FEWEST_MODELS:
+        raise StatisticsError(f"{len(pairs)} runs have both the criterion and {metric}; expected {FEWEST_MODELS}.")
     return spearman([one for one, _ in pairs], [other for _, other in pairs])
 
 
@@ -127,8 +129,3 @@ def _of_seeds(
             "keep='scores' or 'best' removes them: use keep='all', or select by wsepin or elbo."
         )
     return found
-
-
-def _agreements(codes: Mapping[int, Codes]) -> dict[int, float]:
-    """Returns the agreement of each seed; 0 for one without informative latents, which agrees with no other."""
-    return {seed: 0.0 if math.isnan(value) else value for seed, value in agreement_scores(codes).items()}

@@ -32,7 +32,7 @@ from unbraid.training.history_columns import extra_columns
 from unbraid.training.interrupt import HOW_TO_RESUME, Interrupt, interruptible
 from unbraid.training.options import TrainingOptions, recorded_options
 from unbraid.training.program import Inductor, Programs
-from unbraid.training.reporter import Later, Reporter
+from unbraid.training.reporter import Reporter
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.starts import Start
@@ -50,7 +50,7 @@ class FleetTraining:
     """Trains the runs of a start side by side, checkpoints them, and finishes them."""
 
     def __init__(
-        self, start: Start, images: FactorImages, options: TrainingOptions, *, programs: Programs, later: Later
+        self, start: Start, images: FactorImages, options: TrainingOptions, *, programs: Programs, steps_later: int = 0
     ) -> None:
         self._began = time.monotonic()
         self._runs, self._images = start.runs, images
@@ -82,7 +82,9 @@ class FleetTraining:
             text = f"Compiled in {duration(seconds)}." if seconds > 0 else "It was compiled before."
             emit(Event("compiling", 1, 1, text=text, runs=tuple(self._names)))
         columns = extra_columns(self._fleet, images, options)
-        self._reporter = Reporter(start.runs, self._fleet, later, histories=start.histories(), columns=columns)
+        self._reporter = Reporter(
+            start.runs, self._fleet, steps_later=steps_later, histories=start.histories(), columns=columns
+        )
         self._times = CheckpointTimes(options.checkpoint_every, self._fleet.num_bytes)
         self._saved_at = start.step
         self._recorded = [recorded_options(run.folder) for run in start.runs]

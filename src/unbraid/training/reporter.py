@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import final
 
 import torch
@@ -23,35 +22,27 @@ _SECONDS_BETWEEN_EVENTS = 10.0
 
 
 @final
-@dataclass(frozen=True)
-class Later:
-    """The work after a fleet: steps of other fleets of its plan, for each member, and models of no plan yet."""
-
-    member_steps: int = 0
-    num_of_other_kinds: int = 0
-
-
-@final
 class Reporter:
     """Keeps the history of a fleet, and emits its progress.
 
     The host queues steps on a GPU long before the GPU takes them. It waits for the GPU whenever a row of the history is
-    due, and about twice a second, so that a failed member or a request to stop is noticed soon.
+    due, and about twice a second, so that a failed member or a request to stop is noticed soon. `steps_later` are the
+    steps of later fleets, for each member, which the time left includes.
     """
 
     def __init__(
         self,
         runs: Sequence[Run],
         fleet: Fleet,
-        later: Later,
         *,
+        steps_later: int = 0,
         histories: Sequence[History] = (),
         columns: Sequence[ExtraColumns] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.histories = list(histories) or [History() for _ in runs]
         self.alive = fleet.alive.cpu()
-        self._fleet, self._later, self._columns, self._clock = fleet, later, columns, clock
+        self._fleet, self._steps_later, self._columns, self._clock = fleet, steps_later, columns, clock
         self._names, self._num_steps = tuple(run.name for run in runs), runs[0].spec.num_steps
         self._losses: dict[str, list[float]] = {}
         # The first step sets up what all others use, so the clock starts after it.
@@ -85,14 +76,12 @@ class Reporter:
         self._next_check = step + max(1, int(speed * _SECONDS_BETWEEN_CHECKS))
         if losses or now - self._last_event >= _SECONDS_BETWEEN_EVENTS:
             self._last_event = now
-            steps_left = self._num_steps - step + self._later.member_steps / len(self._names)
-            num_later = self._later.num_of_other_kinds
+            steps_left = self._num_steps - step + self._steps_later / len(self._names)
             progress = Event(
                 "training",
                 step,
                 self._num_steps,
                 "steps",
-                f"then {_other_models(num_later)}" if num_later else "",
                 runs=self._names,
                 values=self._losses,
                 per_second=speed,
@@ -126,21 +115,14 @@ def is_row(step: int, num_steps: int) -> bool:
     return step == 1 or step % _steps_between_rows(num_steps) == 0 or step == num_steps
 
 
-def plan_text(sizes: Sequence[int], num_steps: int, device: torch.device, memory: Memory | None, num_later: int) -> str:
-    """Returns the plan of a training as text: fleets of these sizes, the number of steps, the memory if measured.
-
-    `num_later` models are trained after these.
-    """
+def plan_text(sizes: Sequence[int], num_steps: int, device: torch.device, memory: Memory | None) -> str:
+    """Returns the plan of a training as text: fleets of these sizes, the number of steps, the memory if measured."""
     count = "1 model" if sum(sizes) == 1 else f"{sum(sizes)} models"
     fleets = "" if len(sizes) == 1 else f" in {len(sizes)} fleets, one after the other ({' + '.join(map(str, sizes))})"
     text = f"{count}{fleets}, {num_steps} steps each, on {device}."
     if memory is not None:
         text += f" A model takes at most {size_text(memory.per_member)}, and {size_text(memory.free)} are free."
-    return text + (f" Then {_other_models(num_later)}." if num_later else "")
-
-
-def _other_models(count: int) -> str:
-    return f"{count} other {'model' if count == 1 else 'models'}"
+    return text
 
 
 def _steps_between_rows(num_steps: int) -> int:

@@ -25,7 +25,7 @@ from unbraid.training.fleet_training import FleetTraining, conclude
 from unbraid.training.interrupt import HOW_TO_RESUME, naming_runs, stoppable
 from unbraid.training.options import TrainingOptions
 from unbraid.training.program import Inductor, Programs
-from unbraid.training.reporter import Later, plan_text
+from unbraid.training.reporter import plan_text
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_writer import RunWriter
 from unbraid.training.runs.spec import RunSpec
@@ -115,20 +115,14 @@ def train_runs(
     pending = _pending(runs)
     check_unlocked(pending)
     parts = _parts(runs)
-    can_advise = device.type == "cpu" and torch.get_num_threads() > 1 and not is_waiting_chosen()
     with naming_runs(runs):
         for part in parts[1:]:  # those of the first are opened next
             part[0].spec.check_images(part[0].spec.training_data.open())
-        num_later = len(pending)
+        if len(parts) > 1:
+            text = f"{len(pending)} models in {len(parts)} groups, one after the other."
+            emit(Event("planning", text=text, runs=tuple(run.name for run in pending)))
         for part in parts:
-            num_later -= len(part)
-            try:
-                with listening(busy_cores_check() if can_advise else None):
-                    _train_part(part, num_later, device, options)
-            except IsADirectoryError as error:
-                raise RunError(
-                    f"{error.filename} is a folder where a file is expected. Move it away, and repeat the command."
-                ) from None
+            _train_part(part, device, options)
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
             f"No run is left: {len(pending)} of {len(pending)} failed, the first because {pending[0].failure}. "
@@ -155,9 +149,20 @@ def _parts(runs: Sequence[Run]) -> list[list[Run]]:
     return [pending for part in parts if (pending := _pending(part))]
 
 
-def _train_part(runs: Sequence[Run], num_later: int, device: torch.device, options: TrainingOptions) -> None:
-    """Trains runs that can share a fleet, each under its lock, before `num_later` others."""
-    images = load_or_stream(runs[0].spec, device, stream=options.stream)
+def _train_part(runs: Sequence[Run], device: torch.device, options: TrainingOptions) -> None:
+    """Trains runs that can share a fleet, each under its lock."""
+    can_advise = device.type == "cpu" and torch.get_num_threads() > 1 and not is_waiting_chosen()
+    try:
+        with listening(busy_cores_check() if can_advise else None):
+            _train_locked(runs, load_or_stream(runs[0].spec, device, stream=options.stream), options)
+    except IsADirectoryError as error:
+        raise RunError(
+            f"{error.filename} is a folder where a file is expected. Move it away, and repeat the command."
+        ) from None
+
+
+def _train_locked(runs: Sequence[Run], images: FactorImages, options: TrainingOptions) -> None:
+    """Locks the runs, finishes those that need no more steps, and trains the others."""
     with stoppable():
         memory = _memory(runs, images)
     with contextlib.ExitStack() as locks:
@@ -171,7 +176,7 @@ def _train_part(runs: Sequence[Run], num_later: int, device: torch.device, optio
             RunWriter(run).begin(options)
         capacity = len(runs) if memory is None else memory.capacity
         fleets = [part for start in starts(pending) for part in start.split_to(capacity)]
-        _train_fleets(fleets, images, memory, num_later, options)
+        _train_fleets(fleets, images, memory, options)
 
 
 def _memory(runs: Sequence[Run], images: FactorImages) -> Memory | None:
@@ -191,15 +196,15 @@ def _memory(runs: Sequence[Run], images: FactorImages) -> Memory | None:
 
 
 def _train_fleets(
-    fleets: Sequence[Start], images: FactorImages, memory: Memory | None, num_later: int, options: TrainingOptions
+    fleets: Sequence[Start], images: FactorImages, memory: Memory | None, options: TrainingOptions
 ) -> None:
     """Trains the fleets one after the other. If memory is too small for one, it and those after it are halved."""
     waiting, programs, tried = deque(fleets), Programs(Inductor(options.deterministic)), list[int]()
-    _emit_plan(waiting, images, memory, num_later)
+    _emit_plan(waiting, images, memory)
     while waiting:
         start = waiting.popleft()
         steps_later = sum(len(each.runs) * (each.runs[0].spec.num_steps - each.step) for each in waiting)
-        shortage = _train_fleet(start, images, programs, Later(steps_later, num_later), options)
+        shortage = _train_fleet(start, images, programs, steps_later, options)
         give_back_memory(images.device)
         if shortage is None:
             continue
@@ -216,35 +221,33 @@ def _train_fleets(
         )
         left = starts(_pending(start.runs))
         waiting = deque(part for each in (*left, *waiting) for part in each.split_to(half))
-        _emit_plan(waiting, images, memory, num_later)
+        _emit_plan(waiting, images, memory)
 
 
 def _train_fleet(
-    start: Start, images: FactorImages, programs: Programs, later: Later, options: TrainingOptions
+    start: Start, images: FactorImages, programs: Programs, steps_later: int, options: TrainingOptions
 ) -> str | None:
     """Trains one fleet. Returns the message of an error if memory was short: the error itself would hold memory."""
     try:
         with stoppable():
-            training = FleetTraining(start, images, options, programs=programs, later=later)
+            training = FleetTraining(start, images, options, programs=programs, steps_later=steps_later)
         is_to_stop = training.run()
     except Exception as error:
         if not is_out_of_memory(error):
             raise
         return _first_sentences(error)
     if is_to_stop:
-        are_others = later.member_steps or later.num_of_other_kinds
-        rest = f"; the others have yet to be trained. {HOW_TO_RESUME}" if are_others else "; nothing is left to train."
         finished = "1 model was" if len(start.runs) == 1 else f"{len(start.runs)} models were"
-        raise TrainingInterrupted(f"Stopped, as asked, after {finished} finished{rest}")
+        raise TrainingInterrupted(f"Stopped, as asked, after {finished} finished. {HOW_TO_RESUME}")
     return None
 
 
-def _emit_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | None, num_later: int) -> None:
+def _emit_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | None) -> None:
     """Emits the plan, before the first fleet and again after fleets became smaller."""
     if waiting:
         runs = [run for start in waiting for run in start.runs]
         sizes = [len(start.runs) for start in waiting]
-        text = plan_text(sizes, runs[0].spec.num_steps, images.device, memory, num_later)
+        text = plan_text(sizes, runs[0].spec.num_steps, images.device, memory)
         emit(Event("planning", text=text, runs=tuple(run.name for run in runs)))
 
 

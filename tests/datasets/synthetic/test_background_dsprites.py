@@ -7,9 +7,8 @@ from PIL import Image
 
 from unbraid._internal import draws
 from unbraid.datasets import BackgroundDSprites
-from unbraid.datasets.synthetic import background_dsprites
-from unbraid.datasets.synthetic.background_dsprites import texture
-from unbraid.datasets.synthetic.dsprites_variants import random_bytes
+from unbraid.datasets.synthetic import dsprites_variants
+from unbraid.datasets.synthetic.dsprites_variants import random_bytes, texture
 from unbraid.errors import DataError, SpecError
 
 GRID = {"resolution": 16, "num_scales": 2, "num_orientations": 3, "num_positions": 4}
@@ -121,7 +120,7 @@ def test_names_that_make_no_sense_are_refused():
 def test_the_picture_moves_with_the_bits(picture):
     pixels = BackgroundDSprites(**GRID).open().pixels
     assert pixels.to("meta").picture.device.type == "meta"
-    assert pixels.nbytes == 288 * 16 * 8 + 3 * background_dsprites._MAX_HEIGHT * background_dsprites._MAX_WIDTH
+    assert pixels.nbytes == 288 * 16 * 8 + 3 * dsprites_variants._MAX_HEIGHT * dsprites_variants._MAX_WIDTH
 
 
 def test_every_channel_runs_from_black_to_white():

@@ -15,7 +15,7 @@ from unbraid.errors import RunError
 from unbraid.studies import Setting, Study, StudyOptions, collect, run_study
 from unbraid.studies.cluster.fleet_task import carry_out, fleet_order, packed, receive, settle_arrivals, unpack
 from unbraid.studies.index import STUDIES
-from unbraid.studies.questions import Questions
+from unbraid.studies.needs import Questions
 from unbraid.training.runs import grid
 from unbraid.training.runs.run_writer import RunWriter
 

@@ -158,10 +158,7 @@ class Download:
         return total
 
     def _continue(self, response: Any, begun: "_Remote", start: int) -> int | None:
-        """Checks that the server resumes the same file at the end of the part.
-
-        Returns the number of bytes of the whole file if it is known.
-        """
+        """Checks that the server resumes the same file at the end of the part. Returns its size if it is known."""
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "").strip())
         total = int(found[2]) if found and found[2] != "*" else begun.num_bytes
         # Not every server supports If-Range.
@@ -245,8 +242,7 @@ class Redirects(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, req: urllib.request.Request, *details: Any) -> urllib.request.Request | None:
         target = str(details[-1])
-        _check_scheme(target)
-        if req.type == "https" and _scheme(target) == "http":
+        if _scheme(target) == "http" and req.type == "https":
             raise Refused(f"it is redirected from https to {target}, where anyone on the way could change the file")
         return super().redirect_request(req, *details)
 
@@ -254,7 +250,7 @@ class Redirects(urllib.request.HTTPRedirectHandler):
 @contextlib.contextmanager
 def opened(url: str, headers: Mapping[str, str]) -> Iterator[Any]:
     """Opens the response to a request, after redirects, with any status."""
-    _check_scheme(url)
+    _scheme(url)  # raises for any but http and https
     # Not urllib's default opener, which reads file: and ftp: addresses too.
     opener = urllib.request.OpenerDirector()
     for handler in (
@@ -301,10 +297,7 @@ def unwanted(response: Any) -> Dropped | Refused:
     return Refused(answer)
 
 
-def _check_scheme(url: str) -> None:
-    if _scheme(url) not in ("http", "https"):
-        raise Refused(f"it leads to {url}; expected http or https")
-
-
 def _scheme(url: str) -> str:
-    return url.partition(":")[0].lower()
+    if (scheme := url.partition(":")[0].lower()) not in ("http", "https"):
+        raise Refused(f"it leads to {url}; expected http or https")
+    return scheme

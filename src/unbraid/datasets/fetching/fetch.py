@@ -9,7 +9,6 @@ from unbraid._internal import files
 from unbraid.datasets.fetching.download import Download
 from unbraid.datasets.fetching.verification import (
     Publication,
-    PublishedFile,
     check_file,
     expected_checksum,
     file_flaw,
@@ -44,7 +43,7 @@ def fetch(publication: Publication, folder: Path | None = None) -> tuple[Path, .
         way = publication.how_to_get or f"There is no direct download; see {publication.homepage}"
         raise DataError(f"{publication.title}: {way.rstrip('. ')}. Put {' and '.join(missing)} into {folder}.")
     for published in by_hand:
-        _check_present(folder / published.name, published)
+        log.info("%s is there: %s.", folder / published.name, check_file(folder / published.name, published))
     return tuple(folder / published.name for published in publication.files)
 
 
@@ -56,13 +55,14 @@ def _fetch_file(download: Download) -> None:
             with _locked(download):
                 # Another process that held the lock may have fetched it.
                 if not path.exists():
-                    return _receive(download, path)
+                    _receive(download, path)
+                    return
     except OSError as error:
         raise DataError(
             f"{path.name} cannot be written to {download.folder} ({error.strerror or error}). Make room there, or set "
             "UNBRAID_CACHE to a folder that you may write to and that has the room, and fetch again."
         ) from error
-    return _check_present(path, download.published)
+    log.info("%s is there: %s.", path, check_file(path, download.published))
 
 
 @contextlib.contextmanager
@@ -102,7 +102,3 @@ def _receive(download: Download, path: Path) -> None:
     files.put_in_place(download.part, path)
     download.forget()
     log.info("Fetched %s: %s.", path, verified)
-
-
-def _check_present(path: Path, published: PublishedFile) -> None:
-    log.info("%s is there: %s.", path, check_file(path, published))

@@ -51,10 +51,7 @@ class Container(ABC):
 
     @abstractmethod
     def contents(self, members: Iterable[ArchiveMember]) -> Iterator[bytes]:
-        """Yields the contents of these files, in the order given.
-
-        A gzipped tar is read once if they come by `offset`, and otherwise again for each step back.
-        """
+        """Yields the contents of these files in order. A gzipped tar is read again for each step back in `offset`."""
 
 
 @final
@@ -116,10 +113,7 @@ class Zip(Container):
 @final
 @dataclass(frozen=True)
 class Tar(Container):
-    """Members of a tar.
-
-    A gzipped tar must have the published checksum: a small gzipped file may unpack to a very large one.
-    """
+    """Members of a tar. A gzipped one must have the published checksum: it may unpack to a very large file."""
 
     path: Path
     is_gzipped: bool = False
@@ -162,10 +156,7 @@ class Tar(Container):
                 raise ValueError(f"neither a header nor the mark of the end is at byte {archive.offset}")
 
     def _checked_name(self, entry: tarfile.TarInfo) -> str:
-        """Returns the name without `./` and doubled slashes. Raises an error for links and for paths out of the folder.
-
-        Nothing is written under these names, but an official archive has no such entries.
-        """
+        """Returns the name without `./` and doubled slashes. Raises for links and paths out of the folder."""
         parts = PurePosixPath(entry.name).parts
         odd = entry.name.startswith("/") or "\\" in entry.name or ".." in parts or not entry.name.isprintable()
         if odd or not (entry.isdir() or (entry.isreg() and not entry.issparse())):

@@ -14,7 +14,7 @@ from unbraid.datasets.dataset import Factor, grid_rows
 from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid.datasets.formats import mat
 from unbraid.datasets.formats.archives import ArchiveMember, Container, Folder, Tar
-from unbraid.datasets.image_store import Blocks, Plan, sliced
+from unbraid.datasets.image_store import Plan, sliced
 from unbraid.datasets.pictures import resized
 from unbraid.datasets.published.converted import ConvertedDataset, in_listed_order
 
@@ -83,13 +83,13 @@ class Cars3D(ConvertedDataset):
         (path,) = sources
         source = Folder(path, _MAX_FILE_BYTES) if path.is_dir() else Tar(path, is_gzipped=True)
         cars = _cars(source)
-        factor_table = _factor_table(len(cars))
-
-        def blocks(start: int) -> Blocks:
-            images = _images(source, cars, self.resolution).reshape(-1, *self.image_shape)
-            return sliced(images, start, _IMAGES_PER_BLOCK)
-
-        return Plan(self.image_shape, factor_table, grid_rows(factor_table), blocks)
+        table = _factor_table(len(cars))
+        return Plan(
+            self.image_shape,
+            table,
+            grid_rows(table),
+            lambda start: sliced(_images(source, cars, self.resolution), start, _IMAGES_PER_BLOCK),
+        )
 
 
 def _factor_table(num_cars: int) -> tuple[Factor, ...]:
@@ -117,7 +117,7 @@ def _cars(source: Container) -> tuple[ArchiveMember, ...]:
 
 def _images(
     source: Container, cars: tuple[ArchiveMember, ...], side: int
-) -> UInt8[np.ndarray, "elevation azimuth car channel height width"]:
+) -> UInt8[np.ndarray, "image channel {side} {side}"]:
     """Returns the images of all cars, read in the order of the archive: a gzipped one is read forwards only."""
     images = np.empty((_NUM_ELEVATIONS, _NUM_AZIMUTHS, len(cars), 3, side, side), np.uint8)
     places = sorted(range(len(cars)), key=lambda place: cars[place].offset)
@@ -131,4 +131,4 @@ def _images(
             resized(renders, side), "(elevation azimuth) ... -> elevation azimuth ...", azimuth=_NUM_AZIMUTHS
         )
         emit(Event("reading Cars3D", num_read, len(cars), "cars"))
-    return images
+    return images.reshape(-1, 3, side, side)

@@ -101,7 +101,12 @@ class Chairs3D(PartedDataset):
         source = Folder(path) if path.is_dir() else Tar(path)
         members = source.members()
         renders = _renders(source, members)
-        names = _official_names(source, members)
+        names: list[str] = []
+        if (listing := next((member for member in members if PurePosixPath(member.name).name == _NAMES), None)) is None:
+            log.warning("Chairs3D: %s has no %s, so the models are taken by name.", source.path, _NAMES)
+        else:
+            (content,) = source.contents([listing])
+            names = mat.read_names(content, "folder_names", source.named(listing))
         models = in_listed_order(renders, names) if self.models == "all" else _selected(path, lists, renders, names)
         if len(models) != _NUM_MODELS[self.models]:
             log.warning(
@@ -173,16 +178,6 @@ def _renders(source: Container, members: Sequence[ArchiveMember]) -> dict[str, d
                 f"elevation {missing[0][0]} and azimuth {missing[0][1]}. Unpack or fetch it again."
             )
     return found
-
-
-def _official_names(source: Container, members: Sequence[ArchiveMember]) -> list[str]:
-    """Returns all models in the order of the official list; none without a list, as in old files."""
-    listing = next((member for member in members if PurePosixPath(member.name).name == _NAMES), None)
-    if listing is None:
-        log.warning("Chairs3D: %s has no %s, so the models are taken by name.", source.path, _NAMES)
-        return []
-    (content,) = source.contents([listing])
-    return mat.read_names(content, "folder_names", source.named(listing))
 
 
 def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names: Sequence[str]) -> list[str]:

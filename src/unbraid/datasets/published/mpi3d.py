@@ -9,7 +9,7 @@ import numpy as np
 from unbraid._internal.npz import Npz
 from unbraid.datasets.dataset import Factor, grid_rows
 from unbraid.datasets.fetching.verification import Publication, PublishedFile
-from unbraid.datasets.image_store import Blocks, Plan
+from unbraid.datasets.image_store import Plan
 from unbraid.datasets.published.converted import ConvertedDataset
 
 _IMAGES_PER_BLOCK = 1024
@@ -66,9 +66,9 @@ class MPI3D(ConvertedDataset):
 
     def plan(self, sources: tuple[Path, ...]) -> Plan:
         (path,) = sources
-
-        def blocks(start: int) -> Blocks:
-            for block in Npz(path).blocks("images", _IMAGES_PER_BLOCK, start):
-                yield np.moveaxis(block, 3, 1)
-
-        return Plan(self.image_shape, self.factors, grid_rows(self.factors), blocks)
+        return Plan(
+            self.image_shape,
+            self.factors,
+            grid_rows(self.factors),
+            lambda start: (np.moveaxis(block, 3, 1) for block in Npz(path).blocks("images", _IMAGES_PER_BLOCK, start)),
+        )

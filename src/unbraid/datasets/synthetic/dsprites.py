@@ -12,7 +12,7 @@ from unbraid._internal import files
 from unbraid._internal.names import suggestion
 from unbraid._internal.npz import Npz
 from unbraid.datasets import file_stamps
-from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, check_drawable, grid_rows
+from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, check_drawable, check_names, grid_rows
 from unbraid.datasets.fetching import verification
 from unbraid.datasets.fetching.verification import Publication, PublishedFile
 from unbraid.datasets.image_store import Blocks, ImageStore, Plan
@@ -83,7 +83,10 @@ class DSprites(FactorDataset):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_shapes(self.shapes)
+        for shape in self.shapes:
+            if shape not in sprites.SHAPES:
+                raise SpecError(f"DSprites: {shape!r} is not a shape. {suggestion(str(shape), sprites.SHAPES)}")
+        check_names(self.shapes, "DSprites", "shapes")
         check_drawable(
             self,
             MAX_IMAGES,
@@ -158,16 +161,6 @@ class DSprites(FactorDataset):
     def _centers(self) -> Float64[np.ndarray, " position"]:
         positions = np.linspace(0.0, 1.0, self.num_positions) if self.num_positions > 1 else np.full(1, 0.5)
         return self.resolution / 64 * (16 + 32 * positions)
-
-
-def _check_shapes(shapes: tuple[str, ...]) -> None:
-    if not shapes:
-        raise SpecError(f"DSprites: shapes is empty; give one or more of {', '.join(sprites.SHAPES)}.")
-    for shape in shapes:
-        if shape not in sprites.SHAPES:
-            raise SpecError(f"DSprites: {shape!r} is not a shape. {suggestion(str(shape), sprites.SHAPES)}")
-    if len(set(shapes)) < len(shapes):
-        raise SpecError(f"DSprites: shapes is {shapes}, which names a shape twice; give each once.")
 
 
 def _check_default_grid(config: DSprites) -> None:

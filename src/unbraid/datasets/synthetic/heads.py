@@ -93,9 +93,6 @@ def surfaces(head: Head) -> tuple[Surface, ...]:
     )
 
 
-# ---- the shape
-
-
 def _face(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "3 point"]:
     x, y, z = _skull(head, polar, longitude)
     z = z + _is_front(longitude) * _features(head, x, y)
@@ -174,9 +171,6 @@ def _neck(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "
     return np.stack([x, -0.45 - down, z])
 
 
-# ---- the albedo
-
-
 def _paint(head: Head, polar: Values, longitude: Values) -> Values:
     x, y, _ = _skull(head, polar, longitude)
     front = _is_front(longitude)
@@ -213,9 +207,6 @@ def _beard(head: Head, y: Values, longitude: Values) -> Values:
 def _ear_albedo(head: Head, polar: Values, longitude: Values) -> Values:
     """Returns the albedo of an ear, which is darker within the rim."""
     return head.skin * (0.75 + 0.25 * _step(np.cos(polar) ** 2 + (np.sin(polar) * np.cos(longitude)) ** 2, 0.3, 0.6))
-
-
-# ---- the pieces
 
 
 def _is_front(longitude: Values) -> Values:

@@ -76,10 +76,7 @@ class SurfacePoints:
 
 
 def points_of(surfaces: Sequence[Surface], spacing: float) -> SurfacePoints:
-    """Returns points of all surfaces, neighbors at most about `spacing` apart.
-
-    The points of a mirror-symmetric surface are symmetric.
-    """
+    """Returns points of all surfaces, about `spacing` apart; symmetric ones for a mirror-symmetric surface."""
     positions, normals, albedos = zip(*(_sampled(surface, spacing) for surface in surfaces), strict=True)
     return SurfacePoints(
         torch.from_numpy(np.concatenate(positions, axis=1)),
@@ -170,10 +167,7 @@ def draw(
     lamps: Float64[Tensor, "lamp 3"],
     resolution: int,
 ) -> UInt8[Tensor, "elevation lamp {resolution} {resolution}"]:
-    """Draws the points at one azimuth and each elevation (in radians, at most `MAX_ELEVATION`), lit by each lamp.
-
-    A lamp is the unit vector towards it.
-    """
+    """Draws the points at one azimuth and each elevation (radians, up to `MAX_ELEVATION`), lit by each unit vector."""
     pieces = [_Turned.of(points, start, azimuth) for start in range(0, len(points), _AT_ONCE)]
     images = torch.empty((len(elevations), len(lamps), resolution**2), dtype=torch.uint8)
     for elevation, at_elevation in zip(elevations, images, strict=True):

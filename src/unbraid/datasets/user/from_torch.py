@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from torch.utils.data import IterableDataset
 
 from unbraid.config.annotations import in_short
+from unbraid.datasets.dataset import plain_array
 from unbraid.datasets.user.from_arrays import FromArrays, as_bytes
 from unbraid.errors import DataError
 
@@ -33,7 +33,7 @@ def from_torch(
     for number, item in enumerate(_items(dataset)):
         image, targets = _image_and_targets(item, number)
         try:
-            images.append(as_bytes(_array(image)[None])[0])
+            images.append(as_bytes(plain_array("image", image)[None])[0])
         except DataError as error:
             raise DataError(f"Item {number}: {error} Check the transforms of the data set.") from None
         rows.append(targets)
@@ -85,14 +85,10 @@ def _targets(target: Any, number: int) -> dict[str, Any]:
     named = target if isinstance(target, Mapping) else {"target": target}
     found: dict[str, Any] = {}
     for name, value in named.items():
-        array = _array(value)
+        array = plain_array(f"The target {name!r} of item {number}", value)
         if array.dtype.kind not in "biuf" or array.ndim > 1:
             raise DataError(
                 f"The target {name!r} of item {number} is {value!r}; expected numbers. Number its values, or leave it."
             )
         found |= {str(name): array} if array.ndim == 0 else {f"{name}_{i}": each for i, each in enumerate(array)}
     return found
-
-
-def _array(value: Any) -> np.ndarray:
-    return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else np.asarray(value)

@@ -13,7 +13,7 @@ import numpy as np
 
 from unbraid._internal import files
 from unbraid.codes import Labels
-from unbraid.codes.columns import column_of, datasets_library, feature_of
+from unbraid.codes.columns import column_of, datasets_library, feature_of, masked_labels
 from unbraid.datasets import file_stamps
 from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages
 from unbraid.datasets.formats.archives import ArchiveMember, Container, read_bounded
@@ -220,33 +220,25 @@ def _content(picture: dict[str, Any] | None, name: str) -> bytes:
         raise DataError(f"{name}: {error}") from None
 
 
-def _column(name: str, feature: Any, labels: list[Any]) -> tuple[Labels, tuple[str, ...]]:
+def _column(name: str, feature: Any, rows: list[Any]) -> tuple[Labels, tuple[str, ...]]:
     """Returns the labels of a column, and the words that they number if the factor is categorical."""
-    from datasets import ClassLabel, Value
-
-    is_class = isinstance(feature, ClassLabel)
-    # -1 is what the library writes for a class that is not known.
-    known = np.array([not (label is None or label != label or (is_class and label < 0)) for label in labels])
-    given = [label for label, is_known in zip(labels, known, strict=True) if is_known]
-    if is_class and given and max(given) >= feature.num_classes:
-        raise DataError(
-            f"Column {name!r} has the label {max(given)}; its classes are numbered 0 to {feature.num_classes - 1}."
-        )
-    dtype = "int64" if is_class else feature.dtype if isinstance(feature, Value) else ""
-    words = tuple(feature.names) if is_class else tuple(sorted(set(given))) if dtype.endswith("string") else ()
-    if dtype.endswith("string"):
-        given = list(map({word: number for number, word in enumerate(words)}.__getitem__, given))
-    elif not re.fullmatch(r"u?int\d+|bool|float\d+", dtype):
+    library = datasets_library()
+    is_class = isinstance(feature, library.ClassLabel)
+    dtype = feature.dtype if isinstance(feature, library.Value | library.ClassLabel) else ""
+    if not re.fullmatch(r"u?int\d+|bool|float\d+|(large_)?string", dtype):
         raise DataError(
             f"Column {name!r} holds {feature}; expected a class label, a number or a word an image. Leave it out."
         )
-    column = np.ma.masked_all(len(labels), dtype=np.array(given).dtype)
-    column[known] = given
+    column = masked_labels(rows, is_class=is_class)
     try:
-        found = Labels.from_column(name, column)
+        labels = Labels.from_column(name, column)
     except CodesError as error:
         raise DataError(f"{error} Filter such rows out, or leave {name!r} out of factors.") from None
-    return (replace(found, ordered=False), words) if words else (ranked(found), ())
+    if not is_class:
+        return ranked(labels), () if labels.ordered else tuple(sorted(set(column.compressed().tolist())))
+    if (most := int(labels.values.max())) >= feature.num_classes:
+        raise DataError(f"Column {name!r} has the label {most}; its classes are 0 to {feature.num_classes - 1}.")
+    return replace(labels, ordered=False), tuple(feature.names)
 
 
 def to_hugging_face(dataset: FactorDataset | FactorImages) -> Any:

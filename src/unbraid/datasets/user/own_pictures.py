@@ -35,10 +35,7 @@ class PictureShapes:
         return cls(tuple((shape, count, first) for shape, (count, first) in counts.items()))
 
     def image_shape(self, where: str, resolution: int | None, channels: int | None) -> tuple[int, int, int]:
-        """Returns the shape of the images that these pictures become. They are in color if any picture is.
-
-        Raises an error if sizes differ, unless a resolution is given.
-        """
+        """Returns the shape of the images, in color if any picture is. Sizes may differ only with a resolution."""
         channels = channels or max(shape[0] for shape, _, _ in self.counts)
         if resolution is not None:
             return channels, resolution, resolution
@@ -75,10 +72,7 @@ def framing(image_shape: tuple[int, int, int], resolution: int | None) -> pictur
 def survey(
     source: Container, members: Sequence[ArchiveMember], where: str, doing: str
 ) -> tuple[list[bytes], PictureShapes]:
-    """Reads every picture, and decodes the head of each. Returns their SHA-256 and their shapes.
-
-    Raises an error that counts all pictures that cannot be read.
-    """
+    """Returns the SHA-256 and the shapes of all pictures, or raises an error that counts the unreadable ones."""
     hashes: list[bytes] = []
     shapes: list[tuple[str, tuple[int, int, int]]] = []
     flaws: dict[str, DataError] = {}
@@ -110,20 +104,14 @@ def images(
             yield block
             done += len(block)
     except DataError as error:
-        if flaws := _undecodable(source, members[done:]):
-            raise unreadable(where, flaws, len(members)) from error
-        raise
-
-
-def _undecodable(source: Container, members: Sequence[ArchiveMember]) -> dict[str, DataError]:
-    flaws = {}
-    for number, (member, content) in enumerate(zip(members, source.contents(members), strict=True), start=1):
-        try:
-            pictures.decode(content, source.named(member))
-        except DataError as error:
-            flaws[member.name] = error
-        emit(Event("looking for more that cannot be read", number, len(members), "pictures"))
-    return flaws
+        flaws, rest = {}, members[done:]
+        for number, (member, content) in enumerate(zip(rest, source.contents(rest), strict=True), start=1):
+            try:
+                pictures.decode(content, source.named(member))
+            except DataError as flaw:
+                flaws[member.name] = flaw
+            emit(Event("looking for more that cannot be read", number, len(rest), "pictures"))
+        raise (unreadable(where, flaws, len(members)) if flaws else error) from error
 
 
 def unreadable(where: str, flaws: Mapping[str, DataError], num_pictures: int) -> DataError:

@@ -1,9 +1,9 @@
-"""Where each latent lies in a code, and codes in which it is put elsewhere."""
+"""The columns of each latent in a code, and codes in which a latent moves."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeGuard, final, runtime_checkable
+from typing import Any, final
 
 import torch
 from jaxtyping import Float
@@ -11,18 +11,8 @@ from torch import Tensor, nn
 
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
+from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.categories import columns_of
-from unbraid.models.distributions.posteriors.latents import Latents
-
-
-@runtime_checkable
-class Model(Protocol):
-    """A decoder that knows its latents."""
-
-    latents: Latents
-
-    def decode(self, z: Tensor) -> Tensor: ...
-
 
 Decoder = Callable[[Tensor], Tensor]
 
@@ -30,7 +20,7 @@ Decoder = Callable[[Tensor], Tensor]
 @final
 @dataclass(frozen=True)
 class Place:
-    """Holds the columns of a code that one latent takes. `num_categories` is 0 if it is continuous."""
+    """The columns of one latent in a code. `num_categories` is 0 if it is continuous."""
 
     first: int
     width: int
@@ -43,7 +33,7 @@ class Place:
         return tuple(ends[0] + (ends[1] - ends[0]) * step / (num_frames - 1) for step in range(num_frames))
 
     def moved(self, code: Float[Tensor, " column"], positions: Sequence[float]) -> Float[Tensor, "position column"]:
-        """Returns the code with this latent put at each of the positions."""
+        """Returns the code with this latent at each of the positions."""
         values = torch.tensor(positions, dtype=code.dtype, device=code.device)
         put = columns_of(values.long(), self.width).to(code) if self.num_categories else values[:, None]
         moved = code.repeat(len(positions), 1)
@@ -52,8 +42,8 @@ class Place:
 
 
 def places(decoder: Decoder, codes: Codes | None, num_columns: int) -> tuple[Place, ...]:
-    """Returns where each latent lies in a code: as the model says, or as the codes do; else each column is a latent."""
-    if _is_model(decoder):
+    """Returns the place of each latent in codes of the model, or in `codes`; else each column is a latent."""
+    if isinstance(decoder, AutoencoderModule):
         widths, num_discrete = decoder.latents.widths, decoder.latents.num_discrete
     elif codes is not None:
         widths = (1,) * codes.mean.shape[1] + tuple(table.shape[1] for table in codes.probabilities)
@@ -69,15 +59,15 @@ def places(decoder: Decoder, codes: Codes | None, num_columns: int) -> tuple[Pla
 
 @contextlib.contextmanager
 def decoding(decoder: Decoder, num_columns: int) -> Iterator[Decoder]:
-    """Keeps the decoder in evaluation mode and without gradients within the block.
+    """Runs the block with the decoder in evaluation mode, without gradients.
 
-    Gives a function that takes codes of any type from anywhere, and returns what the decoder makes of them on the CPU.
+    Yields a function from codes, of any type on any device, to decoded images on the CPU.
     """
     owner = getattr(decoder, "__self__", decoder)  # a method of a module runs its layers
     modules = list(owner.modules()) if isinstance(owner, nn.Module) else []
     in_training = [module for module in modules if module.training]
     weights = next((weight for module in modules for weight in module.parameters(recurse=False)), None)
-    decode = decoder.decode if _is_model(decoder) else decoder
+    decode = decoder.decode if isinstance(decoder, AutoencoderModule) else decoder
 
     def decoded(z: Float[Tensor, "frame column"]) -> Float[Tensor, "frame ..."]:
         try:
@@ -102,8 +92,3 @@ def decoding(decoder: Decoder, num_columns: int) -> Iterator[Decoder]:
     finally:
         for module in in_training:
             module.training = True
-
-
-def _is_model(decoder: Any) -> TypeGuard[Model]:
-    """Returns whether the decoder is a model of unbraid. Others may have attributes of these names."""
-    return isinstance(decoder, Model) and isinstance(decoder.latents, Latents)

@@ -13,6 +13,7 @@ from unbraid._internal.arrays import as_floats
 from unbraid.codes import Codes
 from unbraid.errors import CodesError
 from unbraid.figures.traversal import Strip, Traversal
+from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.categories import likeliest
 from unbraid.models.trained.latent_moves import Decoder, Place, decoding, places
 
@@ -96,6 +97,37 @@ def traverse(
                 frames = decode(where[latent].moved(code, positions))
                 strips.append(Strip(label, latent, start, positions, where[latent].num_categories > 0, frames))
     return Traversal(tuple(strips), caption)
+
+
+@torch.no_grad()
+def category_samples(
+    model: AutoencoderModule, latent: int | None = None, *, num_draws: int = 10, seed: int = 0
+) -> Traversal:
+    """Returns a row of images for each category of a discrete latent, by default the first.
+
+    The images are draws from the prior in which that latent has this category. Draw n has the same other latents in
+    every row.
+    """
+    where = places(model, None, 0)
+    discrete = [number for number, place in enumerate(where) if place.num_categories]
+    if not discrete:
+        raise CodesError("The model has no discrete latent, so there are no categories to draw images of.")
+    chosen = discrete[0] if latent is None else latent
+    if chosen not in discrete:
+        known = ", ".join(map(str, discrete))
+        raise CodesError(f"Latent {latent} is not discrete, or there is none; those with categories are {known}.")
+    if num_draws < 1:
+        raise CodesError(f"num_draws is {num_draws}; expected 1 or more.")
+    place, rows = where[chosen], torch.arange(num_draws, device=next(model.parameters()).device)
+    codes, others = model.prior_draws(rows, seed)
+    strips = []
+    for category in range(place.num_categories):
+        put = torch.cat([place.moved(code, [float(category)]) for code in codes])
+        blocks = torch.cat([put, others], dim=1).split(1024)
+        frames = torch.cat([model.likelihood.mean(model.decoder(block)) for block in blocks]).cpu()
+        draws = tuple(map(float, range(num_draws)))
+        strips.append(Strip(f"category {category}", chosen, 0, draws, is_discrete=False, frames=frames))
+    return Traversal(tuple(strips), f"draws from the prior by the category of z{chosen}")
 
 
 def typical_image(codes: Codes) -> int:

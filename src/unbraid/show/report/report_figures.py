@@ -106,5 +106,5 @@ def _of_member(panel: MemberPanel) -> Iterator[tuple[str, Figure]]:
         yield f"curves-{role}", figures.mean_code_curves(codes, [latent for latent, _ in panel.curves.rows])
     if panel.maps:
         yield f"map-{role}", figures.code_map(codes, (panel.maps.across, panel.maps.up))
-    yield f"reconstructions-{role}", LabeledSheet(pictures.reconstructions(), ("original", role))
+    yield f"reconstructions-{role}", LabeledSheet(pictures.reconstructions(), ("original", str(role)))
     yield f"samples-{role}", LabeledSheet(pictures.samples().unflatten(0, (NUM_ROWS, NUM_COLUMNS)))

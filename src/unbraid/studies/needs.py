@@ -1,17 +1,88 @@
-"""Decides which weights and codes of scored runs are kept for the studies in the folder."""
+"""What the studies of a folder need of its runs: scores to compute, and weights and codes to keep."""
 
+import contextlib
 import functools
-from collections.abc import Collection, Mapping, Sequence
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import final
+from typing import Any, NamedTuple, final
 
 from unbraid._internal import files
-from unbraid.config import to_json
-from unbraid.errors import SpecError
+from unbraid._internal.worker_pool import Json
+from unbraid.config import from_json, to_json
+from unbraid.errors import CodesError, SpecError
+from unbraid.metrics.metric import Metric
+from unbraid.metrics.model import ModelScore
+from unbraid.metrics.scoring import Scoring
 from unbraid.studies.index import STUDIES
-from unbraid.studies.questions import Question, Questions
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Setting, Study, StudyRun
+from unbraid.training.runs.run import Run
+from unbraid.training.runs.run_scores import question_key, settled
+from unbraid.training.runs.spec import RunSpec
+
+
+@final
+class Question(NamedTuple):
+    """A metric with its name and its scoring, in the normal form under which a run keeps the score."""
+
+    name: str
+    metric: Metric | ModelScore
+    scoring: Scoring
+
+
+@final
+class Questions:
+    """The questions of a study by the key under which runs keep the scores. Runs with the same spec share them."""
+
+    def __init__(self, study: Study) -> None:
+        self._study, self._metrics = study, study.metrics_by_name
+        self._of: dict[int, dict[str, Question]] = {}
+
+    def of(self, spec: RunSpec) -> Mapping[str, Question]:
+        """Returns the questions about runs with this spec."""
+        if id(spec) not in self._of:  # the study holds its specs, of which thousands of runs share one
+            scorings = dict.fromkeys(settled(spec, scoring) for scoring in self._study.scorings)
+            self._of[id(spec)] = {
+                question_key(name, scoring.changes()): Question(name, metric, scoring)
+                for scoring in scorings
+                for name, metric in self._metrics.items()
+            }
+        return self._of[id(spec)]
+
+    def missing(self, spec: RunSpec, record: RunRecord) -> list[Question]:
+        """Returns the questions for which a run has neither a score nor a refusal."""
+        return [
+            question
+            for key, question in self.of(spec).items()
+            if key not in record.numbers and key not in record.refused
+        ]
+
+
+def questions_to_json(questions: Sequence[Question]) -> dict[str, list[Any]]:
+    """Returns metrics by scoring, as an order holds them."""
+    asked: dict[str, list[Any]] = defaultdict(list)
+    for question in questions:
+        asked[json.dumps(question.scoring.changes())].append(to_json(question.metric))
+    return dict(asked)
+
+
+def score_run(order: Json, beat: Callable[[], None]) -> Json:
+    """Computes and keeps scores of a run. Returns the tracebacks of the metrics that failed, by name.
+
+    The order has the `folder` of the run, what is `asked` of it (`questions_to_json`), the `device`, and the `packages`
+    whose classes may be used.
+    """
+    packages, failed = order["packages"], dict[str, str]()
+    run = Run.open(Path(order["folder"]), packages=packages)
+    for changes, metrics in order["asked"].items():
+        scoring = Scoring.from_changes(json.loads(changes), packages=packages)
+        chosen = [from_json(metric, Metric | ModelScore, packages=packages) for metric in metrics]
+        with contextlib.suppress(CodesError):  # no metric is defined for these codes: the run keeps that as refusals
+            failed |= run.score(chosen, scoring, device=order["device"], progress=False).failed
+        beat()
+    return {"failed": failed}
 
 
 def register(study: Study, folder: Path) -> None:
@@ -42,21 +113,20 @@ class Retention:
     """Decides which arrays of the runs in a folder may be removed, and which scores must be computed before."""
 
     def __init__(self, studies: Sequence[Study], folder: Path) -> None:
-        self._studies_of: dict[str, list[tuple[Study, Setting, Questions]]] = {}
+        self._studies_of: dict[str, list[tuple[Study, Setting]]] = {}
         self._siblings: dict[tuple[str, str], list[StudyRun]] = {}
         self._questions = {study.name: Questions(study) for study in studies}
         for study in studies:
-            questions = self._questions[study.name]
             for each in study.runs(folder):
-                self._studies_of.setdefault(each.name, []).append((study, each.setting, questions))
+                self._studies_of.setdefault(each.name, []).append((study, each.setting))
                 self._siblings.setdefault((study.name, each.setting.label), []).append(each)
 
     def missing(self, run: StudyRun, record: RunRecord) -> list[Question]:
         """Returns the scores of this run that a study of the folder includes and that are not computed yet."""
         found = [
             question
-            for _, _, questions in self._studies_of.get(run.name, [])
-            for question in questions.missing(run.setting.spec, record)
+            for study, _ in self._studies_of.get(run.name, [])
+            for question in self._questions[study.name].missing(run.setting.spec, record)
         ]
         return list({(question.name, question.scoring): question for question in found}.values())
 
@@ -64,14 +134,14 @@ class Retention:
         """Returns all runs of the settings that include this one, because its scores may change which is best."""
         found = [
             sibling
-            for study, setting, _ in self._studies_of.get(run.name, [])
+            for study, setting in self._studies_of.get(run.name, [])
             for sibling in self._siblings[study.name, setting.label]
         ]
         return list({sibling.name: sibling for sibling in found}.values())
 
     def keeps_scores_alone(self, run: StudyRun) -> bool:
         """Returns whether every study with this run keeps only its scores."""
-        return all(study.keep == "scores" for study, _, _ in self._studies_of.get(run.name, []))
+        return all(study.keep == "scores" for study, _ in self._studies_of.get(run.name, []))
 
     def is_removable(self, run: StudyRun, records: Mapping[str, RunRecord]) -> bool:
         """Returns whether no study needs the weights and codes of the run any more."""
@@ -80,7 +150,7 @@ class Retention:
             return False
         return not any(
             study.keep == "all" or (study.keep == "best" and self._is_best(study, setting, run, records))
-            for study, setting, _ in self._studies_of.get(run.name, [])
+            for study, setting in self._studies_of.get(run.name, [])
         )
 
     def _is_best(self, study: Study, setting: Setting, run: StudyRun, records: Mapping[str, RunRecord]) -> bool:
