@@ -1,12 +1,12 @@
 """Pictures of Do & Tran: latents moved about the code of an image."""
 
-import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from reproductions.code.latents import BINS, REACH, nats, score_of
+from reproductions.pictures import png
 from unbraid import Run, figures
 from unbraid.metrics import MISJED, RMIG, Informativeness, Separability
 from unbraid.metrics.estimators import Quantized
@@ -70,10 +70,9 @@ def misjed_map(num_bins: int, fraction: float = 1.0) -> Callable[[Run], dict[str
         table = score_of(run, MISJED(Quantized(num_bins, masses="rectangle")), fraction).tables["misjed_normalized"]
         order = nats(run).argsort(descending=True, stable=True)
         shown = table[order][:, order].clone().fill_diagonal_(torch.nan)
-        names, stream = [f"z{latent}" for latent in order.tolist()], io.BytesIO()
+        names = [f"z{latent}" for latent in order.tolist()]
         axes = figures.heat_map(shown, names, names, ends=(0.0, 0.7), label="normalized MISJED")
-        axes.figure.savefig(stream, format="png", dpi=200)
-        return {"misjed": stream.getvalue()}
+        return {"misjed": png(axes.figure)}
 
     return draw
 
