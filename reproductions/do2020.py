@@ -10,7 +10,7 @@ from reproductions import figure
 from reproductions.code import latent_pictures as shown
 from reproductions.code import latents as of
 from reproductions.code.latents import BINS
-from reproductions.code.metric_facts import FACTS, MEASURED, OURS, compute_facts
+from reproductions.code.turned_codes import FACTS, MEASURED, OURS, compute_facts
 from reproductions.item import Claims, Code, Examine, Experiment, Numbers, Scale, Scores, per_run
 from reproductions.pictures import of_first
 from unbraid import MIG, Autoencoder, BetaVAE, Conv, DSprites, RunSpec, Scoring
