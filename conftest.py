@@ -1,5 +1,6 @@
-"""Collects the examples in docstrings of `src`, from the files that have some: the others need not be imported. Each
-runs in an empty folder, with a cache of its own.
+"""Collects the examples in docstrings of `src`.
+
+Only files with examples are imported. Each example runs in an empty folder, with its own cache.
 """
 
 import importlib

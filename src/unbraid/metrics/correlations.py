@@ -102,8 +102,9 @@ def _among_all(score: Score, active: Bool[Tensor, " latent"], min_std: float) ->
 
 
 def _of_draws(statistics: Statistics, seed: int) -> pearson.PearsonCorrelations | None:
-    """Returns the correlations of one draw from each posterior, or of all draws of codes without std; None for codes
-    with only means.
+    """Returns the correlations of one draw from each posterior, or of all draws of codes without std.
+
+    Returns None for codes with only means.
     """
     codes = statistics.codes
     if statistics.given_draws is None and codes.marginal_std is None:

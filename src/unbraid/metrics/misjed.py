@@ -119,8 +119,9 @@ def _histogram(
 
 
 def _standard_error(statistics: Statistics, estimator: Quantized, pairs: Sequence[tuple[int, int]]) -> float:
-    """Returns the standard error of the mean over pairs, from the influence of each image on the entropies: -log Q(own
-    bin) - H.
+    """Returns the standard error of the mean over pairs.
+
+    It is computed from the influence of each image on the entropies, -log Q(own bin) - H.
     """
     rows, bins = statistics.influence_sample.rows, estimator.bins
     places = _places(statistics, bins)

@@ -24,8 +24,10 @@ Quantity = Literal["value", "part", "factor", "latent"]
 @final
 @dataclass(frozen=True)
 class Row:
-    """One number of a scorecard. `of` is its part, factor or latent; empty for the value of the metric. `badge` is a
-    warning about all numbers, or empty.
+    """One number of a scorecard.
+
+    `of` is its part, factor or latent; empty for the value of the metric. `badge` is a warning about all numbers, or
+    empty.
     """
 
     name: str
