@@ -21,7 +21,7 @@ from unbraid.metrics.settings import NOT_NEGATIVE
 @final
 @dataclass(frozen=True)
 class Correlations(Metric):
-    """mean over i < j of |corr(z_i, z_j)|, where z are the means of the posteriors. Between 0 and 1; 0 is uncorrelated.
+    """Mean over i < j of |corr(z_i, z_j)|, where z are the means of the posteriors. Between 0 and 1; 0 is uncorrelated.
 
     Tables: "deterministic" holds the correlations of the means, "stochastic" those of one draw from each posterior (Do
     & Tran, arXiv:1908.09961v4, appendix A.6); "latent_factor" those of the means with the factors (Kumar et al.,

@@ -256,7 +256,7 @@ def disentanglement(importance: Float64[Tensor, "latent factor"]) -> Float64[Ten
 
 
 def completeness(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
-    """Returns the plain mean of C_k, as Eastwood & Williams and Do & Tran have it."""
+    """Returns the plain mean of C_k, as in Eastwood & Williams and Do & Tran."""
     return completeness_of_factors(importance).mean()
 
 

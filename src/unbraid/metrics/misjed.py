@@ -27,7 +27,7 @@ _MAX_DENSE_CELLS = 4_000_000
 @final
 @dataclass(frozen=True)
 class MISJED(Metric):
-    """(H(z_i) + H(z_j) - H(mean_i, mean_j)) / (2 log B) in B bins, the mean over pairs of latents. Lower is better.
+    """Mean over pairs of latents of (H(z_i) + H(z_j) - H(mean_i, mean_j)) / (2 log B), in B bins. Lower is better.
 
     Do & Tran, arXiv:1908.09961v4, section 3.2 ("mutual information sums joint entropy difference"). H(z_i) is that of
     the aggregate posterior in the bins of `estimator`, the joint entropy that of the posteriors' means; their Table 5

@@ -100,7 +100,7 @@ class SampledEntropies:
         return self._with(name, _Average(average, average, None, (_deviations(of_images), _deviations(at_draws))))
 
     def with_constant(self, name: str, value: Tensor) -> "SampledEntropies":
-        """Adds a number that is taken as known."""
+        """Adds a number without error."""
         return self._with(name, _Average(value, value))
 
     def beside(self, other: "SampledEntropies", prefix: str) -> "SampledEntropies":

@@ -1,4 +1,4 @@
-"""SAP: the lead of the best single latent in predicting each factor."""
+"""SAP: the gap between the best and the second best single latent in predicting each factor."""
 
 import math
 from dataclasses import dataclass
@@ -127,7 +127,7 @@ class SAP(Metric):
 def gaps(matrix: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " factor"]:
     """Returns the score of the best latent minus that of the second best, for each factor.
 
-    With a single latent it is its score. NaN columns stay NaN.
+    With a single latent it is the score of that latent. NaN columns stay NaN.
     """
     return top_two(matrix).gap
 

@@ -1,4 +1,4 @@
-"""Metrics of the information in each latent, alone and together with the others."""
+"""Metrics of the information in each latent, by itself and jointly with the others."""
 
 import math
 from abc import abstractmethod

@@ -21,7 +21,7 @@ from unbraid.metrics.settings import NOT_NEGATIVE
 @final
 @dataclass(frozen=True)
 class TopAttributes(Metric):
-    """mean over attributes k of max_i |corr(z_i, y_k)|, where z are the means of the posteriors. Between 0 and 1.
+    """Mean over attributes k of max_i |corr(z_i, y_k)|, where z are the means of the posteriors. Between 0 and 1.
 
     Kumar et al., *DIP-VAE*, arXiv:1711.00848v1, section 3 and figure 2: the latent with the largest correlation with
     each attribute, and the `num_top` largest correlations of that latent with other attributes. Table "top_latent"

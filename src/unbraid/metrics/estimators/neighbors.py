@@ -62,7 +62,7 @@ class NeighborEstimator(Estimator):
         return statistics.once(self, partial(self.estimate, statistics))[1]
 
     def checked(self, score: Score, statistics: Statistics) -> Score:
-        """Returns the score, with a note if many images have fewer than `k` others to choose from."""
+        """Returns the score, with a note if many images have fewer than `k` candidate neighbors."""
         codes = self.seen(statistics).codes
         few = [labels.name for labels in codes.factors if _share_of_few(labels, self.k) > _MAX_SHARE_OF_FEW]
         if not few:
@@ -77,7 +77,7 @@ class NeighborEstimator(Estimator):
 @final
 @dataclass(frozen=True)
 class Neighbors(NeighborEstimator):
-    """Compares the distance to the `k` nearest neighbors of each image with the number of images within it.
+    """Nearest-neighbor estimate from the distance to the `k`-th neighbor of each image and the images within it.
 
     Discrete factors: Ross, PLoS ONE 9(2), e87357 (2014). Continuous ones: Kraskov et al., Phys. Rev. E 69, 066138
     (2004), their first estimator, with latent and factor scaled to a variance of 1. It needs no bins and takes

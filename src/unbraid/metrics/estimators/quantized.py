@@ -31,7 +31,7 @@ _MAX_SHARE_BEYOND = 0.01
 @final
 @dataclass(frozen=True)
 class Quantized(Estimator):
-    """Bins the latents in `num_bins` bins from `low` to `high`, filled according to `masses` (see `Bins`).
+    """Latents in `num_bins` bins from `low` to `high`, filled according to `masses` (see `Bins`).
 
     Do & Tran, arXiv:1908.09961v4, appendix A.10. At most the exact information, except with
     `masses="rectangle"`. It takes a std of 0, and codes with draws only.

@@ -122,7 +122,7 @@ def means_std(mean: Float[Tensor, "image latent"], weights: Float64[Tensor, " im
 
 
 def has_order(labels: Labels) -> bool:
-    """Returns whether the values have correlations: measurements, ordered values, or two values."""
+    """Returns whether the values have correlations: continuous, ordered values, or two values."""
     if labels.is_soft:
         return False
     return labels.ordered or int(labels.assignment().max()) < 2

@@ -1,4 +1,4 @@
-"""A Gaussian prior that learns which latents go together."""
+"""A Gaussian prior with learned correlations of latents."""
 
 import math
 from collections.abc import Sequence
