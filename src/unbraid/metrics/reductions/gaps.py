@@ -1,4 +1,4 @@
-"""Numbers by factor: the gap between the two best latents, factors that vary, and places of factors that were left out."""
+"""Numbers by factor: the gap between the two best latents, factors that vary, and places of excluded factors."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
