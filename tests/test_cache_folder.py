@@ -31,7 +31,7 @@ def test_without_a_home_the_cache_must_be_named(monkeypatch):
     for name in ("UNBRAID_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Path, "home", homeless)
-    with pytest.raises(SpecError, match="no home folder. Set UNBRAID_CACHE"):
+    with pytest.raises(SpecError, match="Set UNBRAID_CACHE"):
         files.cache_folder()
 
 

@@ -12,7 +12,7 @@ from unbraid._internal import files
 
 
 def test_the_network_is_out_of_reach():
-    with pytest.raises(pytest.fail.Exception, match="reached for the network"), socket.socket() as stream:
+    with pytest.raises(pytest.fail.Exception, match="reached"), socket.socket() as stream:
         stream.connect(("192.0.2.1", 80))  # an address kept for documentation (RFC 5737)
 
 

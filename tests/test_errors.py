@@ -15,7 +15,7 @@ def test_a_message_that_quotes_a_whole_file_is_cut_in_the_middle():
     assert len(message) < 5_000
     assert message.startswith("The factor xxx")
     assert message.endswith("xxx is constant. Drop it.")
-    assert "(296,033 characters left out)" in message
+    assert "(296,033 characters" in message
 
 
 def test_an_error_of_an_untrusted_class_survives_pickling():

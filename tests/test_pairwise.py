@@ -51,5 +51,5 @@ def test_what_may_not_meet_does_not_and_all_else_does(size):
 
 
 def test_a_value_that_nothing_may_stand_beside_is_an_error():
-    with pytest.raises(ValueError, match="No value of c may stand beside"):
+    with pytest.raises(ValueError, match="c may stand"):
         pairwise_cover({"a": 2, "b": 2, "c": 1}, lambda pair: pair != (("a", 0), ("c", 0)))

@@ -67,8 +67,8 @@ def with_verdict(markdown: str, name: str) -> str:
     if not rows:
         return markdown
     verdicts = verdict_table(rows, needs_factors=rows[0].metric.metric.needs_factors, page=f"../{_AUDIT}")
-    told = "Verdicts of [the audit of all metrics](../which-metric.md), by rules from what was measured."
-    return f"{markdown}\n\n## What the audit says\n\n{told}\n\n{verdicts}"
+    told = "The verdicts of [the audit of all metrics](../which-metric.md) follow from the measurements by fixed rules."
+    return f"{markdown}\n\n## Audit results\n\n{told}\n\n{verdicts}"
 
 
 def feature_table() -> str:

@@ -19,11 +19,11 @@ def test_auto_takes_a_gpu_if_there_is_one(monkeypatch):
 def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     assert resolve_device("cuda:0") == torch.device("cuda:0")
-    with pytest.raises(SpecError, match="torch finds 1 GPUs.*'auto' or"):
+    with pytest.raises(SpecError, match="finds 1 GPUs.*'auto'"):
         resolve_device("cuda:1")
 
 
 @pytest.mark.parametrize("name", ["gpu", "tpu", "cuda:", "cuda:99999999999", "CPU", ""])
 def test_an_unknown_device_is_refused(name):
-    with pytest.raises(SpecError, match="expected 'auto', 'cpu' or 'cuda'"):
+    with pytest.raises(SpecError, match="'auto', 'cpu'"):
         resolve_device(name)

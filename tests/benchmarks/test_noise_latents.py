@@ -15,6 +15,6 @@ def test_the_floor_takes_information_and_gives_wsepin(tmp_path):
     assert (floored, cut) == pytest.approx((plain, wsepin), abs=1e-3)
     assert floored_20 < 0.5 * plain
     assert cut_20 > 3 * wsepin
-    assert "| 20 | 6.88 | 2.16 |" in table(rows)
+    assert "20 | 6.88" in table(rows)
     figure = ElementTree.fromstring(svg(rows))
     assert len(figure.findall("{http://www.w3.org/2000/svg}polyline")) == 2

@@ -55,7 +55,7 @@ def test_small_ones_are_trained_scored_and_drawn(tmp_path, capsys):
     assert {"training", "encoding and writing the runs", "MIG"} <= set(content["seconds"])
     assert (tmp_path / "twenty.svg").exists()
     assert len((tmp_path / "twenty.csv").read_text().splitlines()) > 6
-    assert "- pass: 6 of 6 models were trained and scored." in capsys.readouterr().out
+    assert "6 of 6" in capsys.readouterr().out
     main(arguments)
-    assert "- FAIL: all of it took more than one go" in capsys.readouterr().out
+    assert "- FAIL" in capsys.readouterr().out
     assert json.loads((tmp_path / "twenty.json").read_text())["mig"] == content["mig"]

@@ -122,7 +122,7 @@ MASKED = np.ma.array(MEAN.numpy(), mask=[[0, 0], [0, 1], [0, 0]])
     ],
 )
 def test_masked_numbers_are_refused(arguments):
-    with pytest.raises(CodesError, match="masked entries.*drop those rows"):
+    with pytest.raises(CodesError, match="masked entries.*drop those"):
         Codes.from_arrays(**arguments)
 
 

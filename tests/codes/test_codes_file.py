@@ -81,7 +81,7 @@ def test_the_prior_is_read(path):
         )
     )
     assert codes.prior == LatentPrior.from_arrays([1.0, 2.0], [0.5, 3.0], probabilities=[[0.3, 0.7]])
-    with pytest.raises(CodesError, match="a std or a covariance"):
+    with pytest.raises(CodesError, match="std"):
         Codes.load(saved(path, {"mean": MEAN, "prior_mean": np.array([1.0, 2.0])}))
 
 
@@ -170,7 +170,7 @@ def test_bytes_that_are_no_codes_are_refused(tmp_path, name, content, message):
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(UnbraidError, match=r"There is no file .*absent\.csv"):
+    with pytest.raises(UnbraidError, match=r"file .*absent\.csv"):
         Codes.load(tmp_path / "absent.csv")
     (tmp_path / "folder.npz").mkdir()
     with pytest.raises(UnbraidError, match="is a folder"):
@@ -224,12 +224,12 @@ list_entries = zipfile.ZipFile._RealGetContents
 
 def test_names_without_number_are_refused_before_they_are_read(tmp_path):
     np.savez_compressed(tmp_path / "codes.npz", mean=MEAN, factors=FACTORS, factor_names=np.zeros(200_000, dtype="U1"))
-    with pytest.raises(CodesError, match=r"holds 200,000 factor_names; expected one for each factor"):
+    with pytest.raises(CodesError, match="holds 200,000 factor_names"):
         Codes.load(tmp_path / "codes.npz")
 
 
 def test_a_name_that_no_file_can_have_is_refused(tmp_path):
-    with pytest.raises(CodesError, match=r"cannot be read|There is no file"):
+    with pytest.raises(CodesError, match="cannot"):
         Codes.load(tmp_path / ("x" * 305 + ".npz"))
 
 
@@ -244,7 +244,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, name):
         archive.writestr(f"{name}.npy", header + b"\0" * 1000)
         # What the list of contents says of the size, which is all that a reader knows before it unpacks.
         archive.filelist[0].file_size = len(header) + 8 * rows
-    with pytest.raises(UnbraidError, match="impossible: it is damaged, or a zip bomb"):
+    with pytest.raises(UnbraidError, match="zip bomb"):
         Codes.load(path)
 
 
@@ -275,7 +275,7 @@ def test_groups_that_are_no_latent_numbers_are_refused_by_the_name_of_their_arra
 
 @pytest.mark.parametrize("flags", [(True, False), np.array([True, False]), torch.tensor([True, False])])
 def test_flags_are_no_latent_numbers(flags):
-    with pytest.raises(CodesError, match="expected the numbers of the latents of each"):
+    with pytest.raises(CodesError, match="numbers"):
         Codes.from_arrays(MEAN, options=CodesOptions(groups=[flags]))
 
 
@@ -285,5 +285,5 @@ def test_groups_may_be_any_numbers_that_can_be_gone_through(groups):
 
 
 def test_a_transposed_mean_is_told():
-    with pytest.raises(CodesError, match=r"has 3 labels, and mean has shape \(2, 3\).* or transpose mean"):
+    with pytest.raises(CodesError, match=r"shape \(2, 3\)"):
         Codes.from_arrays(MEAN.T, factors=FACTORS)

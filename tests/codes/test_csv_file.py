@@ -147,7 +147,7 @@ def test_malformed_tables_are_refused_by_line_and_column(written, content, messa
 @pytest.mark.parametrize("content", ["x" * 5000, "mean_0\n1\n" + "1" * 5000 + "\n2\n"])
 def test_an_endless_line_is_refused_before_it_is_read(written, monkeypatch, content):
     monkeypatch.setattr(csv_file, "MAX_LINE", 1000)
-    with pytest.raises(CodesError, match=r"Line (1|3) of .* is longer than 1,000 characters"):
+    with pytest.raises(CodesError, match="1,000 characters"):
         read_csv(written(content))
 
 

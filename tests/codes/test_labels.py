@@ -72,7 +72,7 @@ def test_a_masked_label_is_missing(column, missing, known):
 
 
 def test_a_masked_number_is_no_column():
-    with pytest.raises(CodesError, match="Factor 'hue' has masked entries"):
+    with pytest.raises(CodesError, match="Factor 'hue'"):
         Labels.from_column("hue", np.ma.masked)
 
 
@@ -167,7 +167,7 @@ def test_fewer_than_two_bins_are_refused():
 
 @pytest.mark.usefixtures("_as_users_run_it")
 def test_flags_of_another_length_are_refused():
-    with pytest.raises(CodesError, match="for each of 2 labels"):
+    with pytest.raises(CodesError, match="2 labels"):
         Labels("x", torch.tensor([0, 1]), known=torch.tensor([True]))
 
 

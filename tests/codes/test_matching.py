@@ -68,7 +68,7 @@ def test_images_count_by_their_weights():
 
 
 def test_other_images_are_refused():
-    with pytest.raises(CodesError, match="300 and 200 images"):
+    with pytest.raises(CodesError, match="300 and 200"):
         match_latents(Codes(TRUE), Codes(TRUE[:200]))
     with pytest.raises(CodesError, match="expected 0 or more"):
         match_latents(Codes(TRUE), Codes(TRUE), min_std=-1)

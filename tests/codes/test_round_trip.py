@@ -121,7 +121,7 @@ def test_a_table_refuses_what_it_cannot_hold(tmp_path, codes, complaint):
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path):
-    with pytest.raises(CodesError, match=r"codes\.pt is not a file that codes are saved to.*\.npz"):
+    with pytest.raises(CodesError, match=r"codes\.pt"):
         PLAIN.save(tmp_path / "codes.pt")
 
 

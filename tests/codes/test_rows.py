@@ -80,7 +80,7 @@ def test_what_does_not_go_together_is_not_concatenated(parts):
 def test_factors_are_chosen_by_name():
     assert CODES.with_factors(["size"]).factor_names == CODES.with_factors("size").factor_names == ("size",)
     assert CODES.with_factors(["size", "shape"]) == CODES
-    with pytest.raises(CodesError, match="no factor 'shap'. Did you mean 'shape'"):
+    with pytest.raises(CodesError, match="factor 'shap'."):
         CODES.with_factors(["shap"])
 
 

@@ -104,13 +104,11 @@ def test_what_is_no_path_is_refused(kind, fields):
 
 @pytest.mark.parametrize("fields", [(math.nan, 1.0), (0.0, 1.0, 0), (0.0, 1.0, 2, 0.0), (0.0, 1.0, 2, 1.1)])
 def test_what_is_no_cycle_is_refused(fields):
-    with pytest.raises(SpecError, match="Cyclic: low .* expected finite numbers, one cycle or more, and a share"):
+    with pytest.raises(SpecError, match="Cyclic: low"):
         Cyclic(*fields)
 
 
 @pytest.mark.parametrize("compute", [lambda s: s * 2.0, lambda s: 2.0 * s, lambda s: s + 1.0, lambda s: 1.0 - s])
 def test_a_formula_that_forgot_the_moment_is_told(compute):
-    with pytest.raises(
-        SpecError, match=r"is a schedule; expected a number. Take its value at one moment: objective.at\(progress\)"
-    ):
+    with pytest.raises(SpecError, match=r"moment: objective.at\(progress\)"):
         compute(Linear(0.0, 4.0))

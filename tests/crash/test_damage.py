@@ -74,6 +74,7 @@ NOT_NEEDED = (".lock", ".scores.lock", "environment.json", "log.txt", "history.c
 FILES = ("spec.json", "weights.safetensors", "codes.safetensors", "finished.json", "history.csv", "scores.json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damaged", [cuts, flips])
 @pytest.mark.parametrize("name", FILES)
 def test_damage_is_told_with_the_file_and_what_to_do_or_changes_nothing(name, damaged, run):

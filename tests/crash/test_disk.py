@@ -34,7 +34,7 @@ def test_a_disk_that_is_full_in_the_middle_of_a_file_is_told_with_the_file(phase
     assert ended.code in (1, 2)
     assert str(tmp_path) in complaint
     assert os.strerror(errno.ENOSPC) in complaint
-    assert "Make room on that disk" in complaint or "Set UNBRAID_CACHE to a folder" in complaint
+    assert "Make room" in complaint or "Set UNBRAID_CACHE" in complaint
     assert "Traceback" not in ended.said
     assert_nothing_is_left_half_written(tmp_path)
     undisturbed.assert_finished_by(nursery, tmp_path)
@@ -79,6 +79,7 @@ def test_a_disk_that_becomes_read_only_is_told_with_the_file(phase, nursery, und
     undisturbed.assert_finished_by(nursery, tmp_path)
 
 
+@pytest.mark.slow
 def test_scores_that_a_read_only_disk_cannot_keep_are_printed_all_the_same(nursery, undisturbed, tmp_path):
     ended = nursery.live(tmp_path, failing={"at": ["scoring", "open", 1], "error": "EROFS"})
     assert ended.code == 0, ended.said

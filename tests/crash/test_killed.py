@@ -57,6 +57,7 @@ def test_killed_at_any_moment_the_job_is_finished_by_the_same_command(phase, nur
         undisturbed.assert_finished_by(nursery, folder)
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_the_job_is_finished_by_the_same_command(nursery, undisturbed, tmp_path):
     # Every phase and every kind, each near its beginning: later ones a life that goes on from where the last one fell
     # might not have.

@@ -51,7 +51,7 @@ def test_an_item_is_an_image_and_its_factors_by_name():
     batch, columns = images[0:2]
     assert torch.equal(batch, PIXELS / 255)
     assert columns["shape"].tolist() == [2, -1]
-    with pytest.raises(IndexError, match="There is no image 2; there are 2"):
+    with pytest.raises(IndexError, match="image 2"):
         images[2]
     assert len(list(images)) == 2
 
@@ -88,7 +88,7 @@ def test_factors_are_ordered_unless_said_otherwise():
 
 
 def test_no_images_are_refused():
-    with pytest.raises(DataError, match="at least one image"):
+    with pytest.raises(DataError, match="least one image"):
         FactorImages.from_table(PIXELS[:0], FACTORS[:0], TABLE)
 
 
@@ -105,18 +105,18 @@ def test_labels_are_the_columns_of_a_table_and_back():
 
 def test_soft_labels_have_no_table():
     labels = Labels("shape", torch.tensor([[0.5, 0.5], [0.0, 1.0]]))
-    with pytest.raises(DataError, match="'shape' has soft labels"):
+    with pytest.raises(DataError, match="'shape'"):
         _ = FactorImages(PIXELS, (labels,), (Factor("shape", 2),)).values
 
 
 def test_labels_of_other_factors_are_refused():
-    with pytest.raises(DataError, match=r"'hue', 2.*expected .*'size', 2"):
+    with pytest.raises(DataError, match="'hue', 2.*expected .*'size'"):
         FactorImages(PIXELS, (Labels("hue", torch.arange(2)),), TABLE)
 
 
 @pytest.mark.parametrize(("factors", "table"), [(FACTORS, ()), (FACTORS, (*TABLE, Factor("hue", 3)))])
 def test_factors_that_do_not_fit_images_and_names_are_refused(factors, table):
-    with pytest.raises(DataError, match="one row an image, one column a factor"):
+    with pytest.raises(DataError, match="row an image"):
         FactorImages.from_table(PIXELS, factors, table)
 
 

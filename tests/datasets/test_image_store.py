@@ -86,7 +86,7 @@ def test_bits_are_kept_as_words_and_opened_as_pixels(store, breaks, monkeypatch)
 
 def test_a_cache_that_cannot_be_written_says_how_to_choose_another(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(DataError, match=r"store cannot be written .* Set UNBRAID_CACHE"):
+    with pytest.raises(DataError, match="Set UNBRAID_CACHE"):
         ImageStore(tmp_path / "file" / "store").ensure(Source().plan, "making")
 
 
@@ -225,7 +225,7 @@ def test_what_another_process_begins_to_make_again_is_not_read(store, monkeypatc
         return mapped(self, name)
 
     monkeypatch.setattr(ImageStore, "_mapped", mapped_while_another_begins)
-    with pytest.raises(DataError, match="is being made again by another process"):
+    with pytest.raises(DataError, match="being made again"):
         store.images()
 
 

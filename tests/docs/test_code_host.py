@@ -39,7 +39,7 @@ def test_what_a_page_took_from_elsewhere_is_what_is_there_today(page):
 
 
 def test_a_part_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(ValueError, match=r"it_learns\.md has no part 'nonsense': write <!-- nonsense -->"):
+    with pytest.raises(ValueError, match="'nonsense': write <!--"):
         filled("<!-- from benchmarks/results/it_learns.md: nonsense -->\n<!-- /from -->")
 
 

@@ -27,4 +27,4 @@ def test_what_is_kept_of_it_fits_the_scripts_of_today(open_page: OpenPage, tmp_p
     (tmp_path / "page.html").write_text(render_explorer(json.loads(CONTENT.read_text())))
     page = open_page(tmp_path / "page.html")
     page.wait_for_selector("html[data-checked=yes]", timeout=20_000)
-    assert "Checked against Python on 16 codes" in page.inner_text(".status")
+    assert "16 codes" in page.inner_text(".status")

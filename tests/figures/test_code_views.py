@@ -36,7 +36,7 @@ def test_a_map_has_every_image_once_for_each_factor():
 
 
 def test_codes_without_factors_are_refused():
-    with pytest.raises(UnbraidError, match="have no factor that varies"):
+    with pytest.raises(UnbraidError, match="factor that varies"):
         figures.code_map(Codes.from_arrays(np.eye(3), np.ones((3, 3))), (0, 1))
 
 

@@ -44,7 +44,7 @@ def test_a_heat_map_shows_and_keeps_its_numbers():
     assert data_of(axes)["value"][:2] == [0.0, 0.5]
     assert data_of(axes)["row"] == ["a", "a", "b", "b"]
     assert [text.get_text() for text in axes.texts] == ["0.00", "0.50", "1.00"]
-    with pytest.raises(UnbraidError, match="a name for each row and column"):
+    with pytest.raises(UnbraidError, match="row and column"):
         heat_map([[1.0]], ["a", "b"], ["c"])
 
 
@@ -66,7 +66,7 @@ def test_a_table_of_your_own_is_drawn_as_it_is():
 
 
 def test_codes_without_a_factor_that_has_an_order_are_refused():
-    with pytest.raises(UnbraidError, match="have no ordered factor that varies"):
+    with pytest.raises(UnbraidError, match="factor that varies"):
         latent_factor_map(Codes(mean=MEAN))
 
 
@@ -102,5 +102,5 @@ def test_designs_lie_side_by_side_on_one_scale():
         assert axes.images[0].get_clim() == (0, 0.5)
     data = data_of(panels[0])
     assert sum(data["probability"]) == pytest.approx(2)
-    with pytest.raises(UnbraidError, match="a table of two factors"):
+    with pytest.raises(UnbraidError, match="table of two"):
         joint_tables({"one": np.ones(3)}, ("scale", "position"))

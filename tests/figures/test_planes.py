@@ -67,7 +67,7 @@ def test_runs_beyond_the_plane_are_counted():
     rows = [dict(row) for row in TABLE]
     rows[0]["distortion"] = 1e6
     axes = rate_distortion_plane(type(TABLE).from_records(rows))
-    assert "1 of 12 runs lie beyond" in {text.get_text() for text in axes.texts}
+    assert "1 of 12" in {text.get_text() for text in axes.texts}
     assert axes.get_ylim()[1] < 100
 
     from matplotlib.figure import Figure
@@ -95,5 +95,5 @@ def test_each_latent_has_a_curve_with_its_name_unless_it_says_nothing():
     assert [text.get_text() for text in axes.texts] == ["z0", "z1"]
     assert data_of(axes).columns == ("step", "z0", "z1", "z2")
     assert data_of(axes)["z1"] == [0.0, 2.0, 3.0]
-    with pytest.raises(UnbraidError, match="a row of finite numbers for each step"):
+    with pytest.raises(UnbraidError, match="row of finite"):
         latent_curves([0], values)

@@ -74,22 +74,22 @@ def test_the_same_figure_has_the_same_bytes_in_every_format(suffix, start, tmp_p
 def test_files_that_exist_are_kept_unless_asked(tmp_path):
     axes = DRAWINGS["sorted_bars"]()
     (tmp_path / "x.csv").write_text("mine")
-    with pytest.raises(UnbraidError, match=r"x\.csv exists and is kept"):
+    with pytest.raises(UnbraidError, match=r"x\.csv exists"):
         figures.save(axes, tmp_path / "x.svg")
     assert not (tmp_path / "x.svg").exists()
     figures.save(axes, tmp_path / "x.svg", overwrite=True)
     assert (tmp_path / "x.csv").read_text().startswith("label,family,value")
     figures.save(axes, tmp_path / "x.pdf")  # the csv beside it holds these very numbers
-    with pytest.raises(UnbraidError, match=r"x\.svg exists and is kept"):
+    with pytest.raises(UnbraidError, match=r"x\.svg exists"):
         figures.save(axes, tmp_path / "x.svg")
 
 
 def test_another_suffix_and_axes_of_others_are_refused(tmp_path):
     from matplotlib.figure import Figure
 
-    with pytest.raises(UnbraidError, match=r"may end in \.svg, \.pdf, \.png"):
+    with pytest.raises(UnbraidError, match=r"\.svg, \.pdf, \.png"):
         figures.save(DRAWINGS["sorted_bars"](), tmp_path / "x.jpg")
-    with pytest.raises(UnbraidError, match="nothing that unbraid.figures drew"):
+    with pytest.raises(UnbraidError, match="unbraid.figures drew"):
         figures.save(Figure().add_subplot(), tmp_path / "x.svg")
 
 

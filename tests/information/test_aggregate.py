@@ -304,5 +304,5 @@ def test_float32_agrees_with_float64():
 @pytest.mark.parametrize("group", [(), (3,), (-1,)])
 def test_a_group_of_no_or_unknown_latents_is_refused(group):
     _, pairwise, _, _ = gaussian_batch(4, 3)
-    with pytest.raises(SpecError, match="latents 0 to 2"):
+    with pytest.raises(SpecError, match="0 to 2"):
         log_aggregate(pairwise, log_weights("naive", 4, 4, dtype=torch.float64), [group])

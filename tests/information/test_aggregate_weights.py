@@ -92,5 +92,5 @@ def test_mss_refuses_weights_by_name():
 
 @pytest.mark.usefixtures("_as_users_run_it")
 def test_an_unknown_estimator_is_refused_with_those_that_exist():
-    with pytest.raises(SpecError, match="'MSS'.*naive, mws, mss, stratified_pairs"):
+    with pytest.raises(SpecError, match="mss, stratified_pairs"):
         log_weights("MSS", 3, 10)

@@ -95,11 +95,11 @@ def test_turning_the_plane_changes_nothing():
 
 
 def test_other_than_two_latents_are_refused():
-    with pytest.raises(CodesError, match="These codes have 3 continuous latents"):
+    with pytest.raises(CodesError, match="3 continuous"):
         exact_joint_entropy(posteriors(torch.zeros(4, 3), torch.ones(4, 3)))
 
 
 def test_too_many_images_are_refused():
     num = MAX_JOINT_IMAGES + 1
-    with pytest.raises(CodesError, match="at most 1,000 images"):
+    with pytest.raises(CodesError, match="most 1,000"):
         exact_joint_entropy(posteriors(torch.zeros(num, 2), torch.ones(num, 2)))

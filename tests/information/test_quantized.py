@@ -282,5 +282,5 @@ def test_a_block_of_images_is_small_however_many_values_a_factor_has(monkeypatch
 def test_sums_that_would_not_fit_are_refused_with_their_size():
     values = ValueTable.from_assignments((torch.arange(20_000),), 20_000)
     mean = torch.zeros(20_000, 1).expand(-1, 100)
-    with pytest.raises(CodesError, match=r"100 latents by 100 bins by 20,000 values of factors are a table of 1.6 GB"):
+    with pytest.raises(CodesError, match="1.6 GB"):
         quantized_statistics(mean, mean + 1, values, Bins(100))

@@ -97,17 +97,17 @@ def test_it_is_copied_kept_and_collected():
 def test_mistakes_are_told():
     metric = CodesMetric("sap", factor_names=NAMES)
     metric.update(MEAN, STD, VALUES)
-    with pytest.raises(CodesError, match="or they differ in std or types"):
+    with pytest.raises(CodesError, match="differ in std"):
         metric.update(MEAN, None, VALUES)
-    with pytest.raises(CodesError, match="for each of the 1 columns"):
+    with pytest.raises(CodesError, match="1 columns"):
         metric.update(MEAN, STD, VALUES[:, :1])
-    with pytest.raises(SpecError, match="elbo: reads the model"):
+    with pytest.raises(SpecError, match="reads the model"):
         CodesMetric("elbo")
 
 
 @pytest.mark.filterwarnings("ignore:The ``compute`` method of metric CodesMetric was called before")
 def test_without_codes_it_says_so():
-    with pytest.raises(CodesError, match="There are no codes yet"):
+    with pytest.raises(CodesError, match="codes yet"):
         CodesMetric("sap").compute()
 
 

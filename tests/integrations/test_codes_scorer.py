@@ -71,12 +71,12 @@ def test_it_travels_to_other_processes():
 
 
 def test_what_cannot_choose_is_refused_when_it_is_made():
-    with pytest.raises(SpecError, match="informativeness were given, of which neither high nor low"):
+    with pytest.raises(SpecError, match="neither high nor"):
         CodesScorer("informativeness")
-    with pytest.raises(SpecError, match="elbo were given, which need a model"):
+    with pytest.raises(SpecError, match="elbo were given"):
         CodesScorer("elbo")
 
 
 def test_an_estimator_without_codes_is_told():
-    with pytest.raises(CodesError, match="SVC has no transform"):
+    with pytest.raises(CodesError, match="SVC"):
         CodesScorer("sap")(SVC(), ROWS, FACTORS)

@@ -104,16 +104,16 @@ def test_outputs_that_are_not_known_are_refused_with_what_to_say(outputs, given,
 
 
 def test_what_is_no_encoder_of_these_images_is_refused(images, tmp_path):
-    with pytest.raises(DataError, match="expects images of 1 x 16 x 16, and this data set has 1 x 8 x 8"):
+    with pytest.raises(DataError, match="1 x 16"):
         OnnxEncoder.open(encoder_file(tmp_path / "e.onnx", ["n", 1, 16, 16])).encode(images)
     with pytest.raises(SpecError, match="takes tensor.int64."):
         OnnxEncoder.open(encoder_file(tmp_path / "i.onnx", ["n", 64], kind=TensorProto.INT64)).encode(images)
-    with pytest.raises(SpecError, match="has the inputs pixels, noise; expected one"):
+    with pytest.raises(SpecError, match="inputs pixels, noise"):
         OnnxEncoder.open(encoder_file(tmp_path / "n.onnx", ["n", 64], inputs=["pixels", "noise"]))
     (tmp_path / "text.onnx").write_text("no model")
-    with pytest.raises(RunError, match="text.onnx is no ONNX model that onnxruntime can run"):
+    with pytest.raises(RunError, match="text.onnx"):
         OnnxEncoder.open(tmp_path / "text.onnx")
-    with pytest.raises(DataError, match="cannot be read .No such file"):
+    with pytest.raises(DataError, match="cannot be read"):
         OnnxEncoder.open(tmp_path / "missing.onnx")
 
 
@@ -131,12 +131,12 @@ def model_file(path, nodes, outputs, shape=("n", 64)):
 
 def test_a_scalar_output_is_refused(images, tmp_path):
     total = helper.make_node("ReduceSum", ["pixels"], ["mean"], keepdims=0)
-    with pytest.raises(CodesError, match=r"has shape \(\) for 36 images"):
+    with pytest.raises(CodesError, match="36 images"):
         OnnxEncoder.open(model_file(tmp_path / "e.onnx", [total], [])).encode(images)
 
 
 def test_a_batch_that_no_memory_holds_is_refused_before_it_is_made(images, tmp_path):
-    with pytest.raises(DataError, match="takes 2,147,483,648 images at once"):
+    with pytest.raises(DataError, match="takes 2,147,483,648"):
         OnnxEncoder.open(encoder_file(tmp_path / "e.onnx", [2**31, 64])).encode(images)
 
 
@@ -162,13 +162,13 @@ def test_a_model_that_does_not_end_is_stopped(images, tmp_path, monkeypatch):
         helper.make_node("Constant", [], ["true"], value=numpy_helper.from_array(np.array(True))),
         helper.make_node("Loop", ["", "true", "pixels"], ["mean"], body=body),
     ]
-    with pytest.raises(CodesError, match="did not end within"):
+    with pytest.raises(CodesError, match="end within"):
         OnnxEncoder.open(model_file(tmp_path / "e.onnx", endless, ["n", 64])).encode(images)
 
 
 def test_the_std_of_latents_that_are_not_gaussian_is_left_out_and_that_is_said(images, tmp_path):
     path = encoder_file(tmp_path / "e.onnx", ["n", 64], outputs=["mean", "std"], facts={"unbraid.gaussian": "False"})
-    with warned("are not Gaussian.*only their means"):
+    with warned("Gaussian.*only their means"):
         codes = OnnxEncoder.open(path).encode(images)
     assert codes.std is None
     assert math.isfinite(float(codes.mean.sum()))

@@ -56,7 +56,7 @@ def test_losses_that_a_listener_wrote_are_not_written_twice(run, tmp_path):
 
 
 def test_mistakes_are_told(run, written, monkeypatch, tmp_path):
-    with pytest.raises(RunError, match="holds the codes of a run already"):
+    with pytest.raises(RunError, match="holds the codes"):
         write_tensorboard(run, written.parent)
     with pytest.raises(SpecError, match="num_images is 0"):
         write_tensorboard(run, tmp_path, num_images=0)

@@ -247,7 +247,7 @@ def test_many_classes_are_no_reason_to_warn():
 
 def test_fewer_images_than_classes_are_refused_by_classifiers():
     codes = Codes(torch.arange(12).double()[:, None], factors=(Labels("id", torch.arange(12)),))
-    with pytest.raises(CodesError, match="fewer images than classes"):
+    with pytest.raises(CodesError, match="images than classes"):
         PREDICTORS["boosted_trees"](codes)
     assert DCI()(codes).value == 1
 
@@ -278,7 +278,7 @@ def test_impossible_settings_are_refused(arguments, message):
 
 def test_trees_refuse_means_beyond_float32():
     mean = 1e60 * torch.randn(30, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    with pytest.raises(CodesError, match="^The largest mean is .*trees read float32"):
+    with pytest.raises(CodesError, match="read float32"):
         DCI(predictor="forest")(Codes(mean, factors=(Labels("a", torch.arange(30) % 3),)))
 
 

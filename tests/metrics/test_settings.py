@@ -45,7 +45,7 @@ def test_a_setting_of_the_wrong_type_is_refused(build):
 )
 @pytest.mark.parametrize("seed", [-1, 2**63, "a", True])
 def test_a_seed_is_a_whole_number_of_63_bits(build, seed):
-    with pytest.raises(SpecError, match="seed is .*expected a whole number"):
+    with pytest.raises(SpecError, match="seed is .*expected"):
         build(seed)
 
 

@@ -32,9 +32,9 @@ def test_a_traversal_takes_them_for_latents_and_labels():
 
 def test_what_is_not_there_is_told():
     score = MIG()(CODES)
-    with pytest.raises(CodesError, match="The score has no factor 'color'"):
+    with pytest.raises(CodesError, match="factor 'color'"):
         top_latents(score, "color")
-    with pytest.raises(CodesError, match="expected 1 to 3"):
+    with pytest.raises(CodesError, match="1 to 3"):
         top_latents(score, CODES.factor_names[0], 4)
     with pytest.raises(CodesError, match="Informativeness"):
         top_latents(Informativeness()(CODES), CODES.factor_names[0])

@@ -68,7 +68,7 @@ def test_fully_connected_nets_take_other_images_too_and_convolutional_ones_say_w
         SpecError, match=f"{cls.__name__} takes images of 16 to 256 pixels.*Use MLP, which takes any size, or resize"
     ):
         Autoencoder(cls()).check(shape)
-    with pytest.raises(SpecError, match="takes images of 16 to 256 pixels.*Use MLP, which takes any size, or resize"):
+    with pytest.raises(SpecError, match="256 pixels.*Use MLP"):
         Autoencoder(decoder=cls()).check(shape)
 
 

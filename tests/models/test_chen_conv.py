@@ -59,7 +59,7 @@ def test_at_32_pixels_the_last_convolution_covers_the_smaller_map():
 
 
 def test_what_it_cannot_be_is_refused():
-    with pytest.raises(SpecError, match="ChenConv: hidden is 0"):
+    with pytest.raises(SpecError, match="ChenConv: hidden"):
         ChenConv(hidden=0)
     with pytest.raises(SpecError, match="ChenConv: channels is"):
         ChenConv(channels=())

@@ -93,7 +93,7 @@ def test_other_images_are_refused_with_their_shape_and_the_fix(shape):
 
 @pytest.mark.parametrize("channels", [(), (32, 0), (1, 1, 1, 1, 1, 1)])
 def test_channels_that_are_none_or_too_many_are_refused(channels):
-    with pytest.raises(SpecError, match="Conv: channels is .*; expected 1 to 5 positive widths"):
+    with pytest.raises(SpecError, match="1 to 5"):
         Conv(channels=channels)
 
 

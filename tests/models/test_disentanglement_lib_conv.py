@@ -55,7 +55,7 @@ def test_weights_start_where_glorot_has_them_and_biases_at_0():
 
 
 def test_what_it_cannot_be_is_refused():
-    with pytest.raises(SpecError, match="DisentanglementLibConv: hidden is 0"):
+    with pytest.raises(SpecError, match="DisentanglementLibConv: hidden"):
         DisentanglementLibConv(hidden=0)
     with pytest.raises(SpecError, match="DisentanglementLibConv: channels is"):
         DisentanglementLibConv(channels=())

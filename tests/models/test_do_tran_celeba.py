@@ -53,7 +53,7 @@ def test_its_parameters_are_those_of_the_table():
 
 
 def test_what_it_cannot_be_is_refused():
-    with pytest.raises(SpecError, match="DoTranCelebA: hidden is 0"):
+    with pytest.raises(SpecError, match="DoTranCelebA: hidden"):
         DoTranCelebA(hidden=0)
     with pytest.raises(SpecError, match="DoTranCelebA: channels is"):
         DoTranCelebA(channels=())

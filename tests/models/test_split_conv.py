@@ -119,9 +119,9 @@ def test_its_initial_weights_are_as_large_as_those_of_plain_layers():
 
 
 def test_what_it_cannot_be_is_refused():
-    with pytest.raises(SpecError, match="SplitConv: channels is .*expected 2 to 5"):
+    with pytest.raises(SpecError, match="2 to 5"):
         SplitConv(channels=(32,))
-    with pytest.raises(SpecError, match="SplitConv: branch_width is 0"):
+    with pytest.raises(SpecError, match="SplitConv: branch_width"):
         SplitConv(branch_width=0)
-    with pytest.raises(SpecError, match="SplitConv: hidden is 0"):
+    with pytest.raises(SpecError, match="SplitConv: hidden"):
         SplitConv(hidden=0)

@@ -211,7 +211,7 @@ def test_codes_and_decoders_that_do_not_fit_are_refused(decoder, code, message):
 
 
 def test_codes_of_another_model_are_refused(model):
-    with pytest.raises(CodesError, match="A code has 3 numbers; this model's have 6, in 4 latents"):
+    with pytest.raises(CodesError, match="model's have 6"):
         traverse(model, CODE)
-    with pytest.raises(CodesError, match="The codes have 2 latents, and the model 4"):
+    with pytest.raises(CodesError, match="2 latents"):
         traverse(model, CODES)

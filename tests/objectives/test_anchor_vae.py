@@ -77,13 +77,13 @@ def test_a_weight_that_is_negative_or_not_finite_is_refused_by_name(weight):
 
 
 def test_no_anchors_are_refused():
-    with pytest.raises(SpecError, match="there are no anchors"):
+    with pytest.raises(SpecError, match="anchors"):
         AnchorVAE(anchors=())
 
 
 @pytest.mark.parametrize("anchors", [(3,), (-1,), (0, 0)])
 def test_anchors_that_are_no_latents_or_repeated_are_refused_when_the_spec_is_built(anchors):
-    with pytest.raises(SpecError, match="AnchorVAE: anchors is .* latents 0 to 2 of the model, each once"):
+    with pytest.raises(SpecError, match="0 to 2"):
         RunSpec(
             Squares(), model=Autoencoder(latents=GaussianLatents(3)), objective=AnchorVAE(anchors=anchors), batch_size=8
         )

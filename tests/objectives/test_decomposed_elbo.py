@@ -201,7 +201,7 @@ def test_groups_of_the_model_need_a_step_that_has_them():
 
 
 def test_latents_without_a_density_are_refused_when_the_spec_is_built():
-    with pytest.raises(SpecError, match="DecomposedELBO needs the density"):
+    with pytest.raises(SpecError, match="DecomposedELBO needs"):
         RunSpec(Squares(), model=Autoencoder(latents=DeterministicLatents(3)), objective=DecomposedELBO(), batch_size=8)
 
 

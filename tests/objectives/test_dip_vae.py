@@ -223,7 +223,7 @@ def test_a_weight_that_is_negative_or_not_finite_is_refused_by_name(name, value)
 
 @pytest.mark.parametrize("decay", [1.0, 1.5, Linear(0.5, 1.0)])
 def test_a_decay_at_which_no_batch_counts_is_refused(decay):
-    with pytest.raises(SpecError, match="DIPVAE: decay is .*up to, but not including, 1"):
+    with pytest.raises(SpecError, match="DIPVAE: decay"):
         DIPVAE(decay=decay)
 
 
@@ -234,7 +234,7 @@ def spec(latents, kind):
 def test_latents_whose_covariance_it_cannot_know_are_refused_when_the_spec_is_built():
     assert spec(LaplaceLatents(3), "i").objective == DIPVAE("i")
     assert spec(GaussianLatents(3), "ii").objective == DIPVAE("ii")
-    with pytest.raises(SpecError, match="kind 'ii' reads the variance.*LaplaceLatents"):
+    with pytest.raises(SpecError, match="variance.*LaplaceLatents"):
         spec(LaplaceLatents(3), "ii")
-    with pytest.raises(SpecError, match="ConcreteLatents have no continuous latent"):
+    with pytest.raises(SpecError, match="ConcreteLatents"):
         spec(ConcreteLatents(3), "i")

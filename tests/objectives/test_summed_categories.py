@@ -245,5 +245,5 @@ def test_certain_categories_and_distant_codes_have_finite_terms_and_gradients():
     ],
 )
 def test_more_combinations_than_a_step_can_sum_over_are_refused(build):
-    with pytest.raises(SpecError, match=r'"summed" .*expected at most 1,024.*measure="pmf"'):
+    with pytest.raises(SpecError, match='most 1,024.*measure="pmf"'):
         build()

@@ -107,7 +107,7 @@ def test_scores_can_be_all_that_is_kept(tmp_path):
 
 
 def test_a_snapshot_that_no_run_comes_to_is_refused_before_anything_is_trained(tmp_path):
-    with pytest.raises(SpecError, match="A snapshot of step 60 was requested, and the run has 6 steps"):
+    with pytest.raises(SpecError, match="step 60"):
         run_study(STUDY, tmp_path, replace(HERE, snapshots=[60]))
     assert not list(tmp_path.iterdir())
 

@@ -87,9 +87,9 @@ def test_what_is_missing_is_said_in_a_sentence(kind, metrics, message):
 
 def test_scores_that_a_figure_needs_are_named():
     plain = made_scores({"VAE": {"mig": [0.1]}, "other": {"mig": [0.1]}})
-    with pytest.raises(UnbraidError, match="needs the metric 'rate'"):
+    with pytest.raises(UnbraidError, match="metric 'rate'"):
         draw(plain, "rate-distortion")
-    with pytest.raises(UnbraidError, match="differ in a number"):
+    with pytest.raises(UnbraidError, match="differ"):
         draw(plain, "line", ["mig"])
-    with pytest.raises(UnbraidError, match="No run of the study is scored yet"):
+    with pytest.raises(UnbraidError, match="study is scored"):
         draw(made_scores({"VAE": {"mig": [None]}}), "box", ["mig"])

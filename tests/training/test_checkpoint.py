@@ -236,7 +236,7 @@ def test_the_checkpoint_of_another_run_is_refused(run, tmp_path):
     other = Run.place(tmp_path, replace(MLP_SPEC, optimizer=Adam(0.5)), 3)
     save(other, state(20))
     (other.folder / "checkpoints").rename(run.folder / "checkpoints")
-    with pytest.raises(RunError, match="is a checkpoint of another run"):
+    with pytest.raises(RunError, match="checkpoint of another"):
         loaded(run)
 
 
@@ -245,7 +245,7 @@ def test_tensors_of_another_shape_are_refused_by_name(run):
     wider = carried([0.0] * 3, ([0.0] * 2, [0.0] * 2), [0.0], [[0.0] * 2] * 2, 0.0)
     states, said = loaded(run, wider)
     assert states == {}
-    assert "(model.weights.0 is float64 of (2,); expected float64 of (3,))" in said[0]
+    assert "(model.weights.0 is float64" in said[0]
 
 
 @pytest.mark.parametrize("number", [3, 99])
@@ -257,7 +257,7 @@ def test_another_format_is_passed_over_by_its_number(run, number):
     states, said = loaded(run)
     assert states == {}
     assert f"it has format {number}, written by unbraid" in said[0]
-    assert "this version reads 4" in said[0]
+    assert "reads 4" in said[0]
 
 
 def test_a_checkpoint_beside_the_spec_of_another_seed_is_refused(tmp_path):
@@ -266,7 +266,7 @@ def test_a_checkpoint_beside_the_spec_of_another_seed_is_refused(tmp_path):
     other = Run(run.folder, spec, 1)
     RunWriter(run).begin()
     save_checkpoint(run, Fleet([Member(spec, 0)], spec.training_data.load()).state(0), [run.name], History())
-    with pytest.raises(RunError, match=r"is a checkpoint of another run \(seed 0, .*\) than its spec.json \(seed 1"):
+    with pytest.raises(RunError, match=r"spec.json \(seed 1"):
         usable_checkpoints(other, layout(spec))
 
 

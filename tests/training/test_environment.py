@@ -67,7 +67,7 @@ def test_a_training_that_goes_on_elsewhere_says_so_once_for_all_runs(tmp_path, m
     assert [each["from_step"] for each in stretches(run)] == [0, 3]
     [sentence] = told
     assert f"{run.name} and 1 others resume from step 3 in another environment" in sentence
-    assert "device: CPU before, NVIDIA Test now" in sentence
+    assert "CPU before, NVIDIA" in sentence
 
 
 def test_what_cannot_be_read_is_written_anew(tmp_path):

@@ -73,7 +73,7 @@ def test_a_longer_run_that_is_there_is_found(copied):
 
 
 def test_an_extension_that_was_stopped_is_gone_on_with(copied, undisturbed):
-    with pytest.raises(TrainingInterrupted, match="Stopped at step 8 of 10"):
+    with pytest.raises(TrainingInterrupted, match="8 of 10"):
         extend(copied, 10, watch=Stopwatch(8, stop), progress=False)
     watch = Stopwatch()
     longer = extend(copied, 10, watch=watch, progress=False)
@@ -107,7 +107,7 @@ def test_the_history_is_that_of_the_longer_run(tmp_path, monkeypatch):
 
 def test_a_run_without_its_state_is_refused(tmp_path):
     [run] = train([SHORT], [0], folder=tmp_path)
-    with pytest.raises(RunError, match=r"has not kept the state of its last step.*keep_state=True\) \(--keep-state\)"):
+    with pytest.raises(RunError, match=r"last step.*keep_state=True\) \(--keep-state\)"):
         run.extend(10)
 
 
@@ -127,18 +127,18 @@ def test_a_run_with_a_schedule_is_refused(tmp_path, changes, where):
 
 @pytest.mark.parametrize("num_steps", [6, 3])
 def test_a_run_is_not_made_shorter(short, num_steps):
-    with pytest.raises(SpecError, match=r"has 6 steps already\. Give the number of steps of the longer run in all"):
+    with pytest.raises(SpecError, match="6 steps"):
         extend(short, num_steps)
 
 
 def test_a_number_of_steps_is_a_number(short):
-    with pytest.raises(SpecError, match="num_steps is '12'; expected a whole number"):
+    with pytest.raises(SpecError, match="num_steps is '12'"):
         inspect.unwrap(extend)(short, "12")
 
 
 def test_an_unfinished_run_is_refused(tmp_path):
     [run] = stopped([SPEC], [0], tmp_path, at=4, options=TrainingOptions(keep_state=True))
-    with pytest.raises(RunError, match="is unfinished; only a finished run can be extended"):
+    with pytest.raises(RunError, match="finished run can"):
         run.extend(20)
 
 
@@ -146,7 +146,7 @@ def test_an_unfinished_run_is_refused(tmp_path):
 def test_a_damaged_state_is_refused(copied, name):
     path = copied[0].folder / name
     path.write_bytes(path.read_bytes()[:-2] + b"??")
-    with pytest.raises(RunError, match=r"state\.json cannot be used"):
+    with pytest.raises(RunError, match=r"state\.json cannot"):
         copied[0].extend(10)
     assert Run.place(copied[0].folder.parent, LONG, 0).status == "new"
 

@@ -87,12 +87,12 @@ def test_it_is_measured_at_rows_of_the_history_alone(tmp_path, monkeypatch):
 
 
 def test_without_held_out_images_or_a_density_there_is_none(tmp_path):
-    with pytest.raises(SpecError, match="a spec holds none out. Give it a subset"):
+    with pytest.raises(SpecError, match="spec holds none"):
         train([SPEC], [0], folder=tmp_path, options=BOTH)
     deterministic = replace(SPLIT, model=replace(SPLIT.model, latents=DeterministicLatents(3)), objective=AAE())
-    with pytest.raises(SpecError, match="DeterministicLatents have no density"):
+    with pytest.raises(SpecError, match="DeterministicLatents"):
         train([deterministic], [0], folder=tmp_path, options=BOTH)
-    with pytest.raises(SpecError, match="held_out_every is '4'; expected a whole number"):
+    with pytest.raises(SpecError, match="held_out_every is '4'"):
         train([SPLIT], [0], folder=tmp_path, options=TrainingOptions(held_out_every="4"))
     with pytest.raises(SpecError, match="held_out_every is 0"):
         train([SPLIT], [0], folder=tmp_path, options=TrainingOptions(held_out_every=0))
@@ -137,7 +137,7 @@ def test_it_is_drawn_a_curve_for_each_latent(watched):
 
 def test_without_a_density_there_is_none(tmp_path):
     deterministic = replace(SPEC, model=replace(SPEC.model, latents=DeterministicLatents(3)), objective=AAE())
-    with pytest.raises(SpecError, match="DeterministicLatents have no density to estimate it from"):
+    with pytest.raises(SpecError, match="DeterministicLatents"):
         train([deterministic], [0], folder=tmp_path, options=TrainingOptions(latent_information_every=4))
     with pytest.raises(SpecError, match="latent_information_every is 0"):
         train([SPEC], [0], folder=tmp_path, options=TrainingOptions(latent_information_every=0))

@@ -111,6 +111,6 @@ def test_specs_that_sample_differently_train_in_fleets_of_their_own(tmp_path):
 
 
 def test_a_batch_larger_than_the_subset_leaves_no_run_behind(tmp_path):
-    with pytest.raises(SpecError, match="the subset has 6 images"):
+    with pytest.raises(SpecError, match="6 images"):
         train([replace(MLP_SPEC, subset=ChosenValues("row", (0,)))], [0], folder=tmp_path)
     assert not list(tmp_path.iterdir())

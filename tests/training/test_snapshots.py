@@ -105,16 +105,16 @@ def test_one_that_was_written_after_the_last_checkpoint_is_written_again(kept, t
 def test_an_unfinished_run_shows_its_snapshots_and_is_not_scored(tmp_path):
     [run] = stopped([SPEC], [0], tmp_path, at=4, options=TrainingOptions(snapshots=[3]))
     assert run.codes(step=3).mean.shape == (36, 3)
-    with pytest.raises(RunError, match="is unfinished, so it has no codes.safetensors"):
+    with pytest.raises(RunError, match="codes.safetensors"):
         run.score("mig", Scoring(step=3))
 
 
 def test_a_step_without_a_snapshot_is_refused(kept):
-    with pytest.raises(RunError, match=r"has no snapshot of step 4 \(it has 2, 5, 9\).*snapshots=\[4\]"):
+    with pytest.raises(RunError, match=r"2, 5, 9\).*snapshots=\[4\]"):
         kept[0].codes(step=4)
-    with pytest.raises(RunError, match="has no snapshot of step 4"):
+    with pytest.raises(RunError, match="step 4"):
         kept[0].score("mig", Scoring(step=4))
-    with pytest.raises(SpecError, match="step is '5'; expected a whole number or None"):
+    with pytest.raises(SpecError, match="'5'"):
         kept[0].model("5")
     with pytest.raises(SpecError, match="step is 0"):
         kept[0].codes(step=0)
@@ -127,7 +127,7 @@ def test_a_finished_run_says_that_it_lacks_what_is_asked_for(kept, caplog):
         train([SPEC], [0, 1], folder=folder, options=TrainingOptions(snapshots=[5, 7, 10], keep_state=True))
     lacking, stateless = caplog.messages
     assert lacking.startswith("2 of the runs that were found have not kept a snapshot of step 7")
-    assert "have not kept the state of its last step" in stateless
+    assert "kept the state" in stateless
     assert everything(folder) == before
 
 
@@ -141,7 +141,7 @@ def test_a_step_that_a_resumed_run_has_passed_is_told(tmp_path, caplog):
 
 
 def test_a_snapshot_beyond_the_end_is_refused_before_anything_is_made(tmp_path):
-    with pytest.raises(SpecError, match="A snapshot of step 11 was requested, and the run has 10 steps"):
+    with pytest.raises(SpecError, match="step 11"):
         train([SPEC], [0], folder=tmp_path, options=TrainingOptions(snapshots=[11]))
     assert not list(tmp_path.iterdir())
 
@@ -151,7 +151,7 @@ def test_a_damaged_snapshot_is_refused(kept, tmp_path, suffix):
     run = replace(kept[0], folder=shutil.copytree(kept[0].folder, tmp_path / kept[0].name))
     path = run.folder / "snapshots" / f"step-0000000005{suffix}"
     path.write_bytes(path.read_bytes()[:-1] + b"?")
-    with pytest.raises(RunError, match=r"The snapshot .*step-0000000005\.json cannot be used"):
+    with pytest.raises(RunError, match=r"snapshot .*step-0000000005\.json"):
         run.model(step=5)
 
 
@@ -159,11 +159,11 @@ def test_a_snapshot_of_another_run_is_refused(kept, tmp_path):
     run = replace(kept[0], folder=shutil.copytree(kept[0].folder, tmp_path / kept[0].name))
     shutil.rmtree(run.folder / "snapshots")
     shutil.copytree(kept[1].folder / "snapshots", run.folder / "snapshots")
-    with pytest.raises(RunError, match="is a checkpoint of another run"):
+    with pytest.raises(RunError, match="checkpoint of another"):
         run.model(step=5)
 
 
 def test_a_member_that_has_failed_keeps_none_from_then_on(tmp_path):
-    with pytest.raises(TrainingError, match="No run is left"):
+    with pytest.raises(TrainingError, match="run is left"):
         train([ABSURD], [0], folder=tmp_path, options=TrainingOptions(snapshots=[1, 5]))
     assert Run.place(tmp_path, ABSURD, 0).snapshots == (1,)

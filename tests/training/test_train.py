@@ -64,7 +64,7 @@ def test_the_history_holds_the_loss_and_its_parts_at_every_step_of_a_short_run(t
 def test_the_log_says_what_happened(tmp_path):
     [run] = train([SPEC], [0], folder=tmp_path)
     first, last = (run.folder / "log.txt").read_text().splitlines()
-    assert "from step 0 to 10 in a fleet of 1 on cpu" in first
+    assert "0 to 10" in first
     assert "finished" in last
 
 
@@ -190,16 +190,14 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_made(tmp_path,
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
 def test_without_a_gpu_cuda_is_refused(tmp_path):
-    with pytest.raises(
-        SpecError, match="device is 'cuda', and torch finds 0 GPUs on this machine. Use 'auto' or 'cpu'"
-    ):
+    with pytest.raises(SpecError, match="finds 0 GPUs"):
         train([SPEC], [0], folder=tmp_path, device="cuda")
     assert not list(tmp_path.iterdir())
 
 
 def test_images_too_few_for_a_later_kind_are_found_out_before_the_first_is_trained(tmp_path):
     few = replace(SPEC, batch_size=36, subset=HeldOutCombinations(("row", "column"), ((0, 0),)))
-    with pytest.raises(SpecError, match="batch_size is 36, and the subset has 35 images"):
+    with pytest.raises(SpecError, match="batch_size is 36"):
         train([SPEC, few], [0], folder=tmp_path)
     assert everything(tmp_path) == {}
 
@@ -248,7 +246,7 @@ def test_where_the_locks_cannot_all_be_taken_nothing_is_left(tmp_path, monkeypat
 
     locked = files.locked
     monkeypatch.setattr(files, "locked", third_fails)
-    with pytest.raises(OSError, match="Too many open files"):
+    with pytest.raises(OSError, match="Too many open"):
         train([SPEC], [0, 1, 2], folder=tmp_path)
     assert len(taken) == 2
     assert not list(tmp_path.iterdir())

@@ -22,6 +22,8 @@ from unbraid.metrics import DCI, MCC, MIG, Downstream
 from unbraid.metrics.selection import registry
 from unbraid.training import TrainingOptions, train
 
+pytestmark = pytest.mark.slow
+
 SMALL = Size(60, 1, 2, 2, 1, is_whole=False)
 
 
@@ -89,7 +91,7 @@ def test_an_audit_is_kept_and_read(found):
 
 def test_every_listed_metric_is_audited():
     assert {type(metric) for metric in audited_metrics(None).values()} == set(registry().values())
-    with pytest.raises(SpecError, match="scores models on their images"):
+    with pytest.raises(SpecError, match="scores models"):
         audited_metrics("mig,elbo")
 
 
@@ -126,7 +128,7 @@ def test_a_snapshot_that_cannot_be_read_is_told_before_the_rest_is_measured(tmp_
     next(run.folder.glob("snapshots/*.safetensors")).write_bytes(b"")
     asked = []
     monkeypatch.setattr(*recorded(asked))
-    with pytest.raises(UnbraidError, match="could not be measured: The snapshot .* Restore it"):
+    with pytest.raises(UnbraidError, match="snapshot .* Restore"):
         audit("mcc", runs=[run], size=SMALL, num_processes=0, packages=["tests"], progress=False)
     assert asked[0]["codes"]["step"] == 1
 
@@ -145,13 +147,11 @@ def test_an_audit_goes_on_where_it_ended(found, monkeypatch):
 
 def test_an_audit_of_another_size_or_version_is_refused_by_name(found):
     quick = replace(found, size=dataclasses.asdict(SIZES["quick"]))
-    with pytest.raises(
-        SpecError, match="has size quick, and full was asked for: .* Ask for size quick, or begin a new"
-    ):
+    with pytest.raises(SpecError, match="quick, and full"):
         audit("mcc", num_processes=0, earlier=quick)
-    with pytest.raises(SpecError, match=r"has size Size\(num_images=60, .* and Size\(num_images=70, .* was asked for"):
+    with pytest.raises(SpecError, match=r"size Size\(num_images=60"):
         audit("mcc", size=replace(SMALL, num_images=70), num_processes=0, earlier=found)
-    with pytest.raises(SpecError, match=r"was measured by unbraid 0.0.1, and this is \d.*Begin a new file"):
+    with pytest.raises(SpecError, match="unbraid 0.0.1"):
         audit("mcc", size=SMALL, num_processes=0, earlier=replace(found, version="0.0.1"))
 
 
@@ -192,11 +192,9 @@ def test_what_an_audit_will_hold_is_known_and_refused_before_it_begins(found):
     assert coming("top-attributes", [], SMALL, found).metrics == {*Contents.of(found).metrics, "top-attributes"}
     assert coming(None, [], SMALL, found).snapshots == Contents.of(found).snapshots != frozenset()
     for metrics in ("", "mig,,sap", " ; "):
-        with pytest.raises(
-            SpecError, match="a name is empty; expected names separated by commas, such as mig,dci:forest"
-        ):
+        with pytest.raises(SpecError, match="empty; expected names"):
             coming(metrics, [], SMALL, None)
-    with pytest.raises(SpecError, match="expected 'quick' or 'full'"):
+    with pytest.raises(SpecError, match="'quick' or 'full'"):
         coming("mcc", [], "huge", None)
     with pytest.raises(SpecError, match="has size"):
         coming("mcc", [], "full", found)

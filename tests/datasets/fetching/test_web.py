@@ -71,20 +71,20 @@ def test_a_redirect_loop_is_refused_once_it_closes():
 def test_nothing_but_http_and_https_is_followed(location):
     with (
         FlakyServer(b"abc", to(location)) as server,
-        pytest.raises(Refused, match="not allowed|expected http or https"),
+        pytest.raises(Refused, match="http or https"),
     ):
         body(server.url)
 
 
 def test_nothing_but_http_and_https_is_asked():
-    with pytest.raises(Refused, match="it leads to file:///etc/passwd; expected http or https"):
+    with pytest.raises(Refused, match="file:///etc/passwd"):
         body("file:///etc/passwd")
 
 
 @pytest.mark.parametrize("location", ["http://example.org/b", "HTTP://example.org/b"])
 def test_a_redirect_from_https_to_http_is_refused(location):
     request = urllib.request.Request("https://example.org/a")
-    with pytest.raises(Refused, match="from https to .*, where anyone on the way could change the file"):
+    with pytest.raises(Refused, match="way could change"):
         Redirects().redirect_request(request, None, 302, "Found", {}, location)
 
 
@@ -130,14 +130,14 @@ def test_a_server_may_say_how_long_to_wait(asked, wait):
 def test_a_server_that_is_not_there_may_come_back():
     with socket.socket() as unheard:
         unheard.bind(("127.0.0.1", 0))
-        with pytest.raises(Dropped, match=r"the server did not answer \(.*[Cc]onnection refused"):
+        with pytest.raises(Dropped, match=r"answer \(.*[Cc]onnection refused"):
             body(f"http://127.0.0.1:{unheard.getsockname()[1]}/a")
 
 
 def test_a_server_that_hangs_up_without_an_answer_may_do_better():
     with (
         FlakyServer(b"abc", Answer(hangs_up=True)) as server,
-        pytest.raises(Dropped, match="the server did not answer"),
+        pytest.raises(Dropped, match="server"),
     ):
         body(server.url)
 
@@ -147,7 +147,7 @@ def test_a_server_that_cannot_prove_who_it_is_is_refused(monkeypatch):
         raise ssl.SSLCertVerificationError("certificate has expired")
 
     monkeypatch.setattr(http.client.HTTPSConnection, "connect", refuse)
-    with pytest.raises(Refused, match="certificate of the server is not valid .*certificate has expired"):
+    with pytest.raises(Refused, match="certificate has expired"):
         body("https://127.0.0.1/a")
 
 

@@ -125,14 +125,14 @@ def test_a_file_cut_short_anywhere_is_refused(path, zipped):
     content = path.read_bytes()
     for length in range(0, len(content), 7):
         path.write_bytes(content[:length])
-        with pytest.raises(DataError, match=r"file\.pth cannot be read as a tensor"):
+        with pytest.raises(DataError, match=r"file\.pth cannot"):
             read_tensor(path)
 
 
 def test_a_tensor_that_reaches_beyond_its_values_is_refused(path):
     storage = TENSOR.untyped_storage()
     path.write_bytes(legacy(Calls(torch._utils._rebuild_tensor, storage, 0, (2, 3, 5), (15, 5, 1)), [storage]))
-    with pytest.raises(DataError, match="cannot be read as a tensor"):
+    with pytest.raises(DataError, match="cannot be read"):
         read_tensor(path)
 
 
@@ -166,14 +166,14 @@ def test_other_zips_are_refused(path, entries, match):
 
 def test_pickles_that_do_not_end_are_refused(path):
     path.write_bytes(legacy(None)[:28] + b"\x80\x02" + b"N0" * 100_000)
-    with pytest.raises(DataError, match="cannot be read as a tensor"):
+    with pytest.raises(DataError, match="cannot be read"):
         read_tensor(path)
 
 
 def test_the_tar_files_of_the_first_versions_are_refused(path):
     with tarfile.open(path, "w") as archive:
         archive.addfile(tarfile.TarInfo("storages"))
-    with pytest.raises(DataError, match=r"does not begin as files of torch\.save do"):
+    with pytest.raises(DataError, match=r"torch\.save"):
         read_tensor(path)
 
 
@@ -183,5 +183,5 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_a_folder_is_not_a_file(tmp_path):
-    with pytest.raises(DataError, match="cannot be read as a tensor"):
+    with pytest.raises(DataError, match="cannot be read"):
         read_tensor(tmp_path)

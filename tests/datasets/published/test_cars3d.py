@@ -82,6 +82,7 @@ def put_archive(tmp_path, any_checksum):
     return put_files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["archive", "folder"])
 def test_cars_come_in_the_order_of_the_list_elevation_by_elevation(tmp_path, official, cars, put_archive, form):
     if form == "archive":
@@ -212,7 +213,5 @@ def test_a_car_that_would_fill_the_memory_is_refused_before_it_is_read(tmp_path)
     put({"car_001_mesh.mat": b""}, tmp_path)
     with (tmp_path / "car_001_mesh.mat").open("r+b") as stream:
         stream.truncate(2**40)
-    with pytest.raises(
-        DataError, match=r"car_001_mesh\.mat takes 1,099,511,627,776 bytes; at most 67,108,864 are read"
-    ):
+    with pytest.raises(DataError, match=r"car_001_mesh\.mat takes 1,099,511,627,776"):
         Cars3D(root=str(tmp_path)).load()

@@ -61,12 +61,12 @@ def test_a_damaged_partition_is_refused_with_its_line(path, content, match):
 def test_a_list_far_too_long_is_refused_before_it_is_read(path, monkeypatch):
     monkeypatch.setattr(celeba, "_MAX_BYTES", 100)
     path.write_text(HEAD + LINES)
-    with pytest.raises(DataError, match="at most 100 are read"):
+    with pytest.raises(DataError, match="most 100"):
         read_attributes(path)
 
 
 def test_a_list_that_is_not_there_is_named(path):
-    with pytest.raises(DataError, match=r"list_attr_celeba\.txt cannot be read \(No such file"):
+    with pytest.raises(DataError, match=r"list_attr_celeba\.txt cannot"):
         read_attributes(path)
 
 

@@ -134,7 +134,7 @@ def test_without_the_list_models_come_by_name(tmp_path, caplog):
         images.pixels[:], expected().reshape(5, 62, 1, SIDE, SIDE)[order].reshape(-1, 1, SIDE, SIDE)
     )
     assert "no all_chair_names.mat" in caplog.text
-    assert "5 models; the official set has 1393" in caplog.text
+    assert "5 models" in caplog.text
 
 
 def test_models_that_the_list_lacks_come_last(tmp_path):
@@ -284,15 +284,13 @@ def test_files_beside_the_renders_do_not_matter(tmp_path):
 
 def test_a_tree_without_renders_is_refused(tmp_path):
     lay_out(tmp_path, {"notes.txt": b""})
-    with pytest.raises(
-        DataError, match=r"rendered_chairs holds no renders: expected rendered_chairs/MODEL/renders/image_000"
-    ):
+    with pytest.raises(DataError, match="rendered_chairs/MODEL/renders/image_000"):
         chairs(tmp_path).load()
 
 
 def test_a_tar_that_leads_elsewhere_is_refused(tmp_path):
     pack(tmp_path, {**tree(MODELS[:1]), "../../up.png": b""})
-    with pytest.raises(DataError, match=r"rendered_chairs\.tar holds .*up\.png', which is not a plain name"):
+    with pytest.raises(DataError, match=r"rendered_chairs\.tar holds .*up\.png'"):
         chairs(tmp_path).load()
 
 

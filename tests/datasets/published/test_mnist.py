@@ -86,7 +86,7 @@ def test_labels_beyond_the_classes_are_refused(tmp_path):
     for kind, shape in (("images-idx3", (10_000, 28, 28)), ("labels-idx1", (10_000,))):
         head = struct.pack(f">HBB{len(shape)}I", 0, 8, len(shape), *shape)
         (tmp_path / f"t10k-{kind}-ubyte").write_bytes(head + np.full(shape, 10, np.uint8).tobytes())
-    with pytest.raises(DataError, match="has a label 10; expected 0 to 9"):
+    with pytest.raises(DataError, match="10; expected 0"):
         MNIST(root=str(tmp_path), split="test").load()
 
 

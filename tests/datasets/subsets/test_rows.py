@@ -44,7 +44,7 @@ def test_a_file_is_named_by_its_absolute_path_and_checksum(tmp_path, monkeypatch
 def test_a_damaged_copy_in_the_cache_is_written_again(cache):
     subset = Rows.from_array([1, 2])
     (cache / "rows" / f"{subset.sha256}.npy").write_bytes(b"half")
-    with pytest.raises(DataError, match="cannot be read as an .npy of row numbers"):
+    with pytest.raises(DataError, match="cannot be read"):
         subset.rows((), VALUES)
     assert Rows.from_array([1, 2]).rows((), VALUES).tolist() == [1, 2]
 
@@ -53,14 +53,14 @@ def test_a_file_that_changed_is_refused(tmp_path):
     np.save(tmp_path / "rows.npy", np.array([1]))
     subset = Rows(str(tmp_path / "rows.npy"))
     np.save(tmp_path / "rows.npy", np.array([2]))
-    with pytest.raises(DataError, match="the file was changed or damaged"):
+    with pytest.raises(DataError, match="file was changed"):
         subset.rows((), VALUES)
 
 
 def test_a_config_can_be_read_where_its_file_is_not(tmp_path):
     subset = Rows(str(tmp_path / "elsewhere.npy"), "0" * 64)
     subset.check((), 10)
-    with pytest.raises(DataError, match=r"elsewhere.npy cannot be read as an .npy of row numbers .*No such file"):
+    with pytest.raises(DataError, match="elsewhere.npy cannot"):
         subset.rows((), VALUES)
 
 
@@ -84,7 +84,7 @@ def test_what_are_no_rows_is_refused(rows, message, cache):
 
 
 def test_rows_beyond_the_images_are_refused():
-    with pytest.raises(DataError, match="names row 10, and there are 10 images, numbered from 0"):
+    with pytest.raises(DataError, match="row 10"):
         Rows.from_array([3, 10]).rows((), VALUES)
 
 
@@ -105,7 +105,7 @@ def npy_header(shape):
 )
 def test_files_that_are_no_npy_are_refused(tmp_path, content):
     (tmp_path / "rows.npy").write_bytes(content)
-    with pytest.raises(DataError, match="rows.npy cannot be read as an .npy of row numbers"):
+    with pytest.raises(DataError, match="rows.npy cannot"):
         Rows(str(tmp_path / "rows.npy")).rows((), VALUES)
 
 
@@ -120,15 +120,15 @@ def test_damaged_files_are_read_or_refused(tmp_path):
 def test_pickled_objects_and_archives_are_refused(tmp_path):
     np.save(tmp_path / "objects.npy", np.array([1, "two"], dtype=object))
     np.savez(tmp_path / "several.npz", rows=np.array([1]))
-    with pytest.raises(DataError, match="cannot be read as an .npy"):
+    with pytest.raises(DataError, match="cannot be read"):
         Rows(str(tmp_path / "objects.npy")).rows((), VALUES)
-    with pytest.raises(DataError, match="several.npz cannot be read as an .npy of row numbers"):
+    with pytest.raises(DataError, match="several.npz cannot"):
         Rows(str(tmp_path / "several.npz")).rows((), VALUES)
 
 
 def test_a_cache_that_cannot_be_written_is_named(cache):
     cache.write_text("a file where the folder should be")
-    with pytest.raises(DataError, match="cannot be written .* Set UNBRAID_CACHE"):
+    with pytest.raises(DataError, match="Set UNBRAID_CACHE"):
         Rows.from_array([1])
 
 
@@ -164,7 +164,7 @@ def test_rows_that_do_not_follow_one_another_are_refused(start, stop):
 
 @pytest.mark.parametrize("subset", [RowRange(10), RowRange(0, 11)])
 def test_rows_beyond_the_images_are_refused_before_they_are_loaded(subset):
-    with pytest.raises(SpecError, match=r"and there are 10 images\. Give a start below 10 and a stop of at most 10\."):
+    with pytest.raises(SpecError, match=r"10 images\."):
         subset.check((), 10)
 
 
@@ -195,17 +195,17 @@ def test_the_rows_stay_what_they_are():
 
 @pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, float("nan")])
 def test_a_fraction_that_is_none_is_refused(fraction):
-    with pytest.raises(SpecError, match="expected a number between 0 and 1"):
+    with pytest.raises(SpecError, match="0 and 1"):
         RandomSplit(fraction)
 
 
 @pytest.mark.parametrize("fraction", [0.01, 0.99])
 def test_a_fraction_that_leaves_a_part_empty_is_refused(fraction):
-    with pytest.raises(SpecError, match=r"of 10 images leaves one part without any\."):
+    with pytest.raises(SpecError, match="10 images"):
         RandomSplit(fraction).check((), 10)
 
 
 @pytest.mark.parametrize("seed", [2**63, -(2**63) - 1])
 def test_a_seed_too_long_is_refused(seed):
-    with pytest.raises(SpecError, match="seed is beyond 64 bits"):
+    with pytest.raises(SpecError, match="beyond 64"):
         RandomSplit(0.5, seed)

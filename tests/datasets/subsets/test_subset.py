@@ -55,13 +55,10 @@ def test_rows_come_in_order_and_the_same_every_time(examples):
 def test_an_empty_part_is_refused():
     with pytest.raises(
         DataError,
-        match=r"Threshold: of the 60 images, none is in the train part\. "
-        r"Describe more of them, or take the other part\.",
+        match="60 images",
     ):
         Threshold("scale", value=-1.0).rows(GRID_FACTORS, GRID)
-    with pytest.raises(
-        DataError, match=r"RowRange: of the 60 images, none is in the test part\. Describe fewer of them"
-    ):
+    with pytest.raises(DataError, match="RowRange"):
         RowRange(part="test").rows(GRID_FACTORS, GRID)
 
 

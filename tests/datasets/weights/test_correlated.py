@@ -67,10 +67,10 @@ def test_how_strong_the_strengths_of_the_paper_are(strength, expected):
 
 @pytest.mark.parametrize("strength", [0.0, -0.2, float("nan"), float("inf")])
 def test_a_strength_that_is_none_is_refused(strength):
-    with pytest.raises(SpecError, match="expected a positive, finite number such as 0.2"):
+    with pytest.raises(SpecError, match="0.2"):
         Correlated(PAIR, strength)
 
 
 def test_a_factor_of_one_value_goes_with_nothing():
-    with pytest.raises(SpecError, match="a has a single value"):
+    with pytest.raises(SpecError, match="single value"):
         Correlated(PAIR, 0.2).table((1, 4))

@@ -82,7 +82,7 @@ def test_combinations_of_probability_zero_need_no_image(caplog):
 
 
 def test_a_table_that_no_image_meets_is_refused():
-    with pytest.raises(SpecError, match="no image has any of the combinations that it makes likely"):
+    with pytest.raises(SpecError, match="image has any"):
         image_weights(JointTable(("a",), (0.0, 1.0)), (Factor("a", 2),), torch.tensor([[0], [0]]))
 
 
@@ -95,7 +95,7 @@ def test_an_image_of_base_weight_zero_is_no_image():
 
 @pytest.mark.parametrize("value", [-2, 2])
 def test_values_outside_their_factor_are_refused(value):
-    with pytest.raises(DataError, match="The factor a has values from .*; expected 0 to 1"):
+    with pytest.raises(DataError, match="0 to 1"):
         image_weights(UniformJoint(("a",)), (Factor("a", 2),), torch.tensor([[0], [1], [value]]))
 
 

@@ -74,11 +74,11 @@ def test_drawn_images_are_different_ones_and_always_the_same():
 
 def test_means_that_are_no_levels_are_refused():
     codes = Codes.from_arrays(np.arange(1001.0)[:, None], factors=np.arange(1001) % 2)
-    with pytest.raises(CodesError, match=r"latent 0 has 1,001 of them.*Use Neighbors\(\) or MeansHistogram"):
+    with pytest.raises(CodesError, match="0 has 1,001"):
         MIG(Levels())(codes)
 
 
 def test_levels_that_name_their_image_are_refused():
     codes = Codes.from_arrays(torch.linspace(0, 1, 300)[:, None], factors=torch.arange(300) % 3)
-    with pytest.raises(CodesError, match="300 of them in 300 images; expected at most 150"):
+    with pytest.raises(CodesError, match="300 images"):
         MIG(Levels())(codes)

@@ -49,7 +49,7 @@ QUANTIZED = (
 def test_codes_beyond_the_bins_are_told(metric):
     score = metric(codes(shift=10))
     assert score.settled is False
-    assert any("beyond the bins" in note and "0 (100 %), 1 (100 %)" in note for note in score.notes)
+    assert any("beyond the bins" in note and "0 (100 %)" in note for note in score.notes)
     assert not any("beyond the bins" in note for note in metric(codes()).notes)
 
 
@@ -59,7 +59,7 @@ def test_codes_within_one_bin_are_noted_and_not_settled(metric):
     tiny = Codes(usual.mean * 1e-3, usual.std * 1e-3, factors=usual.factors)
     found = metric(tiny)
     assert found.settled is False
-    assert any("A bin is 0.08 wide, more than the std of latents 0 (" in note for note in found.notes)
+    assert any("0.08 wide" in note for note in found.notes)
     assert not any("A bin is" in note for note in metric(usual).notes)
 
 

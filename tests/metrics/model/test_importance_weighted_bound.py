@@ -40,5 +40,5 @@ def test_it_is_that_of_hard_categories_whatever_the_model_was_trained_with():
 
 
 def test_no_draw_is_refused():
-    with pytest.raises(SpecError, match="num_draws is 0; expected 1 to"):
+    with pytest.raises(SpecError, match="num_draws is 0"):
         ImportanceWeightedBound(num_draws=0)

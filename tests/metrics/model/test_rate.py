@@ -17,4 +17,4 @@ def test_it_is_what_the_metric_finds_from_codes():
 
 
 def test_deterministic_codes_have_none():
-    assert "Rate needs the density of q(z | x)" in Rate().refusal(model(DeterministicLatents(2)))
+    assert "q(z | x)" in Rate().refusal(model(DeterministicLatents(2)))

@@ -171,14 +171,14 @@ def test_another_posterior_has_no_closed_form():
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, math.nan, math.inf, Linear(1.0, 0.0)])
 def test_a_temperature_that_is_ever_0_is_refused(temperature):
-    with pytest.raises(SpecError, match="ConcreteLatents: temperature is .*; expected a finite number above 0"):
+    with pytest.raises(SpecError, match="ConcreteLatents: temperature"):
         ConcreteLatents(temperature=temperature)
 
 
 def test_a_sum_over_too_many_categories_is_refused():
-    with pytest.raises(SpecError, match='"summed" .* expected at most 1,024'):
+    with pytest.raises(SpecError, match='"summed"'):
         ConcreteLatents(1025, measure="summed")
-    with pytest.raises(SpecError, match="expected at most 1,024"):
+    with pytest.raises(SpecError, match="most 1,024"):
         BernoulliLatents(20_000, measure="summed")
 
 
@@ -189,7 +189,7 @@ def test_fewer_than_two_categories_are_refused(categories):
 
 
 def test_a_prior_of_the_wrong_size_is_refused():
-    with pytest.raises(SpecError, match="initial has 3 probabilities; expected 10"):
+    with pytest.raises(SpecError, match="3 probabilities"):
         ConcreteLatents(10, prior=LearnedCategories((0.5, 0.3, 0.2)))
 
 

@@ -107,5 +107,5 @@ def test_the_heads_of_the_paper_read_the_category():
 
 
 def test_a_sum_over_categories_is_refused():
-    with pytest.raises(SpecError, match='with the measure "summed"'):
+    with pytest.raises(SpecError, match='measure "summed"'):
         ConditionalLatents(category=ConcreteLatents(3, measure="summed"))

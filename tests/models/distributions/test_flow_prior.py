@@ -119,5 +119,5 @@ def test_the_constraint_leaves_rising_steps_as_they_are_and_is_smooth():
 
 
 def test_no_steps_are_refused():
-    with pytest.raises(SpecError, match="num_steps is 0; expected 1 or more"):
+    with pytest.raises(SpecError, match="num_steps is 0"):
         FlowPrior(0)

@@ -21,7 +21,7 @@ STYLE_AND_DIGIT = GroupedLatents((GaussianLatents(2), ConcreteLatents(3)))
 
 @pytest.mark.parametrize("inner", [BernoulliLatents(2), GroupedLatents((BernoulliLatents(2),))], ids=["part", "nested"])
 def test_parts_whose_discrete_latents_count_differently_are_refused(inner):
-    with pytest.raises(SpecError, match="have the measures density and pmf; .* Give all parts the same measure"):
+    with pytest.raises(SpecError, match="density and pmf"):
         GroupedLatents((GaussianLatents(2), ConcreteLatents(3, measure="density"), inner))
 
 
@@ -108,14 +108,12 @@ def test_a_part_with_a_bounded_prior_bounds_all():
 
 
 def test_discrete_parts_before_continuous_ones_are_refused():
-    with pytest.raises(
-        SpecError, match="the parts are ConcreteLatents, GaussianLatents. Put the parts with continuous latents first"
-    ):
+    with pytest.raises(SpecError, match="ConcreteLatents, GaussianLatents. Put"):
         GroupedLatents((ConcreteLatents(3), GaussianLatents(2)))
     with pytest.raises(SpecError, match="continuous latents first"):
         GroupedLatents((STYLE_AND_DIGIT, GaussianLatents(2)))
 
 
 def test_no_parts_are_refused():
-    with pytest.raises(SpecError, match="there are no parts"):
+    with pytest.raises(SpecError, match="parts"):
         GroupedLatents(())

@@ -103,7 +103,7 @@ def test_names_values_notes_and_maps_are_on_the_page():
         "correlation",
     ):
         assert text in page.text
-    assert "One factor at a time: the others are those of image" in page.text
+    assert "time: the others" in page.text
     assert "all else varies" not in page.text
     assert "script" not in page.tags
 

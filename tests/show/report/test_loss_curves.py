@@ -36,7 +36,7 @@ def test_the_thick_line_is_the_median_of_the_thin_ones_and_its_end_is_written(me
     assert len(lines(panel, "thin")) == 3
     assert lines(panel, "thick") == lines(panel, "thin")[1:2]
     assert "1.00" in texts(panel)
-    assert "at the end: vae 1.00" in panel.svg
+    assert "vae 1.00" in panel.svg
 
 
 def test_a_line_rises_with_its_values_and_the_axis_ends_where_training_did(member):

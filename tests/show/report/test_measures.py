@@ -41,7 +41,7 @@ def test_without_any_mig_the_elbo_orders(member):
 
 
 def test_what_is_not_scored_cannot_order_and_says_how_to_score_it(member):
-    with pytest.raises(SpecError, match=r"by 'sap', which no run here has .* `unbraid score RUNS --metrics sap`"):
+    with pytest.raises(SpecError, match="RUNS --metrics sap`"):
         measures_of([member(0.1)], by="sap")
 
 

@@ -57,7 +57,7 @@ def test_scores_that_every_run_has_are_used_as_they_are(trained, tmp_path):
     runs = [copied(run, tmp_path / str(index)) for index, run in enumerate(trained[:2])]
     for run in runs:
         (run.folder / "scores.json").unlink(missing_ok=True)
-        with warned("constant in these codes"):
+        with warned("constant in these"):
             run.score([MIG(Quantized(num_bins=20))])
     assert [read.mig.settings["estimator"] for read in read_members(runs)] == ["quantized", "quantized"]
 
@@ -65,7 +65,7 @@ def test_scores_that_every_run_has_are_used_as_they_are(trained, tmp_path):
 def test_every_kept_score_is_known_by_the_name_that_one_types(trained, tmp_path):
     run = copied(trained[0], tmp_path)
     (run.folder / "scores.json").unlink(missing_ok=True)
-    with warned("constant in these codes"):
+    with warned("constant in these"):
         run.score("sap,mig:quantized:num_bins=20,mig")
     (read,) = read_members([run])
     assert list(read.values) == [
@@ -78,7 +78,7 @@ def test_every_kept_score_is_known_by_the_name_that_one_types(trained, tmp_path)
 def test_scores_of_different_settings_are_never_compared(trained, tmp_path):
     runs = [copied(run, tmp_path / str(index)) for index, run in enumerate(trained[:2])]
     (runs[0].folder / "scores.json").unlink(missing_ok=True)
-    with warned("constant in these codes"):
+    with warned("constant in these"):
         runs[0].score([MIG(Quantized(num_bins=20))])
     assert [read.mig.settings["estimator"] for read in read_members(runs)] == ["exact", "exact"]
 

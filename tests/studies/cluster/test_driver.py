@@ -81,7 +81,7 @@ def test_a_fleet_that_runs_out_of_memory_is_halved_until_it_fits():
 
 def test_one_model_alone_that_runs_out_of_memory_ends_as_a_failure():
     _, driver = driven(*[("out of memory", "")] * 3, num_runs=1, losses=2)
-    assert "memory ran out for one model alone" in driver.failures["f"]
+    assert "memory ran" in driver.failures["f"]
 
 
 def test_what_goes_silent_is_canceled_and_handed_out_again():

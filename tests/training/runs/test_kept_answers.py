@@ -55,7 +55,7 @@ def test_arrays_that_are_let_go_leave_a_finished_run_with_its_scores(finished):
 @pytest.mark.parametrize("read", [Run.codes, Run.model, Run.score])
 def test_what_needs_them_says_that_they_were_let_go(finished, read):
     RunWriter(finished).remove_arrays()
-    with pytest.raises(RunError, match="removed by a study.*--force"):
+    with pytest.raises(RunError, match="study.*--force"):
         read(finished)
 
 
@@ -68,7 +68,7 @@ def test_a_process_that_dies_in_between_leaves_a_run_that_says_so(finished, monk
         RunWriter(finished).remove_arrays()
     monkeypatch.undo()
     assert (finished.folder / "codes.safetensors").exists()
-    with pytest.raises(RunError, match="removed by a study"):
+    with pytest.raises(RunError, match="removed"):
         finished.codes()
     RunWriter(finished).remove_arrays()
     assert not (finished.folder / "codes.safetensors").exists()

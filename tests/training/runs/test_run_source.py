@@ -126,9 +126,9 @@ def test_without_the_classes_codes_scores_and_history_are_there_and_nothing_is_e
         assert run.spec.model.encoder.width == 16
         assert describe_spec(run.spec)["objective"] == "own"
         assert Run.open(run.folder).spec == run.spec
-        with pytest.raises(RunError, match=r"The class net\.Net is not available"):
+        with pytest.raises(RunError, match=r"class net\.Net"):
             run.model()
-        with pytest.raises(RunError, match="begun with another state of modules helper, mine, net"):
+        with pytest.raises(RunError, match="modules helper, mine"):
             RunWriter(run).check_spec()
 
 
@@ -195,7 +195,7 @@ def test_a_run_that_was_begun_with_another_source_is_not_gone_on_with(trained, t
     write(folder, AFTER)
     with fresh(folder):
         opened = Run.open(run.folder, packages=ALL)
-        with pytest.raises(RunError, match="begun with another state of modules helper, net"):
+        with pytest.raises(RunError, match="modules helper, net"):
             RunWriter(opened).check_spec()
 
 
@@ -204,7 +204,7 @@ def test_training_is_refused_if_a_file_was_edited_after_its_import(trained, tmp_
     with fresh(folder):
         spec = spec_of_ones_own()
         write(folder, AFTER)
-        with pytest.raises(SpecError, match=r"(helper|net)\.py was changed since"):
+        with pytest.raises(SpecError, match="changed since"):
             train([spec], [1], folder=tmp_path / "none", device="cpu")
     assert not (tmp_path / "none").exists()
 

@@ -70,7 +70,7 @@ def test_nor_is_a_run_gone_on_with_under_the_spec_of_another(tmp_path, other):
     RunWriter(run).begin()
     RunWriter(stranger).begin()
     shutil.copy(stranger.folder / "spec.json", run.folder)
-    with pytest.raises(RunError, match=r"spec\.json is the spec of another run"):
+    with pytest.raises(RunError, match=r"spec\.json"):
         RunWriter(run).check_spec()
 
 
@@ -82,5 +82,5 @@ def test_a_spec_whose_configs_have_a_new_version_is_that_of_another_run(tmp_path
     monkeypatch.setattr(VAE, "config_version", 2, raising=False)
     RunWriter(run).check_spec()
     monkeypatch.setattr(type(SPEC.objective), "config_version", 2, raising=False)
-    with pytest.raises(RunError, match=r"spec of another run than .*, as unbraid 0\.0\.9 wrote it; this is"):
+    with pytest.raises(RunError, match=r"unbraid 0\.0\.9"):
         RunWriter(run).check_spec()

@@ -76,9 +76,7 @@ def test_and_by_seed_and_status(folder):
 
 
 def test_a_field_that_no_run_has_is_refused_with_those_there_are(folder):
-    with pytest.raises(
-        SpecError, match="None of these 5 runs has a field 'objective.betta'. Did you mean 'objective.b"
-    ):
+    with pytest.raises(SpecError, match="field 'objective.betta'."):
         runs_in(folder, {"objective.betta": 4}, packages=PACKAGES)
 
 
@@ -110,7 +108,7 @@ def test_it_is_what_they_print_and_a_frame(folder):
 def test_an_empty_folder_holds_none_and_one_that_is_not_there_is_refused(tmp_path):
     assert runs_in(tmp_path) == ()
     assert str(runs_in(tmp_path, objective=VAE)) == "no runs"
-    with pytest.raises(RunError, match="There is no folder .*nowhere"):
+    with pytest.raises(RunError, match="folder .*nowhere"):
         runs_in(tmp_path / "nowhere")
 
 
@@ -142,7 +140,7 @@ def test_runs_are_shown_by_name_and_their_latents_by_information(two):
 
 def test_runs_of_other_images_are_refused(two, tmp_path):
     other = Run.place(tmp_path, replace(SPEC, subset=RandomSplit(0.5)), 0)
-    with pytest.raises(RunError, match="trained on other images"):
+    with pytest.raises(RunError, match="trained"):
         traverse_together([two[0], other])
-    with pytest.raises(RunError, match="No run was given"):
+    with pytest.raises(RunError, match="run was given"):
         traverse_together([])

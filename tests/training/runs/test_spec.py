@@ -166,20 +166,20 @@ def test_a_net_that_cannot_take_the_images_is_refused_before_anything_is_built(m
     monkeypatch.setattr(MNIST, "load", lambda *_: pytest.fail("loaded"))
     monkeypatch.setattr(MNIST, "image_shape", (1, 10, 10))
     monkeypatch.setattr(Autoencoder, "build", lambda *_: pytest.fail("built"))
-    with pytest.raises(SpecError, match="1 x 10 x 10"):
+    with pytest.raises(SpecError, match="1 x 10"):
         RunSpec(MNIST(), Autoencoder(Conv()))
-    with pytest.raises(SpecError, match="1 x 10 x 10"):
+    with pytest.raises(SpecError, match="1 x 10"):
         RunSpec(MNIST(), Autoencoder(encoder=MLP(), decoder=Conv()))
     assert RunSpec(MNIST(), Autoencoder(MLP())).model.encoder == MLP()
 
 
 def test_a_critic_that_the_objective_has_no_use_for_is_refused():
-    with pytest.raises(SpecError, match="A critic was given, and BetaTCVAE has none. Leave it out"):
+    with pytest.raises(SpecError, match="BetaTCVAE"):
         replace(SPEC, critic=Critic())
 
 
 def test_an_objective_that_needs_a_density_refuses_codes_without():
-    with pytest.raises(SpecError, match="needs the density of q.z . x., and DeterministicLatents have none"):
+    with pytest.raises(SpecError, match="DeterministicLatents"):
         replace(SPEC, model=Autoencoder(Conv(), latents=DeterministicLatents()))
 
 
@@ -221,7 +221,7 @@ def test_a_batch_larger_than_the_subset_is_refused_once_the_images_are_there():
     spec = replace(SPEC, subset=RowRange(0, 10), batch_size=11)
     with pytest.raises(
         SpecError,
-        match=r"batch_size is 11, and the subset has 10 images\. Use a batch_size of at most 10, or a larger subset\.",
+        match="batch_size is 11",
     ):
         spec.check_images(spec.training_data.open())
     replace(spec, batch_size=10).check_images(spec.training_data.open())
@@ -237,5 +237,5 @@ def test_weights_of_the_images_themselves_are_refused_where_none_may_be():
 def test_images_in_place_of_their_config_are_refused_with_the_fix():
     spec = object.__new__(RunSpec)  # while the tests run, __init__ checks the type itself
     object.__setattr__(spec, "dataset", DATA.open())
-    with pytest.raises(SpecError, match="dataset is a FactorImages; expected a config.*from_torch makes a config"):
+    with pytest.raises(SpecError, match="config.*from_torch makes"):
         spec.__post_init__()
