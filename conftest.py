@@ -17,6 +17,7 @@ shapes.check_no_others()  # before anything of unbraid is imported
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> DoctestModule | None:
+    """Returns the collector of the examples in a source file that has some."""
     is_source = file_path.suffix == ".py" and file_path.is_relative_to(_SOURCE)
     if is_source and ">>> " in file_path.read_text(encoding="utf-8"):
         # As users import it: pytest would make a second module of the file, and put it where a package has a function.
