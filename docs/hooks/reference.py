@@ -56,7 +56,9 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
         for group, inside in entry.items() if isinstance(entry, dict) else ():
             if isinstance(inside, list):
                 paths = [path for listed in inside for path in listed.values()]
-                rows = [f"| [`{modules[path]}`]({Path(path).name}) | {_cell(_about(modules[path]))} |" for path in paths]
+                rows = [
+                    f"| [`{modules[path]}`]({Path(path).name}) | {_cell(_about(modules[path]))} |" for path in paths
+                ]
                 parts += [f"## {group}", "\n".join([_HEADER, *rows])]
     return "\n\n".join(parts) + "\n"
 

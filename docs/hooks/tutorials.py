@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
-from nbformat import NotebookNode, v4, writes
+from nbformat import NotebookNode, writes
 from PIL import Image
 
-from examples.percent_scripts import SCRIPTS, cells, execute, keep, kept
+from examples.percent_scripts import SCRIPTS, execute, keep, kept, notebook_of
 
 _log = logging.getLogger("mkdocs.hooks.tutorials")
 _SOURCE = "examples/tutorials"
@@ -44,11 +44,7 @@ def _notebook(script: Path) -> NotebookNode:
     if (found := kept(script)) is not None:
         return found
     if os.environ.get("TUTORIALS") != "run":
-        texts = [
-            (v4.new_markdown_cell if cell.is_text else v4.new_code_cell)(cell.content)
-            for cell in cells(script.read_text())
-        ]
-        return v4.new_notebook(cells=texts)
+        return notebook_of(script)
     _log.info("running %s/%s", _SOURCE, script.name)
     with tempfile.TemporaryDirectory() as folder:
         notebook = execute(script, Path(folder))

@@ -61,7 +61,9 @@ def test_every_public_name_is_on_exactly_one_page():
         for name, it in exported(folder).items()
         if times[id(it)] != 1
     }
-    assert wrong == {}, "pages on which each of these is; export it with `from x import y as y`, and list its module in mkdocs.yml"
+    assert wrong == {}, (
+        "pages on which each of these is; export it with `from x import y as y`, and list its module in mkdocs.yml"
+    )
 
 
 def test_nothing_is_on_two_pages():
