@@ -1,7 +1,11 @@
 """Percent scripts as notebooks: run cell by cell in this process, with what each cell prints and shows.
 
 A script is plain Python. `# %%` begins a cell and `# %% [markdown]` a piece of text, as Jupytext, VS Code, PyCharm and
-Spyder know it. A result is kept in build/, so that the tests and the site need one run between them.
+Spyder know it. Results are kept in build/, so that the tests and the site need one run between them.
+
+    python -m examples.percent_scripts
+
+runs the tutorials that were not run here since they changed.
 """
 
 import ast
@@ -11,6 +15,7 @@ import io
 import itertools
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -105,3 +110,15 @@ def kept(path: Path) -> nbformat.NotebookNode | None:
         return None
     found = nbformat.read(place, as_version=4)
     return found if [c.source for c in found.cells] == [c.source for c in notebook_of(path).cells] else None
+
+
+def main() -> None:
+    for script in SCRIPTS:
+        if kept(script) is None:
+            print(f"running {script.name}", flush=True)
+            with tempfile.TemporaryDirectory() as folder:
+                keep(execute(script, Path(folder)), script)
+
+
+if __name__ == "__main__":
+    main()
