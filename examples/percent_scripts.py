@@ -12,7 +12,6 @@ import ast
 import base64
 import contextlib
 import io
-import itertools
 import re
 import sys
 import tempfile
@@ -31,23 +30,20 @@ ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted((ROOT / "examples" / "tutorials").glob("*.py"))
 KEPT = ROOT / "build" / "tutorials"
 
-_MARK = re.compile(r"^# %%(.*)$", re.MULTILINE)
+_CELL = re.compile(r"^# %%(?P<mark>.*)\n(?P<text>(?:(?!# %%).*\n?)*)", re.MULTILINE)
 
 
 def notebook_of(path: Path) -> nbformat.NotebookNode:
     """Returns the notebook of a script without results. Lines before the first cell are left out."""
     script = path.read_text(encoding="utf-8")
-    marks = list(_MARK.finditer(script))
     cells = []
-    for number, (mark, following) in enumerate(itertools.pairwise([*marks, None])):
-        text = script[mark.end() : following.start() if following else None]
-        if "[markdown]" in mark[1]:
-            source = re.sub(r"^# ?", "", text, flags=re.MULTILINE).strip("\n")
-            cells.append(v4.new_markdown_cell(source, id=f"cell-{number}"))
+    for number, found in enumerate(_CELL.finditer(script)):
+        source, name = found["text"].strip("\n"), f"cell-{number}"
+        if "[markdown]" in found["mark"]:
+            cells.append(v4.new_markdown_cell(re.sub(r"^# ?", "", source, flags=re.MULTILINE), id=name))
         else:
-            before = script[: mark.end()] + text[: len(text) - len(text.lstrip("\n"))]
-            metadata = {"lines_before": before.count("\n")}
-            cells.append(v4.new_code_cell(text.strip("\n"), id=f"cell-{number}", metadata=metadata))
+            lines_before = script.count("\n", 0, script.index(source, found.start("text")))
+            cells.append(v4.new_code_cell(source, id=name, metadata={"lines_before": lines_before}))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
