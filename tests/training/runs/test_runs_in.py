@@ -138,6 +138,23 @@ def test_runs_are_shown_by_name_and_their_latents_by_information(two):
     assert shown == sorted(shown, reverse=True) or max(nats) < 0.01
 
 
+def test_runs_of_one_name_in_two_folders_are_both_shown(two, tmp_path):
+    other = finish(Run.place(tmp_path / "other", SPEC, 0), 5)
+    made = traverse_together([two[0], other, two[1]], latents=[0], num_frames=2, min_std=0)
+    assert list(made.traversals) == [str(two[0].folder), str(other.folder), two[1].name]
+    with pytest.raises(RunError, match=two[0].name):
+        traverse_together([two[0], two[0]], latents=[0])
+
+
+def test_num_latents_limits_the_rows(two):
+    assert len(traverse_together(two[:1], num_latents=1, num_frames=2, min_std=0).traversals[two[0].name].strips) == 1
+    for given in (0, -1, 1.5, True):
+        with pytest.raises(SpecError, match=f"num_latents is {given}"):
+            traverse_together(two[:1], num_latents=given)
+    with pytest.raises(SpecError, match="num_latents"):
+        traverse_together(two[:1], latents=[0], num_latents=1)
+
+
 def test_runs_of_other_images_are_refused(two, tmp_path):
     other = Run.place(tmp_path, replace(SPEC, subset=RandomSplit(0.5)), 0)
     with pytest.raises(RunError, match="trained"):

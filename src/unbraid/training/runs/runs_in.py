@@ -13,7 +13,7 @@ from unbraid._internal import files
 from unbraid._internal.names import suggestion
 from unbraid._internal.table import Table
 from unbraid.config import text_of
-from unbraid.config.annotations import short_name
+from unbraid.config.annotations import check_value, short_name
 from unbraid.config.paths import fields_of
 from unbraid.config.schedule import Schedule
 from unbraid.errors import RunError, SpecError, UnbraidError, shortened
@@ -208,13 +208,18 @@ def traverse_together(
     The latents of the other runs are matched with those of the first, so that each row shows corresponding latents.
 
     Args:
-        runs: The runs by the names to write above them, or a list, which is named by the folders.
+        runs: The runs by the names to write above them, or a list: then the titles are the names of the runs, or the
+            paths of runs with equal names.
         latents: The latents of the first run, one for each row. By default those that depend on the image, the most
-            informative first.
-        num_latents: The most rows by default.
+            informative first, or all if none does.
+        num_latents: The largest number of rows without `latents`.
         **options: `image`, `range`, `num_frames` and `min_std`, as in `traverse_matched`.
     """
-    named = dict(runs) if isinstance(runs, Mapping) else {run.name: run for run in runs}
+    if num_latents is not None and latents is not None:
+        raise SpecError("latents and num_latents were both given; expected at most one of them.")
+    if num_latents is not None and check_value(num_latents, int, "num_latents") < 1:
+        raise SpecError(f"num_latents is {num_latents}; expected 1 or more, or None for all.")
+    named = dict(runs) if isinstance(runs, Mapping) else _by_title(runs)
     if not named:
         raise RunError("No run was given to traverse. Give at least one.")
     first = next(iter(named.values()))
@@ -230,5 +235,14 @@ def traverse_together(
         continuous = codes.without_discrete() if codes.probabilities else codes
         nats = informativeness(continuous)
         used = (~unused_latents(continuous, nats=nats)).nonzero()[:, 0].tolist()
-        latents = sorted(used, key=lambda latent: -float(nats[latent]))[:num_latents] or None
+        latents = sorted(used or range(len(nats)), key=lambda latent: -float(nats[latent]))[:num_latents]
     return traverse_matched(models, latents=latents, **options)
+
+
+def _by_title(runs: Sequence[Run]) -> dict[str, Run]:
+    """Returns the runs by name, or by path where several have one name: the same spec and seed in two folders."""
+    names = [run.name for run in runs]
+    titles = [name if names.count(name) == 1 else str(run.folder) for run, name in zip(runs, names, strict=True)]
+    if len(set(titles)) < len(titles):
+        raise RunError(f"A run was given twice: {', '.join(titles)}. Give each once.")
+    return dict(zip(titles, runs, strict=True))
