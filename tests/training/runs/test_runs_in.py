@@ -56,6 +56,9 @@ def test_all_are_found_kin_together_numbers_before_schedules(folder):
         ({"objective.beta": lambda beta: beta in (4, 16)}, {"objective": BetaVAE}, [4.0, 16.0]),
         ({"model.encoder.hidden": [12], "objective.beta": 16}, {"status": "unfinished"}, [16.0]),
         ({}, {"objective": BetaVAE, "num_steps": 7}, []),
+        ({"objective.beta": [4, 16]}, {"objective": "BetaVAE"}, [4.0, 16.0]),
+        ({"model.encoder.hidden": [[12], (8,)], "objective.beta": 16}, {"seed": range(2)}, [16.0]),
+        ({}, {"objective": ["beta-tcvae", "beta-vae"], "seed": [0, 2]}, []),
     ],
 )
 def test_they_are_chosen_by_fields_of_their_spec(folder, conditions, fields, expected):
@@ -103,6 +106,20 @@ def test_it_is_what_they_print_and_a_frame(folder):
     assert runs._repr_html_().startswith("<table>")
     pytest.importorskip("pandas")
     assert list(runs.to_pandas()["seed"]) == [0, 2, 1, 1, 1]
+
+
+def test_a_name_of_no_config_is_refused(folder):
+    for given in ("beta-vaee", ["vae", "beta-vaee"]):
+        with pytest.raises(SpecError, match="'beta-vaee'.*'beta-vae'"):
+            runs_in(folder, packages=PACKAGES, objective=given)
+    assert found(folder, objective=["VAE", "beta-vae"], seed=[0, 2]) == [(VAE(), 0), (VAE(), 2)]
+
+
+def test_runs_are_added_to_runs(folder):
+    runs = runs_in(folder, packages=PACKAGES)
+    both = runs[:1] + runs[1:]
+    assert isinstance(both, Runs)
+    assert both == runs
 
 
 def test_an_empty_folder_holds_none_and_one_that_is_not_there_is_refused(tmp_path):
