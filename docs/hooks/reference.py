@@ -149,7 +149,7 @@ def _table(listed: list[Name]) -> str:
 
 def _cell(about: str) -> str:
     """Returns the first sentence of a docstring, as the cell of a table."""
-    sentence = re.match(r".+?(?<!et al)[.?](?= [A-Z`(]|$)|.*", " ".join(about.split()))
+    sentence = re.match(r".+?(?<!et al)[.?](?= [A-Z`(]|$)|.*", " ".join(about.partition("\n\n")[0].split()))
     escaped = re.sub(
         r"(`[^`]*`)|([*_<\[\]])", lambda found: found[1] or f"\\{found[2]}", sentence[0] if sentence else ""
     )

@@ -73,6 +73,7 @@ def doctor(out: OutFolder = Path(), device: Device = "auto") -> None:
 
 
 def check_unbraid() -> CheckResult:
+    """Returns the version, folder, Python and system; on Windows, that it is not supported."""
     place = Path(__file__).parents[1]
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     found = f"{__version__} in {place}; Python {platform.python_version()} ({sys.executable}), {system}"
