@@ -19,31 +19,32 @@ ASKED = ("mig", "jemmig", "dci", "sap")
 
 INTRODUCTION = """# The first study: seven objectives on small sprites
 
-19 settings, 8 seeds each, every metric: 152 models. {machine} trained and scored them in {seconds:.0f} s with one
-command (commit {commit}, {date}, torch {torch}); the second command makes a page of it.
+The study compares 19 settings with 8 seeds each, 152 models in total, by every metric. One {machine} trained and
+scored them in {seconds:.0f} s with one command (commit {commit}, {date}, torch {torch}). The second command writes
+the report.
 
 ```bash
 unbraid study run examples/sprites_study.json --device cuda
 unbraid study report examples/sprites_study.json --scores evidence/studies/sprites.json
 ```
 
-The images are the quickstart's: one heart in six sizes at 16 × 16 places, 32 pixels; 4,000 steps of 32 images, the net
-`Conv(channels=(16, 16, 32, 32))`, 10 latents. Scores that need factors are over the three that vary: scale, position x
-and position y. The study is made by `examples/sprites_study.py`, its numbers are in `evidence/studies/sprites.json`,
-and this page is made from them by `python -m examples.sprites_page`. What holds for 1,536 small images says what to try
-first on others, no more.
+The images are those of the quickstart: one heart in six sizes at 16 × 16 positions, 32 pixels. The models train for
+4,000 steps of 32 images, with the net `Conv(channels=(16, 16, 32, 32))` and 10 latents. Scores that need factors use
+the three that vary: scale, position x and position y. `examples/sprites_study.py` defines the study,
+`evidence/studies/sprites.json` holds its numbers, and `python -m examples.sprites_page` writes this page from them.
+Results on 1,536 small images suggest a first choice for other images, but do not transfer directly.
 """
 
 LEGEND = (
-    "Difference: by how much the best lies above (Hodges-Lehmann), with its unadjusted 95 % interval. p: exact "
+    "Difference: the best setting minus this setting (Hodges-Lehmann), with its unadjusted 95 % interval. p: exact "
     "Mann-Whitney test against the best, multiplied by the number of settings because the best was chosen from the "
-    "same scores, and adjusted for all comparisons. Seeds: how many each would show the difference with a power of "
-    "80 %, if it is what it seems."
+    "same scores, and adjusted for all comparisons. Seeds: the number per setting that would show the estimated "
+    "difference with a power of 80 %."
 )
 
-UDR = """UDR needs the codes of all seeds, which the evidence does not hold. A second training of the seven settings of
-VAE, beta-VAE and beta-TCVAE on the same machine (56 models, 2026-11-16, commit a2233e6) gave, for `unbraid study
-select`:
+UDR = """UDR requires the codes of all seeds, which the evidence file does not contain. The seven settings of VAE,
+beta-VAE and beta-TCVAE were therefore trained again on the same machine (56 models, 2026-11-16, commit a2233e6). The
+results of `unbraid study select` are:
 
 | criterion | MIG | JEMMIG |
 |---|---|---|
@@ -51,7 +52,7 @@ select`:
 | WSEPIN | +0.66 (+0.46 to +0.80) | +0.63 (+0.41 to +0.78) |
 | ELBO | +0.06 (-0.20 to +0.28) | +0.07 (-0.19 to +0.29) |
 
-Of the three, WSEPIN agrees best with the scores that need labels, here."""
+In this study, WSEPIN agrees best of the three with the scores that need labels."""
 
 
 def rivals(ranking: Ranking) -> Iterator[str]:
@@ -107,7 +108,7 @@ def page() -> str:
         "## Claims",
         claim_markdown(judge(made.claims, scores)),
         "## Which metrics agree",
-        "Rank correlation over the 152 models, positive where what one metric calls better the other does too.",
+        "Rank correlations over the 152 models, positive if both metrics rank the models in the same direction:",
         "\n".join(agreements(scores)),
         "## Choosing without labels",
         "Rank correlation with MIG and JEMMIG over all models (95 % interval):",

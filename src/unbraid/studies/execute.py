@@ -227,7 +227,7 @@ class _Execution:
 
         def take(task: FleetTask, answer: Mapping[str, Any], parcels: Iterable[bytes]) -> None:
             if not answer["is_home"]:
-                log.warning("A worker does not share %s; its runs are sent, and not resumed elsewhere.", self._folder)
+                log.warning("A node without %s: its runs are returned through Ray's object store.", self._folder)
                 receive(parcels, self._folder, task.key)
             for each in fleets[task.key]:
                 outcome = answer["runs"][each.name]
