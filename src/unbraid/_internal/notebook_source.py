@@ -11,7 +11,6 @@ import inspect
 import linecache
 import symtable
 import sys
-import textwrap
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -142,7 +141,7 @@ def _statement(text: str, line: int, name: str) -> str | None:
     for node in reversed(_statements(text)):
         first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
         if _binds(node, name) and (not line or first <= line <= (node.end_lineno or first)):
-            return textwrap.dedent("\n".join(text.splitlines()[first - 1 : node.end_lineno]))
+            return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
     return None
 
 
