@@ -52,8 +52,10 @@ def parse(text: str, annotation: Any, where: str) -> Any:
             continue
     configs = kinds_of(annotation) or kinds_of(entries_of(annotation))
     words = [*map(str, literals_of(annotation)), *(name for kind in configs for name in choices(kind))]
+    others = [describe(kind) for kind in alternatives(annotation) if not (literals_of(kind) or is_kind(kind))]
+    expected = " or ".join([*others, *(["a name"] if words else [])]).replace("None", "none")
     advice = f" {suggestion(text, words)}" if words else ""
-    raise SpecError(f"{where} is {text!r}; expected {describe(annotation).replace('None', 'none')}.{advice}")
+    raise SpecError(f"{where} is {text!r}; expected {expected}.{advice}")
 
 
 def split(text: str, separator: str) -> list[str]:
