@@ -6,12 +6,12 @@ from typing import Any
 import torch
 
 from reproductions import figure
+from reproductions.code import latent_pictures as shown
 from reproductions.code import latents as of
 from reproductions.code.latents import BINS
 from reproductions.code.metric_facts import FACTS, MEASURED, OURS, compute_facts
-from reproductions.item import Claims, Code, Examine, Experiment, Numbers, Scale
+from reproductions.item import Claims, Code, Examine, Experiment, Numbers, Scale, per_run
 from reproductions.pictures import of_first
-from reproductions.words import exactly, per_run
 from unbraid import MIG, Autoencoder, BetaVAE, Conv, DSprites, RunSpec, Scoring
 from unbraid.config import text_of
 from unbraid.datasets import CelebA, FashionMNIST, ShadedFaces
@@ -21,7 +21,7 @@ from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized, Sampled
 from unbraid.models import DoTranCelebA
 from unbraid.models.distributions import GaussianLatents, LaplaceLikelihood
 from unbraid.objectives import AAE, FactorVAE
-from unbraid.studies import Setting
+from unbraid.studies import Claim, Setting, computed
 from unbraid.training import Critic
 from unbraid.training.optimizers import Adam
 
@@ -30,6 +30,7 @@ FACTOR_VAES = tuple(f"FactorVAE {g}" for g in (10, 20, 50, 100))
 BETA_VAES = tuple(f"beta-VAE {b}" for b in (1, 4, 10, 20, 50))
 SWEEP, VAE, AAE_50, FLOOR = (*FACTOR_VAES, *BETA_VAES), "beta-VAE 1", "AAE 50", 1e-8
 _HEADLINE = {"FactorVAE 10", "beta-VAE 1", "beta-VAE 10", "beta-VAE 50", AAE_50}
+DRAWS = Sampled(10_000)
 THREE, THIRDS = ("FactorVAE 50", "beta-VAE 50", AAE_50), ("FactorVAE 16.7", "beta-VAE 16.7", AAE_50)
 ON_SPRITES = ("FactorVAE 10", "beta-VAE 50", AAE_50)
 _STEPS = {
@@ -38,11 +39,6 @@ _STEPS = {
     "faces": {"quick": 19_850, "long": 59_550, "paper": 198_500},
     "fashion": {"quick": 28_140, "long": 93_800, "paper": 281_400},
 }
-
-
-def draws(scale: Scale) -> Sampled:
-    """Returns the estimator of the paper's sampled numbers."""
-    return Sampled(10_000)
 
 
 def spec(data: str, scale: Scale, label: str, *, all_latents: bool = False) -> RunSpec:
@@ -126,21 +122,16 @@ _BY_LATENTS = {n: "beta-VAE 10" if n == 10 else f"beta-VAE 10, latents {n}" for 
 
 
 def _information(scale: Scale) -> list[Any]:
-    return [Informativeness(draws(scale)), Informativeness(draws(scale), "mc", FLOOR)]
+    return [Informativeness(DRAWS), Informativeness(DRAWS, "mc", FLOOR)]
 
 
 def _separation(scale: Scale) -> list[Any]:
-    return [kind(draws(scale), *floor) for floor in ((), ("mc", FLOOR)) for kind in (Separability, SEPIN)]
+    return [kind(DRAWS, *floor) for floor in ((), ("mc", FLOOR)) for kind in (Separability, SEPIN)]
 
 
 def _lasso(scale: Scale) -> list[Any]:
     alpha = {"alpha": 0.5} if scale == "smoke" else {}  # codes of untrained models are nearly collinear
-    return [
-        DCI(**alpha, standardize=False, rows="all", num_refits=0),
-        DCI(**alpha, rows="all", num_refits=0),
-        JEMMIG(draws(scale)),
-        RMIG(draws(scale)),
-    ]
+    return [DCI(**alpha, standardize=False, rows="all", num_refits=0), DCI(**alpha, rows="all", num_refits=0), JEMMIG(DRAWS), RMIG(DRAWS)]
 
 
 def _bins(number: int) -> Quantized:
@@ -151,13 +142,12 @@ def _few_and_many(scale: Scale) -> list[int]:
     return [10, 20, 30] if scale == "smoke" else [1_000, 2_000, 5_000, 10_000, 20_000, 50_000]
 
 
-def _latent_ranks(data: str, scale: Scale) -> Examine:
-    return of.ranks_of(info=Informativeness(draws(scale)), separability=Separability(draws(scale)), floored=Separability(draws(scale), "mc", FLOOR))
+_LATENT_RANKS = of.ranks_of(info=Informativeness(DRAWS), separability=Separability(DRAWS), floored=Separability(DRAWS, "mc", FLOOR))
 
 
 def _modularity(scale: Scale) -> list[Any]:
-    correct = Modularity(draws(scale), uninformative="published") if scale == "smoke" else _MODULAR[1]
-    return [_MODULAR[0], correct, _MODULAR[2], JEMMIG(draws(scale))]
+    correct = Modularity(DRAWS, uninformative="published") if scale == "smoke" else _MODULAR[1]
+    return [_MODULAR[0], correct, _MODULAR[2], JEMMIG(DRAWS)]
 
 
 _RMIG_BINS, _JEMMIG_BINS, _MISJED_BINS = text_of(RMIG(BINS)), text_of(JEMMIG(BINS)), MISJED(BINS)
@@ -210,14 +200,10 @@ def _weights(label: str, net: Any, shape: tuple[int, int, int], size: int) -> Co
     return Code(lambda data, scale: Experiment(compute=compute, cases={label: (0,)}))
 
 
-def _facts(data: str, scale: Scale) -> Experiment:
-    return Experiment(compute=compute_facts, cases=dict.fromkeys(FACTS, (0,)))
-
-
 def _fact_claims(*, measured: bool) -> Claims:
     """Returns the cells that an experiment answers, or those that a metric states of itself."""
     found = [
-        exactly(text, column, label, value, value, central=label in OURS)
+        Claim(text, computed(column, settings=label), between=(value, value), central=label in OURS)
         for label, cells in FACTS.items()
         for column, (text, value) in cells.items()
         if (column in MEASURED) is measured
@@ -226,17 +212,21 @@ def _fact_claims(*, measured: bool) -> Claims:
 
 
 CODE: dict[str, Code] = {
-    "table1": Code(_facts, _fact_claims(measured=True), _fact_claims(measured=False)),
+    "table1": Code(
+        lambda data, scale: Experiment(compute=compute_facts, cases=dict.fromkeys(FACTS, (0,))),
+        _fact_claims(measured=True),
+        _fact_claims(measured=False),
+    ),
     "figure2": Code(asked(SWEEP, _information), draw=figure.per_metric("error_bars", {"mean of I(x, z_i)": MEAN_INFO, "I(x, z)": INFO}, height=3.2)),
     "figure3": Code(
         asked(SWEEP, _separation),
         draw=figure.per_metric("error_bars", {"largest I(z_i, z_others)": "separability:max", "WSEPIN": "sepin"}, height=3.2),
     ),
     "figure4": Code(
-        asked(("FactorVAE 10", "FactorVAE 20", VAE, "beta-VAE 10"), lambda scale: (InformativeLatents(),), _latent_ranks),
-        pictures=of_first(of.by_separability),
+        asked(("FactorVAE 10", "FactorVAE 20", VAE, "beta-VAE 10"), lambda scale: (InformativeLatents(),), lambda data, scale: _LATENT_RANKS),
+        pictures=of_first(shown.by_separability),
     ),
-    "figure5": Code(asked(SWEEP, lambda scale: (JEMMIG(draws(scale)), RMIG(draws(scale)))), draw=figure.points({"each model": (JEM, RM)})),
+    "figure5": Code(asked(SWEEP, lambda scale: (JEMMIG(DRAWS), RMIG(DRAWS))), draw=figure.points({"each model": (JEM, RM)})),
     "figure6": Code(
         asked(SWEEP, _lasso, factors=FACTORS[1:]),
         draw=figure.points({"disentanglement": (JEM, DISENTANGLED), "completeness": (JEM, COMPLETE), "error": (JEM, ERROR)}),
@@ -256,11 +246,12 @@ CODE: dict[str, Code] = {
         draw=figure.per_metric("error_bars", {"largest": "ranked:1", "fifth": "ranked:5", "sixth": "ranked:6"}, height=2.0),
     ),
     "figure15": Code(
-        asked(ON_SPRITES, lambda scale: (_MISJED_BINS,), lambda data, scale: of.groups_of_pairs(_MISJED_BINS)), pictures=of_first(of.misjed_map(100))
+        asked(ON_SPRITES, lambda scale: (_MISJED_BINS,), lambda data, scale: of.groups_of_pairs(_MISJED_BINS)),
+        pictures=of_first(shown.misjed_map(100)),
     ),
     "table8": Code(asked(ON_SPRITES, lambda scale: (RMIG(BINS),))),
     "table9": Code(asked(ON_SPRITES, lambda scale: (JEMMIG(BINS),))),
-    "figure16": Code(asked(ON_SPRITES, lambda scale: (RMIG(BINS), JEMMIG(BINS))), pictures=of_first(of.by_factor(FACTORS, 3))),
+    "figure16": Code(asked(ON_SPRITES, lambda scale: (RMIG(BINS), JEMMIG(BINS))), pictures=of_first(shown.by_factor(FACTORS, 3))),
     "figure17": Code(
         asked(
             _SEVEN, lambda scale: [kind(_bins(n)) for kind in (RMIG, JEMMIG) for n in _NUM_BINS], lambda data, scale: of.joint_entropies(_NUM_BINS)
@@ -271,9 +262,9 @@ CODE: dict[str, Code] = {
     "figure19": Code(
         asked(
             tuple(_BY_LATENTS.values()),
-            lambda scale: (*_information(scale), *_separation(scale), JEMMIG(draws(scale))),
+            lambda scale: (*_information(scale), *_separation(scale), JEMMIG(DRAWS)),
             lambda data, scale: of.others_less_joint(
-                Separability(draws(scale), "mc", FLOOR), Separability(draws(scale)), ranked=Informativeness(draws(scale)), sepin=SEPIN(draws(scale))
+                Separability(DRAWS, "mc", FLOOR), Separability(DRAWS), ranked=Informativeness(DRAWS), sepin=SEPIN(DRAWS)
             ),
         ),
         draw=figure.per_metric("error_bars", {"I(x, z), floored": FLOORED, "I(x, z)": INFO}, height=2.0),
@@ -294,7 +285,7 @@ CODE: dict[str, Code] = {
         )
     ),
     "figure24": Code(
-        asked((*SWEEP, AAE_50), lambda scale: (JEMMIG(draws(scale)), JEMMIG(BINS), RMIG(draws(scale)), RMIG(BINS))),
+        asked((*SWEEP, AAE_50), lambda scale: (JEMMIG(DRAWS), JEMMIG(BINS), RMIG(DRAWS), RMIG(BINS))),
         derive=per_run(
             {
                 "JEMMIG off the line": _off_the_line,
@@ -305,7 +296,7 @@ CODE: dict[str, Code] = {
         draw=figure.points({"JEMMIG": (JEM, f"{_JEMMIG_BINS}:unnormalized"), "RMIG": (RM, f"{_RMIG_BINS}:unnormalized")}),
     ),
     "figure25": Code(
-        asked(_GAPS, lambda scale: (RMIG(BINS), MIG(draws(scale)), MIG(MeansHistogram(100)))),
+        asked(_GAPS, lambda scale: (RMIG(BINS), MIG(DRAWS), MIG(MeansHistogram(100)))),
         derive=per_run({"excess of binned means": _excess}),
         draw=figure.points({"RMIG": ("mig:sampled", _RMIG_BINS), "MIG of binned means": ("mig:sampled", text_of(MIG(MeansHistogram(100))))}),
     ),

@@ -1,14 +1,14 @@
 """Code of split2020.toml: the split encoder, an anonymous submission to ICLR 2020."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from reproductions import figure
-from reproductions.code.lemmas import CASES, OF_NOISE, compute_lemmas
+from reproductions.code.lemmas import CASES, compute_lemmas
 from reproductions.code.shared_layers import ENCODERS, compute_layers
-from reproductions.item import Code, Experiment, Scale, Scores
+from reproductions.item import Code, Experiment, Scale, Scores, per_run
 from reproductions.pictures import best_latents
-from reproductions.words import at_least, exactly, higher, middle, per_run, together
 from unbraid import MIG, VAE, Autoencoder, BetaVAE, Conv, DSprites, RunSpec, figures
 from unbraid.datasets import Cars3D, ShadedFaces
 from unbraid.metrics import FactorVAEScore, Lemma2Gap
@@ -17,7 +17,7 @@ from unbraid.metrics.model import Distortion, Rate
 from unbraid.models import DisentanglementLibConv, SharingConv, SplitConv
 from unbraid.models.distributions import CorrelatedGaussianLatents, GaussianLatents
 from unbraid.objectives import FactorVAE
-from unbraid.studies import Claim, Setting, best_of, median
+from unbraid.studies import Setting
 from unbraid.training import Critic
 from unbraid.training.optimizers import Adam
 
@@ -111,38 +111,10 @@ def _off_the_axes(of_run: Any, label: str) -> float:
 
 
 def _off(scores: Scores) -> Scores:
-    return {
-        label: per_run({"off the axes": lambda run, label=label: _off_the_axes(run, label)})({label: m}).get(label, {}) for label, m in scores.items()
-    }
-
-
-def _calibration_claims(data: str, scale: Scale) -> list[Claim]:
-    few = 2 if scale == "smoke" else None
-    candidates = {
-        "A VAE distorts as much as on the axis of figure 4.": (f"{_VAE}, {_BASELINE}", f"{_VAE}, {_KERNELS}"),
-        "One beta gives the distortion and the KL of figure 11.": tuple(f"{_BETA} {w:g}" for w in _BETAS[:few]),
-        "One gamma gives the distortion and the KL of figure 4.": tuple(f"{_FACTOR} {w:g}" for w in _GAMMAS[:few]),
-    }
-    return [Claim(text, median("off the axes", best_of(labels, lowest=True)), below=0.01, central=True) for text, labels in candidates.items()]
-
-
-def _gain(objective: str, metric: str, text: str, *, down: bool = False, encoder: str = _SPLIT, central: bool = False) -> Claim:
-    """Returns the claim that the split encoder raises a score, or lowers it."""
-    pair = (f"{objective}, {encoder}", f"{objective}, {_BASELINE}")
-    size = " of the baseline's size" if encoder == _SPLIT_EQUAL else ""
-    sentence = f"The split encoder{size} {'lowers' if down else 'raises'} the {text} of a {objective}."
-    return higher(sentence, metric, *(pair[::-1] if down else pair), central=central)
-
-
-def _mig_claims(data: str, scale: Scale) -> list[Claim]:
-    if data == "faces":
-        return [at_least("The split encoder gains more MIG in a FactorVAE than in a VAE.", "interaction", _SPLIT_PAIR, 0.0, central=True)]
-    lowers = data == "cars3d"
-    claims = [_gain(_VAE, MIG_OF_MEANS, "MIG", down=lowers, central=True), _gain(_FACTOR, MIG_OF_MEANS, "MIG", central=True)]
-    levels = {_VAE: (0.08, 0.18), _FACTOR: (0.15, 0.35)}
-    if scale != "paper" or lowers:
-        return claims
-    return [*claims, *(_level(_VAE, encoder, MIG_OF_MEANS, *levels[_VAE]) for encoder in (_BASELINE, _SPLIT))]
+    found: Scores = {}
+    for label, by_metric in scores.items():
+        found |= per_run({"off the axes": partial(_off_the_axes, label=label)})({label: by_metric})
+    return found
 
 
 _SPLIT_PAIR = f"{_FACTOR}, {_SPLIT}"
@@ -156,95 +128,9 @@ def _interaction(scores: Scores) -> Scores:
     return {_SPLIT_PAIR: {"interaction": {s: (a[s] - b[s]) - (c[s] - d[s]) for s in seeds}}}
 
 
-def _level(objective: str, encoder: str, metric: str, low: float, high: float) -> Claim:
-    name = f"{objective}, {encoder}"
-    return middle(f"The {metric} of {name} lies between {low:g} and {high:g}, as on the printed axis.", metric, name, low, high)
-
-
-def _equal_size(objectives: Sequence[str], *, falls: bool = False) -> Callable[[str, Scale], list[Claim]]:
-    """Returns the controls: a split encoder no larger than the baseline, and levels whose weights are not calibrated."""
-
-    def controls(data: str, scale: Scale) -> list[Claim]:
-        metric, text = (DISTORTION, "distortion") if falls else (MIG_OF_MEANS, "MIG")
-        return [_gain(o, metric, text, down=falls, encoder=_SPLIT_EQUAL) for o in objectives]
-
-    return controls
-
-
-def _plane_claims(data: str, scale: Scale) -> list[Claim]:
-    found = [_gain(o, DISTORTION, "distortion", down=True, central=True) for o in (_VAE, _FACTOR)]
-    found += [_gain(_VAE, RATE, "KL", down=data == "dsprites", central=True), _gain(_FACTOR, RATE, "KL", central=True)]
-    if scale != "paper" or data != "dsprites":
-        return found
-    return [*found, *(_level(_VAE, encoder, DISTORTION, 15.5, 20.6) for encoder in (_BASELINE, _SPLIT))]
-
-
-def _beta_claims(data: str, scale: Scale) -> list[Claim]:
-    raised = [_gain(_BETA, MIG_OF_MEANS, "MIG", central=True), _gain(_BETA, DISTORTION, "distortion", down=True, central=True)]
-    return [*raised, _gain(_BETA, RATE, "KL", central=True)]
-
-
-def _unrelated(data: str, scale: Scale) -> list[Claim]:
-    labels = tuple(f"{o}, {e}" for o in (_VAE, _FACTOR) for e in (_BASELINE, _SPLIT, _SPLIT_EQUAL))
-    text = "MIG and the FactorVAE score are almost unrelated (rank correlation within 0.6 of 0)."
-    return [together(text, MIG_OF_MEANS, SCORE, labels, between=(-0.6, 0.6), central=True)]
-
-
-def _violated(data: str, scale: Scale) -> list[Claim]:
-    claims = []
-    for objective in (_VAE, _FACTOR):
-        for encoder, text in ((_CORRELATED, "Correlated noise"), (_SHARING, "A shared last layer")):
-            for metric, name in ((MIG_OF_MEANS, "MIG of binned means"), (EXACT_MIG, "exact MIG")):
-                pair = (f"{objective}, {_BASELINE}", f"{objective}, {encoder}")
-                claims.append(higher(f"{text} lowers the {name} of a {objective}.", metric, *pair, central=metric == MIG_OF_MEANS))
-    noisy, shared = (tuple(f"{o}, {e}" for o in (_VAE, _FACTOR)) for e in (_CORRELATED, _SHARING))
-    text = "makes latents depend on each other given the image"
-    return [
-        *claims,
-        exactly(f"Correlated noise {text}, by {OF_NOISE:.2f} nats.", DEPENDENCE, noisy, OF_NOISE - 0.01, OF_NOISE + 0.01),
-        exactly(f"A shared last layer {text}.", DEPENDENCE, shared, 0.01),
-    ]
-
-
-def _violated_controls(data: str, scale: Scale) -> list[Claim]:
-    text = "So does a shared last layer in an encoder of the baseline's size ({})."
-    return [higher(text.format(o), MIG_OF_MEANS, f"{o}, {_BASELINE}", f"{o}, {_SHARING_EQUAL}") for o in (_VAE, _FACTOR)]
-
-
-def _lemma_claims(data: str, scale: Scale) -> list[Claim]:
-    names = {"": "all latents", ":two": "two latents", ":five": "five latents"}
-    labels = {encoder: tuple(case for case in CASES if case.endswith(f", {encoder}")) for encoder in (_CORRELATED, _SHARING)}
-    agree = "Both sides of Lemma 2 agree within 5 standard errors, for {}."
-    text = "makes latents depend on each other given the image"
-    return [
-        *(exactly(agree.format(n), f"difference_in_errors{p}", tuple(CASES), -5.0, 5.0, central=True) for p, n in names.items()),
-        exactly(f"Correlated noise {text}, by {OF_NOISE:.2f} nats.", "posterior_dependence", labels[_CORRELATED], OF_NOISE - 1e-3, OF_NOISE + 1e-3),
-        exactly(f"An encoder whose latents share the last layer {text} (section 5.1).", "posterior_dependence", labels[_SHARING], 0.01),
-    ]
-
-
-def _lemma_controls(data: str, scale: Scale) -> list[Claim]:
-    return [exactly("Every model holds at least 1 nat of the image; without information both sides would be 0.", "information", tuple(CASES), 1.0)]
-
-
-def _layer_claims(data: str, scale: Scale) -> list[Claim]:
-    split, own, between = (_SPLIT, _SPLIT_EQUAL), "layers_of_one_latent", "gradient_between_latents"
-    return [
-        exactly("Latents share all layers of the baseline but the last.", own, _BASELINE, 1, 1),
-        exactly("The last three layers of the split encoder are not shared.", own, split, 3, 3),
-        exactly("No weight of a branch moves another latent.", between, (_BASELINE, *split), 0, 0),
-        exactly("The sharing encoder shares its last layer too.", own, (_SHARING, _SHARING_EQUAL), 0, 0),
-        exactly("The split encoder is as deep as the baseline.", "layers", (_BASELINE, *split), 6, 6),
-    ]
-
-
 def _layers(data: str, scale: Scale) -> Experiment:
     cases = (_BASELINE, _SHARING, _SHARING_EQUAL, _SPLIT, _SPLIT_EQUAL)
     return Experiment(compute=compute_layers(nets(tiny=scale == "smoke")), cases=dict.fromkeys(cases, (0,)))
-
-
-def _lemmas(data: str, scale: Scale) -> Experiment:
-    return Experiment(compute=compute_lemmas(tiny=scale == "smoke"), cases=dict.fromkeys(CASES, (0,)))
 
 
 def _draw_sizes(scores: Any) -> Any:
@@ -253,31 +139,24 @@ def _draw_sizes(scores: Any) -> Any:
 
 
 _SPLITS = _compare((_BASELINE, _SPLIT, _SPLIT_EQUAL), (_VAE, _FACTOR))
-_VIOLINS = figure.per_objective("violin", MIG_OF_MEANS, "MIG (20 bins of means) ↑")
-_PLANES = figure.planes(RATE, DISTORTION, ("KL to the prior (nats)", "distortion (nats)"))
+_VIOLINS = figure.per_objective("violin", [MIG_OF_MEANS], label="MIG (20 bins of means) ↑")
+_PLANES = figure.per_objective("scatter", [RATE, DISTORTION], 3.0, labels=("KL to the prior (nats)", "distortion (nats)"))
 _FOUR = tuple(f"{o}, {e}" for o in (_VAE, _FACTOR) for e in (_BASELINE, _SPLIT))
-_EQUAL = _equal_size((_VAE, _FACTOR))
-_FIGURE3 = Code(_SPLITS, _mig_claims, _EQUAL, _interaction, _VIOLINS)
-_FIGURE4 = Code(_SPLITS, _plane_claims, _equal_size((_VAE, _FACTOR), falls=True), draw=_PLANES)
-_FIGURE5 = Code(_SPLITS, _mig_claims, _EQUAL, _interaction, pictures=best_latents(_FOUR, 2.0))
-_FIGURE9 = Code(_SPLITS, _unrelated, draw=figure.per_objective("violin", SCORE, "FactorVAE score ↑"))
 CODE: dict[str, Code] = {
-    "lemmas": Code(_lemmas, _lemma_claims, _lemma_controls, draw=figure.points({"": ("right_side", "left_side")}, diagonal=True)),
-    "figure1": Code(_layers, _layer_claims, draw=_draw_sizes),
-    "calibration": Code(_calibration, _calibration_claims, derive=_off, draw=figure.points({"": (RATE, DISTORTION)})),
-    "figure2": Code(_compare((_BASELINE, _CORRELATED, _SHARING, _SHARING_EQUAL), (_VAE, _FACTOR)), _violated, _violated_controls, draw=_VIOLINS),
-    "figure3": _FIGURE3,
-    "figure4": _FIGURE4,
-    "figure5": _FIGURE5,
-    "figure6": _FIGURE3,
-    "figure7": _FIGURE4,
-    "figure8": _FIGURE5,
-    "figure9": _FIGURE9,
-    "figure10": _FIGURE9,
+    "lemmas": Code(
+        lambda data, scale: Experiment(compute=compute_lemmas(tiny=scale == "smoke"), cases=dict.fromkeys(CASES, (0,))),
+        draw=figure.points({"": ("right_side", "left_side")}, diagonal=True),
+    ),
+    "figure1": Code(_layers, draw=_draw_sizes),
+    "calibration": Code(_calibration, derive=_off, draw=figure.points({"": (RATE, DISTORTION)})),
+    "figure2": Code(_compare((_BASELINE, _CORRELATED, _SHARING, _SHARING_EQUAL), (_VAE, _FACTOR)), draw=_VIOLINS),
+    "figure3": Code(_SPLITS, derive=_interaction, draw=_VIOLINS),
+    "figure4": Code(_SPLITS, draw=_PLANES),
+    "figure5": Code(_SPLITS, derive=_interaction, pictures=best_latents(_FOUR, 2.0)),
+    "figure8": Code(_SPLITS, derive=_interaction, pictures=best_latents(_FOUR, 2.0)),
+    "figure9": Code(_SPLITS, draw=figure.per_objective("violin", [SCORE], label="FactorVAE score ↑")),
     "figure11": Code(
         _compare((_BASELINE, _SPLIT, _SPLIT_EQUAL), (_BETA,)),
-        _beta_claims,
-        _equal_size((_BETA,)),
         draw=figure.per_metric("violin", {"MIG (20 bins of means) ↑": MIG_OF_MEANS, "distortion ↓": DISTORTION}),
     ),
 }

@@ -6,11 +6,9 @@ import numpy as np
 import torch
 
 from reproductions.item import Experiment, Scale
-from reproductions.words import exactly
 from unbraid import DSprites, figures
 from unbraid.datasets import CelebA
 from unbraid.datasets.subsets import RandomSplit
-from unbraid.studies import Claim
 
 _BETWEEN = " and "
 
@@ -28,13 +26,6 @@ def compute_correlations(label: str, seed: int) -> dict[str, float]:
 
 
 _WHOLE, _TENTH, _FACES = "2D Shapes, all images", "2D Shapes, a tenth", "CelebA, all faces"
-
-
-def correlation_claims(data: str, scale: Scale) -> list[Claim]:
-    if data == "celeba":
-        return [exactly("Attributes of faces go together: some pair has a correlation of 0.3 or more.", "largest", _FACES, 0.3)]
-    chance = exactly("In no tenth is a correlation beyond four standard errors.", "largest", _TENTH, 0.0, 0.015)
-    return [exactly("No two labels of 2D Shapes are correlated.", "largest", _WHOLE, 0.0, 1e-12), chance]
 
 
 def draw_correlations(scores: Any) -> Any:

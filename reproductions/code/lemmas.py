@@ -18,8 +18,6 @@ from unbraid.training.optimizers import Adam
 _NUM_LATENTS, _RHO = 10, 0.9
 _ENCODERS = ("baseline", "correlated noise", "sharing", "split")
 CASES = {f"{objective}, {encoder}": (objective, encoder) for objective in ("VAE", "FactorVAE") for encoder in _ENCODERS}
-OF_NOISE = -0.5 * ((_NUM_LATENTS - 1) * math.log(1 - _RHO) + math.log(1 + (_NUM_LATENTS - 1) * _RHO))
-"""KL(q(z|x) || prod q(z_i|x)) of a Gaussian whose latents all have this correlation."""
 _SUBSETS: dict[str, tuple[int, ...]] = {"": (), ":two": (0, 1), ":five": (0, 2, 4, 6, 8)}
 
 

@@ -3,7 +3,7 @@
 import functools
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
@@ -23,23 +23,7 @@ _NUM_UNUSED, _BESIDE, _NUM_CATEGORIES, _REPEATS = 3, 2.0, 8, 30
 AXIS, SETTINGS, GENERAL = "axis: loss at 40 degrees", "unbiased: spread over settings", "general: least share kept"
 _STDS = {False: (0.05, 0.2), True: (0.2,)}
 CASES = {tiny: tuple(f"{e}, std {s:g}" for e in (AXIS, SETTINGS, GENERAL) for s in stds) for tiny, stds in _STDS.items()}
-_NAMES = {"zdiff": "Higgins et al.'s metric", "factor-vae-score": "Kim & Mnih's metric", "mig": "MIG"}
 _LEAST_FALL = "least fall from turn to turn"
-_DEPENDS, _BOUND = ("depends on its settings (it moves by 0.05 or more)", "is bound to some kinds of latents (it keeps at most 90 %)")
-_NOTICES = "notices turned axes (it loses 0.1 or more)"
-_IN_CELLS: Mapping[tuple[str, str], tuple[str, float | None, float | None]] = {
-    ("zdiff", AXIS): ("does not notice turned axes (it loses at most 0.05)", None, 0.05),
-    ("zdiff", SETTINGS): (_DEPENDS, 0.05, None),
-    ("zdiff", GENERAL): (_BOUND, None, 0.9),
-    ("factor-vae-score", AXIS): (_NOTICES, 0.1, None),
-    ("factor-vae-score", SETTINGS): (_DEPENDS, 0.05, None),
-    ("factor-vae-score", GENERAL): (_BOUND, None, 0.9),
-    ("mig", AXIS): (_NOTICES, 0.1, None),
-    ("mig", SETTINGS): ("does not depend on settings (it moves by at most 0.02)", None, 0.02),
-    ("mig", GENERAL): ("takes any latents (it keeps at least 95 %)", 0.95, None),
-}
-CELLS = [(m, e, f"{_NAMES[m]} {text}.", low, high) for (m, e), (text, low, high) in _IN_CELLS.items()]
-"""Metric, experiment, sentence and limits of each cell of the paper's table."""
 
 
 def gaussian_codes(degrees: float, std: float, grid: Grid) -> Codes:
