@@ -2,7 +2,6 @@
 
 import functools
 import importlib
-import importlib.util
 import tomllib
 from collections.abc import Iterable
 from dataclasses import fields
@@ -21,8 +20,6 @@ def paper(name: str) -> Paper:
     """Returns the paper of this id. No other is imported."""
     content = tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
     code: dict[str, Code] = dict(importlib.import_module(f"reproductions.{name}").CODE)
-    if importlib.util.find_spec(f"reproductions.{name}_faces"):
-        code |= importlib.import_module(f"reproductions.{name}_faces").FACES
     known: dict[str, Any] = {}
     for key, given in content["item"].items():
         like = given.get("like", key)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from reproductions import figure
-from reproductions.code.designs import DESIGNS, POSE, SIZES, table_numbers
 from reproductions.code.purity import PURITIES, purity_of
 from reproductions.code.turned_codes import CASES, DEGREES, compute_cells
 from reproductions.item import Code, Experiment, Scale, Scores, Tuned, per_run
@@ -118,6 +117,30 @@ def _ablations(data: str, scale: Scale) -> Experiment:
         "flow prior": spec(data, scale, BetaTCVAE(beta=6.0), flow),
     }
     return Experiment(tuple(Setting(label, each, seeds) for label, each in made.items()), _study(data))
+
+
+DESIGNS = {"A": "uniform and independent", "B": "not uniform, independent", "C": "uncorrelated, dependent", "D": "correlated"}
+POSE = ("azimuth", "elevation")
+SIZES = (21, 11)
+
+
+def table_numbers(design: str) -> dict[str, float]:
+    """Returns how much likelier the likeliest pair is, the correlation, the mutual information, and how far the
+    marginals are from uniform, in nats.
+    """
+    table = ChenDesign(design, POSE).table(SIZES).numpy()
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    places = np.linspace(-1, 1, SIZES[0]), np.linspace(-1, 1, SIZES[1])
+    mean = rows @ places[0], columns @ places[1]
+    spread = rows @ places[0] ** 2 - mean[0] ** 2, columns @ places[1] ** 2 - mean[1] ** 2
+    covariance = float(places[0] @ table @ places[1] - mean[0] * mean[1])
+    return {
+        "likeliest to least likely": float(table.max() / table.min()),
+        "least probability": float(table.min()),
+        "correlation": covariance / math.sqrt(spread[0] * spread[1]),
+        "mutual information": float((table * np.log(table / np.outer(rows, columns))).sum()),
+        "missing entropy": float(sum(np.log(len(each)) + each @ np.log(each) for each in (rows, columns))),
+    }
 
 
 def _designs(first: str) -> Callable[[str, Scale], Experiment]:

@@ -1,15 +1,19 @@
 """Code of split2020.toml: the split encoder, an anonymous submission to ICLR 2020."""
 
-from collections.abc import Callable, Sequence
+import math
+import statistics
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import torch
+from torch import Tensor, nn
+
 from reproductions import figure
-from reproductions.code.lemmas import CASES, compute_lemmas
-from reproductions.code.shared_layers import ENCODERS, compute_layers
 from reproductions.item import Code, Experiment, Scale, Scores, per_run
 from reproductions.pictures import best_latents
-from unbraid import MIG, VAE, Autoencoder, BetaVAE, Conv, DSprites, RunSpec, figures
+from unbraid import MIG, VAE, Autoencoder, BetaVAE, Conv, DSprites, RunSpec, figures, train
 from unbraid.datasets import Cars3D, ShadedFaces
 from unbraid.metrics import FactorVAEScore, Lemma2Gap
 from unbraid.metrics.estimators import MeansHistogram, Sampled
@@ -21,7 +25,8 @@ from unbraid.studies import Setting
 from unbraid.training import Critic
 from unbraid.training.optimizers import Adam
 
-_BASELINE, _CORRELATED, _SHARING, _SHARING_EQUAL, _SPLIT, _SPLIT_EQUAL, _KERNELS = ENCODERS
+_BASELINE, _CORRELATED, _SHARING, _SPLIT, _KERNELS = "baseline", "correlated noise", "sharing", "split", "small kernels"
+_SHARING_EQUAL, _SPLIT_EQUAL = "sharing of equal size", "split of equal size"
 _VAE, _BETA, _FACTOR = "VAE", "beta-VAE", "FactorVAE"
 _BETAS, _GAMMAS = (2.0, 4.0, 6.0, 8.0), (10.0, 20.0, 30.0, 40.0, 50.0, 100.0)
 MIG_OF_MEANS, EXACT_MIG, SCORE, DISTORTION, RATE = ("mig:means-histogram", "mig", "factor-vae-score", "distortion", "rate")
@@ -80,6 +85,44 @@ def spec(data: str, scale: Scale, objective: str, encoder: str, weight: float = 
 _STUDY = {"metrics": _METRICS, "keep": "best", "best_by": MIG_OF_MEANS}
 
 
+_IMAGE_SHAPE, _NUM_LATENTS = (1, 64, 64), 10
+
+
+def compute_layers(nets: Mapping[str, Any]) -> Callable[[str, int], dict[str, float]]:
+    """Returns what counts layers and weights of an encoder, and those that move one latent alone."""
+
+    def compute(label: str, seed: int) -> dict[str, float]:
+        model = Autoencoder(nets[label], latents=GaussianLatents(_NUM_LATENTS)).build(_IMAGE_SHAPE, seed)
+        encoder, x = model.encoder, torch.linspace(0, 1, 2 * 64 * 64).reshape(2, *_IMAGE_SHAPE)
+        with torch.no_grad():
+            for weight in encoder.parameters():
+                weight.abs_()  # so that no ReLU is silent, and a gradient of 0 means that there is no path
+        of_modules = (list(module.parameters(recurse=False)) for module in encoder.modules())
+        weights = [parameters for parameters in of_modules if parameters]
+        influences = [_influence(encoder, x, latent, weights) for latent in range(_NUM_LATENTS)]
+        by_layer = [torch.stack([of_latent[layer] for of_latent in influences]) for layer in range(len(weights))]
+        moved_by_one = [(layer > 0).sum(dim=0) == 1 for layer in by_layer]
+        others = [float(layer.sort(dim=0).values[-2].max()) for layer in by_layer]  # of each weight, the second latent
+        return {
+            "layers": len(weights),
+            "layers_of_one_latent": sum(bool(layer.all()) for layer in moved_by_one),
+            "weights": sum(layer.numel() for layer in moved_by_one),
+            "weights_of_one_latent": sum(int(layer.sum()) for layer in moved_by_one),
+            "gradient_between_latents": max(others[-3 if label.startswith("split") else -1 :]),
+        }
+
+    return compute
+
+
+def _influence(encoder: nn.Module, x: Tensor, latent: int, weights: list[list[nn.Parameter]]) -> list[Tensor]:
+    """Returns the size of the gradient of the mean and the log-variance of a latent with respect to every weight."""
+    outputs = encoder(x)
+    total = outputs[:, latent].sum() + outputs[:, _NUM_LATENTS + latent].sum()
+    flat = [parameter for layer in weights for parameter in layer]
+    gradients = iter(torch.autograd.grad(total, flat, materialize_grads=True))
+    return [torch.cat([next(gradients).abs().flatten() for _ in layer]) for layer in weights]
+
+
 def _compare(encoders: Sequence[str], objectives: Sequence[str]) -> Callable[[str, Scale], Experiment]:
     """Returns each objective with each encoder. Settings of one encoder have one color."""
 
@@ -131,6 +174,60 @@ def _interaction(scores: Scores) -> Scores:
 def _layers(data: str, scale: Scale) -> Experiment:
     cases = (_BASELINE, _SHARING, _SHARING_EQUAL, _SPLIT, _SPLIT_EQUAL)
     return Experiment(compute=compute_layers(nets(tiny=scale == "smoke")), cases=dict.fromkeys(cases, (0,)))
+
+
+_NUM_LATENTS, _RHO = 10, 0.9
+CASES = {
+    f"{objective}, {encoder}": (objective, encoder) for objective in ("VAE", "FactorVAE") for encoder in (_BASELINE, _CORRELATED, _SHARING, _SPLIT)
+}
+_SUBSETS: dict[str, tuple[int, ...]] = {"": (), ":two": (0, 1), ":five": (0, 2, 4, 6, 8)}
+
+
+def compute_lemmas(*, tiny: bool) -> Callable[[str, int], dict[str, float]]:
+    """Returns what trains a small model and computes both sides for all latents, for two of them and for five."""
+    num_samples, num_pairs = (1_000, 3) if tiny else (5_000, 10)
+
+    def compute(case: str, seed: int) -> dict[str, float]:
+        with tempfile.TemporaryDirectory() as folder:
+            [run] = train(_small_spec(*CASES[case], tiny=tiny), seeds=[seed], folder=folder, device="cpu", progress=False)
+            codes = run.codes()
+        found: dict[str, float] = {}
+        for name, latents in _SUBSETS.items():
+            gaps = [Lemma2Gap(estimator=Sampled(num_samples, seed=pair), latents=latents, left_side_seed=1_000 + pair) for pair in range(num_pairs)]
+            pairs = [gap(codes) for gap in gaps]
+            differences = [score.parts["difference"].value for score in pairs]
+            error = statistics.stdev(differences) / math.sqrt(num_pairs)
+            found |= {
+                f"right_side{name}": statistics.mean(score.value for score in pairs),
+                f"left_side{name}": statistics.mean(score.parts["left_side"].value for score in pairs),
+                f"difference{name}": statistics.mean(differences),
+                f"difference_in_errors{name}": statistics.mean(differences) / error if error else 0.0,
+                f"posterior_dependence{name}": pairs[0].parts["posterior_dependence"].value,
+            }
+            if not latents:
+                nats = [float(score.tables["joint_informativeness"][0]) for score in pairs]
+                found["information"] = statistics.mean(nats)
+        return found
+
+    return compute
+
+
+def _small_spec(objective: str, encoder: str, *, tiny: bool) -> RunSpec:
+    channels, hidden = ((4, 4, 4, 4), 8) if tiny else ((16, 16, 32, 32), 128)
+    baseline = Conv(channels, hidden=hidden)
+    nets: dict[str, Any] = {"sharing": SharingConv(channels, hidden=hidden), "split": SplitConv(channels, branch_width=hidden // 4, hidden=hidden)}
+    noisy = encoder == "correlated noise"
+    latents = CorrelatedGaussianLatents(_NUM_LATENTS, rho=_RHO) if noisy else GaussianLatents(_NUM_LATENTS)
+    has_critic = objective == "FactorVAE"
+    return RunSpec(
+        DSprites(resolution=32, shapes=("heart",), num_orientations=1, num_positions=8 if tiny else 16),
+        Autoencoder(nets.get(encoder, baseline), baseline, latents),
+        FactorVAE(gamma=10.0, same_batch=True) if has_critic else VAE(),
+        critic=Critic(hidden=(64, 64), optimizer=Adam(1e-3, betas=(0.5, 0.9))) if has_critic else None,
+        num_steps=12 if tiny else 3_000,
+        batch_size=32,
+        optimizer=Adam(2e-3),
+    )
 
 
 def _draw_sizes(scores: Any) -> Any:
