@@ -239,17 +239,16 @@ def traverse_together(
     if not isinstance(runs, Mapping):  # the same spec and seed in two folders have one name
         names = [run.name for run in runs]
         runs = {run.name if names.count(run.name) == 1 else str(run.folder): run for run in runs}
-    named = dict(runs)
-    if not named:
+    if not runs:
         raise RunError("No run was given to traverse. Give at least one.")
-    first = next(iter(named.values()))
-    for run in named.values():
+    first = next(iter(runs.values()))
+    for run in runs.values():
         if (run.spec.dataset, run.spec.subset) != (first.spec.dataset, first.spec.subset):
             raise RunError(
                 f"{run.name} was trained on other images than {first.name}, and latents are matched over the same "
                 "images. Give runs of one data set and subset."
             )
-    models = {name: (run.model(), run.codes()) for name, run in named.items()}
+    models = {name: (run.model(), run.codes()) for name, run in runs.items()}
     if latents is None:
         _, codes = next(iter(models.values()))
         continuous = codes.without_discrete() if codes.probabilities else codes
