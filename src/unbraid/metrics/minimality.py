@@ -22,8 +22,8 @@ Uninformative = Literal["left_out", "zero"]
 @dataclass(frozen=True)
 class Minimality(InformationMetric):
     """mean_j max_k I(z_j; v_k) / I(x; z_j): the share of a latent's information about the image that is about one
-    factor. Higher is better, at most 1. The part "sufficiency" is mean_k max_j I(z_j; v_k) / H(v_k): the share of a
-    factor that one latent determines.
+    factor. Higher is better, at most 1 if every factor is known in all images. The part "sufficiency" is
+    mean_k max_j I(z_j; v_k) / H(v_k): the share of a factor that one latent determines.
 
     Almudévar et al., arXiv:2408.07016v3. Neither compares factors with each other, so both mean the same where factors
     depend on each other. A latent with at most `threshold` nats about the image has no share: it is "left_out", or

@@ -45,8 +45,8 @@ class PaintedSprites(Pixels):
         return torch.Size((num_images, 3, height, width))
 
     def __getitem__(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "..."]:
-        if isinstance(rows, slice):
-            rows = torch.arange(*rows.indices(len(self)), device=self.device)
+        if not isinstance(rows, Tensor):
+            rows = torch.arange(len(self), device=self.device)[rows]
         flat = rows.flatten().long()
         # Counted from the end, a row is still the same image.
         flat = torch.where(flat < 0, flat + len(self), flat)
