@@ -135,7 +135,7 @@ def test_no_hook_is_left_behind():
 
 def test_nor_is_one_if_the_model_fails():
     model = fresh()
-    model.encoder.append(nn.Linear(5, 7).double())  # does not fit
+    model.encoder.append(nn.Unflatten(1, (5, 5)))  # 6 numbers do not fit
     with pytest.raises(RuntimeError):
         set_population_statistics(model, IMAGES, seed=0)
     assert not model.training

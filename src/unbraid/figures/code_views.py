@@ -23,8 +23,7 @@ _HISTOGRAM_HEIGHT = 0.85  # of the highest bar of a row, or of the normal where 
 def mean_code_curves(codes: Codes, latents: Sequence[int] = ()) -> tuple[Axes, ...]:
     """Draws the mean of each latent (by default all) against the value of each factor that varies.
 
-    The mean is over the images of that value; the band is one standard deviation of their codes.
-    Weights of images are ignored.
+    The mean is over the images of that value, without their weights; the band is one standard deviation of their codes.
     """
     chosen = _checked(codes, latents) or list(range(codes.mean.shape[1]))
     factors, means = _varying(codes), codes.mean.double().cpu().numpy()

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from unbraid._internal import files
-from unbraid._internal.amounts import listed
 from unbraid._internal.version import __version__
 from unbraid.config.annotations import check_value, in_short
 from unbraid.datasets.user.from_arrays import unlabeled
@@ -78,9 +77,8 @@ def page_content(
     given = [name for name, value in arguments.items() if value is not None]
     if given not in (["runs"], ["decoder", "codes"], ["decoder", "codes", "images"]):
         raise SpecError(
-            f"An explorer was given {listed(given) if given else 'neither runs nor a decoder'}; expected runs, or a "
-            "decoder with its codes: write_explorer(runs, path) or write_explorer(decoder=module, codes=codes, "
-            "images=images)."
+            f"write_explorer got {' and '.join(given) or 'no model'}; expected runs, or a decoder with its codes: "
+            "write_explorer(runs, path) or write_explorer(decoder=module, codes=codes, images=images)."
         )
     if runs is not None:
         models, pixels = _of_runs(runs)
