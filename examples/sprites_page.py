@@ -20,7 +20,8 @@ ASKED = ("mig", "jemmig", "dci", "sap")
 INTRODUCTION = """# The first study: seven objectives on small sprites
 
 The study compares 19 settings with 8 seeds each, 152 models in total, by every metric. One {machine} trained and
-scored them in {seconds:.0f} s with one command (commit {commit}, {date}, torch {torch}). The second command writes the report.
+scored them in {seconds:.0f} s with one command (commit {commit}, {date}, torch {torch}). The second command writes
+the report.
 
 ```bash
 unbraid study run examples/sprites_study.json --device cuda
@@ -41,9 +42,9 @@ LEGEND = (
     "difference with a power of 80 %."
 )
 
-UDR = """UDR requires the codes of all seeds, which the evidence file does not contain. The seven settings of VAE, beta-VAE and
-beta-TCVAE were therefore trained again on the same machine (56 models, 2026-11-16, commit a2233e6). The results of
-`unbraid study select` are:
+UDR = """UDR requires the codes of all seeds, which the evidence file does not contain. The seven settings of VAE,
+beta-VAE and beta-TCVAE were therefore trained again on the same machine (56 models, 2026-11-16, commit a2233e6). The
+results of `unbraid study select` are:
 
 | criterion | MIG | JEMMIG |
 |---|---|---|
@@ -107,7 +108,7 @@ def page() -> str:
         "## Claims",
         claim_markdown(judge(made.claims, scores)),
         "## Which metrics agree",
-        "The table shows rank correlations over the 152 models, positive if both metrics rank the models in the same direction.",
+        "Rank correlations over the 152 models, positive if both metrics rank the models in the same direction:",
         "\n".join(agreements(scores)),
         "## Choosing without labels",
         "Rank correlation with MIG and JEMMIG over all models (95 % interval):",

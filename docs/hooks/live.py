@@ -46,9 +46,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def with_figures(markdown: str) -> str:
-    """Returns the page on which metric to report, with a link from each cell of its tables to the figure behind it. A
-    code host has no such page to lead to.
-    """
+    """Returns the page "which metric" with a link from each table cell to its figure on the audit page."""
     for table in (number_table, verdict_table):
         for needs_factors in (True, False):
             plain = table(_rows(), needs_factors=needs_factors).strip()
@@ -60,8 +58,9 @@ def with_figures(markdown: str) -> str:
 
 
 def with_verdict(markdown: str, name: str) -> str:
-    """Returns the page of the metric of this name, with what the audit says of it, its parts and its variants; that of
-    others as it is.
+    """Returns the page of a metric with the audit verdicts of the metric, its parts and its variants appended.
+
+    Pages of metrics that were not audited are returned unchanged.
     """
     rows = [row for row in _rows() if re.split("[ :]", row.metric.name)[0] == name and row.metric.dress]
     if not rows:

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Held-out combinations and biased sampling
 #
-# Real data are not a full grid: some combinations are missing, and factors go together. A run may be told both:
-# which images there are (`subset`), and how often each is seen (`sampling`). Then one can ask what a model does
-# with what it has never seen.
+# Real data are rarely a full grid: some combinations are missing, and factors are correlated. A run has a field for
+# each case: `subset` selects the images, and `sampling` sets their probabilities. This tutorial measures the
+# reconstruction of combinations outside of the training data, and the effect of biased sampling on a score.
 #
 # Runs in about ten seconds on one core: 250 steps for each of three kinds of data. A real run takes thousands of
 # steps; on an H200 forty such models of 64 x 64 pixels train together in minutes.
@@ -26,8 +26,8 @@ from unbraid.training.optimizers import Adam
 # %% [markdown]
 # ## Three kinds of data
 #
-# One has all images. One never sees a heart in the lower right: values 4 to 7 of both coordinates. One sees all
-# places, but mostly those on the diagonal.
+# The first data set has all images. The second has no heart in the lower right: values 4 to 7 of both coordinates.
+# The third has all positions, but mostly those on the diagonal.
 
 # %%
 pair = ("position_x", "position_y")
@@ -66,16 +66,15 @@ runs = dict(zip(specs, train(list(specs.values())), strict=True))
 # %% [markdown]
 # ## What was never seen
 #
-# Of a run with a subset, `part="test"` is what the subset left out. Scores of a model, such as the error of its
-# reconstructions, are computed there as anywhere.
+# For a run with a subset, `part="test"` selects the images that the subset leaves out. Scores of a model, such as its
+# reconstruction error, are computed on this part in the same way.
 
 # %%
 run = runs["a corner held out"]
 score_table({part: run.score("reconstruction-error,elbo", Scoring(part=part)) for part in ("train", "test")})
 
 # %% [markdown]
-# The model pays for places that it has never seen. How it fails can be looked at: each held-out image beside what
-# the model makes of it.
+# The error is larger for held-out positions. The next figure shows each held-out image beside its reconstruction.
 
 # %%
 held_out = replace(run.spec.training_data, subset=replace(run.spec.subset, part="test")).open()
@@ -86,9 +85,9 @@ LabeledSheet(torch.stack([images, seen_as]), ("held out", "reconstructed")).imag
 # %% [markdown]
 # ## What a bias does to a score
 #
-# Where factors go together, a latent that follows one tells of the other too. By default a run is scored under
-# the weights that it was trained with; `sampling="data"` scores the same codes over all images alike, and
-# `UniformJoint(pair)` evens out what is shown more often.
+# If factors are correlated, a latent that is informative about one is also informative about the other. By default a
+# run is scored under the weights of its training; `sampling="data"` scores the same codes with equal weights for all
+# images, and `UniformJoint(pair)` gives every combination of the two factors the same weight.
 
 # %%
 rows = [
@@ -100,7 +99,7 @@ rows = [
 Table.from_records(rows)
 
 # %% [markdown]
-# Say which of the two a number is when you quote it: `card.scoring` keeps it, and so do the files.
+# State the weights when you quote a number: `card.scoring` stores them, and so do the files.
 #
 # Next: [all joints and subsets](../sampling.md), Chen et al.'s four designs, and [which codes are
 # scored](../scorecard.md#which-codes-and-how).

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Your own net, objective and metric
 #
-# Each is a frozen dataclass whose settings are its fields. Nothing is registered: an instance goes where one of
-# unbraid's would go. What a run was made of, your source included, is kept in its folder.
+# Each is a frozen dataclass with its settings as fields. No registration is needed: pass an instance wherever unbraid
+# takes a built-in one. The folder of a run stores its config and your source.
 #
 # Runs in about ten seconds on one core. A real run has 2,000 to 10,000 steps on 64 x 64 pixels: the same code
 # then takes minutes on a GPU, where all seeds train side by side.
@@ -27,8 +27,8 @@ from unbraid.training.optimizers import Adam
 # %% [markdown]
 # ## A net
 #
-# An architecture makes two plain modules: one from images to the parameters of q(z | x), one from codes to
-# images.
+# An architecture creates two plain modules: the encoder maps images to the parameters of q(z | x), and the decoder
+# maps codes to images.
 
 
 # %%
@@ -52,8 +52,8 @@ class SmoothNet(Architecture):
 # %% [markdown]
 # ## An objective
 #
-# It is a formula for one model and one batch, written with plain tensors; unbraid maps it over all members of a
-# fleet. This one gives the code a budget in nats, and pays for every nat above or below it.
+# An objective is a formula for one model and one batch, written with plain tensors. unbraid maps it over all members
+# of a fleet. This one sets a target for the rate in nats, and penalizes the distance from it.
 
 
 # %%
@@ -75,7 +75,7 @@ class RateTarget(Objective):
 # %% [markdown]
 # ## A metric
 #
-# It reads codes and nothing else, and says what codes it takes.
+# A metric reads only codes, and declares the codes that it accepts.
 
 
 # %%
@@ -103,8 +103,8 @@ class ActiveUnits(Metric):
 # %% [markdown]
 # ## All of them at work
 #
-# Three budgets, one fleet: members may differ in every float field of an objective, so the three train side by
-# side.
+# Members of a fleet may differ in every float field of an objective, so three targets train side by side in one
+# fleet.
 
 # %%
 sprites = DSprites(resolution=16, shapes=("heart",), num_scales=3, num_orientations=1, num_positions=8)
@@ -123,8 +123,8 @@ figures.latent_curves(
 )
 
 # %% [markdown]
-# Each model spends its budget and no more. The metric says over how many latents a budget is spread, the scores
-# of the model what it buys:
+# The rate of each model is close to its target. The metric shows the share of latents that the rate is spread over,
+# and the scores of the model show the distortion at this rate:
 
 # %%
 score_table(
@@ -140,13 +140,13 @@ runs[-1].traverse(latents=range(4), num_frames=8)
 # %% [markdown]
 # ## What the run keeps
 #
-# The folder of a run holds the source of these classes, and its name the digest of it: change a formula, and
-# training again trains again.
+# The folder of a run holds the source of these classes, and its name includes a digest of that source. If you change
+# a formula, `train` trains a new run.
 
 # %%
 print(runs[0].name)
 print(sorted(path.name for path in (runs[0].folder / "source").iterdir()))
 
 # %% [markdown]
-# Next: data sets, latents, estimators and optimizers of your own, and what a fleet forbids, are in [Classes of
-# your own](../extending.md).
+# Next: [Classes of your own](../extending.md) describes custom data sets, latents, estimators and optimizers, and the
+# limits of code in a fleet.

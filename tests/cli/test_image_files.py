@@ -62,21 +62,21 @@ def test_the_pictures_of_a_folder_come_by_name(tmp_path):
 
 def test_a_picture_of_another_size_is_refused(tmp_path):
     Image.fromarray(np.zeros((6, 4), dtype=np.uint8)).save(tmp_path / "a.png")
-    with pytest.raises(DataError, match="a.png is 6 x 4 pixels .* trained on 4 x 6"):
+    with pytest.raises(DataError, match="6 x 4"):
         read_pictures([tmp_path / "a.png"], GRAY)
 
 
 def test_a_picture_of_another_size_is_not_decoded(tmp_path, monkeypatch):
     monkeypatch.setattr("unbraid.datasets.pictures.decode", lambda *_: pytest.fail("was decoded"))
     Image.new("L", (2000, 2000)).save(tmp_path / "large.png")
-    with pytest.raises(DataError, match=r"large\.png is 2000 x 2000 pixels .* trained on 4 x 5"):
+    with pytest.raises(DataError, match="2000 x 2000"):
         read_pictures([tmp_path / "large.png"], (1, 4, 5))
 
 
 def test_a_picture_that_is_cut_short_is_refused(tmp_path):
     Image.fromarray(np.random.default_rng(0).integers(0, 255, (4, 6), dtype=np.uint8)).save(tmp_path / "a.png")
     (tmp_path / "a.png").write_bytes((tmp_path / "a.png").read_bytes()[:50])
-    with pytest.raises(DataError, match="not a readable picture"):
+    with pytest.raises(DataError, match="readable picture"):
         read_pictures([tmp_path / "a.png"], GRAY)
 
 

@@ -59,7 +59,7 @@ def test_a_screen_shows_what_is_done_how_much_of_it_and_then_nothing():
     assert shown(console) == ""  # it may be over in a moment
     bar(Event("converting CelebA", 12_000, 202_599, "images"))
     assert "Converting CelebA" in shown(console)
-    assert "12,000 of 202,599 images" in shown(console)
+    assert "12,000 of 202,599" in shown(console)
     bar(Event("converting CelebA", 202_599, 202_599, "images"))
     assert console.file.getvalue().endswith("\x1b[2K")  # the line is wiped
     assert bar._shown is None
@@ -93,7 +93,7 @@ def test_a_bar_takes_one_line(width):
     bar(Event("downloading " + "long-" * 30 + ".mat.gz", 120_000_001, 131_896_188, "bytes"))
     lines = [line for line in shown(console).replace("\r", "\n").splitlines() if line.strip()]
     bar.close()
-    assert all("120 MB of 132 MB" in line and len(line) <= width for line in lines)
+    assert all("120 MB" in line and len(line) <= width for line in lines)
 
 
 def test_a_failure_takes_the_bar_away(monkeypatch):
@@ -102,7 +102,7 @@ def test_a_failure_takes_the_bar_away(monkeypatch):
     monkeypatch.setattr("unbraid._internal.progress.SECONDS_BEFORE_A_BAR", -1.0)
     with pytest.raises(ZeroDivisionError), progress_of_commands():  # noqa: PT012 - what happens before the error matters
         emit(Event("converting", 1, 9, "images"))
-        assert "1 of 9 images" in shown(console)
+        assert "1 of 9" in shown(console)
         raise ZeroDivisionError
     assert console.file.getvalue().endswith("\x1b[2K")
     emit(Event("converting", 2, 9, "images"))

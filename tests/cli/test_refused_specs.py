@@ -167,8 +167,6 @@ class TooFew(Architecture):
 
 
 def test_an_encoder_of_ones_own_whose_output_does_not_fit_the_posterior_is_refused():
-    with pytest.raises(
-        SpecError, match=r"TooFew outputs 3 numbers.*GaussianLatents need 6.*Make it end in latents.num_parameters"
-    ):
+    with pytest.raises(SpecError, match="outputs 3 numbers.*GaussianLatents"):
         RunSpec(Squares(), Autoencoder(TooFew(), latents=GaussianLatents(3)), VAE(), batch_size=8)
     RunSpec(Squares(), Autoencoder(MLP(), TooFew(), latents=GaussianLatents(3)), VAE(), batch_size=8)

