@@ -173,6 +173,16 @@ def test_nor_is_a_sealed_spec_that_makes_no_sense(finished, changed):
         Run.open(finished.folder, packages=PACKAGES)
 
 
+@pytest.mark.parametrize("name", ["digest", "unbraid"])
+def test_nor_does_one_without_its_digest_or_version_have_any(finished, name):
+    path = finished.folder / "spec.json"
+    content = json.loads(path.read_text())
+    del content[name]
+    path.write_text(json.dumps(content | {"sha256": files.seal(content)}))
+    with pytest.raises(RunError, match=name):
+        _ = finished.digest if name == "digest" else finished.version
+
+
 def test_no_flipped_bit_of_the_spec_goes_unnoticed(finished):
     # A spec with another learning rate would be as readable, and a seed with another digit too.
     path = finished.folder / "spec.json"
