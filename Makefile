@@ -61,10 +61,10 @@ layers: $(VENV)/installed-dev  ## Check who imports whom (import-linter)
 	$(VENV)/bin/lint-imports
 
 # Tutorials that the tests have not run yet are run first, as the tests run them.
-docs: export TUTORIALS ?= run
 docs: export OMP_NUM_THREADS ?= 1
 docs: export OMP_WAIT_POLICY ?= PASSIVE
 docs: $(VENV)/installed-dev  ## Build the site into site/; a broken link fails
+	$(PY) -m examples.percent_scripts
 	$(PY) -m reproductions page
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 

@@ -1,5 +1,6 @@
-"""Collects the examples in docstrings of `src`, from the files that have some: the others need not be imported. Each
-runs in an empty folder, with a cache of its own.
+"""Collects the examples in docstrings of `src`.
+
+Only files with examples are imported. Each example runs in an empty folder, with its own cache.
 """
 
 import importlib
@@ -16,6 +17,7 @@ shapes.check_no_others()  # before anything of unbraid is imported
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> DoctestModule | None:
+    """Returns the collector of the examples in a source file that has some."""
     is_source = file_path.suffix == ".py" and file_path.is_relative_to(_SOURCE)
     if is_source and ">>> " in file_path.read_text(encoding="utf-8"):
         # As users import it: pytest would make a second module of the file, and put it where a package has a function.

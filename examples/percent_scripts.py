@@ -1,21 +1,24 @@
 """Percent scripts as notebooks: run cell by cell in this process, with what each cell prints and shows.
 
 A script is plain Python. `# %%` begins a cell and `# %% [markdown]` a piece of text, as Jupytext, VS Code, PyCharm and
-Spyder know it. A result is kept in build/, so that the tests and the site need one run between them.
+Spyder know it. Results are kept in build/, so that the tests and the site need one run between them.
+
+    python -m examples.percent_scripts
+
+runs the tutorials that were not run here since they changed.
 """
 
 import ast
 import base64
 import contextlib
-import hashlib
 import io
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, final
+from typing import Any
 
 import nbformat
 import torch
@@ -27,51 +30,33 @@ ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted((ROOT / "examples" / "tutorials").glob("*.py"))
 KEPT = ROOT / "build" / "tutorials"
 
-_MARK = re.compile(r"^# %%(.*)$", re.MULTILINE)
+_CELL = re.compile(r"^# %%(?P<mark>.*)\n(?P<text>(?:(?!# %%).*\n?)*)", re.MULTILINE)
 
 
-@final
-@dataclass(frozen=True)
-class Cell:
-    """A piece of a script: its text, and the line that it begins on."""
-
-    is_text: bool
-    content: str
-    line: int
-
-
-def cells(script: str) -> list[Cell]:
-    """Returns the cells of a script, its texts without comment signs. What stands before the first is no cell."""
-    marks = list(_MARK.finditer(script))
-    ends = [*(mark.start() for mark in marks[1:]), len(script)]
-    return [
-        _cell("[markdown]" in mark[1], script[mark.end() + 1 : end], script.count("\n", 0, mark.end()) + 2)
-        for mark, end in zip(marks, ends, strict=True)
-    ]
-
-
-def _cell(is_text: bool, content: str, line: int) -> Cell:
-    if is_text:
-        content = re.sub(r"^# ?", "", content, flags=re.MULTILINE)
-    return Cell(is_text, content.strip("\n"), line + len(content) - len(content.lstrip("\n")))
+def notebook_of(path: Path) -> nbformat.NotebookNode:
+    """Returns the notebook of a script without results. Lines before the first cell are left out."""
+    script = path.read_text(encoding="utf-8")
+    cells = []
+    for number, found in enumerate(_CELL.finditer(script)):
+        source, name = found["text"].strip("\n"), f"cell-{number}"
+        if "[markdown]" in found["mark"]:
+            cells.append(v4.new_markdown_cell(re.sub(r"^# ?", "", source, flags=re.MULTILINE), id=name))
+        else:
+            lines_before = script.count("\n", 0, script.index(source, found.start("text")))
+            cells.append(v4.new_code_cell(source, id=name, metadata={"lines_before": lines_before}))
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
 
 def execute(path: Path, folder: Path) -> nbformat.NotebookNode:
     """Returns the notebook of a script that was run in this folder. An error in a cell is raised as it is."""
-    script = path.read_text(encoding="utf-8")
+    notebook = notebook_of(path)
     main = ModuleType("__main__")
     main.__file__ = str(path)
-    done = []
     with _as_main(main), contextlib.chdir(folder), torch.random.fork_rng(devices=[]):
-        for number, cell in enumerate(cells(script)):
-            named = {"id": f"cell-{number}"}
-            if cell.is_text:
-                done.append(v4.new_markdown_cell(cell.content, **named))
-            else:
-                outputs = _run(cell, path, vars(main))
-                done.append(v4.new_code_cell(cell.content, outputs=outputs, execution_count=None, **named))
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    notebook = v4.new_notebook(cells=done, metadata={"kernelspec": kernel, "unbraid": {"script": _digest(script)}})
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                cell.outputs = _run(cell, path, vars(main))
     nbformat.validate(notebook)
     return notebook
 
@@ -87,9 +72,9 @@ def _as_main(module: ModuleType) -> Iterator[None]:
         sys.modules["__main__"] = before
 
 
-def _run(cell: Cell, path: Path, names: dict[str, Any]) -> list[nbformat.NotebookNode]:
+def _run(cell: nbformat.NotebookNode, path: Path, names: dict[str, Any]) -> list[nbformat.NotebookNode]:
     """Runs a cell and returns what it prints, and what its last line shows if that is an expression."""
-    tree = ast.parse("\n" * (cell.line - 1) + cell.content, str(path))
+    tree = ast.parse("\n" * cell.metadata.lines_before + cell.source, str(path))
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
@@ -111,19 +96,25 @@ def _shown(value: Any) -> dict[str, str]:
 
 def keep(notebook: nbformat.NotebookNode, path: Path) -> None:
     """Keeps what a script gave, for the site."""
-    KEPT.mkdir(parents=True, exist_ok=True)
     files.write_text(KEPT / f"{path.stem}.ipynb", nbformat.writes(notebook))
 
 
 def kept(path: Path) -> nbformat.NotebookNode | None:
-    """Returns what the script as it is now gave when it was last run here; None if it was not."""
+    """Returns the notebook of the last run here; None if there is none, or if the script has changed since."""
     place = KEPT / f"{path.stem}.ipynb"
     if not place.is_file():
         return None
-    notebook = nbformat.read(place, as_version=4)
-    script = _digest(path.read_text(encoding="utf-8"))
-    return notebook if notebook.metadata.get("unbraid", {}).get("script") == script else None
+    found = nbformat.read(place, as_version=4)
+    return found if [c.source for c in found.cells] == [c.source for c in notebook_of(path).cells] else None
 
 
-def _digest(script: str) -> str:
-    return hashlib.sha256(script.encode()).hexdigest()
+def main() -> None:
+    for script in SCRIPTS:
+        if kept(script) is None:
+            print(f"running {script.name}", flush=True)
+            with tempfile.TemporaryDirectory() as folder:
+                keep(execute(script, Path(folder)), script)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,7 +2,6 @@
 
 import functools
 import importlib
-import importlib.util
 import tomllib
 from collections.abc import Iterable
 from dataclasses import fields
@@ -21,13 +20,16 @@ def paper(name: str) -> Paper:
     """Returns the paper of this id. No other is imported."""
     content = tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
     code: dict[str, Code] = dict(importlib.import_module(f"reproductions.{name}").CODE)
-    if importlib.util.find_spec(f"reproductions.{name}_faces"):
-        code |= importlib.import_module(f"reproductions.{name}_faces").FACES
-    known = {each["id"]: each for each in content["item"]}
+    known: dict[str, Any] = {}
+    for key, given in content["item"].items():
+        like = given.get("like", key)
+        known[key] = {**known.get(like, {}), **given, "id": key}
+        if like in code:
+            code.setdefault(key, code[like])
     if set(known) != set(code):
         raise SpecError(f"{name}.toml and {name}.py have different items: {', '.join(sorted(set(known) ^ set(code)))}.")
     choices, names = content.get("choices", {}), content.get("names", {})
-    items = tuple(_item(name, {**known.get(each.get("like", ""), {}), **each, "names": names}, choices, code) for each in content["item"])
+    items = tuple(_item(name, {**each, "names": names}, choices, code) for each in known.values())
     head = {key: content[key] for key in ("authors", "title", "reference")}
     return Paper(name, **head, items=items, without_items=content.get("without_items", ""))
 

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from reproductions import figure
-from reproductions.code.designs import DESIGNS, POSE, SIZES, table_claims, table_numbers
 from reproductions.code.purity import PURITIES, purity_of
-from reproductions.code.turned_codes import CASES, CELLS, DEGREES, compute_cells
-from reproductions.item import Code, Experiment, Scale, Scores, Tuned
+from reproductions.code.turned_codes import CASES, DEGREES, compute_cells
+from reproductions.item import Code, Experiment, Scale, Scores, Tuned, per_run
 from reproductions.pictures import best_latents
-from reproductions.words import at_least, exactly, higher, per_run, same, together
 from unbraid import MLP, Autoencoder, Conv, DSprites, RunSpec, Scoring, figures
 from unbraid.config.schedule import Linear
 from unbraid.datasets import AttributeFaces, BaselFaces, CelebA, Chairs3D, ShadedFaces
@@ -24,7 +22,7 @@ from unbraid.metrics import InformativeLatents, TopAttributes
 from unbraid.models import ChenConv, InfoGANConv
 from unbraid.models.distributions import FlowPrior, GaussianLatents, UniformPrior
 from unbraid.objectives import VAE, BetaTCVAE, BetaVAE, FactorVAE, InfoGAN
-from unbraid.studies import Claim, Setting, best_of, difference, paired_difference
+from unbraid.studies import Claim, Setting, best_of, correlation, difference, median
 from unbraid.training import Critic
 from unbraid.training.optimizers import Adam
 from unbraid.training.presets import preset
@@ -121,6 +119,30 @@ def _ablations(data: str, scale: Scale) -> Experiment:
     return Experiment(tuple(Setting(label, each, seeds) for label, each in made.items()), _study(data))
 
 
+DESIGNS = {"A": "uniform and independent", "B": "not uniform, independent", "C": "uncorrelated, dependent", "D": "correlated"}
+POSE = ("azimuth", "elevation")
+SIZES = (21, 11)
+
+
+def table_numbers(design: str) -> dict[str, float]:
+    """Returns how much likelier the likeliest pair is, the correlation, the mutual information, and how far the
+    marginals are from uniform, in nats.
+    """
+    table = ChenDesign(design, POSE).table(SIZES).numpy()
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    places = np.linspace(-1, 1, SIZES[0]), np.linspace(-1, 1, SIZES[1])
+    mean = rows @ places[0], columns @ places[1]
+    spread = rows @ places[0] ** 2 - mean[0] ** 2, columns @ places[1] ** 2 - mean[1] ** 2
+    covariance = float(places[0] @ table @ places[1] - mean[0] * mean[1])
+    return {
+        "likeliest to least likely": float(table.max() / table.min()),
+        "least probability": float(table.min()),
+        "correlation": covariance / math.sqrt(spread[0] * spread[1]),
+        "mutual information": float((table * np.log(table / np.outer(rows, columns))).sum()),
+        "missing entropy": float(sum(np.log(len(each)) + each @ np.log(each) for each in (rows, columns))),
+    }
+
+
 def _designs(first: str) -> Callable[[str, Scale], Experiment]:
     """Returns every method under every joint distribution of the pose, scored under it and under the uniform one."""
 
@@ -190,7 +212,7 @@ def _elbo_claims(data: str, scale: Scale) -> list[Claim]:
     for metric in (ELBO, MIG):
         for beta in betas(scale)[1:]:
             text, pair = (f"At beta {beta:g}, {_OURS} has the higher {metric.upper()}.", (_label(_OURS, beta), _label(_THEIRS, beta)))
-            claims.append(higher(text, metric, *pair, central=beta >= 4))
+            claims.append(Claim(text, difference(metric, *pair), above=0.0, central=beta >= 4))
     worse = difference(MIG, best_of(tuple(_label(_THEIRS, b) for b in betas(scale)[:-1])), _label(_THEIRS, betas(scale)[-1]))
     return [*claims, Claim(f"At the highest beta, MIG of {_THEIRS} is below its best.", worse, above=0.0)]
 
@@ -200,43 +222,15 @@ def _tc_claims(data: str, scale: Scale) -> list[Claim]:
     text = f"Over beta, average TC and average MIG of {_OURS} are negatively correlated"
     gain = "MIG above beta-VAE's at this TC"
     return [
-        together(f"{text}.", TC, MIG, ours, below=0.0, over="medians", central=True),
-        together(f"{text}, without beta 1.", TC, MIG, ours[1:], below=0.0, over="medians"),
-        at_least(f"At the same TC, {_OURS} has the higher MIG.", gain, ours[1:], 0.0, central=True),
+        Claim(f"{text}.", correlation(TC, MIG, ours, over="medians"), below=0.0, central=True),
+        Claim(f"{text}, without beta 1.", correlation(TC, MIG, ours[1:], over="medians"), below=0.0),
+        Claim(f"At the same TC, {_OURS} has the higher MIG.", median(gain, ours[1:]), above=0.0, central=True),
     ]
 
 
 def _tc_controls(data: str, scale: Scale) -> list[Claim]:
     theirs = tuple(_label(_THEIRS, beta) for beta in betas(scale))
-    return [together(f"They are negatively correlated for {_THEIRS} too.", TC, MIG, theirs, below=0.0, over="medians")]
-
-
-def _box_claims(data: str, scale: Scale) -> list[Claim]:
-    others = (f"{_THEIRS} 4", "VAE", _GAN, *(("FactorVAE",) if data == "dsprites" else ()))
-    ours = [higher(f"{_OURS} has a higher MIG than {o}.", LEARNED, f"{_OURS} 6", o, central=True) for o in others]
-    if data != "dsprites":
-        return ours
-    return [*ours, higher("FactorVAE with fully connected nets is below beta-VAE.", MIG, others[0], "FactorVAE")]
-
-
-def _box_controls(data: str, scale: Scale) -> list[Claim]:
-    found = [at_least("InfoGAN's codes hold at least 2 nats of an image.", INFORMATION, _GAN, 2.0)]
-    known = "The median of beta-TCVAE reaches 0.40, as the authors' code is known to."
-    return [*found, at_least(known, MIG, f"{_OURS} 6", 0.40)] if data == "dsprites" else found
-
-
-def _design_claims(data: str, scale: Scale) -> list[Claim]:
-    designs = ("A", "D") if scale == "smoke" else tuple(DESIGNS)
-    claims = []
-    for d in designs:
-        for other in (_METHODS[0], _GAN):
-            text = f"Under {d}, {_OURS} has a higher MIG than {other}."
-            claims.append(higher(text, LEARNED, f"{d}, {_OURS} 6", f"{d}, {other}", central=True))
-    for d in designs[1:]:
-        plain, biased = (tuple(f"{each}, {method}" for method in _METHODS) for each in ("A", d))
-        claims.append(higher(f"MIG is lower under {d} than under A.", MIG, plain, biased))
-        claims.append(higher(f"Disentangled models are rarer under {d} than under A.", "above half of the best", plain, biased))
-    return claims
+    return [Claim(f"They are negatively correlated for {_THEIRS} too.", correlation(TC, MIG, theirs, over="medians"), below=0.0)]
 
 
 _TRAITS = AttributeFaces(attributes="continuous"), AttributeFaces(attributes="continuous", **_FEW)
@@ -281,25 +275,6 @@ def _count(least: float) -> Callable[[Scores], Scores]:
     return per_run({"attributes followed": count})
 
 
-def _figure1_claims(data: str, scale: Scale) -> list[Claim]:
-    theirs, ours = _labels("figure1")
-    if data == "drawn-traits":
-        text = "Models of beta-TCVAE have purer latents, on average over them."
-        further = higher("They have so six standard deviations out.", PURITIES[-1], ours, theirs)
-        return [higher(text, "purity", ours, theirs, central=True), further]
-    text = "More attributes have a latent that follows them (0.3 or more) in beta-TCVAE."
-    margin = higher("Its latents follow their attribute alone, by a wider margin.", f"{FOLLOWED}:margin", ours, theirs)
-    return [higher(text, "attributes followed", ours, theirs, central=True), margin]
-
-
-def _figure6_claims(data: str, scale: Scale) -> list[Claim]:
-    theirs, ours = _labels("figure6")
-    text = "More latents of beta-TCVAE hold 0.1 nats or more of the image."
-    traits = higher("More traits are explained by a single latent (R² of 0.2).", "attributes followed", ours, theirs)
-    found = [higher(text, INFORMATIVE, ours, theirs, central=True)]
-    return [*found, traits] if data == "drawn-traits" else found
-
-
 def _sizes(label: str, seed: int) -> dict[str, float]:
     dataset = {"dSprites": DSprites(), "3D faces": BaselFaces()}.get(label, ShadedFaces())
     counted = {each.name: each.size for each in dataset.factors if each.name not in ("shape", "identity")}
@@ -310,20 +285,13 @@ def _sizes(label: str, seed: int) -> dict[str, float]:
     }
 
 
-def _table1_claims(data: str, scale: Scale) -> list[Claim]:
-    return [
-        exactly(text, metric, tuple(case for case in CASES[scale == "smoke"] if case.startswith(experiment)), low, high, central=metric == "mig")
-        for metric, experiment, text, low, high in CELLS
-    ]
-
-
 def _draw_turns(scores: Any) -> Any:
     labels = [label for label in scores.settings if label.startswith("axis") and scores.values(label, "mig")]
     names = {"zdiff": "Higgins et al.", "factor-vae-score": "Kim & Mnih", "mig": "MIG"}
     by_degrees = {metric: {d: f"{metric}:{d} degrees" for d in DEGREES} for metric in names}
     axes = figure.subplots([label.rpartition(", ")[2] for label in labels])
     for each, label in zip(axes, labels, strict=True):
-        figure.lines(scores, label, {names[m]: places for m, places in by_degrees.items()}, "degrees", each)
+        figure.lines(scores, {names[m]: (label, places) for m, places in by_degrees.items()}, "degrees", "score", each)
     return axes[0]
 
 
@@ -339,50 +307,27 @@ def _precision(data: str, scale: Scale) -> Experiment:
     return Experiment(settings, {"metrics": _METRICS, "keep": "scores"})
 
 
-def _precision_claims(data: str, scale: Scale) -> list[Claim]:
-    pairs = [(name, p) for name in ("sprites", "dSprites") for p in ("tf32", "bf16")]
-    return [
-        Claim(
-            f"On {n}, {p} changes MIG by less than 0.03.", paired_difference(MIG, f"{n}, {p}", f"{n}, float32"), between=(-0.03, 0.03), central=True
-        )
-        for n, p in pairs
-    ]
-
-
-def _ablation_claims(data: str, scale: Scale) -> list[Claim]:
-    texts = {"alpha = 0": "Leaving the mutual information out", "flow prior": "A learned prior"}
-    return [same(f"{t} changes MIG by less than 0.05.", MIG, label, f"{_OURS} 6", 0.05, central=True) for label, t in texts.items()]
-
-
-_FIGURE2 = Code(_sweep, _elbo_claims, draw=figure.swept({"ELBO, nats ↑": ELBO, "MIG ↑": MIG}, "VAE", (_THEIRS, _OURS)))
 _AVERAGES = figure.averages(TC, MIG, ("average TC, nats", "average MIG"), "VAE", (_THEIRS, _OURS))
-_FIGURE4 = Code(_sweep, _tc_claims, _tc_controls, _at_matched_tc, _AVERAGES)
 _BOXES = figure.per_metric("box", {"MIG ↑": MIG}, ("VAE", f"{_THEIRS} 4", f"{_OURS} 6", "FactorVAE", _GAN))
-_FIGURE3 = Code(_boxes, _box_claims, _box_controls, learned, _BOXES)
 _ALL_BOXES = figure.per_metric("box", {"MIG ↑": MIG}, height=3.4)
 _STRIP = figure.per_metric("strip", {"latents with 0.1 nats or more": INFORMATIVE, **{p: p for p in PURITIES}}, height=1.6)
 CODE: dict[str, Code] = {
-    "figure1": Code(_shown("figure1"), _figure1_claims, derive=_count(0.3), draw=_STRIP, pictures=best_latents(_labels("figure1")[::-1], 6.0)),
+    "figure1": Code(_shown("figure1"), derive=_count(0.3), draw=_STRIP, pictures=best_latents(_labels("figure1")[::-1], 6.0)),
     "table1": Code(
         lambda data, scale: Experiment(compute=compute_cells(tiny=scale == "smoke"), cases=dict.fromkeys(CASES[scale == "smoke"], (0,))),
-        _table1_claims,
         draw=_draw_turns,
     ),
     "table2": Code(lambda data, scale: Experiment(compute=_sizes, cases=dict.fromkeys(("dSprites", "3D faces", "shaded faces, our stand-in"), (0,)))),
-    "figure2a": _FIGURE2,
-    "figure2b": _FIGURE2,
-    "ablations": Code(_ablations, _ablation_claims, draw=figure.per_metric("strip", {"MIG ↑": MIG})),
-    "figure3a": _FIGURE3,
-    "figure3b": _FIGURE3,
-    "figure4a": _FIGURE4,
-    "figure4b": _FIGURE4,
+    "figure2a": Code(_sweep, _elbo_claims, draw=figure.swept({"ELBO, nats ↑": ELBO, "MIG ↑": MIG}, "VAE", (_THEIRS, _OURS))),
+    "ablations": Code(_ablations, draw=figure.per_metric("strip", {"MIG ↑": MIG})),
+    "figure3a": Code(_boxes, derive=learned, draw=_BOXES),
+    "figure4a": Code(_sweep, _tc_claims, _tc_controls, _at_matched_tc, _AVERAGES),
     "figure5a": Code(
         lambda data, scale: Experiment(compute=lambda label, seed: table_numbers(label[0]), cases={f"{d}: {t}": (0,) for d, t in DESIGNS.items()}),
-        table_claims,
         draw=lambda scores: figures.joint_tables({d: ChenDesign(d, POSE).table(SIZES) for d in DESIGNS}, POSE),
     ),
-    "figure5b": Code(_designs("biased"), _design_claims, derive=_above_half, draw=_ALL_BOXES),
-    "figure5b-uniform": Code(_designs("uniform"), _design_claims, derive=_above_half, draw=_ALL_BOXES),
-    "figure6": Code(_shown("figure6"), _figure6_claims, derive=_count(0.447), draw=_STRIP, pictures=best_latents(_labels("figure6")[::-1], 2.0)),
-    "precision": Code(_precision, _precision_claims, draw=figure.per_metric("box", {"MIG ↑": MIG})),
+    "figure5b": Code(_designs("biased"), derive=_above_half, draw=_ALL_BOXES),
+    "figure5b-uniform": Code(_designs("uniform"), derive=_above_half, draw=_ALL_BOXES),
+    "figure6": Code(_shown("figure6"), derive=_count(0.447), draw=_STRIP, pictures=best_latents(_labels("figure6")[::-1], 2.0)),
+    "precision": Code(_precision, draw=figure.per_metric("box", {"MIG ↑": MIG})),
 }

@@ -1,27 +1,28 @@
 """Code of do2020.toml: Do & Tran 2020, metrics of informativeness, separability and interpretability."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
 from reproductions import figure
+from reproductions.code import latent_pictures as shown
 from reproductions.code import latents as of
 from reproductions.code.latents import BINS
-from reproductions.code.metric_facts import FACTS, MEASURED, OURS, compute_facts
-from reproductions.item import Claims, Code, Examine, Experiment, Numbers, Scale
+from reproductions.code.turned_codes import FACTS, MEASURED, OURS, compute_facts
+from reproductions.item import Claims, Code, Examine, Experiment, Numbers, Scale, Scores, per_run
 from reproductions.pictures import of_first
-from reproductions.words import exactly, per_run
 from unbraid import MIG, Autoencoder, BetaVAE, Conv, DSprites, RunSpec, Scoring
 from unbraid.config import text_of
 from unbraid.datasets import CelebA, FashionMNIST, ShadedFaces
 from unbraid.datasets.subsets import RowRange
-from unbraid.metrics import DCI, JEMMIG, MISJED, RMIG, SEPIN, InformativeLatents, Informativeness, Modularity, Separability
+from unbraid.metrics import DCI, JEMMIG, MISJED, RMIG, SEPIN, Correlations, InformativeLatents, Informativeness, Modularity, Separability
 from unbraid.metrics.estimators import Exact, MeansHistogram, Quantized, Sampled
 from unbraid.models import DoTranCelebA
 from unbraid.models.distributions import GaussianLatents, LaplaceLikelihood
 from unbraid.objectives import AAE, FactorVAE
-from unbraid.studies import Setting
+from unbraid.studies import Claim, Setting, computed
 from unbraid.training import Critic
 from unbraid.training.optimizers import Adam
 
@@ -30,6 +31,7 @@ FACTOR_VAES = tuple(f"FactorVAE {g}" for g in (10, 20, 50, 100))
 BETA_VAES = tuple(f"beta-VAE {b}" for b in (1, 4, 10, 20, 50))
 SWEEP, VAE, AAE_50, FLOOR = (*FACTOR_VAES, *BETA_VAES), "beta-VAE 1", "AAE 50", 1e-8
 _HEADLINE = {"FactorVAE 10", "beta-VAE 1", "beta-VAE 10", "beta-VAE 50", AAE_50}
+DRAWS = Sampled(10_000)
 THREE, THIRDS = ("FactorVAE 50", "beta-VAE 50", AAE_50), ("FactorVAE 16.7", "beta-VAE 16.7", AAE_50)
 ON_SPRITES = ("FactorVAE 10", "beta-VAE 50", AAE_50)
 _STEPS = {
@@ -38,11 +40,6 @@ _STEPS = {
     "faces": {"quick": 19_850, "long": 59_550, "paper": 198_500},
     "fashion": {"quick": 28_140, "long": 93_800, "paper": 281_400},
 }
-
-
-def draws(scale: Scale) -> Sampled:
-    """Returns the estimator of the paper's sampled numbers."""
-    return Sampled(10_000)
 
 
 def spec(data: str, scale: Scale, label: str, *, all_latents: bool = False) -> RunSpec:
@@ -126,21 +123,16 @@ _BY_LATENTS = {n: "beta-VAE 10" if n == 10 else f"beta-VAE 10, latents {n}" for 
 
 
 def _information(scale: Scale) -> list[Any]:
-    return [Informativeness(draws(scale)), Informativeness(draws(scale), "mc", FLOOR)]
+    return [Informativeness(DRAWS), Informativeness(DRAWS, "mc", FLOOR)]
 
 
 def _separation(scale: Scale) -> list[Any]:
-    return [kind(draws(scale), *floor) for floor in ((), ("mc", FLOOR)) for kind in (Separability, SEPIN)]
+    return [kind(DRAWS, *floor) for floor in ((), ("mc", FLOOR)) for kind in (Separability, SEPIN)]
 
 
 def _lasso(scale: Scale) -> list[Any]:
     alpha = {"alpha": 0.5} if scale == "smoke" else {}  # codes of untrained models are nearly collinear
-    return [
-        DCI(**alpha, standardize=False, rows="all", num_refits=0),
-        DCI(**alpha, rows="all", num_refits=0),
-        JEMMIG(draws(scale)),
-        RMIG(draws(scale)),
-    ]
+    return [DCI(**alpha, standardize=False, rows="all", num_refits=0), DCI(**alpha, rows="all", num_refits=0), JEMMIG(DRAWS), RMIG(DRAWS)]
 
 
 def _bins(number: int) -> Quantized:
@@ -151,13 +143,12 @@ def _few_and_many(scale: Scale) -> list[int]:
     return [10, 20, 30] if scale == "smoke" else [1_000, 2_000, 5_000, 10_000, 20_000, 50_000]
 
 
-def _latent_ranks(data: str, scale: Scale) -> Examine:
-    return of.ranks_of(info=Informativeness(draws(scale)), separability=Separability(draws(scale)), floored=Separability(draws(scale), "mc", FLOOR))
+_LATENT_RANKS = of.ranks_of(info=Informativeness(DRAWS), separability=Separability(DRAWS), floored=Separability(DRAWS, "mc", FLOOR))
 
 
 def _modularity(scale: Scale) -> list[Any]:
-    correct = Modularity(draws(scale), uninformative="published") if scale == "smoke" else _MODULAR[1]
-    return [_MODULAR[0], correct, _MODULAR[2], JEMMIG(draws(scale))]
+    correct = Modularity(DRAWS, uninformative="published") if scale == "smoke" else _MODULAR[1]
+    return [_MODULAR[0], correct, _MODULAR[2], JEMMIG(DRAWS)]
 
 
 _RMIG_BINS, _JEMMIG_BINS, _MISJED_BINS = text_of(RMIG(BINS)), text_of(JEMMIG(BINS)), MISJED(BINS)
@@ -210,14 +201,10 @@ def _weights(label: str, net: Any, shape: tuple[int, int, int], size: int) -> Co
     return Code(lambda data, scale: Experiment(compute=compute, cases={label: (0,)}))
 
 
-def _facts(data: str, scale: Scale) -> Experiment:
-    return Experiment(compute=compute_facts, cases=dict.fromkeys(FACTS, (0,)))
-
-
 def _fact_claims(*, measured: bool) -> Claims:
     """Returns the cells that an experiment answers, or those that a metric states of itself."""
     found = [
-        exactly(text, column, label, value, value, central=label in OURS)
+        Claim(text, computed(column, settings=label), between=(value, value), central=label in OURS)
         for label, cells in FACTS.items()
         for column, (text, value) in cells.items()
         if (column in MEASURED) is measured
@@ -225,18 +212,58 @@ def _fact_claims(*, measured: bool) -> Claims:
     return lambda data, scale: found
 
 
+_SETS = {"celeba": THREE, "faces": (*THREE, *THIRDS[:2]), "dsprites": ON_SPRITES}
+_CLOTHES = tuple(f"{name}, latents {size}" for size in (10, 65) for name in THREE)
+
+
+def _count_best(scores: Scores) -> Scores:
+    """Adds on how many attributes a FactorVAE is best among the three models of its seed: of high RMIG, and low JEMMIG."""
+    ours, *others = (scores.get(label, {}) for label in THREE)
+    found: dict[str, dict[int, float]] = {}
+    for metric, sign in ((_RMIG_BINS, 1), (_JEMMIG_BINS, -1)):
+        names = [m for m in ours if m.startswith(f"{metric}:") and m.rpartition(":")[2] != "unnormalized"]
+        seeds = set.intersection(*(set(each.get(m, {})) for each in (ours, *others) for m in names)) if names else set()
+        led = {s: float(sum(all(sign * ours[m][s] > sign * o[m][s] for o in others) for m in names)) for s in sorted(seeds)}
+        found[f"attributes led in {metric}"] = led
+    return {THREE[0]: found}
+
+
+_SIZES = (AAE_50, f"{AAE_50}, latents 100", f"{AAE_50}, latents 200")
+_SPRITE_SIZES = (f"{AAE_50}, latents 5", AAE_50, f"{AAE_50}, latents 20", f"{AAE_50}, latents 40")
+_THREE_LATENTS = tuple(f"{name}, latents 3" for name in ("FactorVAE 50", "FactorVAE 10", "beta-VAE 1"))
+_ORDERS = ("FactorVAE 10", "FactorVAE 50", "FactorVAE 50, latents 100", "FactorVAE 50, latents 200")
+
+
+def _misjed(scale: Scale) -> MISJED:
+    return MISJED(Quantized(4 if scale == "smoke" else 50, masses="rectangle"))
+
+
+def _bins_5(data: str, scale: Scale) -> Examine:
+    many, few = (Quantized(n, masses="rectangle") for n in ((5, 4) if scale == "smoke" else (100, 50)))
+    return of.ranked_pairs(pairs=MISJED(many), fewer=MISJED(few))
+
+
+_bars = partial(figure.per_metric, "error_bars", height=2.0)
+_BOTH = (RMIG(BINS), JEMMIG(BINS))
+
+
+_AGREE = {"examine": lambda data, scale: of.agreement, "smallest": 2}
 CODE: dict[str, Code] = {
-    "table1": Code(_facts, _fact_claims(measured=True), _fact_claims(measured=False)),
+    "table1": Code(
+        lambda data, scale: Experiment(compute=compute_facts, cases=dict.fromkeys(FACTS, (0,))),
+        _fact_claims(measured=True),
+        _fact_claims(measured=False),
+    ),
     "figure2": Code(asked(SWEEP, _information), draw=figure.per_metric("error_bars", {"mean of I(x, z_i)": MEAN_INFO, "I(x, z)": INFO}, height=3.2)),
     "figure3": Code(
         asked(SWEEP, _separation),
         draw=figure.per_metric("error_bars", {"largest I(z_i, z_others)": "separability:max", "WSEPIN": "sepin"}, height=3.2),
     ),
     "figure4": Code(
-        asked(("FactorVAE 10", "FactorVAE 20", VAE, "beta-VAE 10"), lambda scale: (InformativeLatents(),), _latent_ranks),
-        pictures=of_first(of.by_separability),
+        asked(("FactorVAE 10", "FactorVAE 20", VAE, "beta-VAE 10"), lambda scale: (InformativeLatents(),), lambda data, scale: _LATENT_RANKS),
+        pictures=of_first(shown.by_separability),
     ),
-    "figure5": Code(asked(SWEEP, lambda scale: (JEMMIG(draws(scale)), RMIG(draws(scale)))), draw=figure.points({"each model": (JEM, RM)})),
+    "figure5": Code(asked(SWEEP, lambda scale: (JEMMIG(DRAWS), RMIG(DRAWS))), draw=figure.points({"each model": (JEM, RM)})),
     "figure6": Code(
         asked(SWEEP, _lasso, factors=FACTORS[1:]),
         draw=figure.points({"disentanglement": (JEM, DISENTANGLED), "completeness": (JEM, COMPLETE), "error": (JEM, ERROR)}),
@@ -256,11 +283,12 @@ CODE: dict[str, Code] = {
         draw=figure.per_metric("error_bars", {"largest": "ranked:1", "fifth": "ranked:5", "sixth": "ranked:6"}, height=2.0),
     ),
     "figure15": Code(
-        asked(ON_SPRITES, lambda scale: (_MISJED_BINS,), lambda data, scale: of.groups_of_pairs(_MISJED_BINS)), pictures=of_first(of.misjed_map(100))
+        asked(ON_SPRITES, lambda scale: (_MISJED_BINS,), lambda data, scale: of.groups_of_pairs(_MISJED_BINS)),
+        pictures=of_first(shown.misjed_map(100)),
     ),
     "table8": Code(asked(ON_SPRITES, lambda scale: (RMIG(BINS),))),
     "table9": Code(asked(ON_SPRITES, lambda scale: (JEMMIG(BINS),))),
-    "figure16": Code(asked(ON_SPRITES, lambda scale: (RMIG(BINS), JEMMIG(BINS))), pictures=of_first(of.by_factor(FACTORS, 3))),
+    "figure16": Code(asked(ON_SPRITES, lambda scale: (RMIG(BINS), JEMMIG(BINS))), pictures=of_first(shown.by_factor(FACTORS, 3))),
     "figure17": Code(
         asked(
             _SEVEN, lambda scale: [kind(_bins(n)) for kind in (RMIG, JEMMIG) for n in _NUM_BINS], lambda data, scale: of.joint_entropies(_NUM_BINS)
@@ -271,9 +299,9 @@ CODE: dict[str, Code] = {
     "figure19": Code(
         asked(
             tuple(_BY_LATENTS.values()),
-            lambda scale: (*_information(scale), *_separation(scale), JEMMIG(draws(scale))),
+            lambda scale: (*_information(scale), *_separation(scale), JEMMIG(DRAWS)),
             lambda data, scale: of.others_less_joint(
-                Separability(draws(scale), "mc", FLOOR), Separability(draws(scale)), ranked=Informativeness(draws(scale)), sepin=SEPIN(draws(scale))
+                Separability(DRAWS, "mc", FLOOR), Separability(DRAWS), ranked=Informativeness(DRAWS), sepin=SEPIN(DRAWS)
             ),
         ),
         draw=figure.per_metric("error_bars", {"I(x, z), floored": FLOORED, "I(x, z)": INFO}, height=2.0),
@@ -294,7 +322,7 @@ CODE: dict[str, Code] = {
         )
     ),
     "figure24": Code(
-        asked((*SWEEP, AAE_50), lambda scale: (JEMMIG(draws(scale)), JEMMIG(BINS), RMIG(draws(scale)), RMIG(BINS))),
+        asked((*SWEEP, AAE_50), lambda scale: (JEMMIG(DRAWS), JEMMIG(BINS), RMIG(DRAWS), RMIG(BINS))),
         derive=per_run(
             {
                 "JEMMIG off the line": _off_the_line,
@@ -305,8 +333,51 @@ CODE: dict[str, Code] = {
         draw=figure.points({"JEMMIG": (JEM, f"{_JEMMIG_BINS}:unnormalized"), "RMIG": (RM, f"{_RMIG_BINS}:unnormalized")}),
     ),
     "figure25": Code(
-        asked(_GAPS, lambda scale: (RMIG(BINS), MIG(draws(scale)), MIG(MeansHistogram(100)))),
+        asked(_GAPS, lambda scale: (RMIG(BINS), MIG(DRAWS), MIG(MeansHistogram(100)))),
         derive=per_run({"excess of binned means": _excess}),
         draw=figure.points({"RMIG": ("mig:sampled", _RMIG_BINS), "MIG of binned means": ("mig:sampled", text_of(MIG(MeansHistogram(100))))}),
     ),
+    "figure9": Code(
+        asked(_SETS, examine=lambda data, scale: of.ranks_of(ranked=Informativeness(BINS)), all_latents=True),
+        derive=per_run({"last to first": lambda run: run["ranked:65"] / run["ranked:1"]}),
+        draw=_bars({"largest": "ranked:1", "middle": "ranked:33", "smallest": "ranked:65"}),
+    ),
+    "figure10": Code(
+        asked(THREE, examine=lambda data, scale: of.distance_to_data(2 if scale == "smoke" else 50), num_seeds=4),
+        draw=_bars({"distance to the nearest image": "distance", "without moving": "distance:unmoved"}),
+        pictures=of_first(shown.most_informative),
+    ),
+    "table5": Code(asked(_SETS, examine=_bins_5)),
+    "figure11": Code(
+        asked(_SETS, lambda scale: (_misjed(scale),), lambda data, scale: of.groups_of_pairs(_misjed(scale), 0.1), fraction=0.1),
+        pictures=of_first(shown.misjed_map(50, 0.1)),
+    ),
+    "table6": Code(
+        asked({**_SETS, "fashion": _CLOTHES}, lambda scale: _BOTH, lambda data, scale: of.rescaled),
+        draw=_bars({"RMIG": _RMIG_BINS, "JEMMIG": _JEMMIG_BINS}),
+    ),
+    "table7": Code(
+        asked({**_SETS, "fashion": _CLOTHES}, lambda scale: _BOTH, lambda data, scale: of.rescaled),
+        draw=_bars({"JEMMIG": _JEMMIG_BINS, "JEMMIG, unit width": "jemmig-rescaled"}),
+    ),
+    "figure12": Code(
+        asked(THREE, lambda scale: _BOTH[:1], lambda data, scale: of.gaps("Bangs" if data == "celeba" else "azimuth"), num_seeds=4),
+        draw=_bars({"first latent": "told"}),
+        pictures=of_first(shown.by_factor(("Bangs", "azimuth"), 5)),
+    ),
+    "figure13": Code(asked(THREE, lambda scale: _BOTH), derive=_count_best, draw=figure.points({"each model": (_JEMMIG_BINS, _RMIG_BINS)})),
+    "figure20": Code(
+        asked(_SETS, lambda scale: (Correlations(),), lambda data, scale: of.excess_of_means),
+        draw=figure.points({"each model": ("correlations", "correlations:stochastic")}),
+    ),
+    "figure22": Code(
+        asked({"celeba": _SIZES, "faces": _SIZES, "dsprites": _SPRITE_SIZES}, examine=lambda data, scale: of.spread_of_means, num_seeds=4),
+        draw=_bars({"std of means": "std-of-means"}),
+    ),
+    "figure26": Code(asked(_THREE_LATENTS, num_seeds=8, **_AGREE), draw=_bars({"agreement of latents": "agreement"}), pictures=of_first(shown.grid)),
+    "figure27": Code(
+        asked(_ORDERS, num_seeds=4, **_AGREE),
+        draw=_bars({"by informativeness": "agreement:informativeness_order", "by variance": "agreement:variance_order"}),
+    ),
+    "figure28": Code(asked(_ORDERS, num_seeds=4, **_AGREE), draw=_bars({"informative latents": "narrow-posteriors"})),
 }

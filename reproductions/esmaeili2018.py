@@ -1,6 +1,6 @@
 """Code of esmaeili2018.toml: Esmaeili et al. 2018, the HFVAE, groups of latents and discrete ones."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,20 +8,18 @@ import numpy as np
 import torch
 
 from reproductions import figure
-from reproductions.code.decomposition import CASES, compute_terms
 from reproductions.code.digits import thick_digits, thickness_pictures
-from reproductions.item import Code, Experiment, Numbers, Printed, Scale, Scores, of_each
+from reproductions.item import Code, Experiment, Numbers, Scale, of_each, per_run
 from reproductions.pictures import of_best
-from reproductions.words import all_of, at_least, at_most, distance_from_print, exactly, higher, middle, per_run, share_of, times
 from unbraid import MIG, VAE, Autoencoder, BetaTCVAE, BetaVAE, DSprites, Run, RunSpec, Scoring, figures
 from unbraid.datasets import MNIST, CelebA, FashionMNIST, ShadedFaces
 from unbraid.datasets.subsets import OuterValues, RowRange
 from unbraid.metrics import DCI, RMIG, ClusterAccuracy, ELBODecomposition, FactorVAEScore, InformativeLatents, Informativeness
 from unbraid.metrics.model import Distortion
 from unbraid.models import EsmaeiliCelebA, EsmaeiliDSprites, EsmaeiliMNIST, category_samples
-from unbraid.models.distributions import BernoulliLatents, ConcreteLatents, GaussianLatents, GroupedLatents
-from unbraid.objectives import HFVAE, BetaSVAE, DecomposedELBO
-from unbraid.studies import Claim, Setting
+from unbraid.models.distributions import BernoulliLatents, ConcreteLatents, DiagonalGaussian, GaussianLatents, GroupedLatents, StandardNormalPrior
+from unbraid.objectives import HFVAE, BetaSVAE, DecomposedELBO, InformationDropout, Step
+from unbraid.studies import Setting
 from unbraid.training.optimizers import Adam
 
 ACTIVE, ACCURACY, OF_CATEGORY = "informative-latents", "cluster-accuracy", "informativeness:group_1"
@@ -37,9 +35,7 @@ _TABLE2 = {
     "beta-TCVAE": BetaTCVAE(beta=4.0, estimator="stratified_pairs"),
     "HFVAE": _HFVAE[STATED],
 }
-_PRINTED = {"VAE": (0.71, 0.40), "beta-VAE": (0.72, 0.71), "beta-SVAE": (0.47, 0.19), "beta-TCVAE": (0.71, 0.31), "HFVAE": (0.78, 0.74)}
 TC, INFORMATION, KL_OF_EACH = ("elbo-decomposition", "elbo-decomposition:mutual_information", "elbo-decomposition:dimension_wise_kl")
-KL_TO_PRIOR = "KL of q(z) and p(z)"
 
 
 def _digits(objective: Any, scale: Scale, dataset: Any, latents: Any = _BOTH) -> RunSpec:
@@ -154,97 +150,57 @@ def _faces(data: str, scale: Scale) -> Experiment:
 _style = per_run({STYLE: lambda run: run[ACTIVE] - (run[OF_CATEGORY] > 0.01)})
 
 
-def _pruning_claims(data: str, scale: Scale) -> list[Claim]:
-    return [
-        middle("HFVAE keeps 7 of its 10 latents, give or take one.", STYLE, STATED, 5.5, 8.5, central=True),
-        share_of("It prunes at least one of the 10 in most seeds.", STYLE, STATED, high=9.5, central=True),
-        higher("A VAE keeps more latents than HFVAE.", STYLE, "VAE", STATED),
-    ]
+_BATCH, _LATENTS, _IMAGES = 64, 6, 10_000
+_PAIRS = ((0, 1, 2), (3, 4, 5))
+_TERMS = ("rate", "mutual_information", "total_correlation", "total_correlation_within", "dimension_wise_kl")
+_ROWS: dict[str, tuple[Any, tuple[float, ...], Any]] = {
+    "VAE": (VAE(), (1, 0, 0, 0, 0), "each"),
+    "beta-VAE 4": (BetaVAE(4.0), (4, 0, 0, 0, 0), "each"),
+    "information dropout": (InformationDropout(beta=2.0, gamma=3.0), (0, 2, 3, 0, 0), "each"),
+    "beta-TCVAE 4": (BetaTCVAE(beta=4.0, estimator="stratified_pairs"), (0, 1, 4, 0, 1), "each"),
+    "HFVAE": (HFVAE(alpha=1.0, beta=4.0, gamma=3.0, groups=_PAIRS), (0, 1, 4, 3, 1), _PAIRS),
+}
+_SUMS: dict[str, Any] = {"all terms, latents apart": "each", "all terms, two groups": _PAIRS}
+CASES = (*_ROWS, *_SUMS)
 
 
-def _style_counts(*labels: str) -> Callable[[str, Scale], list[Claim]]:
-    names = {"MNIST": "digits", "Fashion-MNIST": "clothes", STATED: "clothes"}
-    text = "7 of 10 latents, give or take one, hold information about {}."
-    return lambda data, scale: [middle(text.format(names[label]), STYLE, label, 5.5, 8.5, central=label == "MNIST") for label in labels]
+def compute_terms(label: str, seed: int) -> dict[str, float]:
+    """Returns how far the loss of an objective is from its weighted terms, or the sum of the terms from the rate."""
+    step = _batch(seed)
+    distortion = -float(step.log_likelihood.mean())
+    if label in _SUMS:
+        log_q = step.posterior.log_prob(step.z).sum(dim=1)
+        log_p = torch.distributions.Normal(0.0, 1.0).log_prob(step.z).sum(dim=1)
+        return {"difference": abs(sum(_terms(step, _SUMS[label])[1:]) - float((log_q - log_p).mean()))}
+    objective, weights, groups = _ROWS[label]
+    expected = distortion + sum(w * term for w, term in zip(weights, _terms(step, groups), strict=True))
+    return {"difference": abs(float(objective(step).total) - expected)}
 
 
-def _clothes_claims(data: str, scale: Scale) -> list[Claim]:
-    return [
-        share_of("More than one of 10 latents holds information about clothes in most seeds.", STYLE, STATED, 1.5, central=True),
-        at_least("At least 7 of 10 latents hold information about clothes.", STYLE, STATED, 6.5),
-    ]
-
-
-def _category_controls(*labels: str) -> Callable[[str, Scale], list[Claim]]:
-    text = "The category holds more than a nat in most runs, so it is one of the latents that the score counts."
-    return lambda data, scale: [share_of(text, OF_CATEGORY, labels, 1.0)]
-
-
-def _term_claims(data: str, scale: Scale) -> list[Claim]:
-    vae, no_information, no_prior = "all terms", "without mutual information", "without KL of q(z) and p(z)"
-    return [
-        higher("Without the mutual information (panel b) codes hold more of the image.", INFORMATION, no_information, vae, central=True),
-        higher("Without the KL of q(z) and p(z) (panel d) codes leave the prior.", KL_TO_PRIOR, no_prior, vae, central=True),
-        Claim("Without the first term (panel a) all images map to the prior.", median_of("panel a"), below=0.0, central=True),
-        Claim("Without the third term (panel c) p(x) leaves the data.", median_of("panel c"), above=0.0, central=True),
-    ]
-
-
-def median_of(metric: str) -> Any:
-    """Returns a median that was not measured: the claim stays undecided."""
-    from unbraid.studies import median
-
-    return median(metric, "all terms")
-
-
-def _scores_claims(suffix: str = "", text: str = "") -> Callable[[str, Scale], list[Claim]]:
-    def claims(data: str, scale: Scale) -> list[Claim]:
-        found = []
-        for metric, name in ((SCORE, "FactorVAE score"), (EASTWOOD, "Eastwood score")):
-            others, middle_ones = ([o for o in _TABLE2 if o != "HFVAE"], [o for o in _TABLE2 if o not in ("HFVAE", "beta-SVAE")])
-            found += [higher(f"HFVAE has a higher {name} than {o}{text}.", metric + suffix, "HFVAE", o, central=not suffix) for o in others]
-            found += [higher(f"{o} has a higher {name} than beta-SVAE{text}.", metric + suffix, o, "beta-SVAE") for o in middle_ones]
-        return found
-
-    return claims
-
-
-def _label_claims(data: str, scale: Scale) -> list[Claim]:
-    return [
-        higher("Categories separate clothes better than digits.", ACCURACY, "Fashion-MNIST", "MNIST", central=True),
-        higher("Categories of an HFVAE separate digits better than those of a beta-SVAE.", ACCURACY, "MNIST", "MNIST, beta-SVAE", central=True),
-        middle("Categories do not separate shapes (chance: 1/3).", f"{ACCURACY}:shape", "dSprites", 0.233, 0.433),
-        at_least("Digits become the categories: an accuracy of 0.6 or more.", ACCURACY, "MNIST", 0.6, central=True),
-    ]
-
-
-def _thick_claims(data: str, scale: Scale) -> list[Claim]:
-    return [
-        higher("Digits of an HFVAE stay what they are more than a beta-VAE's.", "kept-share", STATED, "beta-VAE 4", central=True),
-        higher("So do a beta-SVAE's.", "kept-share", "beta-SVAE 4", "beta-VAE 4", central=True),
-        higher("Categories of an HFVAE show one digit more than a beta-SVAE's.", "modal-share", STATED, "beta-SVAE 4", central=True),
-    ]
-
-
-def _unseen(of: str, article: str, text: str) -> Callable[[str, Scale], list[Claim]]:
-    sentence = f"{article} {of} that has not seen {text} reconstructs them at most 10 % worse than one that has."
-    pair = f"{of}, without them", f"{of}, all digits"
-    return lambda data, scale: [times(sentence, "distortion", *pair, None, 1.1, central=True)]
-
-
-def _face_claims(data: str, scale: Scale) -> list[Claim]:
-    texts = (
-        {"rmig:Smiling": "RMIG of smiling", "rmig:Eyeglasses": "RMIG of eyeglasses"} if data == "celeba" else {"rmig": "RMIG over pose and lighting"}
+def _batch(seed: int) -> Step:
+    """Returns a batch of codes and likelihoods that no model made: identities hold for any."""
+    generator = torch.Generator().manual_seed(seed)
+    loc, log_var, noise = torch.randn(3, _BATCH, _LATENTS, generator=generator, dtype=torch.float64)
+    posterior = DiagonalGaussian(loc, log_var)
+    return Step(
+        x=torch.rand(_BATCH, 1, 2, 2, generator=generator, dtype=torch.float64),
+        posterior=posterior,
+        z=posterior.rsample(noise),
+        log_likelihood=-100 * torch.rand(_BATCH, generator=generator, dtype=torch.float64),
+        prior=StandardNormalPrior(),
+        dataset_size=_IMAGES,
+        progress=torch.tensor(0.5, dtype=torch.float64),
     )
-    return [higher(f"{text} is higher.", metric, "HFVAE (5, 3)", "beta-VAE 8", central=True) for metric, text in texts.items()]
 
 
-def _term_numbers(data: str, scale: Scale) -> Experiment:
-    return Experiment(compute=compute_terms, cases=dict.fromkeys(CASES, tuple(range(5))))
+def _terms(step: Step, groups: Any) -> list[float]:
+    """Returns each term alone: the loss with its weight 1 and all others 0, less the distortion."""
 
+    def total(**weights: float) -> float:
+        none = dict.fromkeys(_TERMS, 0.0)
+        return float(DecomposedELBO(**{**none, **weights}, groups=groups, estimator="stratified_pairs", deeper=())(step).total)
 
-def _term_number_claims(data: str, scale: Scale) -> list[Claim]:
-    return [exactly(f"{case}: the loss is the distortion and these terms with these weights.", "difference", case, 0.0, 1e-9) for case in CASES]
+    return [total(**{name: 1.0}) - total() for name in _TERMS]
 
 
 _MOMENTS = tuple(range(0, 101, 5))
@@ -269,13 +225,6 @@ def _curve_experiment(data: str, scale: Scale) -> Experiment:
     specs = {"VAE": _digits(VAE(), scale, MNIST()), STATED: _digits(_HFVAE[STATED], scale, MNIST())}
     every = 2 if scale == "smoke" else 234
     return Experiment(_settings(specs, scale), _DIGIT_STUDY, examine=of_each(_curves), latent_information_every=every)
-
-
-def _curve_claims(data: str, scale: Scale) -> list[Claim]:
-    return [
-        at_least("At least half of the latents that end without information had some before.", "pruned-share", STATED, 0.5, central=True),
-        share_of("There are such latents in most seeds.", "dead-latents", STATED, 0.5),
-    ]
 
 
 def _draw_curves(scores: Any) -> Any:
@@ -307,58 +256,30 @@ def _all_latents(run: Run) -> dict[str, bytes]:
     return {"latents": run.traverse(range=(-3.0, 3.0), order_by=list(Informativeness()(run.codes()).per_latent)).png()}
 
 
-def _printed(metrics: Sequence[str]) -> tuple[Printed, ...]:
-    return tuple(Printed(label, metric, value) for label, values in _PRINTED.items() for metric, value in zip(metrics, values, strict=True))
-
-
-def _kl_to_prior(scores: Scores) -> Scores:
-    return per_run({KL_TO_PRIOR: lambda run: run[TC] + run[KL_OF_EACH]})(scores)
-
-
-def _distance_controls(data: str, scale: Scale) -> list[Claim]:
-    text = "{}: both scores lie within 0.1 of the printed ones, on average."
-    return [
-        *_scores_claims(" | other", ", without the category")(data, scale),
-        *(at_most(text.format(o), "distance from print", o, 0.1) for o in _TABLE2),
-    ]
-
-
 _PANELS = {"I(x; z), nats": INFORMATION, "KL(q(z_j) || p(z_j)), nats": KL_OF_EACH}
 _COUNT = figure.per_metric("strip", {"informative latents, the category included": ACTIVE}, height=1.6)
 _ACC = figure.per_metric("strip", {"accuracy under the best matching": ACCURACY})
 _THICK, _NARROW = OuterValues("thickness", "digit", 7, side="high"), OuterValues("width", "digit", 0, side="low")
 _STRIP_D = figure.per_metric("strip", {"distortion, nats ↓": "distortion"}, height=1.6)
 CODE: dict[str, Code] = {
-    "table1": Code(_term_numbers, _term_number_claims),
-    "figure3": Code(_terms_left_out, _term_claims, derive=_kl_to_prior, draw=figure.per_metric("strip", _PANELS)),
-    "figure5": Code(
-        _traversed("MNIST", "Fashion-MNIST"),
-        _style_counts("MNIST", "Fashion-MNIST"),
-        _category_controls("MNIST", "Fashion-MNIST"),
-        _style,
-        _COUNT,
-        of_best(_latents_shown),
+    "table1": Code(lambda data, scale: Experiment(compute=compute_terms, cases=dict.fromkeys(CASES, tuple(range(5))))),
+    "figure3": Code(
+        _terms_left_out, derive=per_run({"KL of q(z) and p(z)": lambda run: run[TC] + run[KL_OF_EACH]}), draw=figure.per_metric("strip", _PANELS)
     ),
-    "figure6": Code(_pruning, _pruning_claims, _category_controls("VAE", STATED, STRONG), _style, _COUNT),
-    "figure6-curve": Code(_curve_experiment, _curve_claims, draw=_draw_curves),
-    "table2": Code(
-        _table2,
-        _scores_claims(),
-        _distance_controls,
-        all_of(distance_from_print(_printed((SCORE, EASTWOOD)))),
-        figure.per_metric("strip", {"FactorVAE score": SCORE, "Eastwood (disentanglement)": EASTWOOD}),
-    ),
-    "labels": Code(_labels, _label_claims, draw=_ACC),
+    "figure5": Code(_traversed("MNIST", "Fashion-MNIST"), derive=_style, draw=_COUNT, pictures=of_best(_latents_shown)),
+    "figure6": Code(_pruning, derive=_style, draw=_COUNT),
+    "figure6-curve": Code(_curve_experiment, draw=_draw_curves),
+    "table2": Code(_table2, draw=figure.per_metric("strip", {"FactorVAE score": SCORE, "Eastwood (disentanglement)": EASTWOOD})),
+    "labels": Code(_labels, draw=_ACC),
     "figure7": Code(
         _thick,
-        _thick_claims,
         draw=figure.per_metric("strip", {"frames that keep the digit": "kept-share", "draws of the category's digit": "modal-share"}),
         pictures=of_best(thickness_pictures),
     ),
-    "figure8": Code(_faces, _face_claims, draw=figure.per_metric("strip", {"RMIG ↑": "rmig"}), pictures=of_best(_all_latents)),
-    "figure9a": Code(_left_out(_THICK), _unseen("HFVAE", "An", "thick sevens"), _unseen("VAE", "A", "thick sevens"), draw=_STRIP_D),
-    "figure9b": Code(_left_out(_NARROW), _unseen("HFVAE", "An", "narrow zeros"), _unseen("VAE", "A", "narrow zeros"), draw=_STRIP_D),
-    "figure11": Code(_traversed(STATED), _clothes_claims, _category_controls(STATED), _style, _COUNT, of_best(_latents_shown)),
+    "figure8": Code(_faces, draw=figure.per_metric("strip", {"RMIG ↑": "rmig"}), pictures=of_best(_all_latents)),
+    "figure9a": Code(_left_out(_THICK), draw=_STRIP_D),
+    "figure9b": Code(_left_out(_NARROW), draw=_STRIP_D),
+    "figure11": Code(_traversed(STATED), derive=_style, draw=_COUNT, pictures=of_best(_latents_shown)),
     "table3": _weights(EsmaeiliMNIST(), _BOTH, (1, 28, 28), 20),
     "table4": _weights(EsmaeiliDSprites(), GroupedLatents((GaussianLatents(10), ConcreteLatents(3))), (1, 64, 64), 13),
     "table5": _weights(EsmaeiliCelebA(), GroupedLatents((GaussianLatents(20), BernoulliLatents(2))), (3, 64, 64), 22),

@@ -4,15 +4,16 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from reproductions.item import Item, Scale, Scores, scores_by_name, with_metrics
 from reproductions.rows import claims_of_rows
-from reproductions.words import distance_from_print
 from unbraid.config import to_json
 from unbraid.errors import UnbraidError
-from unbraid.studies import Circumstances, Claim, Evidence, Number, StudyScores, computed, judge
+from unbraid.studies import Circumstances, Claim, Evidence, JudgedClaim, Judgment, Number, StudyScores, computed, judge
 
 FOLDER = Path(__file__).resolve().parents[1] / "evidence"
 
@@ -28,19 +29,20 @@ class Found:
     made_by: tuple[Mapping[str, Any], ...] = ()
     pictures: tuple[Path, ...] = ()
 
-    def __post_init__(self) -> None:
-        names, controls = self.numbers, controls_of(self.item, self.data, self.scale)
-        object.__setattr__(self, "judged", judge(claims_of(self.item, self.data, self.scale), names))
-        object.__setattr__(self, "controls", judge(controls, names).claims if controls else ())
+    @cached_property
+    def judged(self) -> Judgment:
+        return judge(claims_of(self.item, self.data, self.scale), self.numbers)
 
-    judged: Any = None
-    controls: Any = ()
+    @cached_property
+    def controls(self) -> tuple[JudgedClaim, ...]:
+        controls = controls_of(self.item, self.data, self.scale)
+        return tuple(judge(controls, self.numbers).claims) if controls else ()
 
-    @property
+    @cached_property
     def numbers(self) -> Scores:
         """The scores by name, derived ones included."""
         found = scores_by_name(self.scores)
-        for derive in (distance_from_print(self.item.printed), self.item.code.derive):
+        for derive in (partial(_distance_from_print, self.item), self.item.code.derive):
             for label, by_metric in derive(found).items():
                 found.setdefault(label, {}).update(by_metric)
         return found
@@ -48,16 +50,16 @@ class Found:
     @property
     def scores_with_derived(self) -> StudyScores:
         """The scores with derived numbers among them, for figures."""
-        known, numbers = set(scores_by_name(self.scores)), list(self.scores.numbers)
-        derived: dict[str, None] = {}
-        runs = {(run.setting, run.seed): run.run for run in self.scores.runs}
-        for label, by_metric in self.item.code.derive(scores_by_name(self.scores)).items():
-            for metric, values in by_metric.items():
-                derived[metric] = None
-                for seed, value in values.items() if label in known else ():
-                    run = runs.get((label, seed), "")
-                    numbers.append(Number(label, seed, metric, "", "value", "", value, value, value, run))
-        return replace(with_metrics(self.scores, list(derived)), numbers=tuple(numbers))
+        measured, runs = scores_by_name(self.scores), {(run.setting, run.seed): run.run for run in self.scores.runs}
+        derived = [
+            Number(label, seed, metric, "", "value", "", value, value, value, runs.get((label, seed), ""))
+            for label in measured
+            for metric, values in self.numbers[label].items()
+            if metric not in measured[label]
+            for seed, value in values.items()
+        ]
+        names = list(dict.fromkeys(number.metric for number in derived))
+        return replace(with_metrics(self.scores, names), numbers=(*self.scores.numbers, *derived))
 
     @property
     def num_asked(self) -> int:
@@ -79,6 +81,20 @@ class Found:
         """Whether claims were changed after scores were known: these scores were made under other ones."""
         today = digest_of_claims(claims_of(self.item, self.data, self.scale))
         return any(made.get("claims") != today for made in self.made_by)
+
+
+def _distance_from_print(item: Item, scores: Scores) -> Scores:
+    """Returns, for each setting and seed, the mean distance of its scores from the printed ones."""
+    found: Scores = {}
+    for label in {each.setting for each in item.printed}:
+        mine = [each for each in item.printed if each.setting == label]
+        columns = [scores.get(label, {}).get(each.metric, {}) for each in mine]
+        distances = {
+            seed: fmean(abs(column[seed] * each.times - each.value) for column, each in zip(columns, mine, strict=True))
+            for seed in sorted(set.intersection(*map(set, columns)))
+        }
+        found[label] = {"distance from print": distances}
+    return found
 
 
 def claims_of(item: Item, data: str, scale: Scale) -> list[Claim]:
@@ -157,8 +173,6 @@ def keep(
     """Writes the scores of an item, and returns the file. Runs that an earlier file of the same definition has, and
     these scores lack, stay; a file of another definition is renamed.
     """
-    if scale == "smoke":
-        raise UnbraidError(f"{item.id}: numbers of the scale 'smoke' only show that the code runs; they are never kept.")
     path = file_of(item, data, scale, folder)
     command = ["python", "-m", "reproductions", "run", item.id, "--data", data, "--scale", scale, *arguments]
     made_by: dict[str, Any] = {

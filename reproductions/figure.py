@@ -47,14 +47,14 @@ def per_metric(kind: str, metrics: Mapping[str, str], labels: Sequence[str] = ()
     return draw
 
 
-def per_objective(kind: str, metric: str, title: str, height: float = 2.4) -> Draw:
+def per_objective(kind: str, metrics: Sequence[str], height: float = 2.4, **options: Any) -> Draw:
     """Returns what draws a panel for each objective: labels are "objective, encoder"."""
 
     def draw(scores: StudyScores) -> Any:
-        names = _objectives(scores)
+        names = list(dict.fromkeys(name.partition(",")[0] for name in scores.settings))
         axes = subplots(names, height)
         for each, name in zip(axes, names, strict=True):
-            getattr(figures, f"{kind}_plot")(rows_of(scores, [metric], prefix=f"{name},"), metric, label=title, axes=each)
+            getattr(figures, f"{kind}_plot")(rows_of(scores, metrics, prefix=f"{name},"), *metrics, **options, axes=each)
         return axes[0]
 
     return draw
@@ -73,35 +73,27 @@ def points(pairs: Mapping[str, tuple[str, str]], *, diagonal: bool = False, heig
     return draw
 
 
-def planes(x: str, y: str, labels: tuple[str, str]) -> Draw:
-    """Returns what draws two scores against each other, a panel for each objective."""
-
-    def draw(scores: StudyScores) -> Any:
-        names = _objectives(scores)
-        axes = subplots(names, 3.0)
-        for each, name in zip(axes, names, strict=True):
-            figures.scatter_plot(rows_of(scores, [x, y], prefix=f"{name},"), x, y, labels=labels, axes=each)
-        return axes[0]
-
-    return draw
-
-
 def curves(metrics: Mapping[str, Mapping[float, str]], across: str) -> Draw:
     """Returns what draws a panel for each title: the median of a score, a line for each setting, over its number."""
 
     def draw(scores: StudyScores) -> Any:
-        table, axes = type(run_table(scores, [])), subplots(list(metrics), 3.0)
+        axes = subplots(list(metrics), 3.0)
         for each, (title, by_place) in zip(axes, metrics.items(), strict=True):
-            rows = [
-                {"setting": label, "family": label, across: place, title: value}
-                for label in scores.settings
-                for place, metric in by_place.items()
-                for value in scores.values(label, metric).values()
-            ]
-            figures.mean_band(table.from_records(rows), across, title, axes=each)
+            lines(scores, {label: (label, by_place) for label in scores.settings}, across, title, each)
         return axes[0]
 
     return draw
+
+
+def lines(scores: StudyScores, named: Mapping[str, tuple[str, Mapping[float, str]]], across: str, title: str, axes: Any) -> None:
+    """Draws a line for each name: the scores of a setting, each over the number that its metric belongs to."""
+    rows = [
+        {"setting": name, "family": name, across: place, title: value}
+        for name, (label, by_place) in named.items()
+        for place, metric in by_place.items()
+        for value in scores.values(label, metric).values()
+    ]
+    figures.mean_band(type(run_table(scores, [])).from_records(rows), across, title, axes=axes)
 
 
 def swept(metrics: Mapping[str, str], first: str, families: Sequence[str]) -> Draw:
@@ -163,18 +155,3 @@ def _is_scored(scores: StudyScores, metric: str) -> bool:
         return bool(scores.with_any_score(metric))
     except UnbraidError:  # on other data sets
         return False
-
-
-def _objectives(scores: StudyScores) -> list[str]:
-    return list(dict.fromkeys(name.partition(",")[0] for name in scores.settings))
-
-
-def lines(scores: StudyScores, label: str, metrics: Mapping[str, Mapping[float, str]], across: str, axes: Any) -> None:
-    """Draws a line for each title through the scores of one setting, over the number that each belongs to."""
-    rows = [
-        {"setting": title, "family": title, across: place, "score": value}
-        for title, by_place in metrics.items()
-        for place, metric in by_place.items()
-        for value in scores.values(label, metric).values()
-    ]
-    figures.mean_band(type(run_table(scores, [])).from_records(rows), across, "score", axes=axes)

@@ -1,5 +1,6 @@
 """What an item is: a table, a figure or a claim of a paper, the experiment behind it, and the claims that it decides."""
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ SCALES: tuple[Scale, ...] = get_args(Scale)
 Scores = dict[str, dict[str, dict[int, float]]]
 """Numbers by setting, metric and seed. A part or factor follows its metric ("rmig:scale"); " | other": second scoring."""
 Numbers = Mapping[str, float]
+Derived = Callable[[Scores], Scores]
 Examine = Callable[[Mapping[int, Run], torch.device], Mapping[int, Numbers]]
 
 
@@ -66,6 +68,22 @@ class Experiment:
         return [[label, list(seeds), *lengths.get(label, [])] for label, seeds in self.seeds.items()]
 
 
+def per_run(names: Mapping[str, Callable[[Numbers], float]]) -> Derived:
+    """Returns what derives numbers of each run from its own scores; a run that lacks one is left out."""
+
+    def derive(scores: Scores) -> Scores:
+        found: Scores = {}
+        for label, by_metric in scores.items():
+            for seed in sorted({seed for values in by_metric.values() for seed in values}):
+                run = {metric: values[seed] for metric, values in by_metric.items() if seed in values}
+                for name, function in names.items():
+                    with contextlib.suppress(KeyError, ZeroDivisionError):
+                        found.setdefault(label, {}).setdefault(name, {})[seed] = function(run)
+        return found
+
+    return derive
+
+
 def of_each(examine: Callable[[Run], Numbers]) -> Examine:
     """Returns what examines run after run."""
     return lambda runs, device: {seed: examine(run) for seed, run in runs.items()}
@@ -83,7 +101,7 @@ class Code:
     experiment: Callable[[str, Scale], Experiment]
     claims: Claims | None = None
     controls: Claims = lambda data, scale: ()
-    derive: Callable[[Scores], Scores] = lambda scores: {}
+    derive: Derived = lambda scores: {}
     draw: Callable[[StudyScores], Any] | None = None
     pictures: Callable[[Experiment, Study, Path], Mapping[str, bytes]] | None = None
 

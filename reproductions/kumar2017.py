@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import torch
+
 from reproductions import figure
 from reproductions.code.correlation_pictures import bars, matrices
-from reproductions.code.label_correlations import correlation_claims, correlations_experiment, draw_correlations
 from reproductions.item import Code, Experiment, Scale, Scores, Tuned
 from reproductions.pictures import best_latents
-from reproductions.words import at_least, at_most, falls, higher, middle, rises, same, share_of, times
 from unbraid import MLP, Autoencoder, Conv, DSprites, RunSpec, Scoring, figures
 from unbraid.config import text_of
 from unbraid.datasets import MNIST, AttributeFaces, CelebA, Chairs3D, ShadedFaces
@@ -20,7 +21,7 @@ from unbraid.metrics.model import ReconstructionError
 from unbraid.models import EsmaeiliMNIST
 from unbraid.models.distributions import BernoulliLikelihood, GaussianLatents, GaussianLikelihood
 from unbraid.objectives import DIPVAE, VAE, BetaVAE
-from unbraid.studies import Claim, Setting, best_of, difference, ratio
+from unbraid.studies import Claim, Setting, best_of, difference, ratio, share, trend
 from unbraid.training.optimizers import Adagrad, Adam
 
 DIP, WEIGHTS = "DIP-VAE", (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
@@ -191,58 +192,6 @@ _CONTROLLED = ("VAE", "beta-VAE 4", "beta-VAE 60", f"{DIP} 10")
 _RUNNING = f"{DIP} 10, running covariance"
 
 
-def _orders(vae: str, weak: str, strong: str, ours: str) -> list[Claim]:
-    """Returns what table 1 claims of 2D Shapes."""
-    return [
-        higher("DIP-VAE has a higher Z-diff than the VAE.", ZDIFF, ours, vae, central=True),
-        higher("DIP-VAE has a higher Z-diff than beta-VAE 4.", ZDIFF, ours, weak, central=True),
-        higher("beta-VAE 60 has a higher Z-diff than the VAE.", ZDIFF, strong, vae),
-        times("beta-VAE 4 errs 1.9 times as much as the VAE.", SQUARED, weak, vae, 1.4, 2.6),
-        times("beta-VAE 60 errs 6.6 times as much as the VAE.", SQUARED, strong, vae, 4.0, 10.0),
-        times("DIP-VAE errs little more than the VAE.", SQUARED, ours, vae, None, 1.3, central=True),
-    ]
-
-
-def _table1_claims(data: str, scale: Scale) -> list[Claim]:
-    if data == "dsprites":
-        return [
-            *_orders("VAE", "beta-VAE 4", "beta-VAE 60", DIP),
-            same("beta-VAE 4 has the Z-diff of the VAE, within 5 points.", ZDIFF, "beta-VAE 4", "VAE", 0.05),
-            middle("The VAE has a Z-diff of 81.3 %.", ZDIFF, "VAE", 0.733, 0.893),
-            middle("beta-VAE 60 has a Z-diff of 95.7 %.", ZDIFF, "beta-VAE 60", 0.907, 1.007),
-            at_least("DIP-VAE has a Z-diff of 95 % or more.", ZDIFF, DIP, 0.95),
-        ]
-    claims = [higher(f"DIP-VAE has a higher Z-diff than {o}.", ZDIFF, DIP, o, central=True) for o in ("VAE", "beta-VAE 4", "beta-VAE 8")]
-    if data != "celeba":
-        return claims
-    return [
-        *claims,
-        times("beta-VAE 4 errs 1.07 times as much as the VAE.", SQUARED, "beta-VAE 4", "VAE", 1.0, 1.2),
-        times("beta-VAE 8 errs 1.22 times as much as the VAE.", SQUARED, "beta-VAE 8", "VAE", 1.1, 1.4),
-        times("DIP-VAE errs little more than the VAE.", SQUARED, DIP, "VAE", None, 1.1),
-    ]
-
-
-def _norm_controls(data: str, scale: Scale) -> list[Claim]:
-    printed = 0.0017
-    norms = {"squared": SQUARED, "absolute": ABSOLUTE, "in nats": NATS}
-    return [
-        middle(f"The error of the VAE, {n}, is {printed}, within a factor of 1.5.", m, "VAE", printed / 1.5, printed * 1.5) for n, m in norms.items()
-    ]
-
-
-def _adagrad_claims(data: str, scale: Scale) -> list[Claim]:
-    labels = [f"{label}, Adagrad" for label in _CONTROLLED]
-    return [replace(claim, sentence=f"With Adagrad too: {claim.sentence}") for claim in _orders(*labels)]
-
-
-def _running_controls(data: str, scale: Scale) -> list[Claim]:
-    return [
-        same("A running covariance leaves Z-diff as it is, within 5 points.", ZDIFF, _RUNNING, f"{DIP} 10", 0.05),
-        times("A running covariance leaves the error as it is, within a tenth.", SQUARED, _RUNNING, f"{DIP} 10", 0.9, 1.1),
-    ]
-
-
 def _grid_claims(data: str, scale: Scale) -> list[Claim]:
     betas, weights = _grid_labels(data, scale)
     ours, claims = best_of(weights, by=ZDIFF), []
@@ -250,21 +199,8 @@ def _grid_claims(data: str, scale: Scale) -> list[Claim]:
         text = f"The DIP-VAE with the best Z-diff has a higher one than {beta}"
         claims.append(Claim(f"{text}.", difference(ZDIFF, ours, beta), above=0.0, central=True))
         claims.append(Claim(f"It errs no more than {beta}, within a tenth.", ratio(SQUARED, ours, beta), below=1.1))
-    strongest = times("The strongest DIP-VAE errs at most 1.5 times as much as the VAE.", SQUARED, weights[-1], "VAE", None, 1.5)
-    return [*claims, rises("The error of a beta-VAE grows with beta.", SQUARED, ("VAE", *betas), central=True), strongest]
-
-
-def _vector_claims(data: str, scale: Scale) -> list[Claim]:
-    count, of = {"celeba": (9, 12), "faces": (19, 25), "digits": (8, 10)}[data]
-    claims = [
-        higher("Attribute vectors of DIP-VAE are right more often than those of the VAE.", VECTORS, DIP, "VAE", central=True),
-        at_least(f"They are in {count} or more of {of} attributes.", "attributes above the VAE", DIP, count - 0.5),
-        falls("They are right less often the larger beta is.", VECTORS, _LABELS, central=True),
-    ]
-    if data != "celeba":
-        return claims
-    means = {"VAE": 81.5, "beta-VAE 2": 81.3, "beta-VAE 4": 80.3, "beta-VAE 8": 79.2, DIP: 82.6}
-    return [*claims, *(middle(f"{n} has a mean accuracy of {m} %.", VECTORS, n, m / 100 - 0.015, m / 100 + 0.015) for n, m in means.items())]
+    strongest = Claim("The strongest DIP-VAE errs at most 1.5 times as much as the VAE.", ratio(SQUARED, weights[-1], "VAE"), below=1.5)
+    return [*claims, Claim("The error of a beta-VAE grows with beta.", trend(SQUARED, ("VAE", *betas)), above=0.0, central=True), strongest]
 
 
 def _above_the_vae(scores: Scores) -> Scores:
@@ -275,49 +211,43 @@ def _above_the_vae(scores: Scores) -> Scores:
     return {DIP: {"attributes above the VAE": {s: float(sum(ours[m][s] > theirs[m][s] for m in names)) for s in sorted(seeds)}}}
 
 
-def _correlation_claims(metrics: Mapping[str, str], betas: Sequence[str]) -> Callable[[str, Scale], list[Claim]]:
-    def claims(data: str, scale: Scale) -> list[Claim]:
-        found = []
-        for among, metric in metrics.items():
-            found.append(higher(f"Latents of the VAE are more correlated than those of DIP-VAE, {among}.", metric, "VAE", DIP, central=True))
-            found += [higher(f"Latents of {b} are more correlated than those of the VAE, {among}.", metric, b, "VAE", central=True) for b in betas]
-        return found
-
-    return claims
-
-
-def _margin_claims(metric: str) -> Callable[[str, Scale], list[Claim]]:
-    text = "Latents of DIP-VAE follow their attribute by a larger margin than those of the {}."
-    return lambda data, scale: [higher(text.format(o), f"{metric}:margin", DIP, o, central=True) for o in ("VAE", "beta-VAE 4")]
-
-
-def _followed_claims(data: str, scale: Scale) -> list[Claim]:
-    return [
-        *(
-            at_least(f"A latent of DIP-VAE follows {n} (0.8 or more).", f"{TOP_SHAPES}:{n}", DIP, 0.8, central=True)
-            for n in ("scale", "position_x", "position_y")
-        ),
-        at_most("These latents follow nothing else (0.2 or less).", f"{TOP_SHAPES}:runner_up", DIP, 0.2),
-        higher("They do so by a larger margin than those of the VAE.", f"{TOP_SHAPES}:margin", DIP, "VAE"),
-    ]
-
-
-def _picture_claims(metric: Callable[[str], str], text: str) -> Callable[[str, Scale], list[Claim]]:
-    ours, vae, weak = _SHOWN
-
-    def claims(data: str, scale: Scale) -> list[Claim]:
-        sharp = [
-            times("DIP-VAE errs at most 1.1 times as much as the VAE.", SQUARED, ours, vae, None, 1.1),
-            higher("beta-VAE 4 errs more than DIP-VAE.", SQUARED, weak, ours),
-        ]
-        return [*(higher(f"{text} in DIP-VAE than in {o}.", metric(data), ours, o, central=True) for o in (vae, weak)), *sharp]
-
-    return claims
-
-
 def _saturated(data: str, scale: Scale) -> list[Claim]:
     labels = ("VAE", *(label for each in _grid_labels(data, scale) for label in each))
-    return [share_of("Z-diff is 98 % or more in more than four of five models.", ZDIFF, labels, 0.98, of=0.8, central=True)]
+    return [Claim("Z-diff is 98 % or more in more than four of five models.", share(ZDIFF, labels, at_least=0.98), above=0.8, central=True)]
+
+
+_BETWEEN = " and "
+
+
+def compute_correlations(label: str, seed: int) -> dict[str, float]:
+    """Returns the correlation of each two labels, and the largest of them in size."""
+    dataset: Any = CelebA() if label == _FACES else DSprites()
+    names = [factor.name for factor in dataset.factors]
+    values = dataset.open().values if label == _FACES else torch.cartesian_prod(*(torch.arange(f.size) for f in dataset.factors))
+    if label == _TENTH:
+        values = values[RandomSplit(0.9, seed, "test").rows(dataset.factors, values)]
+    matrix = np.corrcoef(values.double().numpy(), rowvar=False)
+    pairs = {f"{a}{_BETWEEN}{b}": float(matrix[i, j]) for i, a in enumerate(names) for j, b in enumerate(names) if i < j}
+    return {"largest": max(map(abs, pairs.values())), **{f"correlation:{pair}": value for pair, value in pairs.items()}}
+
+
+_WHOLE, _TENTH, _FACES = "2D Shapes, all images", "2D Shapes, a tenth", "CelebA, all faces"
+
+
+def draw_correlations(scores: Any) -> Any:
+    label = scores.settings[0]
+    found = {number.of: number.value for number in scores.numbers if number.setting == label and number.of}
+    names = list(dict.fromkeys(name for pair in found for name in pair.split(_BETWEEN)))
+    matrix = np.eye(len(names))
+    for pair, value in found.items():
+        i, j = (names.index(name) for name in pair.split(_BETWEEN))
+        matrix[i, j] = matrix[j, i] = value
+    return figures.heat_map(matrix, names, names, ends=(-1.0, 1.0), label="correlation")
+
+
+def correlations_experiment(data: str, scale: Scale) -> Experiment:
+    cases = {_FACES: (0,)} if data == "celeba" else {_WHOLE: (0,), _TENTH: tuple(range(2 if scale == "smoke" else 20))}
+    return Experiment(compute=compute_correlations, cases=cases, reads=(CelebA(),) if data == "celeba" else ())
 
 
 def _draw_paths(scores: Any) -> Any:
@@ -327,8 +257,6 @@ def _draw_paths(scores: Any) -> Any:
 
 _ORDERED = (*_LABELS, "beta-VAE 64", DIP)
 _STRIPS = functools.partial(figure.per_metric, "strip")
-_CORRELATED = {"among all latents": ALL, "among latents in use": LIVE}
-_SHAPES_CORRELATED = {"among all latents": ALL_SHAPES, "among latents in use": LIVE_SHAPES}
 _TABLE1 = {"Z-diff (SVM) ↑": ZDIFF, "MIG of the same models ↑": EXACT_MIG}
 _AB = _STRIPS({"mean |correlation|, all ↓": ALL, "mean |correlation|, in use ↓": LIVE}, (*_LABELS, DIP))
 _AB_SHAPES = _STRIPS({"mean |correlation|, all ↓": ALL_SHAPES, "mean |correlation|, in use ↓": LIVE_SHAPES})
@@ -340,47 +268,34 @@ def _followed(metric: str) -> Any:
 
 
 CODE: dict[str, Code] = {
-    "table1": Code(_shapes(("VAE", "beta-VAE 4", "beta-VAE 60")), _table1_claims, _norm_controls, draw=_STRIPS(_TABLE1)),
-    "table1-controls": Code(_controls, _adagrad_claims, _running_controls, draw=_STRIPS({"Z-diff ↑": ZDIFF, "squared error ↓": SQUARED})),
-    "table1-celeba": Code(_shapes(("VAE", "beta-VAE 4", "beta-VAE 8")), _table1_claims, draw=_STRIPS(_TABLE1)),
+    "table1": Code(_shapes(("VAE", "beta-VAE 4", "beta-VAE 60")), draw=_STRIPS(_TABLE1)),
+    "table1-controls": Code(_controls, draw=_STRIPS({"Z-diff ↑": ZDIFF, "squared error ↓": SQUARED})),
+    "table1-celeba": Code(_shapes(("VAE", "beta-VAE 4", "beta-VAE 8")), draw=_STRIPS(_TABLE1)),
     "figure1": Code(_grid, _grid_claims, draw=_draw_paths),
-    "figure1-celeba": Code(_grid, _grid_claims, draw=_draw_paths),
     "table2": Code(
         _attributes(fitted=True),
-        _vector_claims,
         derive=_above_the_vae,
         draw=_STRIPS({"mean accuracy ↑": VECTORS, "squared error per pixel ↓": SQUARED}, (*_LABELS, DIP)),
     ),
     "table3": Code(
-        _shapes(("VAE", "beta-VAE 4", "beta-VAE 20")),
-        _correlation_claims(_SHAPES_CORRELATED, ("beta-VAE 4", "beta-VAE 20")),
-        draw=_AB_SHAPES,
-        pictures=matrices(("VAE", "beta-VAE 4", "beta-VAE 20", DIP), _FACTORS),
+        _shapes(("VAE", "beta-VAE 4", "beta-VAE 20")), draw=_AB_SHAPES, pictures=matrices(("VAE", "beta-VAE 4", "beta-VAE 20", DIP), _FACTORS)
     ),
-    "table4": Code(_attributes(), _correlation_claims(_CORRELATED, ("beta-VAE 4", "beta-VAE 8")), draw=_AB, pictures=matrices((*_LABELS, DIP))),
-    "figure2": Code(
-        _attributes(), _margin_claims(text_of(_TWO)), draw=_followed(text_of(_TWO)), pictures=bars((*_LABELS, DIP), ("Bangs", "Rosy_Cheeks"))
-    ),
+    "table4": Code(_attributes(), draw=_AB, pictures=matrices((*_LABELS, DIP))),
+    "figure2": Code(_attributes(), draw=_followed(text_of(_TWO)), pictures=bars((*_LABELS, DIP), ("Bangs", "Rosy_Cheeks"))),
     "table5": Code(
         _three(_ASKED),
-        _picture_claims(lambda data: f"{text_of(_ASKED[data])}:margin", "The latents of these properties follow them by a wider margin"),
         draw=_STRIPS({"follows (CelebA) ↑": text_of(_ASKED["celeba"]), "follows (drawn) ↑": text_of(_ASKED["traits"]), "error ↓": SQUARED}),
         pictures=_TRAVERSALS,
     ),
     "text-chairs": Code(_grid, _saturated, draw=_STRIPS(_TABLE1, height=3.4)),
     "table6": Code(
-        _three({}),
-        _picture_claims(lambda data: f"{EXACT_MIG}:azimuth", "Rotation belongs more to one latent"),
-        draw=_STRIPS({"MIG of azimuth ↑": f"{EXACT_MIG}:azimuth", "squared error per pixel ↓": SQUARED}),
-        pictures=_TRAVERSALS,
+        _three({}), draw=_STRIPS({"MIG of azimuth ↑": f"{EXACT_MIG}:azimuth", "squared error per pixel ↓": SQUARED}), pictures=_TRAVERSALS
     ),
-    "figures3-8": Code(_attributes(*_LABELS, "beta-VAE 64"), _margin_claims(TOP), draw=_followed(TOP), pictures=bars(_ORDERED)),
+    "figures3-8": Code(_attributes(*_LABELS, "beta-VAE 64"), draw=_followed(TOP), pictures=bars(_ORDERED)),
     "figures9-12": Code(
         _shapes(("VAE", "beta-VAE 4", "beta-VAE 20")),
-        _followed_claims,
         draw=figure.medians({n: f"{TOP_SHAPES}:{n}" for n in (*_FACTORS, "runner_up")}, ("VAE", "beta-VAE 4", "beta-VAE 20", DIP)),
         pictures=bars(("VAE", "beta-VAE 4", "beta-VAE 20", DIP), ("scale", "position_x", "position_y")),
     ),
-    "appendixB": Code(correlations_experiment, correlation_claims, draw=draw_correlations),
-    "appendixB-celeba": Code(correlations_experiment, correlation_claims, draw=draw_correlations),
+    "appendixB": Code(correlations_experiment, draw=draw_correlations),
 }

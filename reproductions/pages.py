@@ -54,8 +54,10 @@ def index(found: Any) -> str:
             if each.judged.verdict == DEFINITION:
                 definitions.append([_link(item, key), item.title, _changed(each)])
             else:
-                ran.append([_link(item, key), item.title, item.on[key].name, each.scale, _verdict(each), _counts(each)])
-        link = f"[{_name(paper)}]({paper.id}.md), {len(paper.items)} items"
+                claims = ", ".join(f"{count} {name}" for name, count in each.judged.counts.items() if count)
+                ran.append([_link(item, key), item.title, item.on[key].name, each.scale, _verdict(each), claims])
+        first, *others = paper.authors.split(", ")
+        link = f"[{first}{' et al.' if others else ''}]({paper.id}.md), {len(paper.items)} items"
         missing = [key != item.original for item, key in pairs if found[item.id, key] is None]
         left = f"{missing.count(False)} + {missing.count(True)} stand-ins"
         for scale, verdicts in sorted(by_scale.items()) or [("–", [])]:
@@ -171,21 +173,12 @@ def _changed(found: Found) -> str:
     return _CHANGED if found.claims_changed else ""
 
 
-def _counts(found: Found) -> str:
-    return ", ".join(f"{count} {name}" for name, count in found.judged.counts.items() if count)
-
-
 def _anchor(item: Item, key: str) -> str:
     return (item.name if key == item.original else f"{item.name}-{key}").lower()
 
 
 def _link(item: Item, key: str) -> str:
     return f"[{item.id}]({item.paper}.md#{_anchor(item, key)})"
-
-
-def _name(paper: Paper) -> str:
-    first, *others = paper.authors.split(", ")
-    return f"{first} et al." if others else first
 
 
 def _data(data: Data) -> str:

@@ -1,6 +1,7 @@
 """Pictures of trained models: PNG files that travel beside the evidence."""
 
 import contextlib
+import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,13 @@ Pictures = Callable[[Experiment, Study, Path], Mapping[str, bytes]]
 def file_name(label: str) -> str:
     """Returns the label of a setting as the names of its pictures have it."""
     return re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")
+
+
+def png(figure: Any) -> bytes:
+    """Returns a figure as a PNG file."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=200)
+    return stream.getvalue()
 
 
 def best_latents(labels: Sequence[str], reach: float, *, num_frames: int = 7) -> Pictures:

@@ -1,18 +1,20 @@
-"""Claims as rows of the file of a paper: `{ higher = ["rmig", "{a}", "VAE"], text = "{a} is higher.", a = ["x", "y"] }`.
+"""Claims as rows of the file of a paper: `{ text = "{a} is higher.", difference = ["rmig", "{a}", "VAE"], above = 0, a = ["x", "y"] }`.
 
-A row names a function of `words` with its arguments. Keys of one letter are loops: every value, or pairs of values under
-a key of two letters. "$NAME" stands for an entry of `[names]`. `on` and `scale` limit a row to a data set and a scale.
+A row has the fields of a claim and a quantity of `unbraid.studies` with its arguments. Keys of at most three letters are
+loops: every value, or rows of values under a key of as many letters. "$NAME" stands for an entry of `[names]`. `on` and
+`scale` limit a row to a data set and a scale.
 """
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from reproductions import words
+from unbraid import studies
 from unbraid.studies import Claim
 
 Row = Mapping[str, Any]
-_REGIONS = ("above", "below", "between", "over", "by", "of", "lowest", "high")
+_QUANTITIES = ("median", "difference", "ratio", "paired_difference", "trend", "correlation", "share", "lead", "computed")
+_OPTIONS, _REGION = ("at_least", "at_most", "over"), ("above", "below", "between")
 
 
 def claims_of_rows(rows: Sequence[Row], names: Mapping[str, Any], data: str, scale: str) -> list[Claim]:
@@ -22,19 +24,25 @@ def claims_of_rows(rows: Sequence[Row], names: Mapping[str, Any], data: str, sca
 
 
 def _claims(row: Row, names: Mapping[str, Any]) -> Iterator[Claim]:
-    [(word, arguments)] = [(name, value) for name, value in row.items() if hasattr(words, name)]
-    loops = {name: value for name, value in row.items() if len(name) < 3 and name not in ("on", "of", "by")}
-    options = {name: _filled(row[name], {}, names) for name in _REGIONS if name in row}
-    for values in itertools.product(*(_filled(each, {}, names) if isinstance(each, str) else each for each in loops.values())):
-        letters = {k: v for name, value in zip(loops, values, strict=True) for k, v in zip(name, [value] if len(name) == 1 else value, strict=True)}
-        filled = [_filled(argument, letters, names) for argument in arguments]
-        yield getattr(words, word)(_filled(row["text"], letters, {}), *filled, central=row.get("central", False), **options)
+    [name] = [name for name in row if name in _QUANTITIES]
+    loops = {letters: _filled(values, {}, names) for letters, values in row.items() if len(letters) < 4 and letters != "on"}
+    options, region = ({key: _filled(row[key], {}, names) for key in keys if key in row} for keys in (_OPTIONS, _REGION))
+    for values in itertools.product(*loops.values()):
+        filled = {letter: each for key, value in zip(loops, values, strict=True) for letter, each in _letters(key, value)}
+        quantity = getattr(studies, name)(*(_filled(argument, filled, names) for argument in row[name]), **options)
+        yield Claim(_filled(row["text"], filled, {}), quantity, **region, central=row.get("central", False))
+
+
+def _letters(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    return zip(key, [value] if len(key) == 1 else value, strict=True)
 
 
 def _filled(value: Any, letters: Mapping[str, Any], names: Mapping[str, Any]) -> Any:
-    """Returns a value with its letters and names replaced; lists become tuples."""
+    """Returns a value with its letters and names replaced. Lists become tuples, and a table is the best of its labels."""
     if isinstance(value, list):
         return tuple(_filled(each, letters, names) for each in value)
+    if isinstance(value, dict):
+        return studies.best_of(**{key: _filled(each, letters, names) for key, each in value.items()})
     if not isinstance(value, str):
         return value
     for letter, replacement in letters.items():

@@ -51,10 +51,8 @@ def run_item(
     run = _Run(experiment, name, folder, replace(options, beside=others))
     try:
         run.go()
-    except KeyboardInterrupt:
-        _keep(item, data, scale, run, evidence, began)
-        raise
-    written = _keep(item, data, scale, run, evidence, began)
+    finally:
+        written = _keep(item, data, scale, run, evidence, began)
     united = None if written is None else find(item, data, scale, evidence or folder / "evidence")
     return Ran(united or Found(item, data, scale, run.scores()), run.failures, run.num_left, written)
 

@@ -1,15 +1,19 @@
 """Code of split2020.toml: the split encoder, an anonymous submission to ICLR 2020."""
 
-from collections.abc import Callable, Sequence
+import math
+import statistics
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+import torch
+from torch import Tensor, nn
+
 from reproductions import figure
-from reproductions.code.lemmas import CASES, OF_NOISE, compute_lemmas
-from reproductions.code.shared_layers import ENCODERS, compute_layers
-from reproductions.item import Code, Experiment, Scale, Scores
+from reproductions.item import Code, Experiment, Scale, Scores, per_run
 from reproductions.pictures import best_latents
-from reproductions.words import at_least, exactly, higher, middle, per_run, together
-from unbraid import MIG, VAE, Autoencoder, BetaVAE, Conv, DSprites, RunSpec, figures
+from unbraid import MIG, VAE, Autoencoder, BetaVAE, Conv, DSprites, RunSpec, figures, train
 from unbraid.datasets import Cars3D, ShadedFaces
 from unbraid.metrics import FactorVAEScore, Lemma2Gap
 from unbraid.metrics.estimators import MeansHistogram, Sampled
@@ -17,11 +21,12 @@ from unbraid.metrics.model import Distortion, Rate
 from unbraid.models import DisentanglementLibConv, SharingConv, SplitConv
 from unbraid.models.distributions import CorrelatedGaussianLatents, GaussianLatents
 from unbraid.objectives import FactorVAE
-from unbraid.studies import Claim, Setting, best_of, median
+from unbraid.studies import Setting
 from unbraid.training import Critic
 from unbraid.training.optimizers import Adam
 
-_BASELINE, _CORRELATED, _SHARING, _SHARING_EQUAL, _SPLIT, _SPLIT_EQUAL, _KERNELS = ENCODERS
+_BASELINE, _CORRELATED, _SHARING, _SPLIT, _KERNELS = "baseline", "correlated noise", "sharing", "split", "small kernels"
+_SHARING_EQUAL, _SPLIT_EQUAL = "sharing of equal size", "split of equal size"
 _VAE, _BETA, _FACTOR = "VAE", "beta-VAE", "FactorVAE"
 _BETAS, _GAMMAS = (2.0, 4.0, 6.0, 8.0), (10.0, 20.0, 30.0, 40.0, 50.0, 100.0)
 MIG_OF_MEANS, EXACT_MIG, SCORE, DISTORTION, RATE = ("mig:means-histogram", "mig", "factor-vae-score", "distortion", "rate")
@@ -80,6 +85,44 @@ def spec(data: str, scale: Scale, objective: str, encoder: str, weight: float = 
 _STUDY = {"metrics": _METRICS, "keep": "best", "best_by": MIG_OF_MEANS}
 
 
+_IMAGE_SHAPE, _NUM_LATENTS = (1, 64, 64), 10
+
+
+def compute_layers(nets: Mapping[str, Any]) -> Callable[[str, int], dict[str, float]]:
+    """Returns what counts layers and weights of an encoder, and those that move one latent alone."""
+
+    def compute(label: str, seed: int) -> dict[str, float]:
+        model = Autoencoder(nets[label], latents=GaussianLatents(_NUM_LATENTS)).build(_IMAGE_SHAPE, seed)
+        encoder, x = model.encoder, torch.linspace(0, 1, 2 * 64 * 64).reshape(2, *_IMAGE_SHAPE)
+        with torch.no_grad():
+            for weight in encoder.parameters():
+                weight.abs_()  # so that no ReLU is silent, and a gradient of 0 means that there is no path
+        of_modules = (list(module.parameters(recurse=False)) for module in encoder.modules())
+        weights = [parameters for parameters in of_modules if parameters]
+        influences = [_influence(encoder, x, latent, weights) for latent in range(_NUM_LATENTS)]
+        by_layer = [torch.stack([of_latent[layer] for of_latent in influences]) for layer in range(len(weights))]
+        moved_by_one = [(layer > 0).sum(dim=0) == 1 for layer in by_layer]
+        others = [float(layer.sort(dim=0).values[-2].max()) for layer in by_layer]  # of each weight, the second latent
+        return {
+            "layers": len(weights),
+            "layers_of_one_latent": sum(bool(layer.all()) for layer in moved_by_one),
+            "weights": sum(layer.numel() for layer in moved_by_one),
+            "weights_of_one_latent": sum(int(layer.sum()) for layer in moved_by_one),
+            "gradient_between_latents": max(others[-3 if label.startswith("split") else -1 :]),
+        }
+
+    return compute
+
+
+def _influence(encoder: nn.Module, x: Tensor, latent: int, weights: list[list[nn.Parameter]]) -> list[Tensor]:
+    """Returns the size of the gradient of the mean and the log-variance of a latent with respect to every weight."""
+    outputs = encoder(x)
+    total = outputs[:, latent].sum() + outputs[:, _NUM_LATENTS + latent].sum()
+    flat = [parameter for layer in weights for parameter in layer]
+    gradients = iter(torch.autograd.grad(total, flat, materialize_grads=True))
+    return [torch.cat([next(gradients).abs().flatten() for _ in layer]) for layer in weights]
+
+
 def _compare(encoders: Sequence[str], objectives: Sequence[str]) -> Callable[[str, Scale], Experiment]:
     """Returns each objective with each encoder. Settings of one encoder have one color."""
 
@@ -111,38 +154,10 @@ def _off_the_axes(of_run: Any, label: str) -> float:
 
 
 def _off(scores: Scores) -> Scores:
-    return {
-        label: per_run({"off the axes": lambda run, label=label: _off_the_axes(run, label)})({label: m}).get(label, {}) for label, m in scores.items()
-    }
-
-
-def _calibration_claims(data: str, scale: Scale) -> list[Claim]:
-    few = 2 if scale == "smoke" else None
-    candidates = {
-        "A VAE distorts as much as on the axis of figure 4.": (f"{_VAE}, {_BASELINE}", f"{_VAE}, {_KERNELS}"),
-        "One beta gives the distortion and the KL of figure 11.": tuple(f"{_BETA} {w:g}" for w in _BETAS[:few]),
-        "One gamma gives the distortion and the KL of figure 4.": tuple(f"{_FACTOR} {w:g}" for w in _GAMMAS[:few]),
-    }
-    return [Claim(text, median("off the axes", best_of(labels, lowest=True)), below=0.01, central=True) for text, labels in candidates.items()]
-
-
-def _gain(objective: str, metric: str, text: str, *, down: bool = False, encoder: str = _SPLIT, central: bool = False) -> Claim:
-    """Returns the claim that the split encoder raises a score, or lowers it."""
-    pair = (f"{objective}, {encoder}", f"{objective}, {_BASELINE}")
-    size = " of the baseline's size" if encoder == _SPLIT_EQUAL else ""
-    sentence = f"The split encoder{size} {'lowers' if down else 'raises'} the {text} of a {objective}."
-    return higher(sentence, metric, *(pair[::-1] if down else pair), central=central)
-
-
-def _mig_claims(data: str, scale: Scale) -> list[Claim]:
-    if data == "faces":
-        return [at_least("The split encoder gains more MIG in a FactorVAE than in a VAE.", "interaction", _SPLIT_PAIR, 0.0, central=True)]
-    lowers = data == "cars3d"
-    claims = [_gain(_VAE, MIG_OF_MEANS, "MIG", down=lowers, central=True), _gain(_FACTOR, MIG_OF_MEANS, "MIG", central=True)]
-    levels = {_VAE: (0.08, 0.18), _FACTOR: (0.15, 0.35)}
-    if scale != "paper" or lowers:
-        return claims
-    return [*claims, *(_level(_VAE, encoder, MIG_OF_MEANS, *levels[_VAE]) for encoder in (_BASELINE, _SPLIT))]
+    found: Scores = {}
+    for label, by_metric in scores.items():
+        found |= per_run({"off the axes": partial(_off_the_axes, label=label)})({label: by_metric})
+    return found
 
 
 _SPLIT_PAIR = f"{_FACTOR}, {_SPLIT}"
@@ -156,95 +171,63 @@ def _interaction(scores: Scores) -> Scores:
     return {_SPLIT_PAIR: {"interaction": {s: (a[s] - b[s]) - (c[s] - d[s]) for s in seeds}}}
 
 
-def _level(objective: str, encoder: str, metric: str, low: float, high: float) -> Claim:
-    name = f"{objective}, {encoder}"
-    return middle(f"The {metric} of {name} lies between {low:g} and {high:g}, as on the printed axis.", metric, name, low, high)
-
-
-def _equal_size(objectives: Sequence[str], *, falls: bool = False) -> Callable[[str, Scale], list[Claim]]:
-    """Returns the controls: a split encoder no larger than the baseline, and levels whose weights are not calibrated."""
-
-    def controls(data: str, scale: Scale) -> list[Claim]:
-        metric, text = (DISTORTION, "distortion") if falls else (MIG_OF_MEANS, "MIG")
-        return [_gain(o, metric, text, down=falls, encoder=_SPLIT_EQUAL) for o in objectives]
-
-    return controls
-
-
-def _plane_claims(data: str, scale: Scale) -> list[Claim]:
-    found = [_gain(o, DISTORTION, "distortion", down=True, central=True) for o in (_VAE, _FACTOR)]
-    found += [_gain(_VAE, RATE, "KL", down=data == "dsprites", central=True), _gain(_FACTOR, RATE, "KL", central=True)]
-    if scale != "paper" or data != "dsprites":
-        return found
-    return [*found, *(_level(_VAE, encoder, DISTORTION, 15.5, 20.6) for encoder in (_BASELINE, _SPLIT))]
-
-
-def _beta_claims(data: str, scale: Scale) -> list[Claim]:
-    raised = [_gain(_BETA, MIG_OF_MEANS, "MIG", central=True), _gain(_BETA, DISTORTION, "distortion", down=True, central=True)]
-    return [*raised, _gain(_BETA, RATE, "KL", central=True)]
-
-
-def _unrelated(data: str, scale: Scale) -> list[Claim]:
-    labels = tuple(f"{o}, {e}" for o in (_VAE, _FACTOR) for e in (_BASELINE, _SPLIT, _SPLIT_EQUAL))
-    text = "MIG and the FactorVAE score are almost unrelated (rank correlation within 0.6 of 0)."
-    return [together(text, MIG_OF_MEANS, SCORE, labels, between=(-0.6, 0.6), central=True)]
-
-
-def _violated(data: str, scale: Scale) -> list[Claim]:
-    claims = []
-    for objective in (_VAE, _FACTOR):
-        for encoder, text in ((_CORRELATED, "Correlated noise"), (_SHARING, "A shared last layer")):
-            for metric, name in ((MIG_OF_MEANS, "MIG of binned means"), (EXACT_MIG, "exact MIG")):
-                pair = (f"{objective}, {_BASELINE}", f"{objective}, {encoder}")
-                claims.append(higher(f"{text} lowers the {name} of a {objective}.", metric, *pair, central=metric == MIG_OF_MEANS))
-    noisy, shared = (tuple(f"{o}, {e}" for o in (_VAE, _FACTOR)) for e in (_CORRELATED, _SHARING))
-    text = "makes latents depend on each other given the image"
-    return [
-        *claims,
-        exactly(f"Correlated noise {text}, by {OF_NOISE:.2f} nats.", DEPENDENCE, noisy, OF_NOISE - 0.01, OF_NOISE + 0.01),
-        exactly(f"A shared last layer {text}.", DEPENDENCE, shared, 0.01),
-    ]
-
-
-def _violated_controls(data: str, scale: Scale) -> list[Claim]:
-    text = "So does a shared last layer in an encoder of the baseline's size ({})."
-    return [higher(text.format(o), MIG_OF_MEANS, f"{o}, {_BASELINE}", f"{o}, {_SHARING_EQUAL}") for o in (_VAE, _FACTOR)]
-
-
-def _lemma_claims(data: str, scale: Scale) -> list[Claim]:
-    names = {"": "all latents", ":two": "two latents", ":five": "five latents"}
-    labels = {encoder: tuple(case for case in CASES if case.endswith(f", {encoder}")) for encoder in (_CORRELATED, _SHARING)}
-    agree = "Both sides of Lemma 2 agree within 5 standard errors, for {}."
-    text = "makes latents depend on each other given the image"
-    return [
-        *(exactly(agree.format(n), f"difference_in_errors{p}", tuple(CASES), -5.0, 5.0, central=True) for p, n in names.items()),
-        exactly(f"Correlated noise {text}, by {OF_NOISE:.2f} nats.", "posterior_dependence", labels[_CORRELATED], OF_NOISE - 1e-3, OF_NOISE + 1e-3),
-        exactly(f"An encoder whose latents share the last layer {text} (section 5.1).", "posterior_dependence", labels[_SHARING], 0.01),
-    ]
-
-
-def _lemma_controls(data: str, scale: Scale) -> list[Claim]:
-    return [exactly("Every model holds at least 1 nat of the image; without information both sides would be 0.", "information", tuple(CASES), 1.0)]
-
-
-def _layer_claims(data: str, scale: Scale) -> list[Claim]:
-    split, own, between = (_SPLIT, _SPLIT_EQUAL), "layers_of_one_latent", "gradient_between_latents"
-    return [
-        exactly("Latents share all layers of the baseline but the last.", own, _BASELINE, 1, 1),
-        exactly("The last three layers of the split encoder are not shared.", own, split, 3, 3),
-        exactly("No weight of a branch moves another latent.", between, (_BASELINE, *split), 0, 0),
-        exactly("The sharing encoder shares its last layer too.", own, (_SHARING, _SHARING_EQUAL), 0, 0),
-        exactly("The split encoder is as deep as the baseline.", "layers", (_BASELINE, *split), 6, 6),
-    ]
-
-
 def _layers(data: str, scale: Scale) -> Experiment:
     cases = (_BASELINE, _SHARING, _SHARING_EQUAL, _SPLIT, _SPLIT_EQUAL)
     return Experiment(compute=compute_layers(nets(tiny=scale == "smoke")), cases=dict.fromkeys(cases, (0,)))
 
 
-def _lemmas(data: str, scale: Scale) -> Experiment:
-    return Experiment(compute=compute_lemmas(tiny=scale == "smoke"), cases=dict.fromkeys(CASES, (0,)))
+_NUM_LATENTS, _RHO = 10, 0.9
+CASES = {
+    f"{objective}, {encoder}": (objective, encoder) for objective in ("VAE", "FactorVAE") for encoder in (_BASELINE, _CORRELATED, _SHARING, _SPLIT)
+}
+_SUBSETS: dict[str, tuple[int, ...]] = {"": (), ":two": (0, 1), ":five": (0, 2, 4, 6, 8)}
+
+
+def compute_lemmas(*, tiny: bool) -> Callable[[str, int], dict[str, float]]:
+    """Returns what trains a small model and computes both sides for all latents, for two of them and for five."""
+    num_samples, num_pairs = (1_000, 3) if tiny else (5_000, 10)
+
+    def compute(case: str, seed: int) -> dict[str, float]:
+        with tempfile.TemporaryDirectory() as folder:
+            [run] = train(_small_spec(*CASES[case], tiny=tiny), seeds=[seed], folder=folder, device="cpu", progress=False)
+            codes = run.codes()
+        found: dict[str, float] = {}
+        for name, latents in _SUBSETS.items():
+            gaps = [Lemma2Gap(estimator=Sampled(num_samples, seed=pair), latents=latents, left_side_seed=1_000 + pair) for pair in range(num_pairs)]
+            pairs = [gap(codes) for gap in gaps]
+            differences = [score.parts["difference"].value for score in pairs]
+            error = statistics.stdev(differences) / math.sqrt(num_pairs)
+            found |= {
+                f"right_side{name}": statistics.mean(score.value for score in pairs),
+                f"left_side{name}": statistics.mean(score.parts["left_side"].value for score in pairs),
+                f"difference{name}": statistics.mean(differences),
+                f"difference_in_errors{name}": statistics.mean(differences) / error if error else 0.0,
+                f"posterior_dependence{name}": pairs[0].parts["posterior_dependence"].value,
+            }
+            if not latents:
+                nats = [float(score.tables["joint_informativeness"][0]) for score in pairs]
+                found["information"] = statistics.mean(nats)
+        return found
+
+    return compute
+
+
+def _small_spec(objective: str, encoder: str, *, tiny: bool) -> RunSpec:
+    channels, hidden = ((4, 4, 4, 4), 8) if tiny else ((16, 16, 32, 32), 128)
+    baseline = Conv(channels, hidden=hidden)
+    nets: dict[str, Any] = {"sharing": SharingConv(channels, hidden=hidden), "split": SplitConv(channels, branch_width=hidden // 4, hidden=hidden)}
+    noisy = encoder == "correlated noise"
+    latents = CorrelatedGaussianLatents(_NUM_LATENTS, rho=_RHO) if noisy else GaussianLatents(_NUM_LATENTS)
+    has_critic = objective == "FactorVAE"
+    return RunSpec(
+        DSprites(resolution=32, shapes=("heart",), num_orientations=1, num_positions=8 if tiny else 16),
+        Autoencoder(nets.get(encoder, baseline), baseline, latents),
+        FactorVAE(gamma=10.0, same_batch=True) if has_critic else VAE(),
+        critic=Critic(hidden=(64, 64), optimizer=Adam(1e-3, betas=(0.5, 0.9))) if has_critic else None,
+        num_steps=12 if tiny else 3_000,
+        batch_size=32,
+        optimizer=Adam(2e-3),
+    )
 
 
 def _draw_sizes(scores: Any) -> Any:
@@ -253,31 +236,24 @@ def _draw_sizes(scores: Any) -> Any:
 
 
 _SPLITS = _compare((_BASELINE, _SPLIT, _SPLIT_EQUAL), (_VAE, _FACTOR))
-_VIOLINS = figure.per_objective("violin", MIG_OF_MEANS, "MIG (20 bins of means) ↑")
-_PLANES = figure.planes(RATE, DISTORTION, ("KL to the prior (nats)", "distortion (nats)"))
+_VIOLINS = figure.per_objective("violin", [MIG_OF_MEANS], label="MIG (20 bins of means) ↑")
+_PLANES = figure.per_objective("scatter", [RATE, DISTORTION], 3.0, labels=("KL to the prior (nats)", "distortion (nats)"))
 _FOUR = tuple(f"{o}, {e}" for o in (_VAE, _FACTOR) for e in (_BASELINE, _SPLIT))
-_EQUAL = _equal_size((_VAE, _FACTOR))
-_FIGURE3 = Code(_SPLITS, _mig_claims, _EQUAL, _interaction, _VIOLINS)
-_FIGURE4 = Code(_SPLITS, _plane_claims, _equal_size((_VAE, _FACTOR), falls=True), draw=_PLANES)
-_FIGURE5 = Code(_SPLITS, _mig_claims, _EQUAL, _interaction, pictures=best_latents(_FOUR, 2.0))
-_FIGURE9 = Code(_SPLITS, _unrelated, draw=figure.per_objective("violin", SCORE, "FactorVAE score ↑"))
 CODE: dict[str, Code] = {
-    "lemmas": Code(_lemmas, _lemma_claims, _lemma_controls, draw=figure.points({"": ("right_side", "left_side")}, diagonal=True)),
-    "figure1": Code(_layers, _layer_claims, draw=_draw_sizes),
-    "calibration": Code(_calibration, _calibration_claims, derive=_off, draw=figure.points({"": (RATE, DISTORTION)})),
-    "figure2": Code(_compare((_BASELINE, _CORRELATED, _SHARING, _SHARING_EQUAL), (_VAE, _FACTOR)), _violated, _violated_controls, draw=_VIOLINS),
-    "figure3": _FIGURE3,
-    "figure4": _FIGURE4,
-    "figure5": _FIGURE5,
-    "figure6": _FIGURE3,
-    "figure7": _FIGURE4,
-    "figure8": _FIGURE5,
-    "figure9": _FIGURE9,
-    "figure10": _FIGURE9,
+    "lemmas": Code(
+        lambda data, scale: Experiment(compute=compute_lemmas(tiny=scale == "smoke"), cases=dict.fromkeys(CASES, (0,))),
+        draw=figure.points({"": ("right_side", "left_side")}, diagonal=True),
+    ),
+    "figure1": Code(_layers, draw=_draw_sizes),
+    "calibration": Code(_calibration, derive=_off, draw=figure.points({"": (RATE, DISTORTION)})),
+    "figure2": Code(_compare((_BASELINE, _CORRELATED, _SHARING, _SHARING_EQUAL), (_VAE, _FACTOR)), draw=_VIOLINS),
+    "figure3": Code(_SPLITS, derive=_interaction, draw=_VIOLINS),
+    "figure4": Code(_SPLITS, draw=_PLANES),
+    "figure5": Code(_SPLITS, derive=_interaction, pictures=best_latents(_FOUR, 2.0)),
+    "figure8": Code(_SPLITS, derive=_interaction, pictures=best_latents(_FOUR, 2.0)),
+    "figure9": Code(_SPLITS, draw=figure.per_objective("violin", [SCORE], label="FactorVAE score ↑")),
     "figure11": Code(
         _compare((_BASELINE, _SPLIT, _SPLIT_EQUAL), (_BETA,)),
-        _beta_claims,
-        _equal_size((_BETA,)),
         draw=figure.per_metric("violin", {"MIG (20 bins of means) ↑": MIG_OF_MEANS, "distortion ↓": DISTORTION}),
     ),
 }

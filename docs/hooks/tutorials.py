@@ -1,25 +1,20 @@
 """Shows the tutorials of examples/tutorials as pages: code, what it prints and its figures.
 
-What the tests have run here is shown as it came out. What was not run yet is run where the environment has
-TUTORIALS=run, as `make docs` sets it, and shown without results elsewhere.
+Results are those of the last run here, by the tests or by `python -m examples.percent_scripts`; a tutorial that was
+not run yet is shown without results.
 """
 
 import base64
 import io
-import logging
-import os
 import re
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
-from nbformat import NotebookNode, v4, writes
+from nbformat import NotebookNode, writes
 from PIL import Image
 
-from examples.percent_scripts import SCRIPTS, cells, execute, keep, kept
+from examples.percent_scripts import SCRIPTS, kept, notebook_of
 
-_log = logging.getLogger("mkdocs.hooks.tutorials")
 _SOURCE = "examples/tutorials"
 _LARGER = 1.3  # text of a figure as large as that of the page
 
@@ -27,7 +22,7 @@ _LARGER = 1.3  # text of a figure as large as that of the page
 def on_files(files: Files, config: Any, **_: Any) -> Files:
     """Called by mkdocs with all files of the site."""
     for script in SCRIPTS:
-        notebook = _notebook(script)
+        notebook = kept(script) or notebook_of(script)
         page, pictures = markdown(notebook, script.stem)
         for name, content in {f"{script.stem}.md": page, f"{script.stem}.ipynb": writes(notebook), **pictures}.items():
             files.append(File.generated(config, f"tutorials/{name}", content=content))
@@ -38,22 +33,6 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Called by mkdocs with each page's text: links to scripts, which a code host shows, lead to their pages here."""
     is_list = page.file.src_uri == "tutorials/index.md"
     return re.sub(rf"\(\.\./\.\./{_SOURCE}/(\w+)\.py\)", r"(\1.md)", markdown) if is_list else markdown
-
-
-def _notebook(script: Path) -> NotebookNode:
-    if (found := kept(script)) is not None:
-        return found
-    if os.environ.get("TUTORIALS") != "run":
-        texts = [
-            (v4.new_markdown_cell if cell.is_text else v4.new_code_cell)(cell.content)
-            for cell in cells(script.read_text())
-        ]
-        return v4.new_notebook(cells=texts)
-    _log.info("running %s/%s", _SOURCE, script.name)
-    with tempfile.TemporaryDirectory() as folder:
-        notebook = execute(script, Path(folder))
-    keep(notebook, script)
-    return notebook
 
 
 def markdown(notebook: NotebookNode, name: str) -> tuple[str, dict[str, bytes]]:

@@ -1,1 +1,1 @@
-"""What items need besides tables: readers, classifiers, synthetic codes and examinations of models."""
+"""What items compute and draw (counted with the items), and metrics, a reader and a classifier (counted apart)."""

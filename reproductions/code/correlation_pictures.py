@@ -1,6 +1,5 @@
 """Pictures of correlations as Kumar et al. print them: matrices of latents and attributes, and bars of attributes."""
 
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from reproductions.item import Experiment
-from reproductions.pictures import Pictures, file_name
+from reproductions.pictures import Pictures, file_name, png
 from unbraid import Run, Scoring
 from unbraid.studies import Study
 
@@ -58,12 +57,6 @@ def _kept(study: Study, folder: Path, labels: Sequence[str], metric: str, **sett
     return {label: found[label] for label in labels if label in found}
 
 
-def _png(figure: Figure) -> bytes:
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=200)
-    return stream.getvalue()
-
-
 def _matrix_sheet(scores: Mapping[str, Any], names: Sequence[str]) -> bytes:
     few = len(names) <= 12
     figure = Figure(figsize=((1.9 if few else 2.3) * len(scores), 3.4 if few else 5.2), layout="constrained")
@@ -77,7 +70,7 @@ def _matrix_sheet(scores: Mapping[str, Any], names: Sequence[str]) -> bytes:
             if row and not column:
                 axes.set_yticklabels(names, fontsize=7 if few else 4)
         grid[0][column].set_title(label, fontsize=8)
-    return _png(figure)
+    return png(figure)
 
 
 def _bar_sheet(score: Any, shown: Sequence[str], names: Sequence[str]) -> bytes:
@@ -98,4 +91,4 @@ def _bar_sheet(score: Any, shown: Sequence[str], names: Sequence[str]) -> bytes:
             axes.invert_yaxis()
         axes.set_xlim(0, 1)
         axes.set_title(f"latent {latent}" if latent >= 0 else f"{name}: no latent", fontsize=6)
-    return _png(figure)
+    return png(figure)

@@ -1,7 +1,6 @@
-"""What Do & Tran ask of single latents: ranks, pairs, agreement of runs, and pictures about the code of an image."""
+"""Measures of single latents of Do & Tran: ranks, pairs and agreement of runs."""
 
-import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,12 +9,12 @@ from scipy import stats
 from scipy.optimize import linear_sum_assignment
 
 from reproductions.item import Examine, Numbers, of_each
-from unbraid import Codes, Run, Scoring, evaluate, figures
+from unbraid import Codes, Run, Scoring, evaluate
 from unbraid.metrics import DCI, JEMMIG, MISJED, RMIG, Correlations, Informativeness, Metric, Separability
 from unbraid.metrics.estimators import Quantized
 
 BINS = Quantized(masses="rectangle")
-UNUSED, _NARROW, _ENDS, _NUM_FRAMES, _MOST_IMAGES = 0.01, 0.4, 3.0, 11, 10_000
+UNUSED, REACH, _NARROW, _MOST_IMAGES = 0.01, 3.0, 0.4, 10_000
 _PAIRS = ((1, 2), (1, 3), (1, -1), (1, -2), (-1, -2), (-1, -3))
 
 
@@ -193,7 +192,7 @@ def distance_to_data(num_starts: int, num_images: int = 20_000) -> Examine:
         starts = codes.mean[order[:num_starts]]
         moved = [starts]
         for latent in nats(run).argsort(descending=True)[:10].tolist():
-            for step in (-_ENDS, _ENDS):
+            for step in (-REACH, REACH):
                 there = starts.clone()
                 there[:, latent] += step
                 moved.append(there)
@@ -238,72 +237,3 @@ def agreement(runs: Mapping[int, Run], device: torch.device) -> dict[int, Number
             names = ("agreement", "agreement:informativeness_order", "agreement:variance_order")
             found[seed] |= dict(zip(names, torch.tensor(rows).double().mean(dim=0).tolist(), strict=True))
     return found
-
-
-def _about(run: Run, start: int, latents: Sequence[int]) -> dict[int, tuple[float, float]]:
-    code = run.codes().mean[start]
-    return {latent: (float(code[latent]) - _ENDS, float(code[latent]) + _ENDS) for latent in latents}
-
-
-def by_separability(run: Run) -> dict[str, bytes]:
-    """Returns all latents of a run, the least separable first, with their separability and informativeness."""
-    shared, told = score_of(run, Separability()).per_latent, score_of(run, Informativeness()).per_latent
-    labels = {latent: f"SEP {shared[latent]:.4f} INFO {told[latent]:.4f}" for latent in range(len(told))}
-    start = sprite(run, 0)
-    options: dict[str, Any] = {"range": _about(run, start, range(len(told))), "order_by": shared, "labels": labels}
-    return {"latents": run.traverse(start, latents=range(len(told)), num_frames=_NUM_FRAMES, **options).png()}
-
-
-def most_informative(run: Run) -> dict[str, bytes]:
-    """Returns the ten most informative latents of a run, about the code of an image."""
-    latents = nats(run).argsort(descending=True)[:10].tolist()
-    return {"latents": run.traverse(0, latents=latents, range=_about(run, 0, latents), num_frames=_NUM_FRAMES).png()}
-
-
-def by_factor(factors: Sequence[str], count: int) -> Callable[[Run], dict[str, bytes]]:
-    """Returns what shows the latents with most information on each factor, about a sprite or an image."""
-
-    def draw(run: Run) -> dict[str, bytes]:
-        score, found = score_of(run, RMIG(BINS)), {}
-        names = list(score.per_factor)
-        for place, factor in enumerate(each for each in factors if each in names):
-            told = score.tables["mutual_information"][:, names.index(factor)]
-            latents = told.argsort(descending=True)[:count].tolist()
-            start = sprite(run, place % 3)
-            labels = {latent: f"z{latent} ({float(told[latent]):.4f})" for latent in latents}
-            options: dict[str, Any] = {"range": _about(run, start, latents), "labels": labels}
-            found[factor] = run.traverse(start, latents=latents, num_frames=_NUM_FRAMES, **options).png()
-        return found
-
-    return draw
-
-
-def sprite(run: Run, shape: int) -> int:
-    """Returns the number of the sprite that the authors start from, or of one like it; 0 for other images."""
-    start, row = {"shape": shape, "scale": 3, "orientation": 20, "position_x": 16, "position_y": 16}, 0
-    factors = run.spec.dataset.factors
-    if "orientation" not in [factor.name for factor in factors]:
-        return 0
-    for factor in factors:
-        row = row * factor.size + min(start.get(factor.name, 0), factor.size - 1)
-    return row
-
-
-def misjed_map(num_bins: int, fraction: float = 1.0) -> Callable[[Run], dict[str, bytes]]:
-    """Returns what draws the normalized MISJED of every two latents, the most informative first."""
-
-    def draw(run: Run) -> dict[str, bytes]:
-        table = score_of(run, MISJED(Quantized(num_bins, masses="rectangle")), fraction).tables["misjed_normalized"]
-        order = nats(run).argsort(descending=True, stable=True)
-        shown = table[order][:, order].clone().fill_diagonal_(torch.nan)
-        names, stream = [f"z{latent}" for latent in order.tolist()], io.BytesIO()
-        axes = figures.heat_map(shown, names, names, ends=(0.0, 0.7), label="normalized MISJED")
-        axes.figure.savefig(stream, format="png", dpi=200)
-        return {"misjed": stream.getvalue()}
-
-    return draw
-
-
-def grid(run: Run) -> dict[str, bytes]:
-    """Returns a picture over the first two latents of a run."""
-    return {"grid": run.traverse(grid=(0, 1), range=(-_ENDS, _ENDS), num_frames=7).png()}

@@ -10,7 +10,7 @@ import sys
 import pytest
 import torch
 
-from unbraid._internal import memory
+from unbraid._internal import cpu, memory
 from unbraid._internal.memory import free_memory, is_out_of_memory
 
 
@@ -29,27 +29,51 @@ def test_where_the_system_does_not_say_it_is_all_there_is(tmp_path):
     assert memory._free_on_machine(tmp_path / "meminfo") > 2**28
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_container_has_a_limit_of_its_own_to_which_files_in_memory_do_not_count(tmp_path, version):
-    names = (
-        ("memory.max", "memory.current", "memory.stat", "inactive_file")
-        if version == 2
-        else (
-            "memory/memory.limit_in_bytes",
-            "memory/memory.usage_in_bytes",
-            "memory/memory.stat",
-            "total_inactive_file",
-        )
-    )
-    (tmp_path / "memory").mkdir()
-    for name, content in zip(names, ("8000\n", "5000\n", f"anon 17\n{names[3]} 1500\n"), strict=False):
-        (tmp_path / name).write_text(content)
-    assert memory._free_in_container(tmp_path) == 4500
+@pytest.fixture
+def put_group(tmp_path, monkeypatch):
+    """Writes the limit, use and reclaimable bytes of a cgroup; /proc/self/cgroup has the lines of `membership`."""
+    monkeypatch.setattr(cpu, "_CGROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(cpu, "_MEMBERSHIP", tmp_path / "membership")
+    names = {
+        2: ("memory.max", "memory.current", "inactive_file"),
+        1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    }
+
+    def put(membership, folder, version, numbers):
+        (tmp_path / "membership").write_text(membership)
+        path = tmp_path / "cgroup" / folder
+        path.mkdir(parents=True, exist_ok=True)
+        limit, used, idle = names[version]
+        for name, content in zip((limit, used, "memory.stat"), numbers, strict=True):
+            (path / name).write_text(f"anon 17\n{idle} {content}\n" if name == "memory.stat" else f"{content}\n")
+
+    return put
 
 
-def test_a_container_without_a_limit_has_much(tmp_path):
-    (tmp_path / "memory.max").write_text("max\n")
-    assert memory._free_in_container(tmp_path) > 2**60
+@pytest.mark.parametrize(
+    ("membership", "folder", "version"),
+    [
+        ("0::/\n", "", 2),
+        ("0::/system.slice/slurm/job_7/step_0\n", "system.slice/slurm/job_7", 2),
+        ("4:memory:/slurm/uid_1/job_7\n", "memory/slurm/uid_1/job_7", 1),
+        ("4:memory:/docker/1\n", "memory", 1),
+    ],
+)
+def test_the_limits_of_all_cgroups_above_count_without_reclaimable_files(put_group, membership, folder, version):
+    put_group(membership, folder, version, (8000, 5000, 1500))
+    assert memory._free_in_cgroups() == 4500
+
+
+def test_the_tightest_of_the_limits_counts(put_group):
+    put_group("0::/a/b\n", "a/b", 2, (9000, 1000, 0))
+    put_group("0::/a/b\n", "a", 2, (9000, 6000, 0))
+    put_group("0::/a/b\n", "", 2, ("max", 7000, 0))
+    assert memory._free_in_cgroups() == 3000
+
+
+def test_a_container_without_a_limit_has_much(put_group):
+    put_group("0::/\n", "", 2, ("max", 5000, 0))
+    assert memory._free_in_cgroups() > 2**60
 
 
 @pytest.mark.parametrize(

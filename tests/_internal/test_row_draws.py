@@ -35,6 +35,12 @@ def test_rows_come_from_the_known_ones():
     assert len(train) == 8
 
 
+@pytest.mark.parametrize("weights", [None, torch.ones(9)])
+def test_without_a_known_row_there_are_none(weights):
+    known = torch.zeros(9, dtype=torch.bool)
+    assert [len(rows) for rows in row_draws.train_and_test_rows(9, 2, 2, 0, "test", known, weights)] == [0, 0]
+
+
 def test_weighted_rows_follow_their_weights_and_stay_disjoint():
     weights = 1.0 + 9 * (torch.arange(6000) % 2).double()
     weights[:600] = 0

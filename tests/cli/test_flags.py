@@ -214,6 +214,12 @@ def test_a_metric_is_built_as_a_spec_is():
     assert build_kind(Metric, "metric", {"metric.estimator.quadrature": ["direct"]}, MIG()) == [MIG(Exact("direct"))]
 
 
+@pytest.mark.parametrize("path", ["nonsense", "dataset.nonsense", "model.encoder.hiden", "model.nonsense"])
+def test_a_path_of_no_field_is_refused(path):
+    with pytest.raises(SpecError, match=path):
+        build(RunSpec, {"dataset": ["dsprites"], path: ["1"]})
+
+
 @pytest.mark.parametrize("named", [{}, {"critic__optimizer": "adam"}])
 def test_the_default_of_a_field_keeps_its_numbers_when_it_is_named(named):
     [spec] = specs(dataset="dsprites", objective="factor-vae", critic__optimizer__learning_rate="1e-3", **named)

@@ -39,7 +39,7 @@ def test_the_scores_of_runs_are_kept_and_some_shown(unbraid, trained, monkeypatc
     assert [line.split()[0] for line in lines[3:] if line.strip()][:6] == names
     assert sum("median" in line for line in lines) == 2
     # Two steps of training leave them as they began.
-    assert sum("2 of 2" in line for line in lines) == 2
+    assert sum("2 of 2 runs" in line for line in lines) == 2
     assert outcome.out.count("2 of 2 latents unused: these scores describe noise.") == 4
     for folder in trained.iterdir():
         assert [score.settings["estimator"] for score in Run.open(folder).scores()] == ["exact", "quantized"]

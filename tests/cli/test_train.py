@@ -145,7 +145,7 @@ def test_resume_with_nothing_to_resume_says_so(unbraid, trained):
         (["--device", "abacus", "--dataset", "dsprites"], "expected 'auto', 'cpu' or 'cuda'"),
         (
             ["--dataset", "dsprites", "--objective.beta", "abc"],
-            "--objective.beta is 'abc'; expected a number or one of cosine, cyclic, linear",
+            "--objective.beta is 'abc'; expected a number",
         ),
         (["--dataset", "dsprites", "--out", "file"], "--out is file, which is a file."),
         (["--dataset", "from-arrays", "--dataset.path", "gone.npz"], "gone.npz. Check the path"),

@@ -7,9 +7,8 @@ import pytest
 
 from unbraid.cli.build import parse_each
 from unbraid.cli.flag_tables import placeholder
-from unbraid.config.annotations import choices
 from unbraid.config.schedule import Cosine, Cyclic, Linear, Schedule, Weight
-from unbraid.config.text import expected, parse, text_of
+from unbraid.config.text import parse, text_of
 from unbraid.errors import SpecError
 from unbraid.models.distributions import ConcreteLatents, FlowPrior, GaussianLatents, GroupedLatents, Latents
 from unbraid.objectives import BetaTCVAE, BetaVAE, Objective
@@ -44,10 +43,10 @@ Word = Literal["exact", "means_histogram"]
         ("gaussian:3:flow-prior", tuple[Latents, ...], (GaussianLatents(3, FlowPrior()),)),
         ("beta-vae", Objective, BetaVAE()),
         ("beta-vae:beta=linear:0:4", Objective, BetaVAE(Linear(0.0, 4.0))),
-        ("beta-tcvae:beta=linear:0:4:gamma=2", Objective, BetaTCVAE(beta=Linear(0.0, 4.0), gamma=2.0)),
+        ("beta-tcvae:beta=(linear:0:4):gamma=2", Objective, BetaTCVAE(beta=Linear(0.0, 4.0), gamma=2.0)),
         ("beta-tcvae:beta=(linear:0:4):mss", Objective, BetaTCVAE(beta=Linear(0.0, 4.0), estimator="mss")),
-        ("gaussian:flow-prior:4:size=3", Latents, GaussianLatents(3, FlowPrior(4))),
-        ("concrete:5:linear:1:0.5:hard=true", Latents, ConcreteLatents(5, Linear(1.0, 0.5), hard=True)),
+        ("gaussian:(flow-prior:4):size=3", Latents, GaussianLatents(3, FlowPrior(4))),
+        ("concrete:5:(linear:1:0.5):hard=true", Latents, ConcreteLatents(5, Linear(1.0, 0.5), hard=True)),
         (
             "grouped:(gaussian:3,concrete:temperature=linear:1:0.5)",
             Latents,
@@ -63,79 +62,30 @@ def test_a_text_is_read_as_its_field_says(text, annotation, value):
 @pytest.mark.parametrize(
     ("text", "annotation", "complaint"),
     [
-        ("abc", float, "--flag is 'abc'; expected a number."),
-        ("1.5", int, "--flag is '1.5'; expected a whole number."),
-        ("", str, "--flag is ''; expected a text."),
-        ("yes", bool, "--flag is 'yes'; expected true or false."),
-        ("x", float | None, "--flag is 'x'; expected a number or none."),
-        ("1,,2", tuple[int, ...], "--flag is '1,,2'; expected a whole number, or several separated by commas."),
-        ("liner:0:4", Weight, "--flag is 'liner:0:4'. Did you mean 'linear'? Valid: cosine, cyclic, linear."),
-        (
-            "fast",
-            Weight,
-            "--flag is 'fast'; expected a number or one of cosine, cyclic, linear with its fields after colons.",
-        ),
-        (
-            "linear:0",
-            Weight,
-            "--flag 'linear:0': Linear lacks end. Its fields are start, end, begin, finish.",
-        ),
-        (
-            "linear:1:2:0:1:9",
-            Weight,
-            (
-                "--flag 'linear:1:2:0:1:9': Linear has no place for '9'. Set a field by its name: start, end, begin, "
-                "finish."
-            ),
-        ),
-        (
-            "beta-vae:bata=4",
-            Objective,
-            "--flag 'beta-vae:bata=4': BetaVAE has no setting 'bata'. Did you mean 'beta'? Valid: beta.",
-        ),
-        (
-            "beta-vae:beta=4:beta=5",
-            Objective,
-            "--flag 'beta-vae:beta=4:beta=5': beta is set twice. Give it once.",
-        ),
-        ("linear:0:x", Weight, "end in --flag 'linear:0:x' is 'x'; expected a number."),
-        (
-            "linear:0:4:1:0",
-            Weight,
-            (
-                "Linear: from 0.0 at 1.0 to 4.0 at 0.0; expected finite numbers, and moments with 0 <= begin < finish "
-                "<= 1 (0 is the first step, 1 the last)."
-            ),
-        ),
-        (
-            "gaussian:0",
-            tuple[Latents, ...],
-            "GaussianLatents: size is 0; expected 1 to 1,000,000 (the papers use 10).",
-        ),
-        (
-            "gauss",
-            tuple[Latents, ...],
-            f"--flag is 'gauss'; expected one of {', '.join(choices(Latents))} with its fields after colons.",
-        ),
-        (
-            "0,1;x",
-            tuple[tuple[int, ...], ...],
-            (
-                "--flag is '0,1;x'; expected a whole number, or several separated by commas, or several separated by "
-                "semicolons."
-            ),
-        ),
-        (
-            "means_histogran",
-            Word,
-            "--flag is 'means_histogran'. Did you mean 'means_histogram'? Valid: exact, means_histogram.",
-        ),
+        ("abc", float, "--flag is 'abc'.*a number"),
+        ("1.5", int, "--flag is '1.5'.*a whole number"),
+        ("", str, "--flag is ''.*a text"),
+        ("yes", bool, "--flag is 'yes'.*true or false"),
+        ("x", float | None, "--flag is 'x'.*a number or none"),
+        ("1,,2", tuple[int, ...], "--flag is '1,,2'.*a whole number"),
+        ("liner:0:4", Weight, "--flag is 'liner:0:4'.*'linear'.*cosine, cyclic, linear"),
+        ("fast", Weight, "--flag is 'fast'.*a number.*cosine, cyclic, linear"),
+        ("linear:0", Weight, "--flag 'linear:0': Linear lacks end.*start, end, begin, finish"),
+        ("linear:1:2:0:1:9", Weight, "Linear has no place for '9'.*start, end, begin, finish"),
+        ("beta-vae:bata=4", Objective, "BetaVAE has no setting 'bata'.*'beta'"),
+        ("beta-vae:beta=4:beta=5", Objective, "'beta-vae:beta=4:beta=5': beta is set twice"),
+        ("beta-tcvae:beta=linear:0:4:gamma=2", Objective, "Linear has no setting 'gamma'.*[Bb]rackets"),
+        ("linear:0:x", Weight, "end in --flag 'linear:0:x' is 'x'.*a number"),
+        ("linear:0:4:1:0", Weight, "Linear: from 0.0 at 1.0 to 4.0 at 0.0"),
+        ("gaussian:0", tuple[Latents, ...], "GaussianLatents: size is 0"),
+        ("gauss", tuple[Latents, ...], "--flag is 'gauss'.*gaussian"),
+        ("0,1;x", tuple[tuple[int, ...], ...], "--flag is '0,1;x'.*a whole number"),
+        ("means_histogran", Word, "--flag is 'means_histogran'.*'means_histogram'"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_what_was_expected(text, annotation, complaint):
-    with pytest.raises(SpecError) as refused:
+    with pytest.raises(SpecError, match=complaint):
         parse(text, annotation, "--flag")
-    assert str(refused.value) == complaint
 
 
 @pytest.mark.parametrize(
@@ -223,10 +173,6 @@ def test_a_value_is_shown_as_it_is_typed():
         "1,2",
         "mws",
     ]
-
-
-def test_none_is_expected_as_a_word():
-    assert expected(float | None) == "a number or none"
 
 
 def test_a_text_of_a_megabyte_is_refused_in_no_time():

@@ -15,7 +15,7 @@ from unbraid.diagnose import diagnose, diagnose_codes
 from unbraid.diagnose.factor_checks import joint_accuracy
 from unbraid.diagnose.jacobian import jacobian_angles
 from unbraid.diagnose.latent_checks import explained_variance
-from unbraid.errors import CodesError
+from unbraid.errors import CodesError, SpecError
 from unbraid.models.distributions import GaussianLikelihood
 from unbraid.training.runs import History, Run
 from unbraid.training.runs.run_writer import RunWriter
@@ -46,6 +46,12 @@ def test_a_latent_for_each_factor_has_nothing_wrong():
     assert "Nothing stands out" in str(found)
     with pytest.raises(KeyError, match="check 'beta'"):
         found["beta"]
+
+
+@pytest.mark.parametrize("given", [-5, 1, "all", 2.5])
+def test_a_number_of_images_below_two_is_refused(given):
+    with pytest.raises(SpecError, match=f"num_images is {given!r}"):
+        diagnose_codes(one_each(), num_images=given)
 
 
 def test_codes_that_say_nothing_have_collapsed():

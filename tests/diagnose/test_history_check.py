@@ -3,10 +3,13 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
+import scipy.stats
 import torch
 
 from tests.training.runs.finished_runs import SPEC
+from unbraid.diagnose import history_check
 from unbraid.diagnose.history_check import check_history
 from unbraid.objectives import AAE, VAE, AnnealedVAE, FactorVAE
 from unbraid.training.runs import History
@@ -141,3 +144,8 @@ def test_noise_that_is_alike_from_row_to_row_is_seldom_taken_for_a_trend(alike):
             curve.append(26 + last)
         wrong += over(curve).state != "fine"
     assert wrong <= 3
+
+
+def test_a_slope_of_either_sign_is_clear_by_chance_once_in_a_thousand():
+    part = np.ones(50, dtype=np.bool_)
+    assert 2 * scipy.stats.t.sf(history_check._clear(part), 48) == pytest.approx(0.001)

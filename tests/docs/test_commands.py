@@ -42,7 +42,7 @@ def test_a_training_command_of_the_pages_asks_for_something_that_can_be_built(li
         monkeypatch.setenv(name, str(tmp_path))
     arguments = [*shlex.split(line, comments=True)[1:], "--out", str(tmp_path / "runs")]
     if any(name in line for name in OF_THE_READER):
-        with pytest.raises(UnbraidError, match="converted images"):
+        with pytest.raises(UnbraidError, match="no (file|folder)|converted images"):
             make_app()(arguments, standalone_mode=False)
     else:
         make_app()(arguments, standalone_mode=False)

@@ -6,6 +6,7 @@ import importlib
 import pydoc
 import re
 from collections import Counter
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,7 +16,7 @@ import yaml
 pytest.importorskip("mkdocs", reason="the site is built with the `docs` extra")
 
 import unbraid
-from docs.hooks import elsewhere, reference
+from docs.hooks import reference
 from tests.discovery import ROOT
 
 INTERNAL = {"cli", "display", "pages", "source"}
@@ -24,7 +25,7 @@ INTERNAL = {"cli", "display", "pages", "source"}
 @functools.cache
 def pages() -> dict[str, str]:
     """The text of each page by its name: made when a test asks for it, not by every process that collects the tests."""
-    return {room.page: reference.text_of(room) for room in reference.rooms()}
+    return {page: reference.text_of(module) for module, page in reference.pages().items()}
 
 
 @functools.cache
@@ -60,7 +61,9 @@ def test_every_public_name_is_on_exactly_one_page():
         for name, it in exported(folder).items()
         if times[id(it)] != 1
     }
-    assert wrong == {}, "pages on which each of these is; export it with `from x import y as y`"
+    assert wrong == {}, (
+        "pages on which each of these is; export it with `from x import y as y`, and list its module in mkdocs.yml"
+    )
 
 
 def test_nothing_is_on_two_pages():
@@ -69,7 +72,7 @@ def test_nothing_is_on_two_pages():
 
 
 def test_every_public_name_says_what_it_is():
-    silent = [name.path for room in reference.rooms() for name in room.names if not reference.about(name.defined)]
+    silent = [name.path for name in reference.names().values() if not name.about]
     assert silent == [], "a class and a function have a docstring; a type has a text below it"
 
 
@@ -81,8 +84,8 @@ def test_the_names_of_unbraid_are_listed_with_a_link_to_their_home():
 
 def test_the_names_of_unbraid_have_an_example_that_runs_as_a_test():
     """The collector of conftest.py runs all of them. `Run` is what those of `train` and `runs_in` return."""
-    names = [name for room in reference.rooms() for name in room.names if name.name in unbraid.__all__]
-    assert {name.name for name in names if ">>> " not in reference.about(name.defined)} == {"Run", "__version__"}
+    names = [name for name in reference.names().values() if name.definition.name in unbraid.__all__]
+    assert {name.definition.name for name in names if ">>> " not in name.about} == {"Run", "__version__"}
 
 
 def test_code_on_the_pages_imports_what_the_reference_describes():
@@ -98,22 +101,22 @@ def test_code_on_the_pages_imports_what_the_reference_describes():
 
 
 def test_names_of_other_packages_have_an_address_where_they_are():
-    for name, url in elsewhere.addresses().items():
+    for name, url in reference.addresses().items():
         assert name.startswith(("matplotlib.", "pandas.")) or pydoc.locate(name) is not None, name
         assert re.fullmatch(rf"https://[\w./]+#{re.escape(name)}", url)
 
 
 @pytest.mark.parametrize("package", ["torch", "numpy"])
 def test_what_signatures_take_from_torch_and_numpy_is_linked(package):
-    modules = {name.defined.rpartition(".")[0] for room in reference.rooms() for name in room.names}
-    used = {each for module in modules for each in annotated(module) if each.startswith(f"{package}.")}
+    files = {name.definition.filepath for name in reference.names().values()}
+    used = {each for file in files for each in annotated(file) if each.startswith(f"{package}.")}
     assert used
-    assert used <= set(elsewhere.addresses())
+    assert used <= set(reference.addresses())
 
 
-def annotated(module: str) -> set[str]:
-    """The names in the signatures of what is public in a module, with the packages that they come from."""
-    tree = reference.tree(module)
+def annotated(file: Path) -> set[str]:
+    """The names in the signatures of what is public in a file, with the packages that they come from."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name[0] != "_"]
     notes = [note for each in functions for note in (*(arg.annotation for arg in each.args.args), each.returns) if note]
     lines = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]

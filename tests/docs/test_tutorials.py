@@ -8,7 +8,7 @@ pytest.importorskip("nbformat")
 pytest.importorskip("matplotlib")
 
 from docs.hooks.tutorials import markdown
-from examples.percent_scripts import SCRIPTS, cells, execute, keep
+from examples.percent_scripts import SCRIPTS, execute, keep, notebook_of
 from tests.discovery import ROOT, pages_in_nav
 
 SCRIPT = """# %% [markdown]
@@ -77,9 +77,9 @@ def test_there_are_five_and_each_is_listed_and_says_what_a_real_run_takes():
     assert len(SCRIPTS) == 5
     index = (ROOT / "docs" / "tutorials" / "index.md").read_text()
     for script in SCRIPTS:
-        first, *_ = cells(script.read_text())
-        assert first.is_text
-        said = " ".join(first.content.split())
+        first, *_ = notebook_of(script).cells
+        assert first.cell_type == "markdown"
+        said = " ".join(first.source.split())
         assert "on one core" in said
         assert " real " in said
         assert f"](../../examples/tutorials/{script.name})" in index

@@ -25,6 +25,11 @@ def legend_of(axes):
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
+def test_a_column_that_the_table_lacks_is_refused():
+    with pytest.raises(UnbraidError, match="'strenth'"):
+        mean_band(TABLE, "strenth", "mig")
+
+
 def test_a_line_goes_through_the_means_in_order_and_a_family_without_one_lies_across():
     axes = mean_band(TABLE, "strength", "mig", log=True)
     across, line = axes.lines[:2]
@@ -67,7 +72,7 @@ def test_runs_beyond_the_plane_are_counted():
     rows = [dict(row) for row in TABLE]
     rows[0]["distortion"] = 1e6
     axes = rate_distortion_plane(type(TABLE).from_records(rows))
-    assert "1 of 12" in {text.get_text() for text in axes.texts}
+    assert any("1 of 12" in text.get_text() for text in axes.texts)
     assert axes.get_ylim()[1] < 100
 
     from matplotlib.figure import Figure
@@ -97,3 +102,7 @@ def test_each_latent_has_a_curve_with_its_name_unless_it_says_nothing():
     assert data_of(axes)["z1"] == [0.0, 2.0, 3.0]
     with pytest.raises(UnbraidError, match="row of finite"):
         latent_curves([0], values)
+    with pytest.raises(UnbraidError, match="3 latents"):
+        latent_curves([0, 10, 20], values, ["a", "b"])
+    with pytest.raises(UnbraidError, match="0 steps"):
+        latent_curves([], values[:0])

@@ -35,6 +35,16 @@ def test_each_row_moves_the_latent_that_is_matched_and_the_same_way():
         assert decoded(a)[row][:, row].tolist() == [-2, 0, 2]
 
 
+def test_positions_are_those_of_the_decoded_frames_if_the_range_decreases():
+    made = traverse_matched(
+        {"a": (seen, Codes(MEAN)), "b": (seen, Codes(-MEAN))}, image=4, range=(3.0, -3.0), num_frames=3
+    )
+    a, b = made.traversals.values()
+    assert a.positions == b.positions == (3.0, 0.0, -3.0)
+    assert decoded(a)[0][:, 0].tolist() == [3, 0, -3]
+    assert decoded(b)[0][:, 0].tolist() == [-3, 0, 3]
+
+
 def test_rows_are_those_of_the_first_model_and_blank_without_a_partner():
     other = torch.cat([MEAN[:, [1, 0]], 1e-3 * MEAN[:, 2:]], dim=1)
     made = traverse_matched(

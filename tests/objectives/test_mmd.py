@@ -9,6 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unbraid import functional
+from unbraid.errors import SpecError
 from unbraid.objectives.terms.mmd import Bandwidth, Kernel, Statistic, squared_mmd
 
 every_kernel = pytest.mark.parametrize(("kernel", "bandwidth"), list(product(get_args(Kernel), get_args(Bandwidth))))
@@ -74,3 +76,15 @@ def test_its_gradient_is_finite_where_codes_coincide(statistic):
     a = torch.zeros(3, 2, dtype=torch.float64, requires_grad=True)
     squared_mmd(a, torch.zeros(3, 2).double(), statistic=statistic).backward()
     assert bool(a.grad.isfinite().all())
+
+
+@pytest.mark.parametrize("named", [{"kernel": "linear"}, {"bandwidth": "median"}, {"statistic": "v"}])
+def test_an_unknown_name_is_refused(named):
+    with pytest.raises(SpecError, match=str(*named.values())):
+        functional.mmd(codes(0, 4), codes(1, 4), **named)
+
+
+def test_one_code_has_no_unbiased_estimate():
+    for sizes in ((1, 4), (4, 1)):
+        with pytest.raises(SpecError, match="unbiased"):
+            functional.mmd(*(codes(0, size) for size in sizes), statistic="unbiased")

@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 import reproductions
-from docs.hooks.reference import _MODULES as PUBLIC_MODULES
+from docs.hooks.reference import pages as public_modules
 from reproductions.catalogue import NAMES, find_items, items, paper
 from reproductions.evidence import claims_of
 from reproductions.item import Code, Data, Experiment, Item
 from reproductions.running import run_item
-from reproductions.words import at_least
 from tests.test_exported_names import SOURCE, exports
 from unbraid import MLP, Autoencoder, DSprites, RunSpec
 from unbraid.errors import DataError, SpecError, UnbraidError
-from unbraid.studies import Setting, StudyOptions, computed
+from unbraid.studies import Claim, Setting, StudyOptions, computed, median
 
 FOLDER = Path(reproductions.__file__).parent
 ALL = [(item, key) for item in items().values() for key in item.on]
@@ -111,7 +110,7 @@ def test_only_documented_names_of_the_package_are_imported():
                 # Names that a folder exports are in the reference, and so is all of the modules that are listed there.
                 known = exports(folder) if folder.exists() else {}
                 unknown = [a.name for a in node.names if a.name not in known and not folder.with_name(a.name).is_dir()]
-                assert not unknown or node.module in PUBLIC_MODULES, (path, node.module, unknown)
+                assert not unknown or node.module in public_modules(), (path, node.module, unknown)
 
 
 def test_a_run_keeps_its_scores_and_pictures_as_evidence_and_judges_them(tmp_path):
@@ -123,7 +122,7 @@ def test_a_run_keeps_its_scores_and_pictures_as_evidence_and_judges_them(tmp_pat
 
     code = Code(
         experiment,
-        lambda data, scale: [at_least("MIG is above 0.", "mig", "VAE", 0.0, central=True)],
+        claims=lambda data, scale: [Claim("MIG is above 0.", median("mig", "VAE"), above=0.0, central=True)],
         pictures=lambda experiment, study, folder: {"shown": b"a picture"},
     )
     item = Item("chen2018/tiny", "", "words", "place", {"hearts": Data("hearts", {"quick": 1.0})}, code)

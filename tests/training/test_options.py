@@ -14,7 +14,24 @@ def test_one_step_need_not_be_a_list():
     assert TrainingOptions(snapshots=7).snapshots == (7,)
 
 
-@pytest.mark.parametrize("given", [0, [-1], [2.5], "1000", [None]])
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("force", "no"),
+        ("stream", "auto"),
+        ("deterministic", 3),
+        ("keep_state", None),
+        ("checkpoint_every", True),
+        ("held_out_every", 0),
+    ],
+)
+def test_a_value_of_another_type_is_refused(name, given):
+    with pytest.raises(SpecError, match=f"{name} is {given!r}"):
+        TrainingOptions(**{name: given})
+    assert TrainingOptions(force=np.True_, stream=None).force is True
+
+
+@pytest.mark.parametrize("given", [0, [-1], [2.5], "1000", [None], True, [True]])
 def test_what_is_no_step_is_refused(given):
     with pytest.raises(SpecError, match=r"\[1000, 5000\]"):
         TrainingOptions(snapshots=given)

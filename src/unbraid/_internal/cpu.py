@@ -40,7 +40,7 @@ def usable_cores() -> int:
 
 def _quotas() -> Iterator[float]:
     """Yields the CPU quotas, in cores, of the cgroups of this process and of all groups above them (v2 and v1)."""
-    for folder in _folders():
+    for folder in cgroup_folders("cpu"):
         with contextlib.suppress(OSError, ValueError):  # another version, or a quota of "max"
             quota, period = (folder / "cpu.max").read_text().split()
             yield int(quota) / int(period)
@@ -49,19 +49,22 @@ def _quotas() -> Iterator[float]:
                 yield microseconds / int((folder / "cpu.cfs_period_us").read_text())
 
 
-def _folders() -> Iterator[Path]:
-    """Yields the folders of the cgroups, and the roots, because a container may mount its group as the root."""
+def cgroup_folders(controller: str) -> Iterator[Path]:
+    """Yields the folders of the cgroups of this process for a controller, and of all groups above them (v2 and v1).
+
+    They include the roots, because a container may mount its group as the root.
+    """
     try:
         lines = [line.split(":", 2) for line in _MEMBERSHIP.read_text().splitlines()]
     except OSError:
         lines = []
     for _, controllers, path in lines:
-        if not controllers or "cpu" in controllers.split(","):
-            for root in dict.fromkeys((_CGROUPS, _CGROUPS / (controllers or "unified"), _CGROUPS / "cpu")):
+        if not controllers or controller in controllers.split(","):
+            for root in dict.fromkeys((_CGROUPS, _CGROUPS / (controllers or "unified"), _CGROUPS / controller)):
                 group = root / path.lstrip("/")
                 yield from (folder for folder in (group, *group.parents) if folder.is_relative_to(root))
     if not lines:
-        yield from (_CGROUPS, _CGROUPS / "cpu")
+        yield from (_CGROUPS, _CGROUPS / controller)
 
 
 def is_waiting_chosen(environment: Mapping[str, str] = os.environ) -> bool:

@@ -3,10 +3,13 @@
 import contextlib
 import ctypes
 import gc
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from unbraid._internal.cpu import cgroup_folders
 
 if TYPE_CHECKING:  # the command line sets how memory is freed before it imports torch
     import torch
@@ -19,13 +22,13 @@ _NEVER = -1
 # From this size on a block is mapped by itself and cleared each time. An older glibc takes the second alone.
 _MMAP_BYTES = (1 << 30, 1 << 25)
 
-_CGROUP, _MEMINFO = Path("/sys/fs/cgroup"), Path("/proc/meminfo")
+_MEMINFO = Path("/proc/meminfo")
 _UNKNOWN = 2**63  # bytes
 # Limit, use, and the line of memory.stat that counts what is in use but can be reclaimed: of version 2, then of
 # version 1.
 _LIMITS = (
     ("memory.max", "memory.current", "memory.stat", "inactive_file"),
-    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat", "total_inactive_file"),
 )
 # Messages of torch on a CPU, of the libraries beneath it on a GPU, and of an import that finds no memory: these have
 # no exception class.
@@ -81,12 +84,12 @@ def total_memory() -> int:
 
 
 def free_memory(device: "torch.device") -> int:
-    """Returns the free bytes of a GPU, or of this machine within the limit of the container."""
+    """Returns the free bytes of a GPU, or of this machine within the limits of its cgroups."""
     if device.type == "cuda":
         import torch
 
         return torch.cuda.mem_get_info(device)[0]
-    return min(_free_on_machine(_MEMINFO), _free_in_container(_CGROUP))
+    return min(_free_on_machine(_MEMINFO), _free_in_cgroups())
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -108,15 +111,14 @@ def _free_on_machine(meminfo: Path) -> int:
     return counts["MemAvailable:"] * 1024 if "MemAvailable:" in counts else total_memory()
 
 
-def _free_in_container(folder: Path) -> int:
-    """Returns what is left of the memory limit; very much, where there is no limit."""
-    for limit, used, details, idle in _LIMITS:
-        try:
+def _free_in_cgroups() -> int:
+    """Returns what is left of the tightest memory limit of a cgroup; very much, where there is no limit."""
+    free = _UNKNOWN
+    for folder, (limit, used, details, idle) in itertools.product(cgroup_folders("memory"), _LIMITS):
+        with contextlib.suppress(OSError, ValueError):  # no such version, or a limit of "max"
             left = int((folder / limit).read_text()) - int((folder / used).read_text())
-            return left + _counts(folder / details).get(idle, 0)
-        except (OSError, ValueError):  # no such version, or a limit of "max"
-            continue
-    return _UNKNOWN
+            free = min(free, left + _counts(folder / details).get(idle, 0))
+    return free
 
 
 def _counts(path: Path) -> dict[str, int]:

@@ -11,7 +11,6 @@ import inspect
 import linecache
 import symtable
 import sys
-import textwrap
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -142,7 +141,7 @@ def _statement(text: str, line: int, name: str) -> str | None:
     for node in reversed(_statements(text)):
         first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
         if _binds(node, name) and (not line or first <= line <= (node.end_lineno or first)):
-            return textwrap.dedent("\n".join(text.splitlines()[first - 1 : node.end_lineno]))
+            return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
     return None
 
 
@@ -156,11 +155,9 @@ def _binds(node: ast.stmt, name: str) -> bool:
 
 def _names_needed(statement: str) -> set[str]:
     """Returns every global name that a definition uses: in its body, its decorators and its annotations."""
-    table = symtable.symtable(statement, "<statement>", "exec")
-    own = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()}
-    inner = {
+    used = {
         symbol.get_name()
-        for scope in _scopes(table)
+        for scope in _scopes(symtable.symtable(statement, "<statement>", "exec"))
         for symbol in scope.get_symbols()
         if symbol.is_global() and symbol.is_referenced()
     }
@@ -172,13 +169,13 @@ def _names_needed(statement: str) -> set[str]:
         for name in ast.walk(each)
         if isinstance(name, ast.Name)
     }
-    return own | inner | annotations
+    return used | annotations
 
 
 def _scopes(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
-    for scope in table.get_children():
-        yield scope
-        yield from _scopes(scope)
+    yield table
+    for inner in table.get_children():
+        yield from _scopes(inner)
 
 
 @functools.lru_cache(maxsize=256)

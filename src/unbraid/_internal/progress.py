@@ -159,16 +159,17 @@ class Bar:
             now, about = self._clock(), event.outermost.about
             if about != self._about:
                 self._remove()
-                wait = 0.0 if self._console.is_jupyter else SECONDS_BEFORE_A_BAR  # a bar for less would flicker
-                self._about, self._began, self._next = about, now, now + wait
+                self._about, self._began, self._next = about, now, now + SECONDS_BEFORE_A_BAR
             if event.is_over and not event.within:
                 self._remove()
             elif now >= self._next:
                 if event.seconds_left is None and event.share > 0:
                     event = replace(event, seconds_left=(now - self._began) * (1 / event.share - 1))
-                if self._console.is_jupyter:  # each update is sent to the browser
-                    self._next = now + _SECONDS_BETWEEN_UPDATES
-                self._show(event, event.share if event.outermost.total else None)
+                if self._console.is_jupyter:
+                    self._next = now + _SECONDS_BETWEEN_UPDATES  # each update is sent to the browser
+                    self._show_in_notebook(event)
+                else:
+                    self._show_on_terminal(event)
 
     def print(self, line: str) -> None:
         """Prints a line, above the bar if there is one."""
@@ -178,37 +179,35 @@ class Bar:
         with self._lock:
             self._remove()
 
-    def _show(self, event: Event, share: float | None) -> None:
-        name, summary = capitalised(event.outermost.about), event.summary
-        if self._console.is_jupyter:
-            value = "" if share is None else f' value="{share:.4f}" max="1"'
-            text = f"{name}: {summary}"
-            content = {"text/plain": text, "text/html": f"<progress{value}></progress> {html.escape(text)}"}
-            if self._shown is None:
-                from IPython.display import display
+    def _show_in_notebook(self, event: Event) -> None:
+        """Displays HTML: the bar of rich needs ipywidgets in a notebook."""
+        from IPython.display import display
 
-                self._shown = display(content, raw=True, display_id=True)
-            else:
-                self._shown.update(content, raw=True)
+        value = f' value="{event.share:.4f}" max="1"' if event.outermost.total else ""
+        content = {"text/plain": str(event), "text/html": f"<progress{value}></progress> {html.escape(str(event))}"}
+        if self._shown is None:
+            self._shown = display(content, raw=True, display_id=True)
         else:
-            from rich.progress import BarColumn, Progress, TextColumn
-            from rich.table import Column
+            self._shown.update(content, raw=True)
 
-            if self._shown is None:
-                width = self._console.width
-                short = Column(max_width=width // 3, no_wrap=True, overflow="ellipsis")
-                long = Column(no_wrap=True, overflow="ellipsis")
-                self._shown = Progress(
-                    TextColumn("{task.description}", markup=False, table_column=short),
-                    BarColumn(width // 6),
-                    TextColumn("{task.fields[summary]}", markup=False, table_column=long),
-                    console=self._console,
-                    transient=True,
-                )
-                self._shown.add_task(name, summary=summary)
-                self._shown.start()
-            total, done = (None, 0.0) if share is None else (1.0, share)
-            self._shown.update(self._shown.task_ids[0], total=total, completed=done, summary=summary, refresh=True)
+    def _show_on_terminal(self, event: Event) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.table import Column
+
+        if self._shown is None:
+            name = Column(max_width=self._console.width // 3, no_wrap=True, overflow="ellipsis")
+            rest = Column(no_wrap=True, overflow="ellipsis")
+            self._shown = Progress(
+                TextColumn("{task.description}", markup=False, table_column=name),
+                BarColumn(self._console.width // 6),
+                TextColumn("{task.fields[summary]}", markup=False, table_column=rest),
+                console=self._console,
+                transient=True,
+            )
+            self._shown.add_task(capitalised(event.outermost.about), summary=event.summary)
+            self._shown.start()
+        total = 1.0 if event.outermost.total else None
+        self._shown.update(0, total=total, completed=event.share, summary=event.summary, refresh=True)
 
     def _remove(self) -> None:
         self._about = ""

@@ -64,6 +64,8 @@ def train_and_test_rows(
         order = order[known.cpu()[order]]
     if weights is not None:
         order = order[weights.cpu()[order] > 0]
+    if len(order) == 0:
+        return order, order
     if len(order) < num_train + num_test or weights is not None:
         split = max(1, 2 * len(order) // 3)
         train, test = order[:split], order[split:]

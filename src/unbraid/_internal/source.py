@@ -73,7 +73,7 @@ class OwnSource:
 def is_own(cls: type) -> bool:
     """Returns whether a class is neither of unbraid nor of Python, and not a stand-in for a missing class."""
     is_stand_in = getattr(cls, "is_stand_in", False)
-    return _top(cls.__module__) != "unbraid" and not _is_of_python(cls.__module__) and not is_stand_in
+    return _top(cls.__module__) != "unbraid" and _top(cls.__module__) not in sys.stdlib_module_names and not is_stand_in
 
 
 def remember(cls: type) -> None:
@@ -165,7 +165,7 @@ def _closure(names: Iterable[str], main: OwnModule | None = None) -> OwnSource:
         waiting += _imported_names(main, MAIN)
     while waiting:
         name = waiting.pop()
-        if name in seen or name in ("", MAIN) or _is_of_python(name) or _top(name) in _DEPENDENCIES:
+        if name in seen or name in ("", MAIN) or _top(name) in sys.stdlib_module_names or _top(name) in _DEPENDENCIES:
             continue
         seen.add(name)
         waiting.append(name.rpartition(".")[0])  # a package is imported before its modules
@@ -186,10 +186,6 @@ def _imported_module(name: str) -> OwnModule | None:
     if module is not None and spec is not None:  # a module that is not imported yet may still change
         _imported[name] = spec, module
     return module
-
-
-def _is_of_python(name: str) -> bool:
-    return _top(name) in sys.stdlib_module_names or _top(name) in sys.builtin_module_names
 
 
 def _top(name: str) -> str:

@@ -55,12 +55,14 @@ class _Builder:
         self._given = given
         self._unused = dict.fromkeys(given)
         self._chosen: dict[str, tuple[type, list[str]]] = {}  # the kind, and the names of the configs
+        self._known: set[str] = set()  # the fields of the chosen configs
 
     def variants(self, cls: type, prefix: str, start: Any) -> list[Any]:
         """Returns the class with every combination of the given values. Other fields have those of `start`."""
         hints, values = hints_of(cls), {}
         for field in fields(cls):
             path = prefix + field.name
+            self._known.add(path)
             default = default_of(field) if start is None else getattr(start, field.name)
             if of_field := self._of_field(hints[field.name], path, default):
                 values[field.name] = of_field
@@ -98,10 +100,13 @@ class _Builder:
         """Raises if a field was given that none of the chosen configs has."""
         for path in self._unused:
             above, _, name = path.rpartition(".")
-            while above not in self._chosen:
+            while above and above not in self._chosen:
                 above, _, name = above.rpartition(".")
-            kind, names = self._chosen[above]
-            owners = [owner for owner, cls in choices(kind).items() if name in {field.name for field in fields(cls)}]
+            kind, names = self._chosen.get(above, (None, []))
+            owned = choices(kind).items() if kind else ()
+            owners = [owner for owner, cls in owned if name in {field.name for field in fields(cls)}]
+            if not owners:
+                raise SpecError(f"There is no field {path!r}. {suggestion(path, self._known)}")
             raise SpecError(
                 f"{spelled(path)} is for {', '.join(owners)}, and {spelled(above)} is {', '.join(names)}. "
                 "Leave it out, or choose one of them."

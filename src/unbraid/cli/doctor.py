@@ -11,20 +11,17 @@ import time
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import NamedTuple, final
 
 import typer
 
+from unbraid._internal import files
 from unbraid._internal.amounts import size_text
 from unbraid._internal.version import __version__
 from unbraid.cli.console import complain, output, say
 from unbraid.cli.options import Device, OutFolder
 
-if TYPE_CHECKING:
-    from packaging.requirements import Requirement
-
-_LITTLE_DISK = 2 * 10**9
-_LITTLE_MEMORY = 2 * 10**9
+_LITTLE_SPACE = 2 * 10**9  # bytes of disk, and of memory
 _FOR_DEVELOPERS = {"test", "lint", "docs", "dev"}
 _DEVICES = Path("/dev")
 
@@ -51,11 +48,10 @@ def doctor(out: OutFolder = Path(), device: Device = "auto") -> None:
     checks: dict[str, Callable[[], CheckResult]] = {
         "unbraid": check_unbraid,
         "packages": check_packages,
-        "extras": check_extras,
         "device": lambda: check_device(device),
         "threads": check_threads,
-        "cache": check_cache,
-        "disk": lambda: check_disk(out),
+        "cache": lambda: check_disk(files.cache_folder(), "Set UNBRAID_CACHE to a folder on another disk."),
+        "disk": lambda: check_disk(out, "Name another folder with --out."),
         "memory": check_memory,
         "test run": lambda: make_test_run(out, device),
     }
@@ -77,6 +73,7 @@ def doctor(out: OutFolder = Path(), device: Device = "auto") -> None:
 
 
 def check_unbraid() -> CheckResult:
+    """Returns the version, folder, Python and system; on Windows, that it is not supported."""
     place = Path(__file__).parents[1]
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     found = f"{__version__} in {place}; Python {platform.python_version()} ({sys.executable}), {system}"
@@ -85,40 +82,29 @@ def check_unbraid() -> CheckResult:
 
 
 def check_packages() -> CheckResult:
-    """Returns the versions of required packages. Wrong are those that are missing or too old."""
-    needed = [each for each in _requirements() if each.marker is None]
-    bad = " ".join(
-        f"'{each.name}{each.specifier}'"
-        for each in needed
-        if (version := _version(each)) is None or not each.specifier.contains(version, prereleases=True)
-    )
-    found = ", ".join(f"{each.name} {_version(each) or 'missing'}" for each in needed)
-    return CheckResult(found, f"Missing or too old. Fix it: pip install {bad}" if bad else None)
-
-
-def check_extras() -> CheckResult:
-    """Returns the packages that some features need. A missing one is not wrong."""
-    extras = set(metadata.metadata("unbraid").get_all("Provides-Extra", ())) - _FOR_DEVELOPERS
-    packages = [
-        each for each in _requirements() if each.marker and any(each.marker.evaluate({"extra": e}) for e in extras)
-    ]
-    there = ", ".join(f"{each.name} {version}" for each in packages if (version := _version(each)))
-    missing = ", ".join(each.name for each in packages if _version(each) is None)
-    return CheckResult("; ".join(filter(None, [there, missing and f"not installed: {missing}"])))
-
-
-def _requirements() -> "list[Requirement]":
+    """Returns the versions of packages. Wrong are those that are too old, and required ones that are missing."""
     from packaging.requirements import Requirement
 
-    found = [Requirement(text) for text in metadata.requires("unbraid") or ()]
-    return [each for each in found if each.name != "unbraid"]
-
-
-def _version(package: "Requirement") -> str | None:
-    try:
-        return metadata.version(package.name)
-    except metadata.PackageNotFoundError:
-        return None
+    extras = set(metadata.metadata("unbraid").get_all("Provides-Extra", ())) - _FOR_DEVELOPERS
+    installed, missing, wrong = [], [], []
+    for package in map(Requirement, metadata.requires("unbraid") or ()):
+        is_optional = package.marker is not None
+        if package.name == "unbraid" or (
+            package.marker and not any(package.marker.evaluate({"extra": extra}) for extra in extras)
+        ):
+            continue
+        try:
+            version = metadata.version(package.name)
+        except metadata.PackageNotFoundError:
+            missing.append(package.name)
+            is_wrong = not is_optional
+        else:
+            installed.append(f"{package.name} {version}")
+            is_wrong = not package.specifier.contains(version, prereleases=True)
+        if is_wrong:
+            wrong.append(f"'{package.name}{package.specifier}'")
+    found = ", ".join(installed) + (f"; not installed: {', '.join(missing)}" if missing else "")
+    return CheckResult(found, f"Missing or too old. Fix it: pip install {' '.join(wrong)}" if wrong else None)
 
 
 def check_device(name: str) -> CheckResult:
@@ -151,30 +137,13 @@ def check_threads() -> CheckResult:
     return CheckResult(f"{threads} for {cores} cores{busy}", wrong if threads > cores else None)
 
 
-def check_cache() -> CheckResult:
-    """Returns the folder of drawn and converted data sets, and its size."""
-    from unbraid._internal import files
-
-    folder = files.cache_folder()
-    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    _, wrong = _room_in(folder, "Set UNBRAID_CACHE to a folder on another disk.")
-    return CheckResult(f"{folder}, {size_text(size)}", wrong)
-
-
-def check_disk(folder: Path) -> CheckResult:
-    """Returns the free disk for runs."""
-    free, wrong = _room_in(folder, "Name another folder with --out.")
-    return CheckResult(f"{size_text(free)} free in {folder.absolute()}", wrong)
-
-
-def _room_in(folder: Path, fix: str) -> tuple[int, str | None]:
-    """Returns the free bytes for a folder, and an error if they are few. Raises if the folder cannot be written."""
-    from unbraid._internal import files
-
+def check_disk(folder: Path, fix: str) -> CheckResult:
+    """Returns the free disk for a folder. Raises if the folder cannot be written."""
     files.check_writable(folder / "doctor")
     absolute = folder.absolute()
     free = shutil.disk_usage(next(place for place in (absolute, *absolute.parents) if place.exists())).free
-    return free, f"Only {size_text(free)} are free. {fix}" if free < _LITTLE_DISK else None
+    wrong = f"Only {size_text(free)} are free. {fix}" if free < _LITTLE_SPACE else None
+    return CheckResult(f"{size_text(free)} free in {absolute}", wrong)
 
 
 def check_memory() -> CheckResult:
@@ -185,7 +154,7 @@ def check_memory() -> CheckResult:
 
     free = free_memory(torch.device("cpu"))
     wrong = f"Only {size_text(free)} are free. Close other programs, or give the container more."
-    return CheckResult(f"{size_text(free)} free", wrong if free < _LITTLE_MEMORY else None)
+    return CheckResult(f"{size_text(free)} free", wrong if free < _LITTLE_SPACE else None)
 
 
 def make_test_run(folder: Path, device: str) -> CheckResult:

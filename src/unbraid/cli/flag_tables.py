@@ -1,7 +1,6 @@
 """The texts of the flags of config fields, made from the classes. They are the content of `flags.json`."""
 
 import inspect
-import re
 import types
 import typing
 from dataclasses import MISSING, fields
@@ -53,17 +52,15 @@ def _texts_of(annotation: Any, default: Any, meaning: str = "") -> FieldTexts:
         "metavar": "NAME",
         "default": kebab_case(type(default), kind) if is_named and text else text,
         "configs": {
-            name: {"summary": first_sentence(cls), "fields": fields_of(cls, default)}
+            name: {"summary": summary_line(cls), "fields": fields_of(cls, default)}
             for name, cls in (choices(kind) if is_named else {"": kind}).items()
         },
     }
 
 
-def first_sentence(cls: type) -> str:
-    """Returns the first sentence of the docstring, which describes the class."""
-    words = " ".join((inspect.getdoc(cls) or "").split())
-    sentence = re.match(r".+?(?:(?<!et al)\.|\?)(?= [A-Z`]|$)", words)
-    return sentence[0] if sentence else words
+def summary_line(cls: type) -> str:
+    """Returns the first line of the docstring, which describes the class."""
+    return (inspect.getdoc(cls) or "").partition("\n")[0]
 
 
 def placeholder(annotation: Any) -> str:

@@ -37,7 +37,7 @@ class FieldTexts(TypedDict):
 
 
 class ConfigTexts(TypedDict):
-    """The first sentence about a class of configs, and the texts of its fields by name."""
+    """The first line of the docstring of a config class, and the texts of its fields by name."""
 
     summary: str
     fields: dict[str, FieldTexts]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from unbraid.cli.console import output, say
 from unbraid.cli.flags import flags_of, known_fields
 
-_WIDTH_OFF_SCREEN = 400  # wider than any first sentence
+_WIDTH_OFF_SCREEN = 400  # wider than any first line of a docstring
 
 
 def objectives() -> None:
@@ -60,7 +60,7 @@ def metrics() -> None:
 
 
 def _list(kinds: Mapping[str, Mapping[str, str]]) -> None:
-    """Prints the configs of each kind by name, with the first sentence about each. Off screen, a config is one line."""
+    """Prints the configs of each kind by name, with the first line of its docstring. Off screen, each is one line."""
     from rich.table import Table
 
     console = output()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, final
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from unbraid._internal.amounts import capitalised
 from unbraid._internal.progress import Bar, Event, showing
 from unbraid.cli.console import output, say
 
@@ -131,8 +130,7 @@ class LiveDisplay:
             self.doing = ""
             self._latest[event.runs] = event
         elif not (message := _message(event)):
-            what = f"{capitalised(event.outermost.about)}: {event.summary}"
-            self.doing = f"{_IMAGES if event.is_over else what} ..."
+            self.doing = f"{_IMAGES if event.is_over else event} ..."
         elif message.endswith("..."):
             self.doing = message
         else:

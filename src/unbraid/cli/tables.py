@@ -59,6 +59,7 @@ def run_row(run: Run, name: str, label: str = "") -> list[str]:
 
 
 def runs_table(rows: Sequence[Sequence[str]]) -> Table:
+    """Returns a table with these rows, one per run."""
     table = columns("run", "objective")
     for name in ("seed", "status", "steps", "MIG, all factors"):
         table.add_column(name, justify="left" if name == "status" else "right")

@@ -28,6 +28,7 @@ def _refuse_where(bad: Tensor, complaint: str, advice: str) -> None:
 
 
 def check_std(std: Tensor, mean: Float[Tensor, "image latent"]) -> None:
+    """Raises an error if std is not one finite number of at least 0 for each mean."""
     if std.shape != mean.shape:
         raise CodesError(
             f"std (or log_var) has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean."
@@ -39,6 +40,7 @@ def check_std(std: Tensor, mean: Float[Tensor, "image latent"]) -> None:
 
 
 def check_covariance(covariance: Tensor, std: Tensor | None, mean: Float[Tensor, "image latent"]) -> None:
+    """Raises an error if std is given too, or the covariance is not one covariance matrix for each code."""
     num_images, num_latents = mean.shape
     if std is not None:
         raise CodesError("Both std and covariance were given. Give one of them: the covariance holds the variances.")
@@ -60,6 +62,7 @@ def check_covariance(covariance: Tensor, std: Tensor | None, mean: Float[Tensor,
 
 
 def check_samples(samples: Tensor, mean: Float[Tensor, "image latent"]) -> None:
+    """Raises an error if the samples are not finite points of shape (draws, images, latents)."""
     if samples.shape[1:] != mean.shape or len(samples) == 0:
         raise CodesError(
             f"samples has shape {tuple(samples.shape)}; expected (draws, images, latents) for the {tuple(mean.shape)} "
@@ -69,6 +72,7 @@ def check_samples(samples: Tensor, mean: Float[Tensor, "image latent"]) -> None:
 
 
 def check_probabilities(name: str, table: Tensor, num_images: int) -> None:
+    """Raises an error if the table is not one probability distribution for each image."""
     if len(table) != num_images or table.shape[1] == 0:
         raise CodesError(
             f"{name} has shape {tuple(table.shape)}; expected a row for each of the {num_images} images, a column a "
@@ -84,6 +88,7 @@ def check_probabilities(name: str, table: Tensor, num_images: int) -> None:
 
 
 def check_factors(factors: Sequence[Any], mean: Float[Tensor, "image latent"]) -> None:
+    """Raises an error if a factor is not `Labels` with one label for each image."""
     for labels in factors:
         if not isinstance(labels, Labels):
             raise CodesError(
@@ -102,6 +107,7 @@ def check_factors(factors: Sequence[Any], mean: Float[Tensor, "image latent"]) -
 
 
 def check_weights(weights: Tensor, num_images: int) -> None:
+    """Raises an error if the weights are not probabilities of the codes up to scale."""
     if weights.shape != (num_images,):
         raise CodesError(
             f"weights has shape {tuple(weights.shape)}; give one weight for each of the {num_images} codes."
@@ -114,6 +120,7 @@ def check_weights(weights: Tensor, num_images: int) -> None:
 
 
 def check_prior(prior: LatentPrior, mean: Tensor, probabilities: Sequence[Tensor]) -> None:
+    """Raises an error if the prior does not fit the latents."""
     if not isinstance(prior, LatentPrior):
         raise CodesError(
             f"prior is {type(prior).__name__}; expected a LatentPrior. Codes.from_arrays takes arrays too."
@@ -134,6 +141,7 @@ def _latents(sizes: Sequence[int]) -> str:
 
 
 def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
+    """Returns the groups as tuples of latent numbers."""
     try:
         given = [list(group) for group in groups]
         if any(isinstance(latent, bool) or getattr(latent, "dtype", None) == torch.bool for g in given for latent in g):
@@ -146,6 +154,7 @@ def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
 
 
 def check_groups(groups: Sequence[Sequence[int]], num_latents: int) -> None:
+    """Raises an error if a group is empty, or a latent is out of range or in several groups."""
     named = [latent for group in groups for latent in group]
     if not (all(groups) and all(0 <= latent < num_latents for latent in named) and len(set(named)) == len(named)):
         raise CodesError(

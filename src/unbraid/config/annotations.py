@@ -50,6 +50,11 @@ def default_of(field: dataclasses.Field[Any]) -> Any:
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
+def required_fields(cls: type) -> list[str]:
+    """Returns the names of the fields that have no default."""
+    return [each.name for each in dataclasses.fields(cls) if default_of(each) is dataclasses.MISSING]
+
+
 def field_docs(cls: type) -> dict[str, str]:
     """Returns the text below each field of a class and of its bases, by name; nothing if its source cannot be read."""
     found: dict[str, str] = {}

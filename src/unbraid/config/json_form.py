@@ -24,6 +24,7 @@ from unbraid.config.annotations import (
     is_config_class,
     kinds_of,
     public_path,
+    required_fields,
 )
 from unbraid.config.config import Config, check_class
 from unbraid.errors import RunError, SpecError, UntrustedError
@@ -130,14 +131,6 @@ class _Reader:
             if of != name and values.get(of) and not values.get(name):  # the file would be read for its checksum
                 raise SpecError(f"{where}: {cls.__name__} names {values[of]!r} without its checksum. Give {name}.")
         return getattr(cls, "unchecked", cls)(**values)
-
-
-def required_fields(cls: type) -> list[str]:
-    """Returns the names of the fields that have no default."""
-    missing = dataclasses.MISSING
-    return [
-        each.name for each in dataclasses.fields(cls) if each.default is missing and each.default_factory is missing
-    ]
 
 
 def _is_path(path: Any) -> bool:

@@ -5,10 +5,9 @@ A config is its name with its settings after colons.
 - `field=value` sets a field: `dci:num_trees=50`, `beta-vae:beta=4`.
 - A value alone sets the only field with this choice (`dci:boosted_trees`), else the first field that has no value yet:
   `linear:0:4`. Keyword-only fields need their name here too: `beta-tcvae:beta=4`.
-- A value may be a config: `beta-vae:beta=linear:0:4`. A setting after it belongs to this config if it has such a field,
-  and else to the config around it: `beta-tcvae:beta=linear:0:4:gamma=2`.
+- A value may be a config, which takes all settings after it: `beta-vae:beta=linear:0:4`.
 - The entries of a list are separated by commas, and by semicolons if they have commas in them: `mlp:hidden=128,64`.
-- Round brackets keep a value together: `grouped:parts=(gaussian:3,concrete:5)`.
+- Round brackets keep a value together: `beta-tcvae:beta=(linear:0:4):gamma=2`, `grouped:parts=(gaussian:3,concrete:5)`.
 
 Numbers are written as in Python, booleans as `true` and `false`, None as `none`; dashes may replace underscores.
 """
@@ -32,9 +31,9 @@ from unbraid.config.annotations import (
     is_kind,
     kinds_of,
     literals_of,
+    required_fields,
     short_name,
 )
-from unbraid.config.json_form import required_fields
 from unbraid.errors import SpecError
 
 _TRUTH = {"true": True, "false": False}
@@ -51,9 +50,12 @@ def parse(text: str, annotation: Any, where: str) -> Any:
             return _parse_as(text, kind, where)
         except ValueError:
             continue
-    words = [str(word) for word in literals_of(annotation)]
-    advice = suggestion(text, words) if words else f"expected {expected(annotation)}."
-    raise SpecError(f"{where} is {text!r}{'. ' if words else '; '}{advice}")
+    configs = kinds_of(annotation) or kinds_of(entries_of(annotation))
+    words = [*map(str, literals_of(annotation)), *(name for kind in configs for name in choices(kind))]
+    others = [describe(kind) for kind in alternatives(annotation) if not (literals_of(kind) or is_kind(kind))]
+    expected = " or ".join([*others, *(["a name"] if words else [])]).replace("None", "none")
+    advice = f" {suggestion(text, words)}" if words else ""
+    raise SpecError(f"{where} is {text!r}; expected {expected}.{advice}")
 
 
 def split(text: str, separator: str) -> list[str]:
@@ -79,19 +81,6 @@ def text_of(value: Any) -> str:
     if isinstance(value, float):
         return short if float(short := f"{value:g}") == value else repr(value)
     return str(value)
-
-
-def expected(annotation: Any) -> str:
-    """Returns a description of the texts that are valid."""
-    entries = entries_of(annotation)
-    if entries is not None:
-        separators = "semicolons" if entries_of(entries) is not None else "commas"
-        return f"{expected(entries)}, or several separated by {separators}"
-    words = [
-        f"one of {', '.join(choices(kind))} with its fields after colons" if is_kind(kind) else describe(kind)
-        for kind in alternatives(annotation)
-    ]
-    return " or ".join(words).replace("None", "none")
 
 
 def _parse_as(text: str, kind: Any, where: str) -> Any:
@@ -131,77 +120,46 @@ def _parse_config(text: str, kind: type, where: str) -> Any:
         if not settings:
             raise ValueError
         raise SpecError(f"{where} is {text!r}. {suggestion(_with_dashes(name), choices(kind))}")
-    whole, begun = f"{where} {text!r}", list[_Begun]()
-    built = _built(cls, settings, whole, begun)
-    if settings:
-        raise _no_place(begun[-1], settings[0], whole)
-    return built
-
-
-_Begun = tuple[type, dict[str, Any]]
-"""The class of a config whose settings are being read, and the values of its fields so far."""
-
-
-def _built(cls: type, settings: list[str], whole: str, begun: list[_Begun]) -> Any:
-    """Returns the config of the settings that belong to it, which are removed from the front of the list.
-
-    The rest belongs to the config around it. `whole` is the place and the text of the outermost config, for errors.
-    """
-    hints, given = hints_of(cls), dict[str, Any]()
-    begun.append((cls, given))
-    while settings and (name := _field_of(cls, settings[0], given)):
-        _, value = _name_and_value(settings.pop(0))
-        classes = {short: each for kind in kinds_of(hints[name]) for short, each in choices(kind).items()}
-        if inner := classes.get(_with_dashes(value)):
-            given[name] = _built(inner, settings, whole, begun)
-        else:
-            given[name] = parse(_unwrapped(value), hints[name], f"{name} in {whole}")
-    if missing := [name for name in required_fields(cls) if name not in given]:
-        if settings and "=" not in settings[0]:
-            raise _no_place((cls, given), settings[0], whole)
-        raise SpecError(f"{whole}: {cls.__name__} lacks {', '.join(missing)}. Its fields are {', '.join(hints)}.")
+    whole, given = f"{where} {text!r}", dict[str, Any]()
+    while settings:
+        field, value = _field_and_value(cls, settings.pop(0), given, whole)
+        annotation = hints_of(cls)[field]
+        if any(_with_dashes(value) in choices(each) for each in kinds_of(annotation)):
+            given[field] = parse(":".join([value, *settings]), annotation, f"{field} in {where}")
+            break
+        given[field] = parse(_unwrapped(value), annotation, f"{field} in {whole}")
+    if missing := [field for field in required_fields(cls) if field not in given]:
+        fields = ", ".join(hints_of(cls))
+        raise SpecError(f"{whole}: {cls.__name__} lacks {', '.join(missing)}. Its fields are {fields}.")
     return cls(**given)
 
 
-def _field_of(cls: type, setting: str, given: Collection[str]) -> str | None:
-    """Returns the field of a setting: named in it, the only one with this choice, or the next one without a value."""
-    hints = hints_of(cls)
-    name, value = _name_and_value(setting)
-    name = name or _fields_by_choice(cls).get(_with_underscores(setting), "")
-    if name:
-        return name if name in hints and name not in given else None
-    following = _next_field(cls, given)
-    return following if following and _parses(value, hints[following]) else None
+def _field_and_value(cls: type, setting: str, given: Collection[str], whole: str) -> tuple[str, str]:
+    """Returns the field of a setting and its value as text.
 
-
-def _next_field(cls: type, given: Collection[str]) -> str | None:
-    by_place = (field.name for field in dataclasses.fields(cls) if not field.kw_only)
-    return next((name for name in by_place if name not in given), None)
-
-
-def _no_place(begun: _Begun, setting: str, whole: str) -> SpecError:
-    """Returns the error for a setting that belongs to no field, or for a value that its field does not allow."""
-    cls, given = begun
-    hints, words, (name, value) = hints_of(cls), _fields_by_choice(cls), _name_and_value(setting)
+    The field is named, or is the only one with this choice, or the next one without a value.
+    """
+    hints, words = hints_of(cls), _fields_by_choice(cls)
+    by_place = [field.name for field in dataclasses.fields(cls) if not field.kw_only and field.name not in given]
+    if match := re.fullmatch(r"([A-Za-z][\w-]*)\s*=\s*(.*)", setting, re.DOTALL):
+        name, value = _with_underscores(match[1]), match[2]
+    else:
+        value, word = setting, _with_underscores(_unwrapped(setting).partition(":")[0])
+        if word not in words and not by_place:
+            advice = f"{suggestion(word, words)} " if words else ""
+            raise SpecError(
+                f"{whole}: {cls.__name__} has no place for {setting!r}. {advice}Set a field by its name: "
+                f"{', '.join(hints) or 'none'}. Round brackets end the settings of a config inside another."
+            )
+        name = words.get(word) or by_place[0]
+    if name not in hints:
+        raise SpecError(
+            f"{whole}: {cls.__name__} has no setting {name!r}. {suggestion(name, hints)} Round brackets end the "
+            "settings of a config inside another."
+        )
     if name in given:
-        return SpecError(f"{whole}: {name} is set twice. Give it once.")
-    if name:
-        return SpecError(f"{whole}: {cls.__name__} has no setting {name!r}. {suggestion(name, hints)}")
-    if (following := _next_field(cls, given)) and not words:
-        parse(value, hints[following], f"{following} in {whole}")
-    advice = f"{suggestion(_with_underscores(setting), words)} " if words else ""
-    return SpecError(
-        f"{whole}: {cls.__name__} has no place for {setting!r}. {advice}Set a field by its name: "
-        f"{', '.join(hints) or 'none'}."
-    )
-
-
-def _parses(value: str, annotation: Any) -> bool:
-    try:
-        parse(_unwrapped(value), annotation, "")
-    except SpecError:
-        return False
-    return True
+        raise SpecError(f"{whole}: {name} is set twice. Give it once.")
+    return name, value
 
 
 def _fields_by_choice(cls: type) -> dict[str, str]:
@@ -235,12 +193,6 @@ def _text_of_config(config: Any) -> str:
         is_number_in_place = by_itself is None and name in required and isinstance(values[name], (int, float))
         parts.append(text if by_itself == name or is_number_in_place else f"{name}={text}")
     return ":".join(parts)
-
-
-def _name_and_value(setting: str) -> tuple[str, str]:
-    """Returns the field and the value of `field=value`; of a value alone, an empty name and the value."""
-    match = re.fullmatch(r"([A-Za-z][\w-]*)\s*=\s*(.*)", setting, re.DOTALL)
-    return (_with_underscores(match[1]), match[2]) if match else ("", setting)
 
 
 def _with_dashes(name: str) -> str:

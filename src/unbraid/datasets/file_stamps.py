@@ -27,6 +27,7 @@ def stamp(path: Path) -> list[int]:
 
 
 def stamp_of(about: os.stat_result) -> list[int]:
+    """Returns size (0 for a folder), modification time, inode and device."""
     return [0 if stat.S_ISDIR(about.st_mode) else about.st_size, about.st_mtime_ns, about.st_ino, about.st_dev]
 
 

@@ -151,6 +151,7 @@ class SelectedPixels(Pixels):
 def select(
     pixels: Raw | Pixels, rows: Int64[Tensor, " row"]
 ) -> UInt8[Tensor, "row channel height width"] | Float32[Tensor, "row channel height width"] | Pixels:
+    """Returns these images: a view of a tensor if the rows are consecutive."""
     first, last = int(rows[0]), int(rows[-1])
     if isinstance(pixels, Tensor) and last - first + 1 == len(rows):
         return pixels[first : last + 1]  # a view of consecutive rows

@@ -11,7 +11,7 @@ from torch import Tensor
 from unbraid._internal import row_draws
 from unbraid._internal.device import resolve_device
 from unbraid.codes import Codes
-from unbraid.config.annotations import in_short
+from unbraid.config.annotations import check_value, in_short
 from unbraid.diagnose.diagnosis import OF_CODES, Diagnosis, Finding
 from unbraid.diagnose.factor_checks import diagnose_factors
 from unbraid.diagnose.history_check import check_failure, check_history
@@ -19,7 +19,7 @@ from unbraid.diagnose.jacobian import NAME as JACOBIAN
 from unbraid.diagnose.jacobian import check_jacobian
 from unbraid.diagnose.latent_checks import check_collapse, check_redundancy, used_latents
 from unbraid.diagnose.loss_weight import LossWeights, diagnose_weights
-from unbraid.errors import CodesError, DataError
+from unbraid.errors import CodesError, DataError, SpecError
 from unbraid.metrics.unused_latents import is_collapsed
 from unbraid.models.categories import likeliest
 from unbraid.models.distributions import GaussianLikelihood
@@ -56,17 +56,21 @@ def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | s
     place = resolve_device(device)
     codes = run.codes(device=place)
     rows = _rows(codes, num_images)
+    chosen, used = _chosen(codes, rows)
     model = run.model().to(place)
     levers = levers_of(run.spec.objective, run.spec.model.latents)
-    found = _of_codes(codes, rows, model.decode, model.latents.widths, levers)
-    unused, used = found[0].numbers["unused"], found[0].numbers["used"]
     weights = diagnose_weights(
         _weights(run, _root_error(run, rows, place)),
         price,
         levers,
-        is_collapsed=is_collapsed(len(unused), len(unused) + len(used)),
+        is_collapsed=is_collapsed(chosen.num_latents - len(used), chosen.num_latents),
     )
-    findings = [found[0], weights, *found[1:], check_history(run.history, run.spec)]
+    findings = [
+        _collapse(chosen, used, levers),
+        weights,
+        *_other_findings(chosen, used, model.decode, model.latents.widths, levers),
+        check_history(run.history, run.spec),
+    ]
     return Diagnosis.from_findings(name, findings, str(run.folder))
 
 
@@ -85,34 +89,46 @@ def diagnose_codes(
             "as model.decode, or None."
         )
     widths = (1,) * codes.mean.shape[1] + tuple(table.shape[1] for table in codes.probabilities)
-    found = _of_codes(codes, _rows(codes, num_images), decoder, widths, OF_CODES)
-    return Diagnosis.from_findings(f"Codes of {len(codes):,} images", found)
+    chosen, used = _chosen(codes, _rows(codes, num_images))
+    findings = [_collapse(chosen, used, OF_CODES), *_other_findings(chosen, used, decoder, widths, OF_CODES)]
+    return Diagnosis.from_findings(f"Codes of {len(codes):,} images", findings)
 
 
-def _of_codes(
-    codes: Codes, rows: Tensor, decoder: Callable[[Tensor], Tensor] | None, widths: tuple[int, ...], levers: Levers
-) -> list[Finding]:
+def _chosen(codes: Codes, rows: Tensor) -> tuple[Codes, list[int]]:
+    """Returns the diagnosed codes and their informative latents."""
     chosen = replace(codes[rows], weights=None)  # they were drawn by their weights
-    used = used_latents(chosen)
+    return chosen, used_latents(chosen)
+
+
+def _collapse(codes: Codes, used: list[int], levers: Levers) -> Finding:
+    num_varying = sum(len(labels.values[labels.is_known].unique(dim=0)) > 1 for labels in codes.factors)
+    return check_collapse(codes, used, num_varying, levers)
+
+
+def _other_findings(
+    codes: Codes,
+    used: list[int],
+    decoder: Callable[[Tensor], Tensor] | None,
+    widths: tuple[int, ...],
+    levers: Levers,
+) -> list[Finding]:
     continuous = [latent for latent in used if latent < codes.mean.shape[1]]
-    num_varying = sum(len(labels.values[labels.is_known].unique(dim=0)) > 1 for labels in chosen.factors)
-    findings = [
-        check_collapse(chosen, used, num_varying, levers),
-        check_redundancy(chosen, used, levers),
-    ]
+    findings = [check_redundancy(codes, used, levers)]
     if decoder is None:
         findings.append(Finding(JACOBIAN, "unknown", "No decoder was given."))
     elif len(continuous) < 2:
         findings.append(Finding(JACOBIAN, "unknown", "Fewer than two continuous latents are in use."))
     else:
-        some = torch.arange(min(_NUM_DECODED, len(chosen)), device=codes.mean.device)
-        spread = chosen.mean.double().std(dim=0)[continuous]
-        findings.append(check_jacobian(decoder, likeliest(chosen, some, widths), continuous, spread, levers))
-    return [*findings, *diagnose_factors(chosen, used, levers)]
+        some = torch.arange(min(_NUM_DECODED, len(codes)), device=codes.mean.device)
+        spread = codes.mean.double().std(dim=0)[continuous]
+        findings.append(check_jacobian(decoder, likeliest(codes, some, widths), continuous, spread, levers))
+    return [*findings, *diagnose_factors(codes, used, levers)]
 
 
 def _rows(codes: Codes, num_images: int) -> Tensor:
     """Returns the rows of the diagnosed images, drawn by their weights."""
+    if check_value(num_images, int, "num_images") < 2:
+        raise SpecError(f"num_images is {num_images}; expected 2 or more.")
     count = max(2, min(num_images, len(codes)))
     if codes.weights is None and count == len(codes):
         return torch.arange(count, device=codes.mean.device)

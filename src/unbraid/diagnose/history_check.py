@@ -180,8 +180,8 @@ def _clear_rise(moments: np.ndarray, curve: np.ndarray, means: Sequence[float], 
 
 
 def _clear(part: np.ndarray) -> float:
-    """Returns from how many standard errors a slope through these rows is more than noise."""
-    return float(stats.t.isf(_BY_CHANCE, int(part.sum()) - 2))
+    """Returns from how many standard errors a slope of either sign through these rows is more than noise."""
+    return float(stats.t.isf(_BY_CHANCE / 2, int(part.sum()) - 2))
 
 
 def _line(moments: np.ndarray, values: np.ndarray) -> tuple[float, float, float]:

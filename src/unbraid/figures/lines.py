@@ -8,7 +8,7 @@ import numpy as np
 from unbraid._internal.table import Table
 from unbraid.errors import UnbraidError
 from unbraid.figures.canvas import Axes, axes_or_new, keep_data, name_axes, show_families
-from unbraid.figures.observations import chosen_rows, drawn, groups, is_number, latent_names
+from unbraid.figures.observations import check_columns, chosen_rows, drawn, groups, is_number, latent_names
 from unbraid.figures.point_labels import spread
 from unbraid.figures.style import FAINT, SMALL_TEXT, family_look, numbered_look
 
@@ -32,6 +32,7 @@ def mean_band(
     The band is the 95 % interval of the mean (Student's t), cut at `bounds`, the least and the greatest possible value.
     A family without an `x`, such as a VAE in a sweep of beta, is a line across.
     """
+    check_columns(table, x)
     rows = chosen_rows(table, y)
     axes = axes_or_new(axes)
     records: list[tuple[Any, ...]] = []
@@ -103,12 +104,14 @@ def latent_curves(
     that are never informative are gray.
     """
     table = np.asarray(values, dtype=float)
-    if table.ndim != 2 or len(table) != len(steps) or not np.isfinite(table).all():
+    if table.ndim != 2 or len(table) != len(steps) or not table.size or not np.isfinite(table).all():
         raise UnbraidError(
             f"Curves over {len(steps)} steps were given numbers of shape {table.shape}; expected a row of finite "
             "numbers for each step and a column for each latent."
         )
     titles = list(names) or latent_names(table.shape[1])
+    if len(titles) != table.shape[1]:
+        raise UnbraidError(f"names has {len(titles)} entries; expected one for each of {table.shape[1]} latents.")
     axes = axes_or_new(axes)
     used = [place for place in range(table.shape[1]) if table[:, place].max() >= _LEAST_SHARE * table.max()]
     for place in range(table.shape[1]):

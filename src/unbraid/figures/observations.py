@@ -53,13 +53,18 @@ def chosen_rows(table: Table, *columns: str) -> list[dict[str, Any]]:
     Each has a setting and a family too; where the table has no families, each setting is its own family. Raises if
     there is no such row.
     """
-    for name in ("setting", *columns):
-        if name not in table.columns:
-            raise UnbraidError(f"The table has no column {name!r}. {suggestion(name, table.columns)}")
+    check_columns(table, "setting", *columns)
     rows = [{"family": row["setting"], **row} for row in table if all(is_number(row[name]) for name in columns)]
     if not rows:
         raise UnbraidError(f"No row of the table has a number for {' and '.join(columns)}. There is nothing to draw.")
     return rows
+
+
+def check_columns(table: Table, *columns: str) -> None:
+    """Raises if the table lacks one of these columns."""
+    for name in columns:
+        if name not in table.columns:
+            raise UnbraidError(f"The table has no column {name!r}. {suggestion(name, table.columns)}")
 
 
 def groups(rows: Iterable[Mapping[str, Any]], column: str, by: str = "setting") -> list[LabeledValues]:

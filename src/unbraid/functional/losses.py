@@ -314,6 +314,7 @@ def _loss(
 
 
 def log_likelihood(x: Tensor, logits: Tensor, likelihood: Likelihood | None) -> Float[Tensor, " batch"]:
+    """Returns log p(x | z) of each image, summed over pixels; Bernoulli by default."""
     rows = (len(x), 1, 1, -1)
     return (likelihood or BernoulliLikelihood()).log_prob(x.reshape(rows), logits.reshape(rows))
 

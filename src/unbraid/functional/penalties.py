@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
+from unbraid.config.annotations import check_value
 from unbraid.errors import SpecError
 from unbraid.functional.losses import Array, Weight, as_float
 from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
@@ -61,6 +62,9 @@ def mmd(
         >>> float(mmd(torch.zeros(4, 2), torch.zeros(4, 2)))
         0.0
     """
+    check_value(kernel, Kernel, "kernel")
+    check_value(bandwidth, Bandwidth, "bandwidth")
+    check_value(statistic, Statistic, "statistic")
     return squared_mmd(as_float(z), as_float(prior), kernel, bandwidth, statistic)
 
 

@@ -20,13 +20,12 @@ from unbraid.metrics.reductions.statistics import Statistics
 @final
 @dataclass(frozen=True)
 class AttributeVector(Metric):
-    """Mean test accuracy, over factors with two values, of the classifier w.z + b > 0. Between 0 and 1;
-    higher is better.
+    """Mean test accuracy of the classifiers w.z + b > 0 of factors with two values (Kumar et al., arXiv:1711.00848v1).
 
-    Kumar et al., *DIP-VAE*, arXiv:1711.00848v1, table 2: w is the mean of z over training images with the attribute,
-    less the mean over those without (z are the means of the posteriors), and b minimizes the hinge loss sum_n max(0, 1
-    - t_n (w.z_n + b)), t = 1 with the attribute and -1 without. The loss is piecewise linear: b is exact, and the
-    middle where an interval is optimal. Of two values the greater is the attribute. Other factors are left out.
+    *DIP-VAE*, table 2: w is the mean of z over training images with the attribute, minus the mean over those without (z
+    are the means of the posteriors), and b minimizes the hinge loss sum_n max(0, 1 - t_n (w.z_n + b)), t = 1 with the
+    attribute and -1 without. The loss is piecewise linear: b is exact, and the middle where an interval is optimal. The
+    greater of the two values is the attribute. Other factors are left out. Between 0 and 1; higher is better.
     """
 
     num_train: int = 10_000
@@ -78,8 +77,10 @@ class AttributeVector(Metric):
         )
 
     def _mean(self, correct: list[Float64[Tensor, " _test"]], images: list[Int64[Tensor, " _test"] | None]) -> Value:
-        """Returns the mean accuracy, with an interval from resamples of the test images, which attributes share. Where
-        resamples do not differ (all correct, say), it is that of a share.
+        """Returns the mean accuracy, with an interval from resamples of the test images.
+
+        Attributes share the test images. If all resamples are equal (without errors, for example), the interval is that
+        of a binomial proportion.
         """
         value = float(torch.stack([points.mean() for points in correct]).mean())
         shares = [

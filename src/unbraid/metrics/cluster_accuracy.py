@@ -17,12 +17,12 @@ from unbraid.metrics.reductions.statistics import Statistics
 @final
 @dataclass(frozen=True)
 class ClusterAccuracy(Metric):
-    """The share of images with a likeliest category that is matched to their value, for the one-to-one matching with
-    the largest share; the best discrete latent of each factor, and the mean over factors.
+    """Accuracy of discrete latents as clusters under the best one-to-one matching (Xie et al., ICML 2016).
 
-    The matching is optimal (Kuhn, Naval Research Logistics Quarterly 1955), as in Xie, Girshick & Farhadi,
-    ICML 2016, section 4.2. Higher is better. Categories without a value count as wrong. The part
-    "commonest" is the share of the most frequent value.
+    An image counts if its most likely category is matched to its value. The matching maximizes the share of such images
+    (Kuhn, Naval Research Logistics Quarterly 1955; Xie, Girshick & Farhadi, section 4.2). Each factor has the share of
+    its best discrete latent; the value is the mean over factors. Higher is better. Categories without a value count as
+    wrong. The part "commonest" is the share of the most frequent value.
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)

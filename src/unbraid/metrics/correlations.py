@@ -21,7 +21,7 @@ from unbraid.metrics.settings import NOT_NEGATIVE
 @final
 @dataclass(frozen=True)
 class Correlations(Metric):
-    """mean over i < j of |corr(z_i, z_j)|, where z are the means of the posteriors. Between 0 and 1; 0 is uncorrelated.
+    """Mean over i < j of |corr(z_i, z_j)|, where z are the means of the posteriors. Between 0 and 1; 0 is uncorrelated.
 
     Tables: "deterministic" holds the correlations of the means, "stochastic" those of one draw from each posterior (Do
     & Tran, arXiv:1908.09961v4, appendix A.6); "latent_factor" those of the means with the factors (Kumar et al.,
@@ -102,8 +102,9 @@ def _among_all(score: Score, active: Bool[Tensor, " latent"], min_std: float) ->
 
 
 def _of_draws(statistics: Statistics, seed: int) -> pearson.PearsonCorrelations | None:
-    """Returns the correlations of one draw from each posterior, or of all draws of codes without std; None for codes
-    with only means.
+    """Returns the correlations of one draw from each posterior, or of all draws of codes without std.
+
+    Returns None for codes with only means.
     """
     codes = statistics.codes
     if statistics.given_draws is None and codes.marginal_std is None:

@@ -38,14 +38,16 @@ _NUM_REFITS = {"lasso": 20, "forest": 20, "boosted_trees": 3}
 @final
 @dataclass(frozen=True)
 class DCI(Metric):
-    """Disentanglement (the value): is each latent important for one factor only? Parts: completeness (is one latent
-    important for each factor?) and the errors on training and test rows.
+    """Disentanglement, completeness and informativeness of latents (Eastwood & Williams, ICLR 2018).
 
-    Eastwood & Williams, *A Framework for the Quantitative Evaluation of Disentangled Representations*, ICLR 2018. A
-    predictor of each factor from all latents gives the importance R_ik of each latent; D and C are one minus the
-    entropies of its rows and columns. `predictor`: "lasso" (ordered and continuous factors only), "forest" or
-    "boosted_trees" (as in disentanglement_lib; slow). Errors are RMSE / std(y), or the share of wrong classes. With
-    `rows="all"` there is no test error. Intervals of D and C are by fits on resampled rows (20; 3 for boosted trees).
+    The value is disentanglement: whether each latent is important for one factor only. Parts are completeness (whether
+    one latent is important for each factor) and the errors on training and test rows.
+
+    From *A Framework for the Quantitative Evaluation of Disentangled Representations*. A predictor of each factor from
+    all latents gives the importance R_ik of each latent; D and C are one minus the entropies of its rows and columns.
+    `predictor`: "lasso" (ordered and continuous factors only), "forest" or "boosted_trees" (as in disentanglement_lib;
+    slow). Errors are RMSE / std(y), or the share of wrong classes. With `rows="all"` there is no test error. Intervals
+    of D and C are by fits on resampled rows (20; 3 for boosted trees).
     """
 
     predictor: Predictor = "lasso"
@@ -232,15 +234,18 @@ class DCI(Metric):
 
 
 def disentanglement_of_latents(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " latent"]:
-    """Returns D_i = 1 - H(R_i. / sum_k R_ik) / log K: 1 for a latent with importance for one factor, 0 for one with
-    equal importance for all, or none. With one factor it is 1 if the latent has any.
+    """Returns D_i = 1 - H(R_i. / sum_k R_ik) / log K for each latent.
+
+    D_i is 1 if the latent is important for one factor, and 0 if it is equally important for all, or for none. With one
+    factor it is 1 if the latent has any importance.
     """
     return _concentration(importance)
 
 
 def completeness_of_factors(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " factor"]:
-    """Returns C_k = 1 - H(R_.k / sum_i R_ik) / log L: 1 for a factor of one latent, 0 for one of all latents equally,
-    or of none.
+    """Returns C_k = 1 - H(R_.k / sum_i R_ik) / log L for each factor.
+
+    C_k is 1 if one latent is important for the factor, and 0 if all are equally important, or none is.
     """
     return _concentration(importance.T)
 
@@ -251,7 +256,7 @@ def disentanglement(importance: Float64[Tensor, "latent factor"]) -> Float64[Ten
 
 
 def completeness(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
-    """Returns the plain mean of C_k, as Eastwood & Williams and Do & Tran have it."""
+    """Returns the plain mean of C_k, as in Eastwood & Williams and Do & Tran."""
     return completeness_of_factors(importance).mean()
 
 

@@ -27,17 +27,19 @@ _DOUBTFUL = "No probe predicts {} better than a constant by more than chance: ex
 @final
 @dataclass(frozen=True)
 class DCIES(Metric):
-    """The explicitness E of DCI-ES: 1 if the smallest probe predicts the factors as well as the largest, 0 if the
-    loss falls in a straight line with the logarithm of the number of parameters, -1 at worst. Higher is better.
+    """Explicitness E of DCI-ES: how fast the loss falls as probes grow (Eastwood et al., arXiv:2210.00364v2).
 
-    Eastwood et al., arXiv:2210.00364v2. Probes of rising size predict each factor from all latents; the loss l is 1 -
-    R^2 where values have an order and 1 - accuracy elsewhere, on test rows, and no larger than that of guessing, l_b. E
-    = 1 - 2 A / ((k_max - k_min) l_b), where A is the area between the curve of the least loss up to each size and its
-    end, over k, the logarithm of the number of parameters. The value is the mean over factors; the part
-    "informativeness" is that of 1 - l of the best probe. A factor that does not vary among test rows has no R^2, and
-    one without order that does not vary among training rows no l_b: they are left out of both. Where no probe predicts
-    a factor better than a constant, there is no capacity to measure, and E of that factor is undefined. Probes are nets
-    with one hidden layer, or linear (0), all trained together. D, C and I are those of `DCI`.
+    E is 1 if the smallest probe predicts the factors as well as the largest, 0 if the loss is linear in the logarithm
+    of the number of parameters, and at least -1. Higher is better.
+
+    Probes of rising size predict each factor from all latents; the loss l is 1 - R^2 where values have an order and 1 -
+    accuracy elsewhere, on test rows, and no larger than that of guessing, l_b. E = 1 - 2 A / ((k_max - k_min) l_b),
+    where A is the area between the curve of the least loss up to each size and its end, over k, the logarithm of the
+    number of parameters. The value is the mean over factors; the part "informativeness" is that of 1 - l of the best
+    probe. A factor that does not vary among test rows has no R^2, and one without order that does not vary among
+    training rows no l_b: they are left out of both. If no probe predicts a factor better than a constant, E of that
+    factor is undefined. Probes are nets with one hidden layer, or linear (0), all trained together. D, C and I are
+    those of `DCI`.
     """
 
     hidden: tuple[int, ...] = (0, 8, 32, 128)

@@ -15,13 +15,14 @@ from unbraid.metrics.reductions.gaps import top_two, varies
 @final
 @dataclass(frozen=True)
 class DCIMIG(InformationMetric):
-    """DCIMIG = sum_k max_j g_jk / sum_k H(v_k), where g_jk is the gap I(z_j; v_k) - I(z_j; v_b) if latent j has the
-    most information about factor k and the second most about b, and 0 for all other factors. Higher is better, at most
-    1.
+    """DCIMIG = sum_k max_j g_jk / sum_k H(v_k) (Sepliarskaia, Kiseleva & de Rijke, arXiv:1910.05587v3).
 
-    Sepliarskaia, Kiseleva & de Rijke, arXiv:1910.05587v3, as in published code. A latent of two factors lowers the
-    score, and so does a factor without its own latent; a second latent of the same factor does not. Factors are
-    weighted by their entropy. With one factor the gap is the information.
+    g_jk is the gap I(z_j; v_k) - I(z_j; v_b) if latent j has the most information about factor k and the second most
+    about b, and 0 for all other factors. Higher is better, at most 1.
+
+    The formula is that of the published code. A latent of two factors lowers the score, and so does a factor without
+    its own latent; a second latent of the same factor does not. Factors are weighted by their entropy. With one factor
+    the gap is the information.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)

@@ -32,7 +32,7 @@ Classifier = Literal["linear", "boosted_trees"]
 @final
 @dataclass(frozen=True)
 class Downstream(Metric):
-    """The mean over factors of the test accuracy of a classifier on all latents. Higher is better.
+    """Mean over factors of the test accuracy of a classifier on all latents. Higher is better.
 
     Locatello et al., arXiv:1811.12359v4, section 5.5. `classifier`: "linear" is one multinomial regression with C = 1
     on standardized latents, "boosted_trees" 100 gradient-boosted trees of depth 3. The part "few_rows" is the accuracy

@@ -21,13 +21,13 @@ _ASSUMED = "These codes have no prior: the KL is to a standard normal one{}."
 @final
 @dataclass(frozen=True)
 class ELBODecomposition(SampledMetric):
-    """E KL(q(z|x) || p(z)) = I(x, z) + TC + sum_j KL(q(z_j) || p(z_j)), in nats; the value is TC = sum_j H(z_j) - H(z).
-    Lower is better.
+    """Total correlation TC and the other terms of E KL(q(z|x) || p(z)) (Chen et al., arXiv:1802.04942v5, eq. 2).
 
-    Chen et al., arXiv:1802.04942v5, eq. 2. Parts "mutual_information", "dimension_wise_kl" and "kl", which is the sum
-    of all three: exactly the analytic KL with conditional="analytic" and a Gaussian prior. p(z) is the prior of the
-    codes; the default is standard normal, uniform for discrete latents. A prior that correlates latents lowers the KL
-    by the part "prior_dependence", E[log p(z) - sum_j log p(z_j)]. With groups, TC is split into "between_groups" and
+    E KL(q(z|x) || p(z)) = I(x, z) + TC + sum_j KL(q(z_j) || p(z_j)), in nats. The value is TC = sum_j H(z_j) - H(z);
+    lower is better. Parts are "mutual_information", "dimension_wise_kl" and "kl", the sum of all three: exactly the
+    analytic KL with conditional="analytic" and a Gaussian prior. p(z) is the prior of the codes; the default is
+    standard normal, uniform for discrete latents. A prior that correlates latents lowers the KL by the part
+    "prior_dependence", E[log p(z) - sum_j log p(z_j)]. With groups, TC is split into "between_groups" and
     "within_groups" (Esmaeili et al., arXiv:1804.02086v1, fig. 4).
     """
 
@@ -104,8 +104,9 @@ def _surprise_at(draws: Draws, prior: LatentPrior) -> Float64[Tensor, "draw late
 def _surprise(
     statistics: Statistics, prior: LatentPrior, rows: Int64[Tensor, " row"] | slice = slice(None)
 ) -> Float64[Tensor, "row latent"]:
-    """Returns E[-log p(z_j)] under the posteriors of some images, for a Gaussian prior: the expectation of a
-    quadratic form is its value at the mean plus half its curvature times the variance.
+    """Returns E[-log p(z_j)] under the posteriors of some images, for a Gaussian prior.
+
+    The expectation of a quadratic form is its value at the mean plus half its curvature times the variance.
     """
     codes, precision = statistics.codes, prior.covariance.diagonal().reciprocal()
     continuous = 0.5 * precision * statistics.std[rows].double().square() - prior.log_prob(codes.mean[rows])

@@ -102,9 +102,11 @@ def evaluate_as(
     *,
     is_drawn: bool = False,
 ) -> Scorecard:
-    """Returns the scores of these codes, which are of the part and have the weights of `scoring`; and those of the
-    model that `trained` returns, with the images of the same rows. Predictors are fitted on `fitted_on`, if given.
-    `is_drawn` is True for codes that are the fraction of `scoring` already.
+    """Returns the scores of these codes, and of the model that `trained` returns.
+
+    The codes are of the part and have the weights of `scoring`; the model is scored with the images of the same rows.
+    Predictors are fitted on `fitted_on`, if given. `is_drawn` is True if the codes are already the fraction of
+    `scoring`.
     """
     selection, codes = select(metrics, seed), Statistics(codes).codes
     asks_for_groups = scoring.groups is not None

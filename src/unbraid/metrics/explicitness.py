@@ -28,13 +28,14 @@ ValueClassifier = Literal["one_vs_rest", "one_vs_rest_raw", "multinomial"]
 @final
 @dataclass(frozen=True)
 class Explicitness(Metric):
-    """The mean over factors of the mean over their values of the area under the ROC curve of a logistic regression on
-    all latents. Higher is better.
+    """Area under the ROC curve of a logistic regression on all latents (Ridgeway & Mozer, arXiv:1802.05312v2).
 
-    Ridgeway & Mozer, arXiv:1802.05312v2, section 3. `classifier`: "one_vs_rest" fits one regression per value without a
-    penalty (C = 1e10) and ranks by probabilities normalized over the values, as their code and Do & Tran's do;
-    "one_vs_rest_raw" ranks by each regression's own score, which cannot separate a value in the middle of a latent's
-    range; "multinomial" is one regression with C = 1 on standardized latents, as in disentanglement_lib. Chance is 0.5.
+    The score is the mean over factors of the mean over their values (section 3). Higher is better; chance is 0.5.
+
+    `classifier`: "one_vs_rest" fits one regression per value without a penalty (C = 1e10) and ranks by probabilities
+    normalized over the values, as their code and Do & Tran's do; "one_vs_rest_raw" ranks by each regression's own
+    score, which cannot separate a value in the middle of a latent's range; "multinomial" is one regression with C = 1
+    on standardized latents, as in disentanglement_lib.
     """
 
     classifier: ValueClassifier = "one_vs_rest"
@@ -99,8 +100,9 @@ def value_scores(
     test_codes: Float64[Tensor, "test latent"],
     classifier: ValueClassifier = "one_vs_rest",
 ) -> tuple[Int64[Tensor, " value"], Float64[Tensor, "test value"]]:
-    """Returns the values among the training labels, and for each test row a logit, or the logarithm of a probability,
-    of each value.
+    """Returns the values among the training labels, and a score of each value for each test row.
+
+    The scores are logits or log-probabilities.
     """
     values, numbers = train_labels.unique(return_inverse=True)
     if len(values) == 1:
@@ -132,8 +134,9 @@ def value_scores(
 def areas_of_values(
     values: Int64[Tensor, " value"], scores: Float64[Tensor, "test value"], labels: Int64[Tensor, " test"]
 ) -> tuple[Float64[Tensor, " value"], Float64[Tensor, " test"]]:
-    """Returns the area under the ROC curve of each value, NaN where the labels have none of it or nothing else, and
-    what each row adds to the mean of the others.
+    """Returns the area under the ROC curve of each value, and the influence of each row on their mean.
+
+    The area is NaN where the labels have none of the value or nothing else; the mean is over the other values.
     """
     curves = [roc_auc(score, labels == value) for value, score in zip(values, scores.T, strict=True)]
     areas = torch.tensor([area for area, _ in curves], dtype=torch.float64)
@@ -141,11 +144,11 @@ def areas_of_values(
 
 
 def roc_auc(scores: Float64[Tensor, " row"], positive: Bool[Tensor, " row"]) -> tuple[float, Float64[Tensor, " row"]]:
-    """Returns the area under the ROC curve, P(a positive scores above a negative), with ties counted half, and the
-    influence of each row on it.
+    """Returns the area under the ROC curve, and the influence of each row on it.
 
-    The variance of the area is the mean of the squared influences over the number of rows (DeLong, DeLong &
-    Clarke-Pearson, Biometrics 1988). The area is NaN where all rows are positive, or none. Takes O(n log n).
+    The area is P(a positive scores above a negative), with ties counted half; NaN where all rows are positive, or none.
+    Its variance is the mean of the squared influences over the number of rows (DeLong, DeLong & Clarke-Pearson,
+    Biometrics 1988). Takes O(n log n).
     """
     num_positive = int(positive.sum())
     num_negative = len(positive) - num_positive

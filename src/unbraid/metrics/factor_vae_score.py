@@ -28,14 +28,13 @@ from unbraid.metrics.settings import NOT_NEGATIVE
 @final
 @dataclass(frozen=True)
 class FactorVAEScore(Metric):
-    """The accuracy of a majority vote that predicts the factor a batch shares from the latent that varies least in it.
-    Higher is better.
+    """Accuracy of a majority vote for the shared factor by the least-varying latent (Kim & Mnih, arXiv:1802.05983v3).
 
-    In each batch of `batch_size` images that share a value of one factor, the variance of each latent's means is
-    divided by its variance over all images; the least votes for the factor. Kim & Mnih, *Disentangling by Factorizing*,
-    arXiv:1802.05983v3, section 4. Only latents with means of a std of at least `min_std` take part: a dead latent would
-    win every vote (0 / 0). If all are dead, the score is 0. The interval is that of a share of `num_test` votes, drawn
-    with `seed`: it ignores the choice of images.
+    *Disentangling by Factorizing*, section 4: in each batch of `batch_size` images that share a value of one factor,
+    the variance of each latent's means is divided by its variance over all images. The latent with the smallest ratio
+    votes for the factor. Higher is better. Only latents with means of a std of at least `min_std` take part: a dead
+    latent would win every vote (0 / 0). If all are dead, the score is 0. The interval is that of a share of `num_test`
+    votes, drawn with `seed`: it ignores the choice of images.
     """
 
     batch_size: int = 64
@@ -114,8 +113,9 @@ class FactorVAEScore(Metric):
 def weighted_variance(
     latents: Float[Tensor, "image latent"], weights: Float[Tensor, " image"] | None = None
 ) -> Float64[Tensor, " latent"]:
-    """Returns the variance of each latent over all images, on the CPU: with n - 1 in the denominator if unweighted,
-    else sum_n p(n) (z_n - mean)^2.
+    """Returns the variance of each latent over all images, on the CPU.
+
+    It has n - 1 in the denominator if unweighted, else it is sum_n p(n) (z_n - mean)^2.
     """
     z = latents.double()
     if weights is None:
@@ -132,8 +132,9 @@ def active_latents(variance: Float64[Tensor, " latent"], min_std: float = 0.05) 
 def normalized_variances(
     latents: Float[Tensor, "image latent"], batches: Int64[Tensor, "point batch"], variance: Float64[Tensor, " latent"]
 ) -> Float64[Tensor, "point latent"]:
-    """Returns the variance of each latent within each batch, over its variance among all images, on the CPU. It is NaN
-    for a constant latent.
+    """Returns the variance of each latent within each batch, over its variance among all images, on the CPU.
+
+    It is NaN for a constant latent.
     """
     within = [
         latents[batches[chunk].to(latents.device)].double().var(dim=1, correction=1).cpu()

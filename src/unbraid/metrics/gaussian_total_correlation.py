@@ -21,12 +21,11 @@ _ROUNDING = 1e-13
 @final
 @dataclass(frozen=True)
 class GaussianTotalCorrelation(Metric):
-    """-1/2 log det of the correlation matrix, in nats: the total correlation of a Gaussian with the covariance of the
-    codes. Lower is better, at least 0.
+    """Total correlation of a Gaussian with the covariance of the codes (Locatello et al., arXiv:1811.12359v4).
 
-    Locatello et al., arXiv:1811.12359v4. `covariance`: "means" is that of the posteriors' means, as in their library;
-    "aggregate" that of the aggregate posterior, E[Sigma(x)] + Cov(mu(x)). Dependence without correlation does not
-    count.
+    -1/2 log det of the correlation matrix, in nats. Lower is better, at least 0. `covariance`: "means" is that of the
+    posteriors' means, as in disentanglement_lib; "aggregate" that of the aggregate posterior, E[Sigma(x)] + Cov(mu(x)).
+    Dependence without correlation does not count.
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
@@ -75,8 +74,9 @@ class GaussianTotalCorrelation(Metric):
 def _total_correlation(
     covariance: Float64[Tensor, "latent latent"], alive: Bool[Tensor, " latent"]
 ) -> tuple[float, Float64[Tensor, "latent latent"]]:
-    """Returns -1/2 log det of the correlations of the latents that vary, and its derivative by the covariance; NaN
-    where the value is infinite.
+    """Returns -1/2 log det of the correlations of the latents that vary, and its gradient by the covariance.
+
+    The gradient is NaN where the value is infinite.
     """
     correlation = _correlation(covariance, alive)[alive][:, alive]
     eigenvalues = torch.linalg.eigvalsh(correlation)

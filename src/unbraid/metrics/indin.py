@@ -11,12 +11,12 @@ from unbraid.metrics.separation_metric import Terms, WeightedSeparation
 @final
 @dataclass(frozen=True)
 class INDIN(WeightedSeparation):
-    """INDIN_i = I(x, z_i) - I(z_i, z_not_i), in nats; the value is WINDIN = sum_i rho_i INDIN_i, rho_i = I(x, z_i) /
-    sum_j I(x, z_j).
+    """Informativeness and independence of latents, INDIN (Do & Tran, arXiv:1908.09961v4, section 3.2).
 
-    Do & Tran, arXiv:1908.09961v4, section 3.2. Higher is better. Equal to SEPIN where latents are independent given the
-    image, draw by draw; elsewhere less by I(z_i, z_not_i | x). Parts "INDIN@k" are means of the k largest. An
-    information is clipped at 0 inside rho only; their code clips everywhere.
+    INDIN_i = I(x, z_i) - I(z_i, z_not_i), in nats; the value is WINDIN = sum_i rho_i INDIN_i, rho_i = I(x, z_i) / sum_j
+    I(x, z_j). Higher is better. INDIN equals SEPIN where latents are independent given the image, draw by draw;
+    elsewhere it is less by I(z_i, z_not_i | x). Parts "INDIN@k" are means of the k largest. An information is clipped
+    at 0 inside rho only; their code clips everywhere.
     """
 
     quantity: ClassVar[str] = "WINDIN"

@@ -39,14 +39,17 @@ _NOTHING_TO_COMPARE = "InfoM compares factors and InfoC active latents: with few
 @final
 @dataclass(frozen=True)
 class InfoMEC(Metric):
-    """InfoM (the value): is each latent informative about one factor only? InfoC ("compactness"): is each factor in one
-    latent only? InfoE ("explicitness"): how well does a linear model predict each factor? Higher is better, at most 1.
+    """Modularity, compactness and explicitness in shares of information (Hsu et al., arXiv:2305.18378v2).
 
-    Hsu et al., arXiv:2305.18378v2. With N_jk = I(z_j; v_k) / H(v_k), K factors and a active latents, InfoM is the mean
-    over active latents of max_k N_jk / sum_k N_jk, and InfoC the mean over factors of max_j N_jk / sum_j N_jk, both
-    scaled so that 1/K and 1/a become 0. InfoE is the mean over factors of 1 - h / h_0, where h is the log loss of a
-    logistic regression on all latents, and h_0 that without latents. `active`: a latent counts if it has more than
-    `threshold` nats about a factor ("information"), or if its means span more than a twentieth of the widest range.
+    InfoM (the value) is modularity: whether each latent is informative about one factor only. InfoC (the part
+    "compactness"): whether one latent only is informative about each factor. InfoE (the part "explicitness"): how well
+    a linear model predicts each factor. Higher is better, at most 1.
+
+    With N_jk = I(z_j; v_k) / H(v_k), K factors and a active latents, InfoM is the mean over active latents of max_k
+    N_jk / sum_k N_jk, and InfoC the mean over factors of max_j N_jk / sum_j N_jk, both scaled so that 1/K and 1/a
+    become 0. InfoE is the mean over factors of 1 - h / h_0, where h is the log loss of a logistic regression on all
+    latents, and h_0 that without latents. `active`: a latent counts if it has more than `threshold` nats about a factor
+    ("information"), or if its means span more than a twentieth of the widest range ("range").
     `explicitness="in_sample"` scores the training rows, without a penalty and with balanced classes, as the authors'
     code does: then h_0 is the logarithm of the number of values. With `Levels()` latents are quantized, as in the
     authors' code for such codes: a latent is active by "range" if it has two levels or more, and the regression reads a
@@ -171,12 +174,12 @@ class InfoMEC(Metric):
 def _log_losses(
     task: PredictionTask, *, in_sample: bool, of_levels: bool
 ) -> tuple[Float64[Tensor, " seen"], Float64[Tensor, " seen"], Bool[Tensor, " row"]]:
-    """Returns -log p of the label of each test row, fitted and without latents, in nats; and which test rows these are:
-    rows with values that no training row has are left out.
+    """Returns -log p of the label of each test row, fitted and without latents, in nats; and the rows included.
 
-    The multinomial regression reads standardized latents, or with `of_levels` a column of 0 and 1 for each level of
-    each latent among the training rows. It has C = 1, and without latents each value has its frequency among the
-    training rows. In sample it has no penalty and balanced classes, and without latents all values are equally likely.
+    Rows with values that no training row has are left out. The multinomial regression reads standardized latents, or
+    with `of_levels` a column of 0 and 1 for each level of each latent among the training rows. It has C = 1, and
+    without latents each value has its frequency among the training rows. In sample it has no penalty and balanced
+    classes, and without latents all values are equally likely.
     """
     from sklearn.linear_model import LogisticRegression
 

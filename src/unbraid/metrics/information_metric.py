@@ -38,8 +38,9 @@ class InformationMetric(Metric):
 
     @abstractmethod
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
-        """Returns every number of the score: "value" and the parts (scalars), "per_factor", "per_latent" and tables
-        (vectors). They are differentiable.
+        """Returns every number of the score, as differentiable tensors.
+
+        These are "value" and the parts (scalars), and "per_factor", "per_latent" and tables (vectors).
         """
 
     @property
@@ -98,11 +99,13 @@ def information_score(
     numbers: Callable[[LatentInformation], dict[str, Tensor]],
     limits: Interval,
 ) -> Score:
-    """Returns the score with numbers that are functions of information. Intervals are by the delta method; a finer
-    estimate decides whether the score is settled. The metric's `reported_parts` and their intervals lie in [0, 1].
+    """Returns the score with numbers that are functions of information.
+
+    Intervals are by the delta method; a finer estimate decides whether the score is settled. The metric's
+    `reported_parts` and their intervals lie in [0, 1].
 
     Nearest neighbors may estimate negative information, or more than the entropy: numbers are clipped to the limits. A
-    number has no interval where clipping decides it; a note says so.
+    number has no interval where clipping decides it; a note reports this.
     """
     information = estimator.information(statistics)
     found = numbers(information)
@@ -141,8 +144,9 @@ def _decided_by_clipping(
     numbers: Callable[[LatentInformation], dict[str, Tensor]],
     errors: Mapping[str, float],
 ) -> list[str]:
-    """Returns the scalars that clip negative information to 0, and would leave their intervals if it were as far above
-    0: to first order they do not depend on it, so their intervals miss its error.
+    """Returns the scalars with intervals that miss the error of negative information clipped to 0.
+
+    They would leave their intervals if the information were as far above 0; to first order they do not depend on it.
     """
     table = information.mutual_information
     if not bool((table < -TIE).any()):

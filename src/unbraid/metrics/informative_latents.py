@@ -23,7 +23,7 @@ from unbraid.metrics.settings import NOT_NEGATIVE
 @final
 @dataclass(frozen=True)
 class InformativeLatents(Metric):
-    """The number of latents with I(x, z_i) > `min_information`, in nats. Neither good nor bad.
+    """Number of latents with I(x, z_i) > `min_information`, in nats. Neither good nor bad.
 
     Do & Tran, arXiv:1908.09961v4, figures 26 to 28, count informative latents without a definition; their code
     counts those with a mean posterior std below 0.4, which is the part "narrow".

@@ -24,13 +24,14 @@ _ONE_AT_A_TIME = "The exact estimator is of single latents: the value is the mea
 @final
 @dataclass(frozen=True)
 class Informativeness(Metric):
-    """I(x, z) = H(z) - H(z | x) and, latent by latent, I(x, z_i) = H(z_i) - H(z_i | x), in nats. Neither good nor bad:
+    """Information of the latents about the image, I(x, z) and I(x, z_i) (Do & Tran, arXiv:1908.09961v4, section 3.1).
+
+    I(x, z) = H(z) - H(z | x) and, latent by latent, I(x, z_i) = H(z_i) - H(z_i | x), in nats. Neither good nor bad:
     noise may be memorized.
 
-    Do & Tran, arXiv:1908.09961v4, section 3.1. `estimator` decides what the value is. `Sampled()`: I(x, z) of all
-    latents together. With bins (`Quantized()`): the mean over latents of I(x, z_i) / log B in B bins, from 0 to 1.
-    `Exact()`: the mean over latents of I(x, z_i), by quadrature; with one or two latents and at most 1,000 images also
-    the part "joint", I(x, z).
+    `estimator` determines the value. `Sampled()`: I(x, z) of all latents together. With bins (`Quantized()`): the mean
+    over latents of I(x, z_i) / log B in B bins, from 0 to 1. `Exact()`: the mean over latents of I(x, z_i), by
+    quadrature; with one or two latents and at most 1,000 images also the part "joint", I(x, z).
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
@@ -130,8 +131,9 @@ def _share(part: Tensor, whole: Tensor) -> Tensor:
 
 
 def _largest(statistics: Statistics, estimator: Estimator) -> tuple[Tensor, Interval]:
-    """Returns the divisors of I(x, z_i) (with bins, the log of the number of values of each latent), and the bounds of
-    the quotients.
+    """Returns the divisors of I(x, z_i), and the bounds of the quotients.
+
+    With bins, the divisor is the log of the number of values of each latent.
     """
     codes = statistics.codes
     logs = [1.0] * codes.num_latents

@@ -62,8 +62,9 @@ def wilson(share: float, num_points: int) -> Interval:
 
 
 def by_image(influence: Float64[Tensor, " point"], images: Int64[Tensor, " point"] | None) -> Float64[Tensor, " point"]:
-    """Returns the influence of each image, at the first of its points, and 0 at the others. Without `images`, each
-    point is an image.
+    """Returns the influence of each image, at the first of its points, and 0 at the others.
+
+    Without `images`, each point is an image.
     """
     if images is None:
         return influence
@@ -74,8 +75,9 @@ def by_image(influence: Float64[Tensor, " point"], images: Int64[Tensor, " point
 
 
 def error_of_factor_mean(influences: Sequence[Float64[Tensor, " _row"]]) -> float:
-    """Returns the standard error of a mean over factors, from the influence of each row on the number of each; NaN
-    without factors. Factors with equal rows are correlated; others are independent.
+    """Returns the standard error of a mean over factors, from the influence of each row on the number of each factor.
+
+    It is NaN without factors. Factors with equal numbers of rows are correlated; others are independent.
     """
     if not influences:
         return math.nan

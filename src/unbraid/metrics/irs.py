@@ -24,14 +24,13 @@ _NUM_RESAMPLES = 100
 @final
 @dataclass(frozen=True)
 class IRS(Metric):
-    """Interventional robustness: IRS_ik = 1 - sum_v w(v) Q_n:v(|z_ni - m_iv|) / max_n |z_ni - m_i|; the score averages
-    max_k IRS_ik over latents.
+    """Interventional robustness score (Suter et al., *Robustly Disentangled Causal Mechanisms*, arXiv:1811.00007v2).
 
-    Suter et al., *Robustly Disentangled Causal Mechanisms*, arXiv:1811.00007v2. z are the means of the posteriors, m_i
-    their mean, m_iv that over the images in which factor k is v, and Q the `quantile` (1 for the paper's maximum) over
-    those images, linear between images. The average over latents is weighted by max_n |z_ni - m_i|, so that latents
-    that never vary do not count. `value_weights="uniform"` is that of disentanglement_lib. At most 1; it may be
-    negative. With weights p(n), image n of N counts as N p(n) images.
+    IRS_ik = 1 - sum_v w(v) Q_n:v(|z_ni - m_iv|) / max_n |z_ni - m_i|; the score averages max_k IRS_ik over latents. z
+    are the means of the posteriors, m_i their mean, m_iv that over the images in which factor k is v, and Q the
+    `quantile` (1 for the paper's maximum) over those images, linear between images. The average over latents is
+    weighted by max_n |z_ni - m_i|, so that latents that never vary do not count. `value_weights="uniform"` is that of
+    disentanglement_lib. At most 1; it may be negative. With weights p(n), image n of N counts as N p(n) images.
     """
 
     quantile: float = 0.99
@@ -107,8 +106,9 @@ class IRS(Metric):
         values: Int64[Tensor, "resample row"],
         counts: Float64[Tensor, "resample row"] | None,
     ) -> Float64[Tensor, "latent resample"]:
-        """Returns the quantile of |z - m_v| over the images of each value, averaged over the values that occur; NaN if
-        none is known.
+        """Returns the quantile of |z - m_v| over the images of each value, averaged over the values that occur.
+
+        It is NaN if none is known.
         """
         shape = (len(values), int(values.max()) + 1)
         known = values.flatten() >= 0
@@ -186,8 +186,9 @@ def _quantiles(
     counts: Int64[Tensor, " value"],
     quantile: float,
 ) -> Float64[Tensor, "latent value"]:
-    """Returns the quantile of each latent's deviations within each value, linear between images; NaN for a value
-    without images.
+    """Returns the quantile of each latent's deviations within each value.
+
+    It is linear between images, and NaN for a value without images.
     """
     if quantile == 1:
         greatest = deviations.new_full((len(deviations), len(counts)), -math.inf)

@@ -17,10 +17,10 @@ from unbraid.metrics.reductions.gaps import top_two, varies
 @final
 @dataclass(frozen=True)
 class JEMMIG(InformationMetric):
-    """JEMMIG = mean_k (H(z_a, y_k) - I(z_a; y_k) + I(z_b; y_k)) / (H(y_k) + log B), where latents a and b have
-    the most information about factor k. Lower is better.
+    """Joint entropy minus mutual information gap (Do & Tran, arXiv:1908.09961v4, section 3.3 and eq. 17).
 
-    Do & Tran, arXiv:1908.09961v4, section 3.3 and appendix A.12, eq. 17, with B bins. 0 if one latent, and no other,
+    JEMMIG = mean_k (H(z_a, y_k) - I(z_a; y_k) + I(z_b; y_k)) / (H(y_k) + log B), where latents a and b have the most
+    information about factor k, with B bins (appendix A.12). Lower is better: it is 0 if one latent, and no other,
     determines the factor and is informative about nothing else. The part "unnormalized" is the mean without the
     division, in nats, as is the table "jemmig", by factor.
 

@@ -28,11 +28,11 @@ _MOST_SHUFFLES, _SHUFFLED_IMAGES = 8, 4000
 @final
 @dataclass(frozen=True)
 class Reading:
-    """The information in one latent. `nats` is I(x; z_j). `follows` are the factors with the largest shares
-    I(z_j; v_k) / H(v_k), above chance if there are few images.
+    """Information in one latent about the image and about the factors.
 
-    A second factor is listed if its share is at least half of the first: that latent is entangled. `num_categories` is
-    0 for a continuous latent.
+    `nats` is I(x; z_j). `follows` are the factors with the largest shares I(z_j; v_k) / H(v_k), above chance if there
+    are few images. A second factor is listed if its share is at least half of the first: that latent is entangled.
+    `num_categories` is 0 for a continuous latent.
     """
 
     latent: int
@@ -88,8 +88,9 @@ def estimator_for(codes: Codes) -> Estimator:
 
 
 def shares_by_chance(codes: Codes, estimator: Estimator) -> Float64[Tensor, "latent factor"]:
-    """Returns the shares for shuffled labels, the mean over several shuffles if there are few images: with many values
-    or narrow posteriors they are far from 0. Every factor of the codes varies.
+    """Returns the shares for shuffled labels, the mean over several shuffles if there are few images.
+
+    With many values or narrow posteriors they are far from 0. Every factor of the codes varies.
     """
     shuffles = max(1, min(_MOST_SHUFFLES, _SHUFFLED_IMAGES // len(codes)))
     orders = (row_draws.permuted_rows(len(codes), seed, "shuffled labels") for seed in range(shuffles))
@@ -105,8 +106,9 @@ def above_chance(
 
 
 def known_shares(codes: Codes, mig: Score) -> Float64[Tensor, "latent factor"]:
-    """Returns the shares of a MIG of these codes, above chance if there are few images and the MIG is exact or of
-    binned means.
+    """Returns the shares of a MIG of these codes.
+
+    They are above chance if there are few images and the MIG is exact or of binned means.
     """
     shares, settings = factor_shares(mig), mig.settings
     estimator: Estimator | None = Exact() if settings.get("estimator") == "exact" else None

@@ -19,13 +19,13 @@ _LEFT = "left side: "
 @final
 @dataclass(frozen=True)
 class Lemma2Gap(SampledMetric):
-    """I(x, z_S) - sum_i I(x, z_i) = E_x KL(q(z_S|x) || prod_i q(z_i|x)) - KL(q(z_S) || prod_i q(z_i)), i in S, in nats;
-    0 if the latents of S hold isolated information.
+    """I(x, z_S) - sum_i I(x, z_i) over latents i of a subset S, in nats (Lemma 2 of the split-encoder paper, eq. 6).
 
-    Lemma 2 of the split-encoder paper (anonymous submission to ICLR 2020), its eq. 6, for any subset S of the latents;
-    by default it is all of them. The parts are its two sides: "posterior_dependence", from the covariances, 0 for
-    uncorrelated posteriors; and "minus_total_correlation", -KL(q(z_S) || prod_i q(z_i)). They may cancel: read both.
-    `per_latent` is the error of eq. 3 and 4 (Lemma 1), I(x, z_j | z_S-j) - I(x, z_j), where S-j is S without j.
+    It equals E_x KL(q(z_S|x) || prod_i q(z_i|x)) - KL(q(z_S) || prod_i q(z_i)), and is 0 if the latents of S hold
+    isolated information. The paper is an anonymous submission to ICLR 2020. S is any subset of the latents, by default
+    all. The parts are the two sides: "posterior_dependence", from the covariances, 0 for uncorrelated posteriors; and
+    "minus_total_correlation", -KL(q(z_S) || prod_i q(z_i)). They may cancel: read both. `per_latent` is the error of
+    eq. 3 and 4 (Lemma 1), I(x, z_j | z_S-j) - I(x, z_j), where S-j is S without j.
     """
 
     latents: tuple[int, ...] = ()

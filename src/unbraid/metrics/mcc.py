@@ -31,10 +31,10 @@ _TIED = 1e-8
 @final
 @dataclass(frozen=True)
 class MCC(Metric):
-    """The mean over factors of |corr(z_j, v_k)|, where each factor k has its own latent j, chosen so that the mean
-    is largest. Higher is better, at most 1.
+    """Mean correlation coefficient of factors with their matched latents (Khemakhem et al., arXiv:1907.04809v4).
 
-    Khemakhem et al., arXiv:1907.04809v4. z are the means of the posteriors. `correlation`: "pearson", or "spearman" of
+    The mean over factors of |corr(z_j, v_k)|, where each factor k has its own latent j, chosen so that the mean is
+    largest. Higher is better, at most 1. z are the means of the posteriors. `correlation`: "pearson", or "spearman" of
     their ranks. `matching`: "strong" pairs latents and factors; "weak" pairs canonical variates, linear maps of both
     with the largest Pearson correlations. A factor without a latent counts 0.
     """
@@ -145,8 +145,10 @@ class _Columns:
     def canonical_correlations(
         self, weights: Float64[Tensor, " image"], *, of_ranks: bool = False
     ) -> Float64[Tensor, " pair"]:
-        """Returns the canonical correlations of the latents with the factors, or those of the ranks of each canonical
-        pair, over the images in which all factors are known: one per factor, 0 if there is no further direction.
+        """Returns the canonical correlations of the latents with the factors, one per factor.
+
+        They are over the images in which all factors are known, and 0 where there is no further direction. With
+        `of_ranks` they are the correlations of the ranks of each canonical pair.
         """
         everywhere = self.known.all(dim=1)
         p = torch.where(everywhere, weights, 0.0)

@@ -27,13 +27,14 @@ _LEAST = 1e-12
 @final
 @dataclass(frozen=True)
 class MED(InformationMetric):
-    """The mean of D_j = 1 - H(R_j. / sum_k R_jk) / log K over latents, weighted by sum_k R_jk, where R_jk = I(z_j; v_k)
-    / sum_i I(z_i; v_k) is the share of latent j in the information of all latents about factor k. Higher is better,
-    at most 1.
+    """Weighted mean of D_j = 1 - H(R_j. / sum_k R_jk) / log K over latents (Cao et al., arXiv:2206.04756v2).
 
-    Cao et al., arXiv:2206.04756v2: DCI without a predictor to choose, for codes of hundreds of latents. With `num_top`
-    (top-k MED) only some latents count: for each factor at most `num_top` with the largest D_j among the latents that
-    have their largest share in it. The part "completeness" is that of DCI, weighted in the same way.
+    R_jk = I(z_j; v_k) / sum_i I(z_i; v_k) is the share of latent j in the information of all latents about factor k,
+    and the weight of latent j is sum_k R_jk. Higher is better, at most 1.
+
+    MED is DCI without a predictor to choose, for codes of hundreds of latents. With `num_top` (top-k MED) only some
+    latents count: for each factor at most `num_top` with the largest D_j among the latents that have their largest
+    share in it. The part "completeness" is that of DCI, weighted in the same way.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)

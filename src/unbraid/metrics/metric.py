@@ -73,8 +73,9 @@ class Value:
     def from_standard_error(
         cls, value: float | Tensor, standard_error: float | Tensor, bounds: Interval = (-math.inf, math.inf)
     ) -> "Value":
-        """Returns the value with an interval of 1.96 standard errors on either side, clipped to the bounds. A value
-        beyond them by rounding is clipped too.
+        """Returns the value with an interval of 1.96 standard errors on either side, clipped to the bounds.
+
+        A value beyond them by rounding is clipped too.
         """
         value, half = float(value), QUANTILE * float(standard_error)
         nearest = min(max(value, bounds[0]), bounds[1])
@@ -125,8 +126,9 @@ class Score:
 
 
 def score_fields(numbers: Mapping[str, Tensor], errors: Mapping[str, float]) -> dict[str, Any]:
-    """Returns the fields of a score beside its value: parts (scalars, which have `errors`), "per_factor", "per_latent",
-    and all other numbers as tables.
+    """Returns the fields of a score besides its value: parts, "per_factor", "per_latent" and tables.
+
+    Parts are scalars, and have `errors`. All other numbers are tables.
     """
     vectors = {key: number for key, number in numbers.items() if key not in errors}
     fields: dict[str, Any] = {key: vectors.pop(key) for key in ("per_factor", "per_latent") if key in vectors}
@@ -228,8 +230,9 @@ class Metric(Config, ABC):
 
     @final
     def score(self, value: Value, factor_names: Sequence[str] = (), **fields: Any) -> Score:
-        """Returns a score with this value, the name of the metric and its settings. `fields` are those of `Score`;
-        `per_factor` (in the order of `factor_names`) and `per_latent` may be tensors.
+        """Returns a score with this value, the name of the metric and its settings.
+
+        `fields` are those of `Score`; `per_factor` (in the order of `factor_names`) and `per_latent` may be tensors.
         """
         fields = {"settings": self.settings} | fields
         if isinstance(by_factor := fields.get("per_factor"), Tensor):

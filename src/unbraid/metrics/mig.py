@@ -17,10 +17,10 @@ ValueWeights = Literal["frequency", "uniform"]
 @final
 @dataclass(frozen=True)
 class MIG(InformationMetric):
-    """MIG = mean_k (I(z_a; v_k) - I(z_b; v_k)) / H(v_k), where latents a and b have the most information about factor
-    k. Higher is better, at most 1.
+    """Mutual information gap (Chen et al., arXiv:1802.04942v5, eq. 6).
 
-    Chen et al., arXiv:1802.04942v5, eq. 6. H(v_k) is the entropy of the given labels.
+    MIG = mean_k (I(z_a; v_k) - I(z_b; v_k)) / H(v_k), where latents a and b have the most information about factor k.
+    H(v_k) is the entropy of the given labels. Higher is better, at most 1.
 
     With `value_weights="uniform"`, as in the authors' code, the divisor is log |V_k| and the information is H(z_j) -
     mean_v H(z_j | v), each value counted once. Both agree only where all values are equally frequent; elsewhere the

@@ -20,12 +20,12 @@ Uninformative = Literal["left_out", "zero"]
 @final
 @dataclass(frozen=True)
 class MIGSup(InformationMetric):
-    """MIG-sup = mean_j (I(z_j; v_a) / H(v_a) - I(z_j; v_b) / H(v_b)), where factors a and b are those with
-    the largest share of their entropy in latent j. Higher is better, at most 1.
+    """MIG with the roles of latents and factors swapped, MIG-sup (Li et al., arXiv:2002.10549v1).
 
-    Li et al., arXiv:2002.10549v1. It is MIG with the roles of latents and factors swapped: 1 if every latent
-    determines one factor and is independent of all others. A latent with at most `threshold` nats about every factor
-    has no score and does not count ("left_out"), or scores 0 ("zero"). With one factor, b counts 0.
+    MIG-sup = mean_j (I(z_j; v_a) / H(v_a) - I(z_j; v_b) / H(v_b)), where factors a and b are those with the largest
+    share of their entropy in latent j. Higher is better, at most 1: it is 1 if every latent determines one factor and
+    is independent of all others. A latent with at most `threshold` nats about every factor has no score and does not
+    count ("left_out"), or scores 0 ("zero"). With one factor, b counts 0.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)

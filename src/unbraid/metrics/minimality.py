@@ -21,14 +21,15 @@ Uninformative = Literal["left_out", "zero"]
 @final
 @dataclass(frozen=True)
 class Minimality(InformationMetric):
-    """mean_j max_k I(z_j; v_k) / I(x; z_j): the share of a latent's information about the image that is about one
-    factor. Higher is better, at most 1. The part "sufficiency" is mean_k max_j I(z_j; v_k) / H(v_k): the share of a
-    factor that one latent determines.
+    """Minimality and sufficiency of latents for single factors (Almudévar et al., arXiv:2408.07016v3).
 
-    Almudévar et al., arXiv:2408.07016v3. Neither compares factors with each other, so both mean the same where factors
-    depend on each other. A latent with at most `threshold` nats about the image has no share: it is "left_out", or
-    counts "zero". Binned means determine themselves, so with `MeansHistogram(15)` it is max_k I / H(z_j), as in
-    the authors' code.
+    The value is mean_j max_k I(z_j; v_k) / I(x; z_j): the share of a latent's information about the image that is about
+    one factor. The part "sufficiency" is mean_k max_j I(z_j; v_k) / H(v_k): the share of a factor that one latent
+    determines. Higher is better, at most 1.
+
+    Neither compares factors with each other, so both mean the same where factors depend on each other. A latent with at
+    most `threshold` nats about the image has no share: it is "left_out", or counts "zero". Binned means determine
+    themselves, so with `MeansHistogram(15)` it is max_k I / H(z_j), as in the authors' code.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)

@@ -27,7 +27,7 @@ _MAX_DENSE_CELLS = 4_000_000
 @final
 @dataclass(frozen=True)
 class MISJED(Metric):
-    """(H(z_i) + H(z_j) - H(mean_i, mean_j)) / (2 log B) in B bins, the mean over pairs of latents. Lower is better.
+    """Mean over pairs of latents of (H(z_i) + H(z_j) - H(mean_i, mean_j)) / (2 log B), in B bins. Lower is better.
 
     Do & Tran, arXiv:1908.09961v4, section 3.2 ("mutual information sums joint entropy difference"). H(z_i) is that of
     the aggregate posterior in the bins of `estimator`, the joint entropy that of the posteriors' means; their Table 5
@@ -119,8 +119,9 @@ def _histogram(
 
 
 def _standard_error(statistics: Statistics, estimator: Quantized, pairs: Sequence[tuple[int, int]]) -> float:
-    """Returns the standard error of the mean over pairs, from the influence of each image on the entropies: -log Q(own
-    bin) - H.
+    """Returns the standard error of the mean over pairs.
+
+    It is computed from the influence of each image on the entropies, -log Q(own bin) - H.
     """
     rows, bins = statistics.influence_sample.rows, estimator.bins
     places = _places(statistics, bins)

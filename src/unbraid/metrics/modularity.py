@@ -24,15 +24,15 @@ _PUBLISHED_FLOOR = 1e-8
 @final
 @dataclass(frozen=True)
 class Modularity(InformationMetric):
-    """M_i = 1 - sum_{k != k*} I(z_i; v_k)^2 / (I(z_i; v_k*)^2 (K - 1)), where latent i has the most information about
-    factor k*; the mean over latents.
+    """Modularity: whether each latent is informative about one factor (Ridgeway & Mozer, arXiv:1802.05312v2).
 
-    Ridgeway & Mozer, arXiv:1802.05312v2, who bin the means (`MeansHistogram()`); Do & Tran,
-    arXiv:1908.09961v4, section 4, Fig. 8c, who take the information from q(z | x), which is the default here. Higher is
-    better, at most 1. K counts the factors that vary; with one there is nothing to compare, and the value is NaN. An
-    uninformative latent has at most `threshold` nats about every factor. With `uninformative="published"` it is no
-    special case, and the denominator is at least 1e-8, as in the code behind Do & Tran's figure: such a latent scores
-    what sampling noise gives, and 1 without noise.
+    M_i = 1 - sum_{k != k*} I(z_i; v_k)^2 / (I(z_i; v_k*)^2 (K - 1)), where latent i has the most information about
+    factor k*; the value is the mean over latents. Higher is better, at most 1. Ridgeway & Mozer bin the means
+    (`MeansHistogram()`); Do & Tran, arXiv:1908.09961v4, section 4, Fig. 8c, take the information from q(z | x), the
+    default here. K counts the factors that vary; with one the value is NaN. An uninformative latent has at most
+    `threshold` nats about every factor. With `uninformative="published"` it is no special case, and the denominator is
+    at least 1e-8, as in the code behind Do & Tran's figure: the score of such a latent depends on sampling noise, and
+    is 1 without noise.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)

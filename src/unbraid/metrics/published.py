@@ -41,8 +41,10 @@ _ALL_IMAGES = 10**7
 
 
 def disentanglement_lib() -> tuple[Metric, ...]:
-    """Returns the metrics of disentanglement_lib with its own configuration files (Locatello et al.,
-    arXiv:1811.12359v4). MIG, modularity, IRS and the total correlation read all rows here, and 10,000 there.
+    """Returns the metrics of disentanglement_lib (Locatello et al., arXiv:1811.12359v4).
+
+    The settings are those of its own configuration files. MIG, modularity, IRS and the total correlation read all rows
+    here, and 10,000 there.
     """
     return (
         MIG(MeansHistogram(20)),
@@ -136,8 +138,10 @@ _BY_NAME: dict[str, Callable[[], tuple[Metric, ...]]] = {
 
 
 def like(name: str) -> tuple[Metric, ...]:
-    """Returns the metrics of published code by name: "disentanglement-lib", "chen", "kumar", "do-tran", "infomec",
-    "infomec-discrete" (of quantized codes) or "disdiff".
+    """Returns the metrics of published code by name.
+
+    The names are "disentanglement-lib", "chen", "kumar", "do-tran", "infomec", "infomec-discrete" (of quantized codes)
+    and "disdiff".
     """
     canonical = name.strip().lower().replace("_", "-")
     if canonical not in _BY_NAME:

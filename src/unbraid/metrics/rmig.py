@@ -16,11 +16,11 @@ from unbraid.metrics.reductions.gaps import top_two, varies
 @final
 @dataclass(frozen=True)
 class RMIG(InformationMetric):
-    """RMIG = mean_k (I(z_a; y_k) - I(z_b; y_k)) / H(y_k), where latents a and b have the most information about factor
-    k. Higher is better, at most 1.
+    """Robust mutual information gap, MIG in bins (Do & Tran, arXiv:1908.09961v4, section 3.3, eq. 10).
 
-    Do & Tran, arXiv:1908.09961v4, section 3.3, eq. 10, in 100 bins by default. The part "unnormalized" is the
-    mean gap in nats, as is the table "gap", by factor. With the same estimator it is MIG without MIG's clipping at 0.
+    RMIG = mean_k (I(z_a; y_k) - I(z_b; y_k)) / H(y_k), where latents a and b have the most information about factor k,
+    in 100 bins by default. Higher is better, at most 1. The part "unnormalized" is the mean gap in nats, as is the
+    table "gap", by factor. With the same estimator it is MIG without MIG's clipping at 0.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)

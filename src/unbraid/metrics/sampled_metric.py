@@ -33,8 +33,11 @@ _SETS = ("each", "joint", "without", "groups")
 @final
 @dataclass(frozen=True)
 class _Average:
-    """An average, the same over the first half of the draws, and influences: of each draw on an average over draws, and
-    of each draw's image on any average, as a closed form for the image and as the value at the draw.
+    """An average over draws or images, with its influences.
+
+    `half` is the average over the first half of the draws. `of_draws` is the influence of each draw on an average over
+    draws. `of_images` is the influence of each draw's image on any average, as a closed form for the image and as the
+    value at the draw.
     """
 
     mean: Tensor
@@ -46,8 +49,10 @@ class _Average:
 @final
 @dataclass(frozen=True)
 class SampledEntropies:
-    """H(z_i), H(z), H(z_not_i), H(z_group) as averages "each", "joint", "without", "groups", and H(. | x) as
-    "each_given_image" and so on, in nats.
+    """Entropies of the aggregate posterior and of the posteriors, averaged over draws, in nats.
+
+    The averages are "each" for H(z_i), "joint" for H(z), "without" for H(z_not_i), "groups" for H(z_group), and
+    "each_given_image" and so on for H(. | x).
     """
 
     entries: Mapping[str, _Average]
@@ -64,8 +69,9 @@ class SampledEntropies:
         return {name: entry.half for name, entry in self.entries.items()}
 
     def standard_error(self, function: Callable[[Averages], Tensor]) -> Tensor:
-        """Returns the error of a function of the averages: the Monte-Carlo error of the draws and the error of the
-        images, whose variances add up.
+        """Returns the standard error of a function of the averages.
+
+        Its variance is the sum of the Monte-Carlo variance of the draws and the variance of the images.
         """
         of_draws = {name: entry.of_draws for name, entry in self.entries.items() if entry.of_draws is not None}
         error = standard_error(function, self.averages, of_draws, float(self.num_draws))
@@ -94,7 +100,7 @@ class SampledEntropies:
         return self._with(name, _Average(average, average, None, (_deviations(of_images), _deviations(at_draws))))
 
     def with_constant(self, name: str, value: Tensor) -> "SampledEntropies":
-        """Adds a number that is taken as known."""
+        """Adds a number without error."""
         return self._with(name, _Average(value, value))
 
     def beside(self, other: "SampledEntropies", prefix: str) -> "SampledEntropies":
@@ -118,11 +124,10 @@ def sampled_entropies(
     density_floor: float | None = None,
     groups: Groups | None = None,
 ) -> SampledEntropies:
-    """Returns the entropies of these codes, with H(. | x) in closed form over all images ("analytic") or averaged over
-    the same draws ("mc"). `groups` are by default those of the codes.
+    """Returns the entropies of these codes (Do & Tran, arXiv:1908.09961v4, appendix A.10).
 
-    Do & Tran, arXiv:1908.09961v4, appendix A.10. `density_floor` is for the numbers of their code
-    (`log_densities`).
+    H(. | x) is in closed form over all images ("analytic") or averaged over the same draws ("mc"). `groups` are by
+    default those of the codes. `density_floor` is for the numbers of their code (`log_densities`).
     """
     grouped = statistics.codes.groups if groups is None else groups
 
@@ -164,11 +169,10 @@ def _with_closed_forms(
 
 @dataclass(frozen=True)
 class SampledMetric(Metric):
-    """A metric computed from `SampledEntropies`: averages over the draws of `estimator`, against the mixture of all
-    images.
+    """A metric computed from `SampledEntropies`: averages over the draws of `estimator`.
 
-    With `conditional="mc"` the noise of H(. | x) cancels in I(x, z), which is at most log N draw by draw. All metrics
-    with equal settings share one pass over draws and images.
+    Densities are those of the mixture of all images. With `conditional="mc"` the noise of H(. | x) cancels in I(x, z),
+    which is at most log N draw by draw. All metrics with equal settings share one pass over draws and images.
     """
 
     estimator: Sampled = Sampled()  # noqa: RUF009 (frozen)
@@ -186,8 +190,9 @@ class SampledMetric(Metric):
 
     @abstractmethod
     def numbers(self, averages: Averages) -> dict[str, Tensor]:
-        """Returns every number of the score: "value" and the parts (scalars), "per_latent" (a vector), and the tables.
-        They are differentiable.
+        """Returns every number of the score, as differentiable tensors.
+
+        These are "value" and the parts (scalars), "per_latent" (a vector), and the tables.
         """
 
     def notes(self, codes: Codes) -> tuple[str, ...]:
@@ -208,8 +213,9 @@ def sampled_score(
     entropies: SampledEntropies,
     numbers: Callable[[Averages], dict[str, Tensor]],
 ) -> Score:
-    """Returns the score with numbers that are functions of sampled entropies; it is settled if half of the draws give
-    the same value, up to its interval.
+    """Returns the score with numbers that are functions of sampled entropies.
+
+    It is settled if half of the draws give the same value, up to its interval.
     """
     found = numbers(entropies.averages)
     scalars = [key for key, number in found.items() if number.ndim == 0]

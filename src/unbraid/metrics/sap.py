@@ -1,4 +1,4 @@
-"""SAP: the lead of the best single latent in predicting each factor."""
+"""SAP: the gap between the best and the second best single latent in predicting each factor."""
 
 import math
 from dataclasses import dataclass
@@ -27,15 +27,14 @@ _MIN_VARIANCE = 1e-12
 @final
 @dataclass(frozen=True)
 class SAP(Metric):
-    """SAP = mean_k (S_ik - S_jk), where latents i and j are the best single predictors of factor k. Higher is
-    better, at most 1.
+    """Separated attribute predictability (Kumar et al., *DIP-VAE*, arXiv:1711.00848v3, section 3).
 
-    Kumar et al., *DIP-VAE*, ICLR 2018 (arXiv:1711.00848v3, section 3). For a continuous factor S is the squared
-    correlation with the latent's means, over all images. For a discrete one it is the accuracy on test rows of a
-    classifier on one latent: "svm" is a linear SVM (C = 0.01, classes weighted to balance) and plain accuracy,
-    as disentanglement_lib computes; "threshold" is the best threshold and balanced accuracy, for factors with two
-    values only (others are left out). The SVM reads unscaled latents; only those beyond 2^10, where its solver does not
-    converge, are divided by a power of two.
+    SAP = mean_k (S_ik - S_jk), where latents i and j are the best single predictors of factor k (ICLR 2018). Higher is
+    better, at most 1. For a continuous factor S is the squared correlation with the latent's means, over all images.
+    For a discrete one it is the accuracy on test rows of a classifier on one latent: "svm" is a linear SVM (C = 0.01,
+    classes weighted to balance) and plain accuracy, as disentanglement_lib computes; "threshold" is the best threshold
+    and balanced accuracy, for factors with two values only (others are left out). The SVM reads unscaled latents; only
+    those beyond 2^10, where its solver does not converge, are divided by a power of two.
     """
 
     classifier: LatentClassifier = "svm"
@@ -126,8 +125,9 @@ class SAP(Metric):
 
 
 def gaps(matrix: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " factor"]:
-    """Returns the score of the best latent less that of the second best, for each factor; of a single latent its score.
-    NaN columns stay NaN.
+    """Returns the score of the best latent minus that of the second best, for each factor.
+
+    With a single latent it is the score of that latent. NaN columns stay NaN.
     """
     return top_two(matrix).gap
 
@@ -200,8 +200,9 @@ def balanced_accuracy(
 def _by_threshold(
     train: Float64[Tensor, " train"], labels: Int64[Tensor, " train"], test: Float64[Tensor, " test"]
 ) -> Int64[Tensor, " test"]:
-    """Returns the predictions of the threshold with the greatest balanced accuracy on the training rows, by trying
-    every cut.
+    """Returns the predictions of the threshold with the greatest balanced accuracy on the training rows.
+
+    The search tries every cut.
     """
     low, high = labels.unique().tolist()
     ranked = train.sort()

@@ -24,8 +24,10 @@ Quantity = Literal["value", "part", "factor", "latent"]
 @final
 @dataclass(frozen=True)
 class Row:
-    """One number of a scorecard. `of` is its part, factor or latent; empty for the value of the metric. `badge` is a
-    warning about all numbers, or empty.
+    """One number of a scorecard.
+
+    `of` is its part, factor or latent; empty for the value of the metric. `badge` is a warning about all numbers, or
+    empty.
     """
 
     name: str
@@ -80,6 +82,7 @@ def cells(rows: Sequence[Row], max_parts: int | None = _MAX_PARTS) -> list[tuple
 
 
 def plain_table(rows: Sequence[Row]) -> str:
+    """Returns the rows as plain text with aligned columns."""
     table = [_COLUMNS, *cells(rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [
@@ -90,6 +93,7 @@ def plain_table(rows: Sequence[Row]) -> str:
 
 
 def markdown_table(rows: Sequence[Row]) -> str:
+    """Returns the rows as a Markdown table."""
     header = ["| " + " | ".join(_COLUMNS) + " |", "|---|---:|---:|:---:|---|"]
     return "\n".join(
         [*header, *("| " + " | ".join(_markdown_cell(cell) for cell in line) + " |" for line in cells(rows, None))]
@@ -97,6 +101,7 @@ def markdown_table(rows: Sequence[Row]) -> str:
 
 
 def html_table(rows: Sequence[Row]) -> str:
+    """Returns the rows as an HTML table."""
     header = "".join(f"<th>{html.escape(name)}</th>" for name in _COLUMNS)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell).replace('  ', '&emsp;')}</td>" for cell in line) + "</tr>"
@@ -115,6 +120,7 @@ def number_text(value: float) -> str:
 
 
 def interval_text(low: float, high: float) -> str:
+    """Returns the interval as text, empty if it is unknown."""
     return "" if math.isnan(low) or math.isnan(high) else f"{number_text(low)} to {number_text(high)}"
 
 

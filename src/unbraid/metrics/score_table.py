@@ -11,11 +11,10 @@ from unbraid.metrics.scorecard import Scorecard
 def score_table(
     cards: Mapping[Any, Scorecard] | Iterable[Scorecard] | Scorecard, *, every_number: bool = False
 ) -> Table:
-    """Returns a row for each card: its name under "codes", then its scores, a column each. Cards without names are
-    numbered.
+    """Returns a row for each card: its name under "codes", then its scores, a column each.
 
-    With `every_number` there is a row for each number of each card instead, as in `Scorecard.to_csv`: intervals, parts,
-    scores per factor and per latent.
+    Cards without names are numbered. With `every_number` there is a row for each number of each card instead, as in
+    `Scorecard.to_csv`: intervals, parts, scores per factor and per latent.
     """
     several = [cards] if isinstance(cards, Scorecard) else cards
     named = several if isinstance(several, Mapping) else dict(enumerate(several))

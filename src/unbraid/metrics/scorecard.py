@@ -52,8 +52,9 @@ class NoScoreError(CodesError, KeyError):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Scorecard(Mapping[str, Score]):
-    """A mapping from names to scores: `card["mig"]` is a `Score`, `print(card)` shows a table, and
-    `card.save("scores.json")` saves it.
+    """A mapping from names of metrics to their scores.
+
+    `card["mig"]` is a `Score`, `print(card)` prints a table, and `card.save("scores.json")` saves it.
 
     `refused` holds the reasons of metrics that do not take these codes, `left_out` those of metrics that were not
     tried, and `failed` the tracebacks of unexpected errors. `notes` are on all scores. `num_unused` is the number of

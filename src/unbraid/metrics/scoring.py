@@ -80,8 +80,10 @@ class Scoring(Config):
         return scoring
 
     def settled(self, factor_names: Sequence[str], *, has_discrete: bool, has_groups: bool) -> "Scoring":
-        """Returns the scoring in a unique form: factors in the order of the codes, empty for all; no options for
-        discrete latents or groups if there are none. Raises if a factor is unknown.
+        """Returns the scoring in a unique form, and raises an error if a factor is unknown.
+
+        Factors are in the order of the codes, empty for all. There are no options for discrete latents or groups if the
+        codes have none.
         """
         for name in self.factors:
             if name not in factor_names:

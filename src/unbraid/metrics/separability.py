@@ -15,11 +15,10 @@ from unbraid.metrics.separation_metric import SeparationMetric
 @final
 @dataclass(frozen=True)
 class Separability(SeparationMetric):
-    """I(z_i, z_not_i) = H(z_i) + H(z_not_i) - H(z): the information that each latent shares with all others, in nats.
-    Lower is better; 0 is fully separable.
+    """Information that each latent shares with all others, I(z_i, z_not_i) (Do & Tran, arXiv:1908.09961v4).
 
-    Do & Tran, arXiv:1908.09961v4, section 3.2. The value is the mean over latents, "max" and "min" are parts. An
-    estimate may be below 0, by its noise.
+    I(z_i, z_not_i) = H(z_i) + H(z_not_i) - H(z), in nats (section 3.2). Lower is better; 0 is fully separable. The
+    value is the mean over latents, "max" and "min" are parts. An estimate may be below 0, by its noise.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)

@@ -1,4 +1,4 @@
-"""Metrics of the information in each latent, alone and together with the others."""
+"""Metrics of the information in each latent, by itself and jointly with the others."""
 
 import math
 from abc import abstractmethod
@@ -29,8 +29,9 @@ class Terms:
 
     @classmethod
     def of(cls, averages: Averages, *, clip: bool = False) -> "Terms":
-        """Returns the terms from entropies. With `clip` they are at least 0, as in Do & Tran's code; a noisy estimate
-        may be negative.
+        """Returns the terms from entropies.
+
+        With `clip` they are at least 0, as in Do & Tran's code; a noisy estimate may be negative.
         """
         each = averages["each"] - averages["each_given_image"]
         joint = averages["joint"] - averages["joint_given_image"]
@@ -80,8 +81,9 @@ class SeparationMetric(SampledMetric):
 
 @dataclass(frozen=True)
 class WeightedSeparation(SeparationMetric):
-    """A number per latent, averaged with the weights rho_i = I(x, z_i) / sum_j I(x, z_j); parts "NAME@k" are means of
-    the k largest.
+    """A number per latent, averaged with the weights rho_i = I(x, z_i) / sum_j I(x, z_j).
+
+    Parts "NAME@k" are means of the k largest.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)

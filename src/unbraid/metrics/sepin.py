@@ -11,11 +11,11 @@ from unbraid.metrics.separation_metric import Terms, WeightedSeparation
 @final
 @dataclass(frozen=True)
 class SEPIN(WeightedSeparation):
-    """SEPIN_i = I(x, z_i | z_not_i) = I(x, z) - I(x, z_not_i), in nats; the value is WSEPIN = sum_i rho_i SEPIN_i,
-    rho_i = I(x, z_i) / sum_j I(x, z_j).
+    """Informativeness and separability of latents, SEPIN (Do & Tran, arXiv:1908.09961v4, section 3.2).
 
-    Do & Tran, arXiv:1908.09961v4, section 3.2. Higher is better. Parts "SEPIN@k" are means of the k largest. An
-    information is clipped at 0 inside rho only; their code clips everywhere.
+    SEPIN_i = I(x, z_i | z_not_i) = I(x, z) - I(x, z_not_i), in nats; the value is WSEPIN = sum_i rho_i SEPIN_i, rho_i =
+    I(x, z_i) / sum_j I(x, z_j). Higher is better. Parts "SEPIN@k" are means of the k largest. An information is clipped
+    at 0 inside rho only; their code clips everywhere.
     """
 
     quantity: ClassVar[str] = "WSEPIN"

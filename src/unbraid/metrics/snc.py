@@ -27,11 +27,12 @@ from unbraid.metrics.reductions.statistics import Statistics
 @final
 @dataclass(frozen=True)
 class SNC(Metric):
-    """Single-neuron classification: the mean over factors of the test accuracy of one latent, in as many bins of equal
-    mass as the factor has values. Higher is better.
+    """Single-neuron classification (Mahon, Sha & Lukasiewicz, arXiv:2304.02335v4).
 
-    Mahon, Sha & Lukasiewicz, arXiv:2304.02335v4. Each factor has its own latent, chosen so that the information
-    between bins and values is largest in sum; each bin predicts one value, chosen so that most training rows are right.
+    The mean over factors of the test accuracy of one latent, in as many bins of equal mass as the factor has values.
+    Higher is better. Each factor has its own latent, chosen so that the information between bins and values is largest
+    in sum; each bin predicts one value, chosen so that most training rows are right.
+
     Neuron knock-out: "all_latents" is the accuracy of a net with one hidden layer on all latents, "without" that of a
     net without the factor's latent, and "knock_out" their difference. Without a latent for a factor, the most frequent
     value is predicted, and the knock-out is 0.
@@ -98,8 +99,9 @@ class SNC(Metric):
 
 
 def matched_latents(tasks: list[PredictionTask]) -> list[int | None]:
-    """Returns a latent for each factor, none twice, so that the information of bins on values is largest in sum; None
-    where there are fewer latents than factors.
+    """Returns a latent for each factor, none twice, with the largest total information of bins on values.
+
+    A factor has None if there are fewer latents than factors and none is left for it.
     """
     table = torch.stack([_information(task) for task in tasks])
     rows, columns = scipy.optimize.linear_sum_assignment(table.numpy(), maximize=True)
@@ -108,8 +110,9 @@ def matched_latents(tasks: list[PredictionTask]) -> list[int | None]:
 
 
 def named_by(task: PredictionTask, latent: int | None) -> Float64[Tensor, " test"]:
-    """Returns 1 for each test row with the value that its bin of this latent predicts, else 0; without a latent, for
-    each row of the most frequent value.
+    """Returns 1 for each test row with the value that its bin of this latent predicts, else 0.
+
+    Without a latent, the prediction is the most frequent value.
     """
     if latent is None:
         return task.majority()

@@ -21,7 +21,7 @@ from unbraid.metrics.settings import NOT_NEGATIVE
 @final
 @dataclass(frozen=True)
 class TopAttributes(Metric):
-    """mean over attributes k of max_i |corr(z_i, y_k)|, where z are the means of the posteriors. Between 0 and 1.
+    """Mean over attributes k of max_i |corr(z_i, y_k)|, where z are the means of the posteriors. Between 0 and 1.
 
     Kumar et al., *DIP-VAE*, arXiv:1711.00848v1, section 3 and figure 2: the latent with the largest correlation with
     each attribute, and the `num_top` largest correlations of that latent with other attributes. Table "top_latent"
@@ -93,8 +93,9 @@ class TopAttributes(Metric):
 
 
 def _top_latents(matrix: Float64[Tensor, "*resample latent factor"]) -> tuple[Tensor, Tensor]:
-    """Returns the latent with the largest |correlation| for each attribute (the first if several tie; -1 if undefined),
-    and that |correlation|.
+    """Returns the latent with the largest |correlation| for each attribute, and that |correlation|.
+
+    The latent is the first if several tie, and -1 if undefined.
     """
     sizes = matrix.abs()
     best = sizes.amax(dim=-2)
@@ -107,8 +108,9 @@ def _top_latents(matrix: Float64[Tensor, "*resample latent factor"]) -> tuple[Te
 def _other_attributes(
     matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"], num_top: int
 ) -> tuple[Float64[Tensor, "factor place"], Float64[Tensor, "factor place"]]:
-    """Returns the other attributes with the largest |correlations| with the latent of each attribute, and these
-    correlations; NaN if there are none.
+    """Returns, for each attribute, the other attributes most correlated with its latent, and the correlations.
+
+    Both are NaN if there are none.
     """
     by_attribute = _of_others(matrix, top)
     order = (
@@ -124,8 +126,9 @@ def _other_attributes(
 def _runner_up(
     matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"], of_these: list[int]
 ) -> Float64[Tensor, ""]:
-    """Returns the mean over these attributes of the largest |correlation| of their latent with another attribute; NaN
-    if there is no other.
+    """Returns the mean over these attributes of the largest |correlation| of their latent with another attribute.
+
+    It is NaN if there is no other.
     """
     sizes = _of_others(matrix, top).abs()[of_these]
     largest = sizes.nan_to_num(-1.0).amax(dim=1)

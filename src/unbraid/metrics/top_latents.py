@@ -8,9 +8,10 @@ _TABLE = "mutual_information"
 
 
 def top_latents(score: Score, factor: str, num_latents: int = 3) -> dict[int, str]:
-    """Returns the numbers of the latents with the most information about a factor, in order, with labels of the factor
-    and nats. The score has a table of mutual information, such as those of RMIG and MIG. A traversal takes the result
-    as its latents and labels.
+    """Returns the latents with the most information about a factor, in order, each with a label.
+
+    The keys are the numbers of the latents; a label has the factor and nats. The score has a table of mutual
+    information, such as those of RMIG and MIG. A traversal takes the result as its latents and labels.
     """
     if _TABLE not in score.tables or not score.per_factor:
         raise CodesError(f"{score.metric} has no table of mutual information. Give a score of MIG, RMIG or JEMMIG.")

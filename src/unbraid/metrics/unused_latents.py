@@ -45,8 +45,9 @@ def unused_latents(
 
 
 def informativeness(codes: Codes, mig: Score | None = None) -> Float64[Tensor, " latent"]:
-    """Returns I(x; z_j) = H(z_j) - H(z_j | x) in nats (Do & Tran, arXiv:1908.09961v4, section 3.1); in bins if
-    q(z | x) has no density. An exact MIG holds H(z_j), the slow part of the computation.
+    """Returns I(x; z_j) = H(z_j) - H(z_j | x) in nats (Do & Tran, arXiv:1908.09961v4, section 3.1).
+
+    It is computed in bins if q(z | x) has no density. An exact MIG holds H(z_j), the slow part of the computation.
     """
     std, has_continuous = codes.marginal_std, codes.mean.shape[1] > 0
     if has_continuous and std is None and codes.samples is None:

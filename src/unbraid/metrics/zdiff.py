@@ -29,13 +29,12 @@ PairLatents = Literal["means", "samples"]
 @final
 @dataclass(frozen=True)
 class ZDiff(Metric):
-    """The accuracy of a linear classifier that predicts, from the distances between pairs of codes, which factor the
-    pairs share. Higher is better.
+    """Accuracy of a linear classifier of the factor that pairs of codes share (Higgins et al., *beta-VAE*, ICLR 2017).
 
     A point is a factor and `pairs_per_point` pairs of images that agree in it; its features are mean |z(x_1) - z(x_2)|,
-    latent by latent. Higgins et al., *beta-VAE*, ICLR 2017, section 3. `classifier`: "logistic" is multinomial (Higgins
-    et al., disentanglement_lib); "svm" is one-vs-rest with hinge loss and C = 0.01 (Kumar et al., arXiv:1711.00848v1).
-    The interval is that of a share of `num_test` points, drawn with `seed`: it ignores the choice of images.
+    latent by latent (section 3). Higher is better. `classifier`: "logistic" is multinomial (Higgins et al.,
+    disentanglement_lib); "svm" is one-vs-rest with hinge loss and C = 0.01 (Kumar et al., arXiv:1711.00848v1). The
+    interval is that of a share of `num_test` points, drawn with `seed`: it ignores the choice of images.
     """
 
     classifier: PairClassifier = "logistic"

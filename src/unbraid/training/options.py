@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from unbraid._internal import files
-from unbraid.config.annotations import check_value
+from unbraid.config.annotations import check_value, hints_of
 from unbraid.errors import RunError, SpecError
 
 
@@ -41,14 +41,16 @@ class TrainingOptions:
     """About every so many steps, the history has I(x; z_d) of each latent from the batch: `information_z0`, ..."""
 
     def __post_init__(self) -> None:
-        for name in ("checkpoint_every", "held_out_every", "latent_information_every"):
-            every = check_value(getattr(self, name), int | None, name)
-            if every is not None and every < 1:
-                raise SpecError(f"{name} is {every}; expected 1 step or more, or None to leave it out.")
-            object.__setattr__(self, name, every)
+        for name, annotation in hints_of(type(self)).items():
+            if name == "snapshots":  # any iterable, converted below
+                continue
+            value = check_value(getattr(self, name), annotation, name)
+            if name.endswith("_every") and value is not None and value < 1:
+                raise SpecError(f"{name} is {value}; expected 1 step or more, or None to leave it out.")
+            object.__setattr__(self, name, value)
         given: Any = self.snapshots
         try:
-            steps = tuple(sorted({operator.index(step) for step in (given if np.iterable(given) else [given])}))
+            steps = tuple(sorted({_step(step) for step in (given if np.iterable(given) else [given])}))
         except TypeError:
             steps = (0,)
         if steps and steps[0] < 1:
@@ -71,6 +73,12 @@ class TrainingOptions:
         snapshots, keep_state = sorted({*self.snapshots, *before.snapshots}), self.keep_state or before.keep_state
         if (tuple(snapshots), keep_state) != (before.snapshots, before.keep_state):
             files.write_sealed(folder / "extras.json", {"snapshots": snapshots, "keep_state": keep_state})
+
+
+def _step(given: Any) -> int:
+    if isinstance(given, bool):  # an integer in Python
+        raise TypeError
+    return operator.index(given)
 
 
 def recorded_options(folder: Path) -> TrainingOptions:

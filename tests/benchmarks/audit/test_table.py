@@ -52,7 +52,7 @@ def test_a_metric_that_reads_no_factors_is_told_so():
 def test_noise_is_told_as_a_share_of_the_range():
     [row] = rows_of(made({}, middle=(0.4, 0.6)))  # a standard deviation of 0.11
     assert (row.cells["redrawn"].text, row.cells["redrawn"].mark) == ("± 11 %", "bad")
-    assert "30 %" in row.avoid
+    assert any("30 %" in each for each in row.avoid)
     [few] = rows_of(made({}, middle=(0.4, 0.6), times=1))
     assert (few.cells["redrawn"].mark, few.cells["redrawn"].meaning[-38:]) == (
         "none",
@@ -113,11 +113,11 @@ def test_seeds_and_settings_of_a_metric_are_cells():
     settings = Measurement("settings", MIDDLE.words, 0, of=name, values={"mig:quantized": 0.9})
     [row] = rows_of(made({}, others=(*seeds, settings)))
     assert (row.cells["own seed"].text, row.cells["settings"].text) == ("± 1 %", "40 %")
-    assert "comparison with papers" in row.avoid
+    assert any("papers" in each for each in row.avoid)
     loud = [Measurement("own seed", MIDDLE.words, n, values={name: 0.5 + n / 5}) for n in (1, 2)]
     idle = Measurement("settings", MIDDLE.words, 0, of=name, values={"mig:quantized": 0.5})
     [row] = rows_of(made({}, others=(*loud, idle)))
-    assert "single seed" in row.avoid
+    assert any("single seed" in each for each in row.avoid)
     assert (row.cells["settings"].text, row.cells["settings"].mark) == (
         "0 %",
         "none",
@@ -129,7 +129,7 @@ def test_own_seeds_decide_nothing_in_a_quick_audit():
     loud = [Measurement("own seed", MIDDLE.words, n, values={name: 0.5 + n / 5}) for n in (1, 2)]
     [row] = rows_of(made({}, others=loud, times=1))
     assert (row.cells["own seed"].mark, row.cells["redrawn"].mark) == ("none", "none")
-    assert "a single seed of its own" not in row.avoid
+    assert not any("single seed" in each for each in row.avoid)
 
 
 def test_a_part_has_a_row_of_its_own():

@@ -22,7 +22,7 @@ def test_three_values_of_a_number_are_an_axis_and_each_family_a_line(member):
     swept = [cls(beta=b) for cls in (BetaVAE, BetaTCVAE) for b in (2.0, 8.0, 4.0)]
     (sweep,), others = sweeps_of(groups_of(member, [VAE(), *swept]))
     assert sweep.field == "--objective.beta"
-    assert [(series.color, [at for at, _ in series.points]) for series in sweep.series] == [
+    assert [(series[0][1].color, [at for at, _ in series]) for series in sweep.series] == [
         ("g1", [2.0, 4.0, 8.0]),
         ("g2", [2.0, 4.0, 8.0]),
     ]
@@ -46,7 +46,7 @@ def test_what_differs_besides_makes_lines_of_its_own(member, spec):
     specs = [replace(spec(BetaVAE(b)), optimizer=Adam(rate)) for rate in (1e-3, 1e-4) for b in (1.0, 2.0, 4.0)]
     members = [ReportedRun(Run(member().run.folder, each, 0), History()) for each in specs]
     (sweep,), _ = sweeps_of(group_members(members))
-    assert [len(series.points) for series in sweep.series] == [3, 3]
+    assert [len(series) for series in sweep.series] == [3, 3]
 
 
 @pytest.mark.parametrize(

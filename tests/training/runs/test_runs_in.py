@@ -56,6 +56,9 @@ def test_all_are_found_kin_together_numbers_before_schedules(folder):
         ({"objective.beta": lambda beta: beta in (4, 16)}, {"objective": BetaVAE}, [4.0, 16.0]),
         ({"model.encoder.hidden": [12], "objective.beta": 16}, {"status": "unfinished"}, [16.0]),
         ({}, {"objective": BetaVAE, "num_steps": 7}, []),
+        ({"objective.beta": [4, 16]}, {"objective": "BetaVAE"}, [4.0, 16.0]),
+        ({"model.encoder.hidden": [[12], (8,)], "objective.beta": 16}, {"seed": range(2)}, [16.0]),
+        ({}, {"objective": ["beta-tcvae", "beta-vae"], "seed": [0, 2]}, []),
     ],
 )
 def test_they_are_chosen_by_fields_of_their_spec(folder, conditions, fields, expected):
@@ -105,6 +108,20 @@ def test_it_is_what_they_print_and_a_frame(folder):
     assert list(runs.to_pandas()["seed"]) == [0, 2, 1, 1, 1]
 
 
+def test_a_name_of_no_config_is_refused(folder):
+    for given in ("beta-vaee", ["vae", "beta-vaee"]):
+        with pytest.raises(SpecError, match="'beta-vaee'.*'beta-vae'"):
+            runs_in(folder, packages=PACKAGES, objective=given)
+    assert found(folder, objective=["VAE", "beta-vae"], seed=[0, 2]) == [(VAE(), 0), (VAE(), 2)]
+
+
+def test_runs_are_added_to_runs(folder):
+    runs = runs_in(folder, packages=PACKAGES)
+    both = runs[:1] + runs[1:]
+    assert isinstance(both, Runs)
+    assert both == runs
+
+
 def test_an_empty_folder_holds_none_and_one_that_is_not_there_is_refused(tmp_path):
     assert runs_in(tmp_path) == ()
     assert str(runs_in(tmp_path, objective=VAE)) == "no runs"
@@ -136,6 +153,23 @@ def test_runs_are_shown_by_name_and_their_latents_by_information(two):
     nats = informativeness(two[0].codes())
     shown = [float(nats[strip.latent]) for strip in made.traversals[two[0].name].strips]
     assert shown == sorted(shown, reverse=True) or max(nats) < 0.01
+
+
+def test_runs_of_one_name_in_two_folders_are_both_shown(two, tmp_path):
+    other = finish(Run.place(tmp_path / "other", SPEC, 0), 5)
+    made = traverse_together([two[0], other, two[1]], latents=[0], num_frames=2, min_std=0)
+    assert list(made.traversals) == [str(two[0].folder), str(other.folder), two[1].name]
+    with pytest.raises(RunError, match=two[0].name):
+        traverse_together([two[0], two[0]], latents=[0])
+
+
+def test_num_latents_limits_the_rows(two):
+    assert len(traverse_together(two[:1], num_latents=1, num_frames=2, min_std=0).traversals[two[0].name].strips) == 1
+    for given in (0, -1, 1.5, True):
+        with pytest.raises(SpecError, match=f"num_latents is {given}"):
+            traverse_together(two[:1], num_latents=given)
+    with pytest.raises(SpecError, match="num_latents"):
+        traverse_together(two[:1], latents=[0], num_latents=1)
 
 
 def test_runs_of_other_images_are_refused(two, tmp_path):

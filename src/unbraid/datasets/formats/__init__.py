@@ -1,3 +1,4 @@
-"""File formats, one to a file: bytes in, arrays out, and a DataError that names the file where it is not what it should
-be.
+"""File formats: one module per format, which reads bytes and returns arrays.
+
+A file that violates its format raises a DataError with the name of the file.
 """

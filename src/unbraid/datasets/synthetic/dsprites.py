@@ -48,12 +48,12 @@ PUBLICATION = Publication(
 @final
 @dataclass(frozen=True)
 class DSprites(FactorDataset):
-    """The 737,280 images of dSprites (Matthey et al., 2017, github.com/google-deepmind/dsprites-dataset), or another
-    such grid.
+    """The 737,280 images of dSprites (Matthey et al., 2017), or another grid of the same factors.
 
-    Every combination of the factors occurs once, `position_y` changing fastest. Orientations run from 0 to 2 pi with
-    both ends, as in the original: the first and the last look alike. A single scale is 1, a single orientation 0, a
-    single position the middle. With `root` the official file is read instead, and the grid must be the default.
+    The original is at github.com/google-deepmind/dsprites-dataset. Every combination of the factors occurs once,
+    `position_y` changing fastest. Orientations run from 0 to 2 pi with both ends, as in the original: the first and the
+    last are equal. A single scale is 1, a single orientation 0, a single position the middle. With `root` the official
+    file is read instead, and the grid must be the default.
 
     Examples:
         >>> hearts = DSprites(resolution=32, shapes=("heart",), num_orientations=1, num_positions=4)

@@ -154,12 +154,11 @@ class NoisyDSprites(DSpritesVariant):
 @final
 @dataclass(frozen=True)
 class BackgroundDSprites(DSpritesVariant):
-    """dSprites, each on a random patch of a picture, tinted with a random color, which the sprite inverts (Locatello et
-    al., arXiv:1811.12359v4).
+    """dSprites on random patches of a picture, tinted with random colors (Locatello et al., arXiv:1811.12359v4).
 
-    The original uses Munch's The Scream. `background` is the path of a picture; without it the patches are of a smooth
-    random texture. `background_sha256` is filled in when the config is made, and opening a picture that has changed
-    since raises an error.
+    The sprite inverts the colors of its patch. The original uses Munch's The Scream. `background` is the path of a
+    picture; without it the patches are of a smooth random texture. `background_sha256` is filled in when the config is
+    made, and opening a picture that has changed since raises an error.
     """
 
     background: str | None = None

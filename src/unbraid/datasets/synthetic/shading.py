@@ -191,8 +191,9 @@ class _Turned:
 
     @staticmethod
     def of(points: SurfacePoints, start: int, azimuth: float) -> "_Turned":
-        """Returns, of the points from `start` on, those that face the viewer at this azimuth and at some elevation:
-        somewhat more than half.
+        """Returns the points from `start` on that face the viewer at this azimuth and at some elevation.
+
+        These are somewhat more than half of the points.
         """
         piece = slice(start, start + _AT_ONCE)
         normal_x, normal_y, normal_z = (normal[piece].double() for normal in points.normals)

@@ -35,12 +35,11 @@ def draw(
     centers_y: Float64[np.ndarray, " y"],
     resolution: int,
 ) -> UInt64[np.ndarray, "x y row"]:
-    """Draws a polygon, turned counter-clockwise by `angle` radians, once at each pair of centers; it must lie within
-    the image.
+    """Draws a polygon, turned counter-clockwise by `angle` radians, once at each pair of centers.
 
-    A pixel is white iff its center is inside the polygon whose vertices are rounded to 1/256 pixel. An edge along a row
-    of centers leaves out the row if it is the upper edge and takes it in if it is the lower; in x, left is in and right
-    is out.
+    The polygon must lie within the image. A pixel is white iff its center is inside the polygon with vertices rounded
+    to 1/256 pixel. A row of pixel centers on a horizontal edge is outside at the upper edge and inside at the lower. A
+    pixel center on any other edge is inside at the left and outside at the right.
     """
     x, y = vertices.T
     xs = _snapped(centers_x[:, None] + x * np.cos(angle) + y * np.sin(angle))

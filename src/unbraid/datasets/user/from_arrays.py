@@ -163,9 +163,16 @@ def _factor_arrays(
     factors: Any, names: Sequence[str] | None, missing: Marks, unordered: Sequence[str]
 ) -> dict[str, np.ndarray]:
     """Returns the factors as arrays of the file: a plain table unchanged, other forms as one array per factor."""
-    arrays: dict[str, np.ndarray] = {} if names is None else {"factor_names": np.array(names, dtype=np.str_)}
     if factors is None:
-        return arrays
+        for name, is_given in (
+            ("factor_names", names is not None),
+            ("missing", missing is not None),
+            ("unordered", len(unordered)),
+        ):
+            if is_given:
+                raise DataError(f"{name} is given without factors. Give the factors too, or leave it out.")
+        return {}
+    arrays: dict[str, np.ndarray] = {} if names is None else {"factor_names": np.array(names, dtype=np.str_)}
     are_words = not isinstance(factors, Tensor) and np.asarray(factors).dtype.kind in "US"
     if has_names(factors) or missing is not None or are_words:
         return as_arrays(factors, names, missing=missing, unordered=unordered)

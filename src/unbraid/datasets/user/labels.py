@@ -132,7 +132,7 @@ def as_arrays(
 
 def ordered_flags(arrays: dict[str, np.ndarray], unordered: Sequence[str]) -> np.ndarray:
     """Returns for each column of a table whether its values have an order."""
-    names = _names(arrays, 1 if arrays["factors"].ndim == 1 else arrays["factors"].shape[-1])
+    names = _names(arrays, arrays["factors"].shape[-1] if arrays["factors"].ndim == 2 else 1)
     chosen = [unordered] if isinstance(unordered, str) else list(unordered)
     for name in chosen:
         if name not in names:

@@ -14,7 +14,7 @@ from unbraid.metrics.reductions.statistics import Statistics
 @final
 @dataclass(frozen=True)
 class Exact(Estimator):
-    """Integrates mixtures of Gaussian posteriors by quadrature, without bins or draws.
+    """Quadrature of mixtures of Gaussian posteriors, without bins or draws.
 
     The posteriors need a std above 0. Errors are at most 1e-9 nats ("direct") or 1e-4 nats ("binned").
     """

@@ -12,12 +12,12 @@ from unbraid.metrics.reductions.statistics import Statistics
 @final
 @dataclass(frozen=True)
 class GroupNeighbors(NeighborEstimator):
-    """Estimates the information of each group of latents about discrete factors as `Neighbors` does, by Euclidean
-    distances: Ross, PLoS ONE 9(2), e87357 (2014).
+    """Nearest-neighbor estimate of the information of groups of latents about discrete factors (Ross, PLoS ONE 2014).
 
-    A factor counts however a vector holds it, because no direction is chosen or fitted. A latent in no group is a group
-    by itself. Groups are in the order of their first latents, and tables have a row for each. Distances within a group
-    depend on the scales of its latents.
+    It is that of `Neighbors`, with Euclidean distances (Ross, PLoS ONE 9(2), e87357). A factor counts however a vector
+    encodes it, because no direction is chosen or fitted. A latent in no group is a group by itself. Groups are in the
+    order of their first latents, and tables have a row for each. Distances within a group depend on the scales of its
+    latents.
     """
 
     accepts: ClassVar[frozenset[Feature]] = frozenset(

@@ -20,7 +20,7 @@ _FEW_LEVELS = 50
 @final
 @dataclass(frozen=True)
 class Levels(CountedMeans):
-    """Counts each different mean as a level: for quantized codes with latents of a few values each.
+    """Counts of each different mean as a level, for quantized codes with latents of a few values each.
 
     It is the plug-in estimate, that of Hsu et al., arXiv:2305.18378v2, for their quantized latents. It refuses a latent
     of more than 1,000 levels, or of more than 50 and half as many as there are images.

@@ -58,7 +58,7 @@ class CountedMeans(Estimator):
 @final
 @dataclass(frozen=True)
 class MeansHistogram(CountedMeans):
-    """Counts means in `num_bins` bins of equal width from the smallest to the largest mean of each latent.
+    """Histogram of means in `num_bins` bins of equal width from the smallest to the largest mean of each latent.
 
     It ignores the width of a posterior, and scores noise as signal: for comparison with published numbers (Locatello et
     al., arXiv:1811.12359v4, have 20 bins and, in their configuration files, 10,000 images; Do & Tran 100 bins).

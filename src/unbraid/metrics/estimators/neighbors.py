@@ -62,7 +62,7 @@ class NeighborEstimator(Estimator):
         return statistics.once(self, partial(self.estimate, statistics))[1]
 
     def checked(self, score: Score, statistics: Statistics) -> Score:
-        """Returns the score, with a note if many images have fewer than `k` others to choose from."""
+        """Returns the score, with a note if many images have fewer than `k` candidate neighbors."""
         codes = self.seen(statistics).codes
         few = [labels.name for labels in codes.factors if _share_of_few(labels, self.k) > _MAX_SHARE_OF_FEW]
         if not few:
@@ -77,7 +77,7 @@ class NeighborEstimator(Estimator):
 @final
 @dataclass(frozen=True)
 class Neighbors(NeighborEstimator):
-    """Compares the distance to the `k` nearest neighbors of each image with the number of images within it.
+    """Nearest-neighbor estimate from the distance to the `k`-th neighbor of each image and the images within it.
 
     Discrete factors: Ross, PLoS ONE 9(2), e87357 (2014). Continuous ones: Kraskov et al., Phys. Rev. E 69, 066138
     (2004), their first estimator, with latent and factor scaled to a variance of 1. It needs no bins and takes
@@ -142,8 +142,9 @@ def neighbor_information(
 
 
 def _share_of_few(labels: Labels, k: int) -> float:
-    """Returns the share of images with fewer than `k` others to choose from: all images if the factor is continuous,
-    else those of the same value.
+    """Returns the share of images with fewer than `k` candidate neighbors.
+
+    Candidates are all other images if the factor is continuous, else those of the same value.
     """
     known = labels.is_known
     if labels.is_continuous:
@@ -193,8 +194,10 @@ def _surprise(labels: Labels, z: Float64[Tensor, "image latent"]) -> Float64[Ten
 def discrete_terms(
     z: Float64[Tensor, "image dimension"], values: Int[Tensor, " image"], k: int
 ) -> Float64[Tensor, " image"]:
-    """Returns the terms of I(z; v): psi(N) + psi(k) - psi(N_v) - psi(m), for N_v images of the same value. The k-th
-    nearest of them is as near, in Euclidean distance, as m of all images. Each value occurs twice or more.
+    """Returns the terms psi(N) + psi(k) - psi(N_v) - psi(m) of I(z; v), for N_v images of the same value.
+
+    m is the number of images within the Euclidean distance to the k-th nearest of the N_v. Each value occurs twice or
+    more.
     """
     terms, total = z.new_zeros(len(z)), z.new_tensor(float(len(z)))
     count = _counter_on_a_line(z) if z.shape[1] == 1 else _counter_in_space(z)
@@ -247,8 +250,10 @@ def _counter_in_space(z: Float64[Tensor, "image dimension"]) -> Counter:
 def _continuous_terms(
     z: Float64[Tensor, " image"], values: Float64[Tensor, " image"], k: int
 ) -> Float64[Tensor, " image"]:
-    """Returns the terms of I(z; v): psi(N) + psi(k) - psi(n_z) - psi(n_v), where n counts the images, with itself, that
-    are nearer in z, or in v, than the k-th neighbor is in the larger of the two.
+    """Returns the terms psi(N) + psi(k) - psi(n_z) - psi(n_v) of I(z; v).
+
+    n_z and n_v are the numbers of images, itself included, that are nearer in z, or in v, than the k-th neighbor is in
+    the larger of the two distances.
     """
     if len(z) < 2:
         return torch.full_like(z, torch.nan)
@@ -276,8 +281,9 @@ def _num_within(
     *,
     strictly: bool = False,
 ) -> Float64[Tensor, " image"]:
-    """Returns the number of `ordered` within the radius of each image, itself included. Distances that differ by
-    rounding are equal.
+    """Returns the number of `ordered` within the radius of each image, itself included.
+
+    Distances that differ by rounding are equal.
     """
     slack = 4 * torch.finfo(torch.float64).eps * ordered.abs().max()
     reach = torch.where(radius > 0, radius - slack, slack) if strictly else radius + slack

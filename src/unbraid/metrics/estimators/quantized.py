@@ -31,7 +31,7 @@ _MAX_SHARE_BEYOND = 0.01
 @final
 @dataclass(frozen=True)
 class Quantized(Estimator):
-    """Bins the latents in `num_bins` bins from `low` to `high`, filled according to `masses` (see `Bins`).
+    """Latents in `num_bins` bins from `low` to `high`, filled according to `masses` (see `Bins`).
 
     Do & Tran, arXiv:1908.09961v4, appendix A.10. At most the exact information, except with
     `masses="rectangle"`. It takes a std of 0, and codes with draws only.
@@ -94,8 +94,9 @@ class Quantized(Estimator):
         )
 
     def checked(self, score: Score, statistics: Statistics) -> Score:
-        """Returns the score; with a note, and not settled, if the bins do not fit a latent: more than 1 % of its mass
-        is outside, or its std is below the width of a bin.
+        """Returns the score; with a note, and not settled, if the bins do not fit a latent.
+
+        They do not fit if more than 1 % of its mass is outside, or if its std is below the width of a bin.
         """
         notes = []
         share = self.mass_beyond(statistics)
@@ -117,8 +118,9 @@ class Quantized(Estimator):
         return replace(score, settled=None if math.isnan(score.value) else False, notes=(*score.notes, *notes))
 
     def _aggregate_std(self, statistics: Statistics) -> Float64[Tensor, " latent"]:
-        """Returns the std of each continuous latent's aggregate posterior, from the images of the influence sample; 0
-        if it is rounding.
+        """Returns the std of each continuous latent's aggregate posterior.
+
+        It is computed from the images of the influence sample, and 0 if it is rounding error.
         """
         rows, weights = statistics.influence_sample.rows, statistics.influence_sample.weights
         p, samples = weights / weights.sum(), _only_draws(statistics)
@@ -131,8 +133,9 @@ class Quantized(Estimator):
         return torch.where(std > 1e-13 * points.abs().amax(dim=(0, 1)), std, 0.0)
 
     def mass_beyond(self, statistics: Statistics) -> Float64[Tensor, " latent"]:
-        """Returns the mass of each continuous latent's aggregate posterior below `low` or above `high`, from the images
-        of the influence sample.
+        """Returns the mass of each continuous latent's aggregate posterior below `low` or above `high`.
+
+        It is computed from the images of the influence sample.
         """
         rows, weights, codes = statistics.influence_sample.rows, statistics.influence_sample.weights, statistics.codes
         p, samples = weights / weights.sum(), _only_draws(statistics)

@@ -22,10 +22,10 @@ FIRST_HALF = "The first half of the draws in place of all"
 @final
 @dataclass(frozen=True)
 class Sampled(Estimator):
-    """Averages over `num_samples` draws from the aggregate posterior, made with `seed`, against the mixture of all
-    images.
+    """Monte-Carlo average over draws from the aggregate posterior (Chen et al., arXiv:1802.04942v5, section 4.1).
 
-    Chen et al., arXiv:1802.04942v5, section 4.1. A draw has one value of each factor, so there are no soft labels.
+    There are `num_samples` draws, made with `seed`; their densities are those of the mixture of all images. A draw has
+    one value of each factor, so there are no soft labels.
     """
 
     accepts: ClassVar[frozenset[Feature]] = OF_POSTERIORS - {"soft labels"}

@@ -13,11 +13,11 @@ from unbraid.models.trained.elbo import CodedImages
 @final
 @dataclass(frozen=True)
 class ImportanceWeightedBound(ModelScore):
-    """log of the mean of w_k = p(x | z_k) p(z_k) / q(z_k | x) over `num_draws` codes z_k, the mean over images, in nats
-    per image (Burda et al., arXiv:1509.00519v4, eq. (8)).
+    """Importance-weighted lower bound on log p(x), in nats per image (Burda et al., arXiv:1509.00519v4, eq. 8).
 
-    A lower bound on log p(x), the tighter the more draws. Its part "elbo" is the mean of log w_k from the same draws.
-    Discrete latents count as categories.
+    The log of the mean of w_k = p(x | z_k) p(z_k) / q(z_k | x) over `num_draws` codes z_k, averaged over images. More
+    draws give a tighter bound. The part "elbo" is the mean of log w_k from the same draws. Discrete latents count as
+    categories.
     """
 
     num_draws: int = 64

@@ -10,9 +10,9 @@ from unbraid.models.trained.elbo import CodedImages
 @final
 @dataclass(frozen=True)
 class Rate(ModelScore):
-    """KL(q(z | x) || p(z)), the mean over images, in nats per image. Where it has no closed form, one code of each
-    image is drawn, from `seed`. Discrete latents count as categories.
+    """KL(q(z | x) || p(z)), the mean over images, in nats per image.
 
+    Where it has no closed form, one code of each image is drawn, from `seed`. Discrete latents count as categories.
     `ELBODecomposition` splits it into three terms, from codes.
     """
 

@@ -15,7 +15,7 @@ from unbraid.models.trained.elbo import CodedImages
 @final
 @dataclass(frozen=True)
 class ReconstructionError(ModelScore):
-    """The difference of an image and its reconstruction, the mean over pixels, channels and images.
+    """Difference of an image and its reconstruction, the mean over pixels, channels and images.
 
     With intensities x and m from 0 to 1: (x - m)^2 ("squared"), |x - m| ("absolute"), or -x log m - (1 - x) log(1 - m)
     in nats ("cross_entropy", with m cut to between 0 and 1 and logarithms at -100). The reconstruction is decoded from

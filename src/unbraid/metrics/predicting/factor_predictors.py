@@ -37,8 +37,10 @@ class PredictorSettings:
     seed: int = 0
 
     def classifies(self, task: PredictionTask) -> bool:
-        """Returns whether the task is classified: forests classify values without order, unless `regress_unordered`;
-        boosted trees, as in disentanglement_lib, all discrete values; the LASSO none.
+        """Returns whether the predictor of the task is a classifier.
+
+        Forests classify values without order, unless `regress_unordered`; boosted trees classify all discrete values,
+        as in disentanglement_lib; the LASSO classifies none.
         """
         if self.predictor == "forest":
             return not (task.is_continuous or task.ordered or self.regress_unordered)
@@ -84,9 +86,10 @@ class FittedPredictor:
 
 
 def mean_error(losses: Sequence[Losses], seed: int, images: Sequence[Int64[Tensor, " _row"] | None]) -> Value:
-    """Returns the mean over factors, with an interval from resampled rows, without new fits. If resamples would exceed
-    the memory, it is from influences, or None if factors are known in different rows. `images` holds, for each factor,
-    the image of each row, if some have several rows.
+    """Returns the mean over factors, with an interval from resampled rows, without new fits.
+
+    If resamples would exceed the memory, the interval is from influences, or None if factors are known in different
+    rows. `images` holds, for each factor, the image of each row, if some images have several rows.
     """
     mean = torch.stack([part.error()[0] for part in losses]).nanmean()
     most = max(len(part.losses) for part in losses)

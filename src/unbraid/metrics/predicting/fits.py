@@ -44,11 +44,10 @@ class _ClassCountWarning(Warning, metaclass=_MutedHere):
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Mutes scikit-learn's warnings that a solver stopped early or overflowed, and that there are many classes. Other
-    threads still get theirs: enter this in the thread that fits.
+    """Mutes scikit-learn's warnings of early stops, overflows and many classes, in this thread only.
 
-    Separable classes have no finite optimum without a penalty; by the time the solver stops, its predictions, the only
-    output that a score reads, no longer change.
+    Enter this context in the thread that fits. Separable classes have no finite optimum without a penalty; by the time
+    the solver stops, its predictions, the only output that a score reads, no longer change.
     """
     from sklearn.exceptions import ConvergenceWarning
 

@@ -28,8 +28,9 @@ _MAX_PRODUCTS = 2**25
 @final
 @dataclass(frozen=True)
 class Lasso:
-    """Predicts y as `weights` . (x - x_mean) / x_scale * y_scale + y_mean, for each resample of the rows. `weights` are
-    the importances.
+    """Linear predictions `weights` . (x - x_mean) / x_scale * y_scale + y_mean, for each resample of the rows.
+
+    `weights` are the importances.
     """
 
     weights: Float64[Tensor, "resample latent"]
@@ -51,13 +52,12 @@ def lasso(
     standardize: bool = True,
     row_weights: Float64[Tensor, "resample row"] | None = None,
 ) -> Lasso:
-    """Returns argmin_w 1/2 sum_n p_n (y_n - w . x_n - b)^2 + alpha |w|_1, with p_n = 1 / N or given, for each of
-    several p.
+    """Returns argmin_w 1/2 sum_n p_n (y_n - w . x_n - b)^2 + alpha |w|_1 for each of several p.
 
-    With `standardize`, x and y are first brought to mean 0 and variance 1; a constant latent gets the weight 0. Cyclic
-    coordinate descent on the second moments (Friedman, Hastie & Tibshirani, J. Stat. Softw. 2010), which is
-    independent of the number of rows, until no weight changes by more than 1e-10 or the signs of all weights are known,
-    which leaves a linear equation.
+    p_n is 1 / N or given. With `standardize`, x and y are first brought to mean 0 and variance 1; a constant latent
+    gets the weight 0. The method is cyclic coordinate descent on the second moments (Friedman, Hastie & Tibshirani, J.
+    Stat. Softw. 2010), which is independent of the number of rows. It ends when no weight changes by more than 1e-10,
+    or when the signs of all weights are known, which leaves a linear equation.
     """
     p = torch.full((1, len(y)), 1 / len(y), dtype=torch.float64) if row_weights is None else row_weights
     # Moments about the overall mean: those about 0 would cancel where the mean is large.
@@ -95,8 +95,9 @@ def _second_moments(
 
 
 def _compiled_descent(gram: Float64[Tensor, "column column"], alpha: float) -> Float64[Tensor, " latent"]:
-    """Returns the weights of many latents on the last column, by scikit-learn, until the duality gap is 1e-8 of the
-    variance of y.
+    """Returns the weights of many latents on the last column, by scikit-learn.
+
+    The duality gap is at most 1e-8 of the variance of y.
     """
     from sklearn.linear_model import lasso_path
 

@@ -26,8 +26,9 @@ PROBE_RANGES: dict[str, tuple[float, float]] = {"num_steps": (1, 10**7), "learni
 @final
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A net with one hidden layer of `hidden` units, or a linear map for 0, from all latents except `hides` to the
-    value of a factor, or, if it `classifies`, to logits of its values.
+    """A net with one hidden layer of `hidden` units, or a linear map for 0, that predicts a factor.
+
+    It maps all latents except `hides` to the value of the factor or, if it `classifies`, to logits of its values.
     """
 
     task: PredictionTask
@@ -180,8 +181,9 @@ class _Fleet:
         )
 
     def initial_weights(self, seed: int) -> list[Tensor]:
-        """Returns weights and biases of the hidden layer and of the output, and the weights of linear probes: uniform
-        within 1 / sqrt(inputs), as in torch, and independent of other probes.
+        """Returns weights and biases of the hidden layer and of the output, and the weights of linear probes.
+
+        They are uniform within 1 / sqrt(inputs), as in torch, and independent of other probes.
         """
         num_latents, num_units, num_outputs = (
             each.shape[2] for each in (self.codes, self.masks.units, self.masks.outputs)

@@ -1,4 +1,4 @@
-"""Numbers by factor: the lead of the best latent, factors that vary, and places of factors that were left out."""
+"""Numbers by factor: the gap between the two best latents, factors that vary, and places of excluded factors."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,8 +27,9 @@ class TopTwo:
 
 
 def top_two(table: Float64[Tensor, "latent factor"]) -> TopTwo:
-    """Returns the two largest entries of each column. Of entries that tie, the one of the lowest index comes first;
-    with a single latent the runner-up is 0.
+    """Returns the two largest entries of each column.
+
+    Of equal entries, the one of the lowest index comes first; with a single latent the second is 0.
     """
     ranked = table.sort(dim=0, descending=True).values
     second = ranked[1] if len(table) > 1 else torch.zeros_like(ranked[0])

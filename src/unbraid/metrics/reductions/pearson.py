@@ -27,8 +27,9 @@ _BLOCK_NUMBERS = 8_000_000
 @final
 @dataclass(frozen=True)
 class PearsonCorrelations:
-    """The correlations of the columns of two tables, as `matrix`. `one` and `other` are some rows of the tables,
-    standardized; `multipliers` are their weights in each resample.
+    """Correlations of the columns of two tables, as `matrix`, with resamples.
+
+    `one` and `other` are some rows of the tables, standardized; `multipliers` are their weights in each resample.
     """
 
     matrix: Float64[Tensor, "row column"]
@@ -57,13 +58,12 @@ def correlate(
     weights: Float64[Tensor, " image"],
     num_images: int | float | None = None,
 ) -> PearsonCorrelations:
-    """Returns r_ij = sum_n p(n) u_ni v_nj, where u and v are the columns of two tables (or of one, twice) less their
-    mean, over their std.
+    """Returns r_ij = sum_n p(n) u_ni v_nj, the correlations of the columns of two tables (or of one with itself).
 
-    0 for a constant column. The influence of an image on r_ij is (u_ni v_nj - r_ij (u_ni^2 + v_nj^2) / 2) p(n).
-    Resamples add these with random normal factors (the multiplier bootstrap), which keeps the correlations between
-    entries and takes a matrix product each. `weights` sums to one; `num_images` is the number of independent images, by
-    default that of rows.
+    u and v are the columns minus their mean, over their std; r_ij is 0 for a constant column. The influence of an image
+    on r_ij is (u_ni v_nj - r_ij (u_ni^2 + v_nj^2) / 2) p(n). Resamples add these with random normal factors (the
+    multiplier bootstrap), which keeps the correlations between entries and takes a matrix product each. `weights` sums
+    to one; `num_images` is the number of independent images, by default that of rows.
     """
     u = standardized(one, weights)
     v = u if other is None else standardized(other, weights)
@@ -88,9 +88,9 @@ def standardized(
 def correlate_with_factors(
     codes: Codes, weights: Float64[Tensor, " image"], unordered: Unordered = "left_out"
 ) -> tuple[Float64[Tensor, "latent factor"], Float64[Tensor, "resample latent factor"], tuple[str, ...]]:
-    """Returns the correlations of each latent's means with each factor, over the images in which it is known; their
-    resamples; and the factors without order, with columns of NaN.
+    """Returns the correlations of latent means with factors, their resamples, and the factors without order.
 
+    The correlation with a factor is over the images in which it is known. Factors without order have columns of NaN.
     Two values without an order count as 0 and 1: the order changes only the sign of the correlation. With `unordered`
     "numbered", more values count by their numbers.
     """
@@ -122,15 +122,17 @@ def means_std(mean: Float[Tensor, "image latent"], weights: Float64[Tensor, " im
 
 
 def has_order(labels: Labels) -> bool:
-    """Returns whether the values have correlations: measurements, ordered values, or two values."""
+    """Returns whether the values have correlations: continuous, ordered values, or two values."""
     if labels.is_soft:
         return False
     return labels.ordered or int(labels.assignment().max()) < 2
 
 
 def label_numbers(labels: Labels) -> Int64[Tensor, " image"] | Float64[Tensor, " image"]:
-    """Returns measurements unchanged, and whole numbers minus the smallest known one, so that large ones keep their
-    digits as floats. Whole numbers with differences beyond 64 bits are unchanged.
+    """Returns continuous labels unchanged, and whole numbers minus the smallest known one.
+
+    The subtraction keeps the digits of large whole numbers as floats. Whole numbers with differences beyond 64 bits are
+    unchanged.
     """
     if labels.is_continuous:
         return labels.values.double()

@@ -179,8 +179,9 @@ class Statistics:
 
     @cached_property
     def influence_sample(self) -> "InfluenceSample":
-        """Returns the images for influences: all, or 4,000 drawn with replacement from r(n), which is p(n), increased
-        for images with a label of a factor that is known in few.
+        """Returns the images for influences: all, or 4,000 drawn with replacement from r(n).
+
+        r(n) is p(n), increased for images with a label of a factor that is known in few.
         """
         num_images, p = len(self.codes), self.weights
         if num_images <= MAX_INFLUENCE_ROWS:

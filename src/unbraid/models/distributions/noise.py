@@ -1,5 +1,6 @@
-"""Standard normal numbers turned into others, one for one. Exact in both tails, because no probability is ever rounded
-to 0 or 1.
+"""Transforms of standard normal numbers to other distributions, one for one.
+
+They are exact in both tails, because no probability is ever rounded to 0 or 1.
 """
 
 import math

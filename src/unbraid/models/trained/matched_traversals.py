@@ -47,14 +47,13 @@ def traverse_matched(
             if pair is None:
                 found.append(None)
                 continue
-            ends = (high, low) if pair.correlation < 0 else (low, high)
+            is_reversed = pair.correlation < 0
+            ends = (high, low) if is_reversed else (low, high)
             moved = traverse(
                 decoder, codes, latents=[pair.second], images=[start], range=ends, num_frames=num_frames
             ).strips[0]
             # The position is that of the first model's latent, so that columns have one meaning.
-            found.append(
-                replace(moved, label=_label(pair), positions=moved.positions[:: -1 if ends[0] > ends[1] else 1])
-            )
+            found.append(replace(moved, label=_label(pair), positions=moved.positions[:: -1 if is_reversed else 1]))
         return Traversal(_without_gaps(found))
 
     first, *others = models

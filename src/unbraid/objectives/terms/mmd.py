@@ -5,6 +5,8 @@ from typing import Literal
 from jaxtyping import Float
 from torch import Tensor
 
+from unbraid.errors import SpecError
+
 Kernel = Literal["rbf", "imq"]
 Bandwidth = Literal["dimension", "zhao"]
 Statistic = Literal["biased", "unbiased"]
@@ -54,4 +56,6 @@ def _mean(similarities: Float[Tensor, "sample sample"], statistic: Statistic) ->
     if statistic == "biased":
         return similarities.mean()
     size = len(similarities)
+    if size < 2:
+        raise SpecError("The statistic 'unbiased' compares different codes, and was given one. Use 2 or more.")
     return (similarities.sum() - similarities.diagonal().sum()) / (size * (size - 1))

@@ -18,6 +18,7 @@ from torch import Tensor
 from unbraid.datasets.dataset import Factor, FactorImages, discrete_factor, value_indices
 from unbraid.datasets.weights import Joint
 from unbraid.errors import SpecError
+from unbraid.information.latent_information import entropy
 from unbraid.show.pages.pictures import data_address
 from unbraid.show.pages.svg import STRONG, Frame, element, text
 
@@ -56,8 +57,8 @@ class JointMap:
     @property
     def mutual_information(self) -> float:
         """The mutual information, in nats."""
-        independent = self.table.sum(dim=1, keepdim=True) * self.table.sum(dim=0)
-        return float((torch.xlogy(self.table, self.table) - torch.xlogy(self.table, independent)).sum().clamp(min=0))
+        separate = entropy(self.table.sum(dim=0)) + entropy(self.table.sum(dim=1))
+        return float((separate - entropy(self.table.flatten())).clamp(min=0))
 
     @property
     def summary(self) -> str:
@@ -101,7 +102,53 @@ class JointMap:
     @property
     def svg(self) -> Markup:
         """The drawing: the first factor to the right, the second upwards. The stronger the color, the likelier."""
-        return _draw(self)
+        table, steps = self.cells, self.values_per_cell
+        columns, rows = table.shape
+        cell = min(_MAX_CELL, _SIDE / columns), min(_MAX_CELL, _SIDE / rows)
+        left = _MARGIN if len(self.factors) == 2 else 0.0
+        width, height = left + columns * cell[0] + _GAP + _BARS, _BARS + _GAP + rows * cell[1] + _MARGIN
+        frame = Frame(width, height, left, _GAP + _BARS, _BARS + _GAP, _MARGIN)
+        box = {"x": frame.left, "y": frame.top, "width": columns * cell[0], "height": rows * cell[1]}
+        names = [factor.name for factor in self.factors]
+        across = [(frame.x((place + 0.5) / columns), str(place * steps[0])) for place in _ticks(columns, cell[0])]
+        drawn = [
+            _colored(table / self.darkest, box),
+            element("rect", class_="frame", **box),
+            *(
+                element("rect", class_="bar", x=x, y=_BARS * (1 - share), width=0.9 * cell[0], height=_BARS * share)
+                for x, share in _bars(table.sum(dim=1), frame.left, cell[0])
+            ),
+            frame.x_axis(across, grid=False),
+            text(names[0], frame.x(0.5), height - 10, class_="axis-name", text_anchor="middle"),
+        ]
+        if cell[0] >= _NUMBERED[0] and cell[1] >= _NUMBERED[1]:
+            drawn += [
+                text(
+                    f"{value:.2g}",
+                    frame.x((column + 0.5) / columns),
+                    frame.y((row + 0.5) / rows) + 4,
+                    class_="on-strong" if value > STRONG * self.darkest else "on-faint",
+                    text_anchor="middle",
+                )
+                for (column, row), value in np.ndenumerate(table.numpy())
+            ]
+        if len(names) == 2:
+            x, y = 12, frame.y(0.5)
+            drawn += [
+                *(
+                    element("rect", class_="bar", x=width - _BARS, y=y, width=_BARS * share, height=0.9 * cell[1])
+                    for y, share in _bars(table.sum(dim=0).flip(0), frame.top, cell[1])
+                ),
+                *(
+                    text(str(row * steps[1]), left - 7, frame.y((row + 0.5) / rows) + 4, text_anchor="end")
+                    for row in _ticks(rows, cell[1])
+                ),
+                text(names[1], x, y, class_="axis-name", text_anchor="middle", transform=f"rotate(-90 {x} {y:g})"),
+            ]
+        label = f"Probabilities of {' and '.join(names)}: {self.summary}"
+        return element(
+            "svg", *drawn, viewBox=f"0 0 {width:g} {height:g}", width=width, height=height, role="img", aria_label=label
+        )
 
 
 def maps_of_joint(joint: Joint, factors: Sequence[Factor], title: str) -> list[JointMap]:
@@ -136,56 +183,6 @@ def map_of_images(images: FactorImages, names: Sequence[str], title: str) -> Joi
     counts = torch.zeros(first.size * second.size, dtype=torch.float64)
     counts.index_add_(0, columns[0] * second.size + columns[1], weights)
     return JointMap(title, (first, second), (counts / counts.sum()).reshape(first.size, second.size))
-
-
-def _draw(shown: JointMap) -> Markup:
-    table, steps = shown.cells, shown.values_per_cell
-    columns, rows = table.shape
-    cell = min(_MAX_CELL, _SIDE / columns), min(_MAX_CELL, _SIDE / rows)
-    left = _MARGIN if len(shown.factors) == 2 else 0.0
-    width, height = left + columns * cell[0] + _GAP + _BARS, _BARS + _GAP + rows * cell[1] + _MARGIN
-    frame = Frame(width, height, left, _GAP + _BARS, _BARS + _GAP, _MARGIN)
-    box = {"x": frame.left, "y": frame.top, "width": columns * cell[0], "height": rows * cell[1]}
-    names = [factor.name for factor in shown.factors]
-    across = [(frame.x((place + 0.5) / columns), str(place * steps[0])) for place in _ticks(columns, cell[0])]
-    drawn = [
-        _colored(table / shown.darkest, box),
-        element("rect", class_="frame", **box),
-        *(
-            element("rect", class_="bar", x=x, y=_BARS * (1 - share), width=0.9 * cell[0], height=_BARS * share)
-            for x, share in _bars(table.sum(dim=1), frame.left, cell[0])
-        ),
-        frame.x_axis(across, grid=False),
-        text(names[0], frame.x(0.5), height - 10, class_="axis-name", text_anchor="middle"),
-    ]
-    if cell[0] >= _NUMBERED[0] and cell[1] >= _NUMBERED[1]:
-        drawn += [
-            text(
-                f"{value:.2g}",
-                frame.x((column + 0.5) / columns),
-                frame.y((row + 0.5) / rows) + 4,
-                class_="on-strong" if value > STRONG * shown.darkest else "on-faint",
-                text_anchor="middle",
-            )
-            for (column, row), value in np.ndenumerate(table.numpy())
-        ]
-    if len(names) == 2:
-        x, y = 12, frame.y(0.5)
-        drawn += [
-            *(
-                element("rect", class_="bar", x=width - _BARS, y=y, width=_BARS * share, height=0.9 * cell[1])
-                for y, share in _bars(table.sum(dim=0).flip(0), frame.top, cell[1])
-            ),
-            *(
-                text(str(row * steps[1]), left - 7, frame.y((row + 0.5) / rows) + 4, text_anchor="end")
-                for row in _ticks(rows, cell[1])
-            ),
-            text(names[1], x, y, class_="axis-name", text_anchor="middle", transform=f"rotate(-90 {x} {y:g})"),
-        ]
-    label = f"Probabilities of {' and '.join(names)}: {shown.summary}"
-    return element(
-        "svg", *drawn, viewBox=f"0 0 {width:g} {height:g}", width=width, height=height, role="img", aria_label=label
-    )
 
 
 def _colored(shares: Float64[Tensor, "first second"], box: Mapping[str, float]) -> Markup:

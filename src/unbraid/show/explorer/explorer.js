@@ -58,7 +58,7 @@ async function explore() {
         second.paint(scratch);
       }
       const follower = model.partners && model.partners[state.chosen];
-      partner.textContent = follower ? `moves its z${follower.latent} (correlation ${decimals(follower.correlation)})` : "";
+      partner.textContent = follower ? `moves its z${follower.latent} (${follower.categories.length ? "agreement" : "correlation"} ${decimals(follower.correlation)})` : "";
     }
   }
 

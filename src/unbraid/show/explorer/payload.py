@@ -309,7 +309,8 @@ def partners(ours: Codes, theirs: Codes) -> list[dict[str, Any] | None]:
     latent into a step of its partner.
 
     Discrete latents are matched with discrete ones in their order, if both have as many categories; categories that
-    occur together most often are paired, and `categories` are the partner's for each of ours.
+    occur together most often are paired, and `categories` are the partner's for each of ours. Their `correlation` is
+    the share of images with the likeliest categories of one pair.
     """
     found: list[dict[str, Any] | None] = [None] * ours.num_latents
     for pair in match_latents(ours, theirs).pairs:
@@ -323,11 +324,14 @@ def partners(ours: Codes, theirs: Codes) -> list[dict[str, Any] | None]:
     first, second = ours.mean.shape[1], theirs.mean.shape[1]
     for number, (one, other) in enumerate(zip(ours.probabilities, theirs.probabilities, strict=False)):
         if one.shape[1] == other.shape[1]:
-            joint = one.double().T @ other.double() / len(one)
-            rows, chosen = linear_sum_assignment(joint.numpy(), maximize=True)
+            one, other = one.double().cpu(), other.double().cpu()
+            weights = torch.ones(len(one)) if ours.weights is None else ours.weights.cpu()
+            weights = weights.double() / weights.sum()
+            _, chosen = linear_sum_assignment((one.T @ (other * weights[:, None])).numpy(), maximize=True)
+            agrees = torch.from_numpy(chosen)[one.argmax(dim=1)] == other.argmax(dim=1)
             found[first + number] = {
                 "latent": second + number,
-                "correlation": round(float(joint[rows, chosen].sum()), 3),
+                "correlation": round(float(weights @ agrees.double()), 3),
                 "scale": 1.0,
                 "categories": chosen.tolist(),
             }

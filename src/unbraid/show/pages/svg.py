@@ -43,6 +43,7 @@ def text(content: str, x: object, y: float, **attributes: object) -> Markup:
 
 
 def line(x1: object, y1: float, x2: object, y2: float, **attributes: object) -> Markup:
+    """Returns a line from (x1, y1) to (x2, y2)."""
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
 
 

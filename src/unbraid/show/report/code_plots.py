@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from markupsafe import Markup
 from PIL import Image
@@ -13,6 +12,7 @@ from PIL import Image
 from unbraid._internal import row_draws
 from unbraid.codes import Codes, Labels
 from unbraid.figures.code_views import means_by_value
+from unbraid.figures.observations import numbers_of
 from unbraid.metrics.latent_readings import Reading
 from unbraid.show.pages.pictures import FrameSheet, data_address
 from unbraid.show.pages.svg import Frame, element, line, polyline
@@ -114,7 +114,7 @@ def _curve(
 
 def _shares(labels: Labels) -> Float[np.ndarray, " image"]:
     """Returns values scaled to [0, 1]; NaN if unknown, or if all values are equal."""
-    values = labels.values.double().where(labels.is_known, torch.nan).numpy()
+    values = numbers_of(labels)
     known = values[~np.isnan(values)]
     if not known.size or known.min() == known.max():
         return np.full(len(values), np.nan)

@@ -76,7 +76,7 @@ def _figures(page: Page) -> Iterator[tuple[str, Figure]]:
 
 def _run_table(page: Page, sweeps: Sequence[Sweep]) -> Table:
     """Returns a row for each member, with the number that these sweeps vary."""
-    swept = {id(group): at for sweep in sweeps for series in sweep.series for at, group in series.points}
+    swept = {id(group): at for sweep in sweeps for series in sweep.series for at, group in series}
     return Table.from_records(
         {
             "setting": group.label,

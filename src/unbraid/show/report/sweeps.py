@@ -32,18 +32,8 @@ _LETTER, _MOST_MEDIANS, _NUM_LEVELS = 6.6, 40, 6
 _RATE, _DISTORTION = Measure("training-rate", None), Measure("training-distortion", higher_is_better=False)
 
 Point = tuple[float, float]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Series:
-    """Groups that differ only in the number, in its order, each behind its value."""
-
-    points: tuple[tuple[float, Group], ...]
-
-    @property
-    def color(self) -> str:
-        return self.points[0][1].color
+Series = tuple[tuple[float, Group], ...]
+"""Groups that differ only in one number, each behind its value, in the order of the values."""
 
 
 @final
@@ -60,7 +50,7 @@ class Sweep:
 
     @property
     def values(self) -> list[float]:
-        return sorted({value for each in self.series for value, _ in each.points})
+        return sorted({value for each in self.series for value, _ in each})
 
     def share(self, value: float) -> float:
         """Returns the place of a value, from 0 to 1.
@@ -82,7 +72,7 @@ def sweeps_of(groups: Sequence[Group]) -> tuple[list[Sweep], list[Group]]:
         members = [group for group in groups if group.family == family]
         if path := swept_path([group.spec for group in members], LEAST_VALUES):
             by_path.setdefault(path, []).extend(_series(members, path))
-    inside = {id(group) for found in by_path.values() for each in found for _, group in each.points}
+    inside = {id(group) for found in by_path.values() for each in found for _, group in each}
     others = [group for group in groups if id(group) not in inside]
     return [Sweep(flag_of(path), tuple(found), tuple(others)) for path, found in by_path.items() if found], others
 
@@ -110,7 +100,7 @@ def _series(members: Sequence[Group], path: str) -> list[Series]:
             # Without the configs that hold the number.
             rest = repr({name: each for name, each in fields.items() if not path.startswith(f"{name}.")})
             by_rest.setdefault(rest, {})[float(value)] = group
-    return [Series(tuple(sorted(each.items()))) for each in by_rest.values() if len(each) > 1]
+    return [tuple(sorted(each.items())) for each in by_rest.values() if len(each) > 1]
 
 
 def is_plain_number(value: Any) -> bool:
@@ -130,7 +120,7 @@ class SweepPlot:
 
 def sweep_plot(sweep: Sweep, measure: Measure) -> SweepPlot:
     """Draws a sweep in a measure, over the members that have a value."""
-    groups = [*(group for series in sweep.series for _, group in series.points), *sweep.others]
+    groups = [*(group for series in sweep.series for _, group in series), *sweep.others]
     axis = value_axis(measure, [measure.value(member) for group in groups for member in group.members])
 
     def up(value: float) -> float:
@@ -143,12 +133,12 @@ def sweep_plot(sweep: Sweep, measure: Measure) -> SweepPlot:
     lines, drawn = [], []
     for number, series in enumerate(sweep.series):
         dodge = step * (number - (len(sweep.series) - 1) / 2)
-        medians = [(across(at) + dodge, group.median(measure)) for at, group in series.points]
+        medians = [(across(at) + dodge, group.median(measure)) for at, group in series]
         known = [(x, up(value)) for x, value in medians if math.isfinite(value)]
-        lines.append(polyline(known, class_=f"thick {series.color}"))
+        lines.append(polyline(known, class_=f"thick {series[0][1].color}"))
         drawn += [
             model_dot(member, across(at) + dodge, up(value), 3.5, family=group.color)
-            for at, group in series.points
+            for at, group in series
             for member in group.members
             if math.isfinite(value := measure.value(member))
         ]
@@ -228,9 +218,9 @@ def rate_distortion_plot(
     lines: list[Markup] = []
     medians: list[tuple[Point, str, str]] = []
     for series in (series for sweep in sweeps for series in sweep.series):
-        points = [(at, group, (group.median(_RATE), group.median(_DISTORTION))) for at, group in series.points]
+        points = [(at, group, (group.median(_RATE), group.median(_DISTORTION))) for at, group in series]
         known = [(place(*m), tick_text(at), group.color) for at, group, m in points if all(map(math.isfinite, m))]
-        lines += [polyline([point for point, *_ in known], class_=f"thick {series.color}")] if known else []
+        lines += [polyline([point for point, *_ in known], class_=f"thick {series[0][1].color}")] if known else []
         medians += known
     values = [measure.value(member) for _, member in found]
     svg = FRAME.svg(

@@ -250,6 +250,7 @@ def traversal_picture(run: Run) -> bytes | None:
 
 
 def dataset_name(dataset: FactorDataset) -> str:
+    """Returns the name of the data set in kebab case, as on the command line."""
     return kebab_case(type(dataset), FactorDataset)
 
 

@@ -1,10 +1,11 @@
 """The runs of a folder: found, selected by their fields, and as a table."""
 
 import dataclasses
+import inspect
 import logging
 import os
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, SupportsIndex, final, overload
@@ -13,7 +14,7 @@ from unbraid._internal import files
 from unbraid._internal.names import suggestion
 from unbraid._internal.table import Table
 from unbraid.config import text_of
-from unbraid.config.annotations import short_name
+from unbraid.config.annotations import check_value, choices, short_name
 from unbraid.config.paths import fields_of
 from unbraid.config.schedule import Schedule
 from unbraid.errors import RunError, SpecError, UnbraidError, shortened
@@ -41,6 +42,9 @@ class Runs(tuple[Run, ...]):
         """Returns a run, or the runs of a slice."""
         return Runs(super().__getitem__(place)) if isinstance(place, slice) else super().__getitem__(place)
 
+    def __add__(self, other: tuple[Run, ...], /) -> "Runs":  # type: ignore[override]
+        return Runs(super().__add__(other))
+
     def where(self, conditions: Mapping[str, Any] | None = None, /, **fields: Any) -> "Runs":
         """Returns the runs that meet all conditions, which are those of `runs_in`."""
         if not isinstance(conditions, Mapping | None):
@@ -48,9 +52,10 @@ class Runs(tuple[Run, ...]):
         wanted = {**(conditions or {}), **fields}
         values = [fields_of(run.spec) | {"seed": run.seed, "status": run.status} for run in self]
         names = {path for each in values for path in each}
-        for name in wanted:
+        for name, value in wanted.items():
             if values and name not in names:
                 raise SpecError(f"None of these {len(self)} runs has a field {name!r}. {suggestion(name, names)}")
+            _check_names(value, (each[name] for each in values if name in each))
         pairs = zip(self, values, strict=True)
         return Runs(run for run, has in pairs if all(n in has and _meets(has[n], value) for n, value in wanted.items()))
 
@@ -100,8 +105,9 @@ def runs_in(
 
     Conditions are values of fields of the spec, by name (`runs_in("runs", objective=BetaVAE, num_steps=5000)`) or by
     path (`runs_in("runs", {"objective.beta": 4})`), and of `seed` and `status`. A class matches its instances, a text
-    the config of that name ("beta-vae"), and a function the values for which it returns true: `{"objective.beta":
-    lambda beta: beta > 1}`. A run without such a field is left out. A run that cannot be read is skipped with a
+    the config of that name ("beta-vae" or "BetaVAE"), a function the values for which it returns true
+    (`{"objective.beta": lambda beta: beta > 1}`), and a list each of its entries (`seed=[0, 1]`), or a field that is
+    this list. A run without such a field is left out. A run that cannot be read is skipped with a
     warning. `packages` are those of classes of your own, as in `Run.open`.
 
     Examples:
@@ -181,10 +187,27 @@ def _meets(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, type):
         return isinstance(value, wanted)
     if isinstance(wanted, str) and dataclasses.is_dataclass(value):
-        return short_name(value) == wanted
+        return wanted in (short_name(value), type(value).__name__)
     if callable(wanted) and not dataclasses.is_dataclass(wanted):  # an objective is a function too
         return bool(wanted(value))
-    return bool(value == (tuple(wanted) if isinstance(wanted, list) else wanted))
+    if _is_list(wanted):
+        return value == tuple(wanted) or any(_meets(value, each) for each in wanted)
+    return bool(value == wanted)
+
+
+def _is_list(wanted: Any) -> bool:
+    return isinstance(wanted, Collection) and not isinstance(wanted, str)
+
+
+def _check_names(wanted: Any, values: Iterable[Any]) -> None:
+    """Raises for a text that is no name of a config, if these values of a field are configs."""
+    valid: dict[str, type] = {}
+    for config in filter(dataclasses.is_dataclass, values):
+        kinds = [base for base in type(config).__mro__ if inspect.isabstract(base)]
+        valid |= {short_name(config): type(config)} | (choices(kinds[-1]) if kinds else {})
+    for text in wanted if _is_list(wanted) else [wanted]:
+        if valid and isinstance(text, str) and text not in (*valid, *(cls.__name__ for cls in valid.values())):
+            raise SpecError(f"There is no config {text!r}. {suggestion(text, valid)}")
 
 
 def _cell(value: Any) -> Any:
@@ -208,13 +231,18 @@ def traverse_together(
     The latents of the other runs are matched with those of the first, so that each row shows corresponding latents.
 
     Args:
-        runs: The runs by the names to write above them, or a list, which is named by the folders.
+        runs: The runs by the names to write above them, or a list: then the titles are the names of the runs, or the
+            paths of runs with equal names.
         latents: The latents of the first run, one for each row. By default those that depend on the image, the most
-            informative first.
-        num_latents: The most rows by default.
+            informative first, or all if none does.
+        num_latents: The largest number of rows without `latents`.
         **options: `image`, `range`, `num_frames` and `min_std`, as in `traverse_matched`.
     """
-    named = dict(runs) if isinstance(runs, Mapping) else {run.name: run for run in runs}
+    if num_latents is not None and latents is not None:
+        raise SpecError("latents and num_latents were both given; expected at most one of them.")
+    if num_latents is not None and check_value(num_latents, int, "num_latents") < 1:
+        raise SpecError(f"num_latents is {num_latents}; expected 1 or more, or None for all.")
+    named = dict(runs) if isinstance(runs, Mapping) else _by_title(runs)
     if not named:
         raise RunError("No run was given to traverse. Give at least one.")
     first = next(iter(named.values()))
@@ -230,5 +258,14 @@ def traverse_together(
         continuous = codes.without_discrete() if codes.probabilities else codes
         nats = informativeness(continuous)
         used = (~unused_latents(continuous, nats=nats)).nonzero()[:, 0].tolist()
-        latents = sorted(used, key=lambda latent: -float(nats[latent]))[:num_latents] or None
+        latents = sorted(used or range(len(nats)), key=lambda latent: -float(nats[latent]))[:num_latents]
     return traverse_matched(models, latents=latents, **options)
+
+
+def _by_title(runs: Sequence[Run]) -> dict[str, Run]:
+    """Returns the runs by name, or by path where several have one name: the same spec and seed in two folders."""
+    names = [run.name for run in runs]
+    titles = [name if names.count(name) == 1 else str(run.folder) for run, name in zip(runs, names, strict=True)]
+    if len(set(titles)) < len(titles):
+        raise RunError(f"A run was given twice: {', '.join(titles)}. Give each once.")
+    return dict(zip(titles, runs, strict=True))

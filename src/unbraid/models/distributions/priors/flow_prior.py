@@ -21,11 +21,11 @@ _NUM_HALVINGS = 30
 @final
 @dataclass(frozen=True)
 class Flow(Prior):
-    """A prior that is a factorized flow: p(z_j) = N(x_T; 0, 1) |dx_T / dz_j|, where x_0 = z_j and each step is x <- x +
-    u tanh(w x + b).
+    """A factorized flow as a prior (Rezende & Mohamed, arXiv:1505.05770v6, in one dimension).
 
-    Rezende & Mohamed, arXiv:1505.05770v6, in one dimension; the prior of an ablation of Chen et al.,
-    arXiv:1802.04942v5, as in their code. Each step must rise everywhere, u w > -1, or p would not integrate to one.
+    p(z_j) = N(x_T; 0, 1) |dx_T / dz_j|, where x_0 = z_j and each step is x <- x + u tanh(w x + b). It is the prior of
+    an ablation of Chen et al., arXiv:1802.04942v5, as in their code. Each step must rise everywhere, u w > -1, or p
+    would not integrate to one.
     """
 
     u: Float[Tensor, "step latent"]
@@ -37,8 +37,9 @@ class Flow(Prior):
         return log_slope - 0.5 * (x.square() + math.log(2 * math.pi))
 
     def sample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-        """Returns the z that the steps take to the noise. It is found by halving; gradients are those of the implicit
-        function.
+        """Returns the z that the steps map to the noise.
+
+        It is found by bisection; gradients are those of the implicit function.
         """
         frozen = Flow(self.u.detach(), self.w.detach(), self.b.detach())
         target = noise.detach()
@@ -68,11 +69,10 @@ class Flow(Prior):
 
 @final
 class _Path(torch.autograd.Function):
-    """Computes x_0 to x_T, stacked; `u`, `w` and `b` have a batch axis of 1. As plain torch, 32 small steps and their
-    gradients cost a fleet more than its nets do.
+    """Autograd function of the path x_0 to x_T, stacked; `u`, `w` and `b` have a batch axis of 1.
 
-    With a_t the gradient of x_t, also by way of what comes after it, a_t = (what is given) + a_(t+1) dx_(t+1)/dx_t. All
-    else is done for all steps at once.
+    Autograd through 32 small steps costs a fleet more than its nets do. a_t, the gradient of x_t through all later
+    points, is (the gradient given for x_t) + a_(t+1) dx_(t+1)/dx_t. The rest is computed for all steps at once.
     """
 
     generate_vmap_rule = True
@@ -116,8 +116,9 @@ def _slopes_less_1(
 @final
 @dataclass(frozen=True)
 class FlowPrior(PriorConfig):
-    """A factorized normalizing flow of `num_steps` steps, learned with the model. It starts near N(0, 1): weights from
-    N(0, 0.02^2).
+    """A factorized normalizing flow of `num_steps` steps, learned with the model.
+
+    It starts near N(0, 1): initial weights are from N(0, 0.02^2).
     """
 
     num_steps: int = 32
@@ -146,10 +147,9 @@ class _LearnedFlow(nn.Module):
 
 
 def rising(product: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Returns the factor by which to multiply u so that u w = p is above -1: 1 where p is positive, 1 / sqrt(1 + p^2)
-    where it is negative.
+    """Returns the factor by which to multiply u so that u w = p is above -1.
 
-    It is smooth through 0, where it changes nothing; the softplus that is customary for planar flows divides by w,
-    which starts near 0.
+    It is 1 where p is positive, and 1 / sqrt(1 + p^2) where it is negative. It is smooth through 0, where it changes
+    nothing; the softplus that is customary for planar flows divides by w, which starts near 0.
     """
     return torch.where(product < 0, torch.rsqrt(1 + product.square()), 1.0)

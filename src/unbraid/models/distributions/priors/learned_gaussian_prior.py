@@ -1,4 +1,4 @@
-"""A Gaussian prior that learns which latents go together."""
+"""A Gaussian prior with learned correlations of latents."""
 
 import math
 from collections.abc import Sequence
@@ -54,8 +54,10 @@ class FullGaussian(Prior):
         return self.loc + noise @ self.scale_tril.mT
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """Returns, for Gaussian posteriors, KL(q(z_j | x) || p(z_j)) between marginals, plus an equal share of what the
-        joint KL has beyond their sum.
+        """Returns the KL of Gaussian posteriors, latent by latent, and None for others.
+
+        The entry of a latent is KL(q(z_j | x) || p(z_j)) between marginals, plus an equal share of what the joint KL
+        has beyond their sum.
         """
         if not isinstance(posterior, DiagonalGaussian):
             return None
@@ -69,8 +71,9 @@ class FullGaussian(Prior):
         return LatentPrior.from_arrays(self.loc, covariance=scale_tril @ scale_tril.mT)
 
     def _joint_kl(self, posterior: DiagonalGaussian) -> Float[Tensor, " batch"]:
-        """Returns KL(N(m, D R D) || N(loc, C)) = (tr(C^-1 D R D) + |L^-1 (m - loc)|^2 - k + log det C - log det D R D)
-        / 2.
+        """Returns KL(N(m, D R D) || N(loc, C)) of each image.
+
+        It is (tr(C^-1 D R D) + |L^-1 (m - loc)|^2 - k + log det C - log det D R D) / 2.
         """
         size = len(self.loc)
         identity = torch.eye(size, dtype=self.loc.dtype, device=self.loc.device)
@@ -95,11 +98,10 @@ class FullGaussian(Prior):
 @final
 @dataclass(frozen=True)
 class LearnedGaussianPrior(PriorConfig):
-    """N(m, L L') over all latents of the family, learned with the model from N(0, I) on. The diagonal of L is a
-    softplus.
+    """N(m, L L') over all latents of the family, learned with the model (Esmaeili et al., arXiv:1804.02086v1).
 
-    Esmaeili et al., arXiv:1804.02086v1, sections 4.1 and 5: a correlation that the prior has learned is not penalized
-    in the posterior.
+    It starts at N(0, I). The diagonal of L is a softplus. A correlation that the prior has learned is not penalized in
+    the posterior (sections 4.1 and 5).
     """
 
     def make(self, size: int) -> nn.Module:
