@@ -4,6 +4,7 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+import unbraid
 from tests.discovery import ROOT
 
 SOURCE = ROOT / "src" / "unbraid"
@@ -46,3 +47,9 @@ def test_no_public_class_has_the_name_of_another():
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 defined[node.name].append(str(file.relative_to(SOURCE)))
     assert {name: files for name, files in defined.items() if len(files) > 1} == {}
+
+
+def test_names_that_are_loaded_at_first_use_are_those_that_type_checkers_read():
+    typed = {name: definition(place) for name, place in exports(SOURCE / "__init__.py").items()}
+    del typed["__version__"]
+    assert {name: definition(f"{home}.{name}") for name, home in unbraid._HOMES.items()} == typed

@@ -23,6 +23,7 @@ import unbraid
 unbraid.Codes, unbraid.evaluate, unbraid.MIG, unbraid.VAE, unbraid.Conv, unbraid.DSprites
 assert unbraid.metrics.MIG is unbraid.MIG, "modules are found without being imported by name"
 assert not hasattr(unbraid, "nonsense")
+assert not hasattr(unbraid, "foo.bar")
 assert not asked_for, asked_for
 import unbraid.codes, unbraid.datasets, unbraid.information, unbraid.metrics
 """

@@ -63,7 +63,7 @@ __all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 (names, all of them)
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
-    if not name.startswith("_") and importlib.util.find_spec(f"unbraid.{name}"):
+    if name.isidentifier() and not name.startswith("_") and importlib.util.find_spec(f"unbraid.{name}"):
         return importlib.import_module(f"unbraid.{name}")
     if name.startswith("_"):
         raise AttributeError(f"module 'unbraid' has no attribute {name!r}")

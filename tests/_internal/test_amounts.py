@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from unbraid._internal.amounts import amount_text, capitalised, duration, percent, size_text
+from unbraid._internal.amounts import amount_text, capitalized, duration, percent, size_text
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_an_amount_is_told_with_its_total_where_that_is_known(amount, text):
 
 
 def test_only_the_first_letter_is_raised():
-    assert capitalised("converting CelebA") == "Converting CelebA"
-    assert capitalised("") == ""
+    assert capitalized("converting CelebA") == "Converting CelebA"
+    assert capitalized("") == ""
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,11 @@ def test_a_sound_machine_is_looked_over_and_a_model_trained_scored_and_shown(unb
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_that_does_not_exist_is_not_left_behind(unbraid, tmp_path):
+    assert unbraid("doctor", "--out", tmp_path / "new" / "runs", "--device", "cpu").code == 0
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_a_test_run_raises_is_what_is_wrong(unbraid, tmp_path, monkeypatch):
     def fail(*arguments, **options):
         raise RuntimeError("no kernel image")

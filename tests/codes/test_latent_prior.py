@@ -103,3 +103,16 @@ def test_what_is_no_prior_is_refused(arrays, complaint):
 def test_a_prior_of_other_latents_is_refused():
     with pytest.raises(CodesError, match="3 continuous"):
         Codes.from_arrays([[0.0, 1.0], [2.0, 3.0]], options=CodesOptions(prior=LatentPrior.standard(3)))
+
+
+@pytest.mark.parametrize("u", [-5.0, -1.0])
+def test_a_flow_with_a_step_that_is_not_increasing_is_refused(u):
+    flow = torch.tensor([u, 1.0, 0.0], dtype=torch.float64).reshape(3, 1, 1)
+    with pytest.raises(CodesError, match=f"{u:g}"):
+        LatentPrior.from_arrays([0.0], [1.0], flow=flow)
+
+
+def test_families_are_words_or_whole_numbers():
+    assert LatentPrior.from_arrays([0.0, 0.0], [1.0, 1.0], family=[0, 1]).family == ("normal", "laplace")
+    with pytest.raises(CodesError, match="0.5|1.0"):
+        LatentPrior.from_arrays([0.0, 0.0], [1.0, 1.0], family=[1.0, 0.5])

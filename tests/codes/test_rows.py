@@ -1,10 +1,12 @@
 """Some of the images of codes, and some of their factors."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from unbraid.codes import Codes, CodesOptions
+from unbraid.codes import Codes, CodesOptions, LatentPrior
 from unbraid.errors import CodesError
 
 RNG = np.random.default_rng(0)
@@ -75,6 +77,17 @@ def test_concatenation_keeps_the_order_of_the_parts():
 def test_what_does_not_go_together_is_not_concatenated(parts):
     with pytest.raises(CodesError):
         Codes.concat(parts)
+
+
+@pytest.mark.parametrize("changed", [{"groups": ((0, 1),)}, {"prior": LatentPrior.standard(2)}], ids=str)
+def test_codes_with_other_groups_or_another_prior_are_not_concatenated(changed):
+    part = Codes(torch.zeros(3, 2), torch.ones(3, 2))
+    other = replace(part, **changed)
+    for parts in ([part, other], [other, part]):
+        with pytest.raises(CodesError, match=next(iter(changed))):
+            Codes.concat(parts)
+    together = Codes.concat([other, other])
+    assert (together.groups, together.prior) == (other.groups, other.prior)
 
 
 def test_factors_are_chosen_by_name():

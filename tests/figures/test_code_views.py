@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from unbraid import Codes, figures
 from unbraid._internal.table import Table
@@ -38,6 +39,25 @@ def test_a_map_has_every_image_once_for_each_factor():
 def test_codes_without_factors_are_refused():
     with pytest.raises(UnbraidError, match="factor that varies"):
         figures.code_map(Codes.from_arrays(np.eye(3), np.ones((3, 3))), (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("draw", "named"),
+    [
+        (lambda: figures.code_map(CODES, (0, 1), num_images=0), "num_images is 0"),
+        (lambda: figures.code_map(CODES, (0, 99)), "99"),
+        (lambda: figures.mean_code_curves(CODES, [99]), "99"),
+        (lambda: figures.mean_histograms([0.0, 1.0]), r"\(2,\)"),
+    ],
+)
+def test_impossible_arguments_are_refused(draw, named):
+    with pytest.raises(UnbraidError, match=named):
+        draw()
+
+
+def test_histograms_of_a_tensor_with_a_gradient():
+    means = torch.tensor([[0.0], [1.0]], requires_grad=True)
+    assert sum(row["images"] for row in figures.data_of(figures.mean_histograms(means))) == 2
 
 
 def test_a_setting_is_a_line_through_its_medians():

@@ -94,3 +94,8 @@ def test_mss_refuses_weights_by_name():
 def test_an_unknown_estimator_is_refused_with_those_that_exist():
     with pytest.raises(SpecError, match="mss, stratified_pairs"):
         log_weights("MSS", 3, 10)
+
+
+def test_weights_of_another_number_of_images_are_refused():
+    with pytest.raises(SpecError, match="weights has the shape"):
+        log_weights("mws", 4, 100, torch.full((3,), 0.01))

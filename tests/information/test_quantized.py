@@ -71,6 +71,16 @@ def test_a_std_of_zero_puts_all_mass_in_the_bin_of_the_mean(masses):
     torch.testing.assert_close(found.amax(dim=1), torch.ones(7, dtype=torch.float64))
 
 
+@pytest.mark.parametrize("masses", MODES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_subnormal_std_puts_all_mass_in_the_bin_of_the_mean(masses, dtype):
+    mean = column(-4.0, -1.0, 0.0, 0.5, 3.0)  # on edges and, of the fourth, at a center
+    std = torch.full_like(mean, 1e-40 if dtype == torch.float32 else 1e-310)
+    found = quantize(mean, std, Bins(8, masses=masses), dtype)[:, 0]
+    assert found.argmax(dim=1).tolist() == [0, 3, 4, 4, 7]
+    assert found.amax(dim=1).tolist() == [1.0] * 5
+
+
 @given(mean=st.floats(-60, 60), std=st.floats(0, 50), masses=st.sampled_from(MODES), num_bins=st.integers(1, 40))
 def test_rows_are_distributions_for_any_posterior(mean, std, masses, num_bins):
     found = quantize(column(mean), column(std), Bins(num_bins, masses=masses))

@@ -42,6 +42,11 @@ def half_width(score):
     return score.value - score.interval[0]
 
 
+def test_an_undefined_score_recommends_another_estimator():
+    assert "Quantized" in MIG(Sampled()).why_undefined
+    assert "Try Quantized" not in MIG(Quantized()).why_undefined
+
+
 # Laws
 
 

@@ -148,3 +148,11 @@ def test_more_pairs_than_fit_into_memory_are_refused_with_the_number_of_draws_th
     with pytest.raises(CodesError, match="draws .*12,000,000 .*sampled:6779"):
         PairwiseInformation()(codes)
     assert PairwiseInformation(Sampled(num_samples=10))(codes).tables["shared"].shape == (60, 60)
+
+
+def test_given_draws_count_for_their_memory():
+    rng = np.random.default_rng(0)
+    codes = Codes.from_arrays(rng.normal(size=(20, 60)), np.full((20, 60), 0.3))
+    drawn = Sampled(num_samples=30_000).draws(Statistics(codes))
+    with pytest.raises(CodesError, match="30,000 draws"):
+        PairwiseInformation(Sampled(num_samples=10)).measure(Statistics(codes, drawn))

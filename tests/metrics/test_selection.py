@@ -83,6 +83,10 @@ def test_a_seed_reaches_whatever_is_random_and_leaves_the_names():
     assert chosen == {"spread": Spread(seed=7), "count-factors": CountFactors()}
 
 
+def test_a_single_metric_needs_no_list():
+    assert select(MIG()) == select([MIG()])
+
+
 @pytest.mark.parametrize(
     ("asked", "complaint"),
     [

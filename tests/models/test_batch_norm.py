@@ -133,6 +133,15 @@ def test_no_hook_is_left_behind():
     assert not any(layer._forward_pre_hooks for layer in batch_norms(model))
 
 
+def test_nor_is_one_if_the_model_fails():
+    model = fresh()
+    model.encoder.append(nn.Unflatten(1, (5, 5)))  # 6 numbers do not fit
+    with pytest.raises(RuntimeError):
+        set_population_statistics(model, IMAGES, seed=0)
+    assert not model.training
+    assert not any(layer._forward_pre_hooks for layer in batch_norms(model))
+
+
 def test_it_is_a_function_of_the_seed():
     one, two, other = fresh(), fresh(), fresh()
     for model, seed in ((one, 3), (two, 3), (other, 4)):

@@ -62,6 +62,20 @@ def test_binding_makes_a_copy():
     assert (bound.delta, bound.power) == (0.5, 3)
 
 
+def test_only_hyperparameters_are_bound():
+    for name in ("nonsense", "power"):
+        with pytest.raises(SpecError, match=name):
+            Toy().bind({name: 1.0})
+
+
+def test_a_bound_hyperparameter_has_a_gradient_at_every_moment():
+    gamma = torch.tensor(5.0, requires_grad=True)
+    bound = Toy().bind({"gamma": gamma})
+    assert bound.at(torch.tensor(0.5)).gamma is gamma
+    scheduled = replace(Toy(delta=Linear(0.0, 4.0)).bind({"gamma": gamma})).at(torch.tensor(0.5))
+    assert (scheduled.gamma is gamma, scheduled.delta) == (True, 2.0)
+
+
 @pytest.mark.parametrize("value", [-1.0, -1e-300, math.nan, math.inf])
 @pytest.mark.parametrize("name", ["gamma", "delta"])
 def test_a_weight_that_is_negative_or_not_finite_is_refused_by_name(name, value):

@@ -184,6 +184,7 @@ class WrongLogits(Plain):
         (VAE(), MODEL, {"dataset_size": 0}, "dataset_size is 0"),
         (VAE(), MODEL, {"x": IMAGES.byte()}, "torch.uint8"),
         (VAE(), MODEL, {"noise": torch.zeros(6, 4)}, r"'z' of shape \(6, 4\)"),
+        (VAE(), MODEL, {"likelihood": GaussianLikelihood()}, "GaussianLikelihood"),
         (FactorVAE(), MODEL, {}, "second batch"),
         (FactorVAE(), MODEL, {"other": IMAGES}, "critic of codes with 2 outputs"),
         (InfoGAN(), MODEL, {"critic": nn.Identity()}, "shared_trunk=False"),

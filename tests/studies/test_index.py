@@ -10,6 +10,7 @@ import pytest
 
 from tests.studies.finished_runs import finish, name_of
 from unbraid._internal import files
+from unbraid.studies import index
 from unbraid.studies.index import STUDIES, read_records
 
 A, B = name_of("a"), name_of("b")
@@ -81,7 +82,7 @@ def test_arrays_that_were_let_go_are_gone(tmp_path):
 def test_an_index_that_is_lost_or_damaged_is_made_anew(tmp_path, damage):
     finish(tmp_path, "a", 0.4)
     records(tmp_path, A)
-    path = tmp_path / STUDIES / "index.sqlite"
+    path = tmp_path / STUDIES / index._FILE
     if damage == "lost":
         path.unlink()
     elif damage == "garbage":
@@ -92,6 +93,15 @@ def test_an_index_that_is_lost_or_damaged_is_made_anew(tmp_path, damage):
         connection.close()
     for _ in range(2):
         assert records(tmp_path, A)[0][A].numbers["mig"].value == 0.4
+
+
+def test_an_index_of_another_format_is_kept(tmp_path, monkeypatch):
+    finish(tmp_path, "a", 0.4)
+    records(tmp_path, A)
+    here = (tmp_path / STUDIES / index._FILE).read_bytes()
+    monkeypatch.setattr(index, "_FILE", "index-7.sqlite")
+    records(tmp_path, A)
+    assert (tmp_path / STUDIES / "index-6.sqlite").read_bytes() == here
 
 
 def test_a_folder_that_is_not_there_is_not_made(tmp_path):
@@ -124,7 +134,7 @@ def test_odd_contents_of_a_record_damage_one_run_only(tmp_path, name, odd):
 def test_while_another_process_writes_it_what_is_read_serves_all_the_same(tmp_path, monkeypatch):
     finish(tmp_path, "a", 0.4)
     records(tmp_path, B)
-    connection = sqlite3.connect(tmp_path / STUDIES / "index.sqlite")
+    connection = sqlite3.connect(tmp_path / STUDIES / index._FILE)
     connection.execute("BEGIN EXCLUSIVE")
     monkeypatch.setattr("unbraid.studies.index._SECONDS_TO_WAIT", 0.05)
     try:
@@ -167,7 +177,7 @@ def test_rows_of_two_runs_that_change_places_are_not_believed(tmp_path):
     finish(tmp_path, "a", 0.1)
     finish(tmp_path, "b", 0.9)
     before = records(tmp_path, A, B)
-    connection = sqlite3.connect(tmp_path / STUDIES / "index.sqlite")
+    connection = sqlite3.connect(tmp_path / STUDIES / index._FILE)
     connection.execute(f"UPDATE runs SET name = CASE name WHEN '{A}' THEN 'x' ELSE '{A}' END")
     connection.execute(f"UPDATE runs SET name = '{B}' WHERE name = 'x'")
     connection.commit()
@@ -191,7 +201,7 @@ def test_flipped_bits_change_no_number_and_raise_nothing(tmp_path):
     details = ("questions", "values", "everything")
     records(tmp_path, *names)
     expected = {detail: seen(records(tmp_path, *names, detail=detail), detail) for detail in details}
-    path = tmp_path / STUDIES / "index.sqlite"
+    path = tmp_path / STUDIES / index._FILE
     whole = path.read_bytes()
     for number, detail in zip(range(400), cycle(details), strict=False):
         content = bytearray(whole)
@@ -206,7 +216,7 @@ def test_flipped_bits_change_no_number_and_raise_nothing(tmp_path):
 def test_an_index_that_was_cut_short_is_mended(tmp_path, share):
     names = [finish(tmp_path, letter, 0.25) for letter in "abcdefghijkl"]
     expected = str(records(tmp_path, *names))
-    path = tmp_path / STUDIES / "index.sqlite"
+    path = tmp_path / STUDIES / index._FILE
     path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
     for _ in range(2):
         assert str(records(tmp_path, *names)) == expected

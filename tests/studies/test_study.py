@@ -1,5 +1,6 @@
 """Study and Setting: configs that are checked when they are made, saved and read back."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from unbraid.errors import SpecError
 from unbraid.metrics.estimators import Quantized
 from unbraid.metrics.scoring import Scoring
 from unbraid.studies import Claim, Setting, Study, difference, median
+from unbraid.studies.study import StudyOptions
 from unbraid.training.runs import Run, grid
 
 BETA_VAE = replace(MLP_SPEC, objective=BetaVAE())
@@ -93,3 +95,26 @@ def test_runs_are_placed_as_training_places_them(tmp_path):
     setting = replace(SETTINGS[0], seeds=(0, 10, 100))
     placed = [each.run for each in Study("one", (setting,), metrics=("mig",)).runs(tmp_path)]
     assert placed == [Run.place(tmp_path, setting.spec, seed) for seed in setting.seeds]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"on": "mars"},
+        {"num_workers": 0},
+        {"num_workers": -3},
+        {"num_scorers": -1},
+        {"budget": -1},
+        {"budget": math.nan},
+    ],
+    ids=str,
+)
+def test_options_out_of_range_are_refused_by_name(options):
+    [(name, value)] = options.items()
+    with pytest.raises(SpecError, match=f"{name}.*{value}"):
+        StudyOptions(**options)
+
+
+def test_options_at_the_ends_of_their_ranges_are_accepted():
+    options = StudyOptions(on="ray", num_workers=1, num_scorers=0, budget=0.0)
+    assert (options.on, options.num_workers, options.num_scorers, options.budget) == ("ray", 1, 0, 0.0)

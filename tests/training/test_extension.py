@@ -94,6 +94,10 @@ def test_one_that_died_before_its_first_checkpoint_is_handed_the_state_again(cop
     assert watch.seen[0].done == 7
 
 
+def test_a_single_run_is_extended(copied, undisturbed):
+    assert [result(run) for run in extend([copied[0]], 10)] == [result(run) for run in extend(copied[0], 10)]
+
+
 def test_the_history_is_that_of_the_longer_run(tmp_path, monkeypatch):
     monkeypatch.setattr("unbraid.training.reporter._ROWS_OF_HISTORY", 3)
     spec = replace(SPEC, num_steps=6)

@@ -50,10 +50,7 @@ def _quotas() -> Iterator[float]:
 
 
 def cgroup_folders(controller: str) -> Iterator[Path]:
-    """Yields the folders of the cgroups of this process for a controller, and of all groups above them (v2 and v1).
-
-    They include the roots, because a container may mount its group as the root.
-    """
+    """Yields the folders of the cgroups, and the roots, because a container may mount its group as the root."""
     try:
         lines = [line.split(":", 2) for line in _MEMBERSHIP.read_text().splitlines()]
     except OSError:

@@ -24,11 +24,10 @@ _MMAP_BYTES = (1 << 30, 1 << 25)
 
 _MEMINFO = Path("/proc/meminfo")
 _UNKNOWN = 2**63  # bytes
-# Limit, use, and the line of memory.stat that counts what is in use but can be reclaimed: of version 2, then of
-# version 1.
+# Limit, use, and the line of memory.stat that counts what can be reclaimed: of version 2, then of version 1.
 _LIMITS = (
-    ("memory.max", "memory.current", "memory.stat", "inactive_file"),
-    ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat", "total_inactive_file"),
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
 # Messages of torch on a CPU, of the libraries beneath it on a GPU, and of an import that finds no memory: these have
 # no exception class.
@@ -114,10 +113,10 @@ def _free_on_machine(meminfo: Path) -> int:
 def _free_in_cgroups() -> int:
     """Returns what is left of the tightest memory limit of a cgroup; very much, where there is no limit."""
     free = _UNKNOWN
-    for folder, (limit, used, details, idle) in itertools.product(cgroup_folders("memory"), _LIMITS):
+    for folder, (limit, used, idle) in itertools.product(cgroup_folders("memory"), _LIMITS):
         with contextlib.suppress(OSError, ValueError):  # no such version, or a limit of "max"
             left = int((folder / limit).read_text()) - int((folder / used).read_text())
-            free = min(free, left + _counts(folder / details).get(idle, 0))
+            free = min(free, left + _counts(folder / "memory.stat").get(idle, 0))
     return free
 
 

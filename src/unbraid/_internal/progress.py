@@ -11,7 +11,7 @@ from math import isfinite
 from statistics import median
 from typing import Any, final
 
-from unbraid._internal.amounts import amount_text, capitalised, duration
+from unbraid._internal.amounts import amount_text, capitalized, duration
 
 SECONDS_BEFORE_A_BAR = 0.5
 _SECONDS_BETWEEN_UPDATES = 0.25
@@ -86,7 +86,7 @@ class Event:
         runs = {0: "", 1: f" ({', '.join(self.runs)})"}.get(len(self.runs), f" ({len(self.runs)} runs)")
         numbers = (f"{name.replace('_', ' ')} {value:z.4g}" for name, value in self.medians.items())
         details = _joined(self._amount, self.pace, self.text, *numbers)
-        return capitalised(self.about) + runs + (f": {details}" if details else "")
+        return capitalized(self.about) + runs + (f": {details}" if details else "")
 
 
 Listener = Callable[[Event], None]
@@ -204,7 +204,7 @@ class Bar:
                 console=self._console,
                 transient=True,
             )
-            self._shown.add_task(capitalised(event.outermost.about), summary=event.summary)
+            self._shown.add_task(capitalized(event.outermost.about), summary=event.summary)
             self._shown.start()
         total = 1.0 if event.outermost.total else None
         self._shown.update(0, total=total, completed=event.share, summary=event.summary, refresh=True)

@@ -40,6 +40,11 @@ def uniform(shape: tuple[int, ...], seed: int, stream: str) -> Float64[Tensor, "
     return draws.uniform(_seeds(seed), stream, 0, shape)[0]
 
 
+def integers(below: int, shape: tuple[int, ...], seed: int, stream: str) -> Int64[Tensor, "..."]:
+    """Returns integers from 0 to `below` - 1, each equally likely."""
+    return (uniform(shape, seed, stream) * below).long().clamp(max=below - 1)
+
+
 def normal(shape: tuple[int, ...], seed: int, stream: str) -> Float64[Tensor, "..."]:
     """Returns standard normal numbers."""
     return draws.normal(_seeds(seed), stream, 0, shape)[0]
@@ -163,7 +168,7 @@ def pairs_sharing_a_value(
 
     The first image is from p(n), the second from p(n | that value).
     """
-    factor = _choices(len(factors), num_points, seed, stream)
+    factor = integers(len(factors), (num_points,), seed, f"{stream}/factor")
     ours, theirs = (uniform((num_points, num_pairs), seed, f"{stream}/{place}") for place in ("first", "second"))
     first, second = (torch.empty(num_points, num_pairs, dtype=torch.int64) for _ in range(2))
     for k, images_by_value in enumerate(factors):
@@ -180,7 +185,7 @@ def batches_sharing_a_value(
 
     The value is that of an image from p(n).
     """
-    factor = _choices(len(factors), num_points, seed, stream)
+    factor = integers(len(factors), (num_points,), seed, f"{stream}/factor")
     leader, members = (
         uniform((num_points,), seed, f"{stream}/leader"),
         uniform((num_points, batch_size), seed, f"{stream}/members"),
@@ -191,10 +196,6 @@ def batches_sharing_a_value(
         value_from = images_by_value.draw(leader[chosen])[:, None].expand(-1, batch_size)
         batch[chosen] = images_by_value.draw_sharing(value_from, members[chosen])
     return factor, batch
-
-
-def _choices(num_choices: int, num_points: int, seed: int, stream: str) -> Int64[Tensor, " point"]:
-    return (uniform((num_points,), seed, f"{stream}/factor") * num_choices).long().clamp(max=num_choices - 1)
 
 
 def _seeds(seed: int) -> Int64[Tensor, " member"]:

@@ -170,8 +170,8 @@ def make_test_run(folder: Path, device: str) -> CheckResult:
     images = DSprites(resolution=8, shapes=("heart", "square"), num_scales=2, num_orientations=2, num_positions=4)
     model = Autoencoder(MLP((8,), (8,)), latents=GaussianLatents(2))
     spec = RunSpec(dataset=images, model=model, num_steps=5, batch_size=8)
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="unbraid-doctor-", dir=folder) as place:
+    existing = next(each for each in (folder, *folder.parents) if each.exists())  # a folder made for this would stay
+    with tempfile.TemporaryDirectory(prefix="unbraid-doctor-", dir=existing) as place:
         [run] = train([spec], [0], folder=Path(place), device=device, progress=False)
         Run.open(run.folder).score("mig", device=device, progress=False)
         write_report([run], Path(place) / "report.html")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def concat_codes(parts: "Sequence[Codes]") -> "Codes":
-    """Returns the codes of all images. Raises if the parts differ in their latents or factors."""
+    """Returns the codes of all images. Raises if the parts differ in their latents, factors, groups or prior."""
     if not parts:
         raise CodesError("No codes were given to concatenate. Give at least one.")
     if wrong := [part for part in parts if type(part) is not type(parts[0])]:
@@ -24,9 +24,10 @@ def concat_codes(parts: "Sequence[Codes]") -> "Codes":
         theirs = _common(part)
         for name, value in _common(parts[0]).items():
             if theirs[name] != value:
+                shown = "" if name == "prior" else f": {value} and {theirs[name]}"
                 raise CodesError(
-                    f"The codes differ in their {name}: {value} and {theirs[name]}. Codes that belong together come "
-                    "from one encoder, and have the same factors in the same form."
+                    f"The codes differ in their {name}{shown}. Codes that belong together come from one encoder, and "
+                    "have the same groups, the same prior, and the same factors in the same form."
                 )
 
     def cat(name: str, axis: int = 0) -> Tensor | None:
@@ -55,6 +56,8 @@ def _common(codes: "Codes") -> dict[str, Any]:
         "factors": list(codes.factor_names),
         "continuous factors": [labels.name for labels in codes.factors if labels.is_continuous],
         "values of soft labels": [labels.values.shape[1] for labels in codes.factors if labels.is_soft],
+        "groups of latents": codes.groups,
+        "prior": codes.prior,
     }
 
 

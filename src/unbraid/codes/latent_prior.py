@@ -51,6 +51,11 @@ class LatentPrior:
                 f"The prior's flow has shape {tuple(self.flow.shape)}; expected u, w and b of each step for {size} "
                 f"latents: (3, steps, {size})."
             )
+        if self.flow is not None and bool((self.flow[0] * self.flow[1] <= -1).any()):
+            least = float((self.flow[0] * self.flow[1]).min())
+            raise CodesError(
+                f"The prior's flow has a step with u w = {least:g}, which is not increasing. Expected u w > -1."
+            )
         if not all(bool(tensor.isfinite().all()) for tensor in self.tensors().values()):
             raise CodesError("The prior is NaN or infinite somewhere. Give finite numbers.")
         is_symmetric = torch.allclose(self.covariance, self.covariance.mT, rtol=1e-6)
@@ -111,8 +116,8 @@ class LatentPrior:
 
     @classmethod
     def concat(cls, parts: Sequence["LatentPrior"]) -> "LatentPrior":
-        """Returns the product of priors, on the CPU. Their latents are numbered in order."""
-        parts = [part.to("cpu") for part in parts]
+        """Returns the product of priors, on the device of the first. Their latents are numbered in order."""
+        parts = [part.to(parts[0].mean.device) for part in parts]
         flows = [part.flow for part in parts]
         num_steps = max((0 if flow is None else flow.shape[1] for flow in flows), default=0)
         none = [part.mean.new_zeros(3, 0, len(part.mean)) if part.flow is None else part.flow for part in parts]
@@ -231,4 +236,4 @@ def _families(given: Any, size: int) -> tuple[str, ...]:
     if isinstance(given, str):
         return (given,) * size
     known, entries = get_args(Family), given.tolist() if hasattr(given, "tolist") else list(given)
-    return tuple(known[entry] if entry in range(len(known)) else str(entry) for entry in entries)
+    return tuple(known[e] if isinstance(e, int) and e in range(len(known)) else str(e) for e in entries)

@@ -1,4 +1,4 @@
-"""Where images and factors come from: a data set is one file."""
+"""Data sets of images and their factors: published, synthetic, and from your own files and arrays."""
 
 from unbraid.datasets.dataset import Factor as Factor
 from unbraid.datasets.dataset import FactorDataset as FactorDataset

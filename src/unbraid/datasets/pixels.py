@@ -11,6 +11,7 @@ from torch import Tensor
 
 Raw = UInt8[Tensor, "image channel height width"] | Float32[Tensor, "image channel height width"]
 """Bytes of images, or the numbers of vectors: one channel, one row."""
+Rows = Int[Tensor, "*batch"] | slice | int | list[int]
 
 _IMAGES_AT_ONCE = 4096
 
@@ -42,7 +43,7 @@ class Pixels(ABC):
         return sum(tensor.nbytes for tensor in self._tensors.values())
 
     @abstractmethod
-    def __getitem__(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "..."]:
+    def __getitem__(self, rows: Rows) -> UInt8[Tensor, "..."]:
         """Returns the images of these rows: (*batch, channel, height, width)."""
 
     def to(self, device: torch.device | str) -> "Pixels":
@@ -73,7 +74,7 @@ class Bitmaps(Pixels):
         num_images, num_rows, _ = self.words.shape
         return torch.Size((num_images, 1, num_rows, self.num_columns))
 
-    def __getitem__(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "..."]:
+    def __getitem__(self, rows: Rows) -> UInt8[Tensor, "..."]:
         words = self.words[rows]
         if words.device.type == "cpu":
             # NumPy unpacks a word at a time, and starts no threads.
@@ -109,7 +110,7 @@ class ChannelsLast(Pixels):
         num_images, height, width, channels = self.images.shape
         return torch.Size((num_images, channels, height, width))
 
-    def __getitem__(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "..."]:
+    def __getitem__(self, rows: Rows) -> UInt8[Tensor, "..."]:
         return self.images[rows].movedim(-1, -3).contiguous()
 
 
@@ -131,7 +132,7 @@ class SelectedPixels(Pixels):
             return self.source.nbytes + self.rows.nbytes
         return self.shape.numel() * self.source.element_size() + self.rows.nbytes
 
-    def __getitem__(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "..."] | Float32[Tensor, "..."]:
+    def __getitem__(self, rows: Rows) -> UInt8[Tensor, "..."] | Float32[Tensor, "..."]:
         return self.source[self.rows[rows]]
 
     def to(self, device: torch.device | str) -> "SelectedPixels":

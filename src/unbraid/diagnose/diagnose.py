@@ -56,21 +56,18 @@ def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | s
     place = resolve_device(device)
     codes = run.codes(device=place)
     rows = _rows(codes, num_images)
-    chosen, used = _chosen(codes, rows)
     model = run.model().to(place)
     levers = levers_of(run.spec.objective, run.spec.model.latents)
+    chosen = replace(codes[rows], weights=None)  # they were drawn by their weights
+    used = used_latents(chosen)
     weights = diagnose_weights(
         _weights(run, _root_error(run, rows, place)),
         price,
         levers,
         is_collapsed=is_collapsed(chosen.num_latents - len(used), chosen.num_latents),
     )
-    findings = [
-        _collapse(chosen, used, levers),
-        weights,
-        *_other_findings(chosen, used, model.decode, model.latents.widths, levers),
-        check_history(run.history, run.spec),
-    ]
+    findings = _of_codes(chosen, used, model.decode, model.latents.widths, levers)
+    findings = [findings[0], weights, *findings[1:], check_history(run.history, run.spec)]
     return Diagnosis.from_findings(name, findings, str(run.folder))
 
 
@@ -89,23 +86,12 @@ def diagnose_codes(
             "as model.decode, or None."
         )
     widths = (1,) * codes.mean.shape[1] + tuple(table.shape[1] for table in codes.probabilities)
-    chosen, used = _chosen(codes, _rows(codes, num_images))
-    findings = [_collapse(chosen, used, OF_CODES), *_other_findings(chosen, used, decoder, widths, OF_CODES)]
-    return Diagnosis.from_findings(f"Codes of {len(codes):,} images", findings)
+    chosen = replace(codes[_rows(codes, num_images)], weights=None)
+    found = _of_codes(chosen, used_latents(chosen), decoder, widths, OF_CODES)
+    return Diagnosis.from_findings(f"Codes of {len(codes):,} images", found)
 
 
-def _chosen(codes: Codes, rows: Tensor) -> tuple[Codes, list[int]]:
-    """Returns the diagnosed codes and their informative latents."""
-    chosen = replace(codes[rows], weights=None)  # they were drawn by their weights
-    return chosen, used_latents(chosen)
-
-
-def _collapse(codes: Codes, used: list[int], levers: Levers) -> Finding:
-    num_varying = sum(len(labels.values[labels.is_known].unique(dim=0)) > 1 for labels in codes.factors)
-    return check_collapse(codes, used, num_varying, levers)
-
-
-def _other_findings(
+def _of_codes(
     codes: Codes,
     used: list[int],
     decoder: Callable[[Tensor], Tensor] | None,
@@ -113,7 +99,8 @@ def _other_findings(
     levers: Levers,
 ) -> list[Finding]:
     continuous = [latent for latent in used if latent < codes.mean.shape[1]]
-    findings = [check_redundancy(codes, used, levers)]
+    num_varying = sum(len(labels.values[labels.is_known].unique(dim=0)) > 1 for labels in codes.factors)
+    findings = [check_collapse(codes, used, num_varying, levers), check_redundancy(codes, used, levers)]
     if decoder is None:
         findings.append(Finding(JACOBIAN, "unknown", "No decoder was given."))
     elif len(continuous) < 2:

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from unbraid._internal.arrays import as_floats
 from unbraid._internal.table import Table
 from unbraid.codes import Codes, Labels
-from unbraid.errors import UnbraidError
+from unbraid.errors import CodesError, UnbraidError
 from unbraid.figures.canvas import Axes, axes_or_new, keep_data, name_axes, name_rows, new_figure
 from unbraid.figures.observations import latent_names, numbers_of
 from unbraid.figures.style import INK, PLAIN, SEQUENTIAL
@@ -22,9 +23,9 @@ _HISTOGRAM_HEIGHT = 0.85  # of the highest bar of a row, or of the normal where 
 def mean_code_curves(codes: Codes, latents: Sequence[int] = ()) -> tuple[Axes, ...]:
     """Draws the mean of each latent (by default all) against the value of each factor that varies.
 
-    The mean is over the images of that value; the band is one standard deviation of their codes.
+    The mean is over the images of that value, without their weights; the band is one standard deviation of their codes.
     """
-    chosen = list(latents) or list(range(codes.mean.shape[1]))
+    chosen = _checked(codes, latents) or list(range(codes.mean.shape[1]))
     factors, means = _varying(codes), codes.mean.double().cpu().numpy()
     figure = new_figure(_MARGIN[0] + _INCHES[0] * len(factors), _MARGIN[1] + _INCHES[1] * len(chosen))
     panels = figure.subplots(len(chosen), len(factors), squeeze=False, sharey=True, sharex="col")
@@ -45,10 +46,12 @@ def mean_code_curves(codes: Codes, latents: Sequence[int] = ()) -> tuple[Axes, .
 def code_map(codes: Codes, latents: tuple[int, int], *, num_images: int = 2000) -> tuple[Axes, ...]:
     """Draws the means of images along two latents, once for each factor that varies, colored by its values.
 
-    There are at most `num_images` of them, evenly spaced among all.
+    There are at most `num_images` of them, evenly spaced among all. Weights of images are ignored.
     """
+    if num_images < 1:
+        raise UnbraidError(f"num_images is {num_images}; expected 1 or more.")
     factors, step = _varying(codes), -(-len(codes.mean) // num_images)
-    means = codes.mean[::step][:, list(latents)].double().cpu().numpy()
+    means = codes.mean[::step][:, _checked(codes, latents)].double().cpu().numpy()
     figure = new_figure(0.5 + 1.7 * len(factors), 1.9)
     panels = figure.subplots(1, len(factors), squeeze=False, sharey=True)[0]
     for axes, labels in zip(panels, factors, strict=True):
@@ -70,9 +73,11 @@ def mean_histograms(
 
     Means beyond `span` are counted at its ends. The dashed curve is a standard normal, on the scale of its row.
 
-    `codes` are `Codes`, or an array of images by latents.
+    `codes` are `Codes`, or an array of images by latents. Weights of images are ignored.
     """
-    means = np.asarray(codes.mean.detach().cpu() if isinstance(codes, Codes) else codes, dtype=float)
+    means = as_floats("codes", codes.mean if isinstance(codes, Codes) else codes).double().cpu().numpy()
+    if means.ndim != 2:
+        raise CodesError(f"codes has shape {means.shape}; expected (images, latents).")
     edges = np.linspace(-span, span, num_bins + 1)
     middles, width = (edges[:-1] + edges[1:]) / 2, edges[1] - edges[0]
     normal = np.exp(-(middles**2) / 2) / np.sqrt(2 * np.pi) * width * len(means)
@@ -90,6 +95,13 @@ def mean_histograms(
     name_axes(axes, label)
     keep_data(axes, Table(("latent", "from", "to", "images"), tuple(records)))
     return axes
+
+
+def _checked(codes: Codes, latents: Sequence[int]) -> list[int]:
+    num_latents = codes.mean.shape[1]
+    if outside := [latent for latent in latents if not 0 <= latent < num_latents]:
+        raise CodesError(f"There is no continuous latent {outside[0]}: they are numbered from 0 to {num_latents - 1}.")
+    return list(latents)
 
 
 def _varying(codes: Codes) -> list[Labels]:

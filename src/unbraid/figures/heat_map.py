@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from unbraid._internal.names import suggestion
 from unbraid._internal.table import Table
 from unbraid.codes import Codes
 from unbraid.errors import UnbraidError
 from unbraid.figures.canvas import Axes, axes_or_new, keep_data, name_axes, new_figure
-from unbraid.figures.observations import is_number, latent_names, numbers_of
+from unbraid.figures.observations import check_columns, is_number, latent_names, numbers_of
 from unbraid.figures.style import COLUMN_WIDTH, DIVERGING, SEQUENTIAL, SMALL_TEXT, TEXT_SIZE
 
 _MOST_WITH_NUMBERS = 12  # columns; in a wider table the numbers would not fit into their cells
@@ -105,8 +104,7 @@ def metric_correlation(
 
     The sign of metrics for which lower is better is flipped, so +1 always means that two metrics agree.
     """
-    if unknown := [name for name in columns if name not in table.columns]:
-        raise UnbraidError(f"The table has no column {unknown[0]!r}. {suggestion(unknown[0], table.columns)}")
+    check_columns(table, *columns)
     if len(columns) < 2:
         raise UnbraidError(f"A correlation of metrics was given {len(columns)} of them; expected two or more.")
     signed = [

@@ -83,6 +83,8 @@ def log_weights(
     Only Python values are checked, so `weights` may be a tensor under `vmap`.
     """
     _check_config(estimator, batch_size, dataset_size, is_weighted=weights is not None)
+    if weights is not None and weights.shape != (batch_size,):
+        raise SpecError(f"weights has the shape {tuple(weights.shape)}; expected one for each of {batch_size} images.")
     if weights is None:
         dtype = dtype or torch.get_default_dtype()
         # float64 until the end: a float32 rounds 1 / N before its logarithm is taken.

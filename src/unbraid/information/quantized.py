@@ -105,24 +105,26 @@ def quantize(
 ) -> Float[Tensor, "image latent bin"]:
     """Returns Q(s | x), the mass of each posterior in each bin: rows sum to one.
 
-    With a std of 0 all mass is in the bin of the mean.
+    With a std of 0, or too small for the dtype, all mass is in the bin of the mean.
     """
     given, mean, std = mean, mean.to(dtype), std.to(dtype)
     exact_edges = bins.edges(mean.device)
     edges = exact_edges.to(dtype)
+    # The reciprocal of a subnormal number may be infinite.
+    is_point = std < torch.finfo(dtype).tiny
     match bins.masses:
         case "erf_edge":
-            masses, lost = _gaussian_masses(mean, std, edges), std == 0
+            masses, lost = _gaussian_masses(mean, std, edges), is_point
             masses[:, :, 0] += _upper_tail((mean - edges[0]) / std)
             masses[:, :, -1] += _upper_tail((edges[-1] - mean) / std)
         case "erf_renorm":
             masses = _gaussian_masses(mean, std, edges)
-            lost = (std == 0) | (masses.sum(dim=2) == 0)
+            lost = is_point | (masses.sum(dim=2) == 0)
             masses = masses / masses.sum(dim=2, keepdim=True)
         case "rectangle":
             masses = ((edges[:-1] + edges[1:]) / 2 - mean[:, :, None]).div_(std[:, :, None])
             masses = masses.square_().mul_(-0.5).exp_().div_((std * math.sqrt(2 * math.pi))[:, :, None])
-            lost = (std == 0) | (masses.amax(dim=2) < _RECTANGLE_FLOOR)
+            lost = is_point | (masses.amax(dim=2) < _RECTANGLE_FLOOR)
             masses = masses / masses.sum(dim=2, keepdim=True)
         case _:
             assert_never(bins.masses)

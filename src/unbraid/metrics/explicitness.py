@@ -41,11 +41,11 @@ class Explicitness(Metric):
     classifier: ValueClassifier = "one_vs_rest"
     """One regression a value, ranked by normalized or by raw scores, or one for all values."""
     num_train: int = 10_000
-    """How many rows it is fitted on."""
+    """The number of training rows."""
     num_test: int = 5_000
-    """How many other rows it is tested on."""
+    """The number of test rows."""
     seed: int = 0
-    """Where all that is random in it starts."""
+    """The seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     accepts: ClassVar[frozenset[Feature]] = OF_MEANS

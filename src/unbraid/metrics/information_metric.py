@@ -12,7 +12,7 @@ from torch import Tensor
 from unbraid.errors import SpecError
 from unbraid.information.delta_method import standard_error
 from unbraid.information.latent_information import LatentInformation
-from unbraid.metrics.estimators import Estimator, Exact
+from unbraid.metrics.estimators import Estimator, Exact, Quantized
 from unbraid.metrics.estimators.estimator import settled
 from unbraid.metrics.metric import QUANTILE, Feature, Interval, Metric, Score, Value, score_fields
 from unbraid.metrics.reductions.gaps import TIE
@@ -30,8 +30,6 @@ class InformationMetric(Metric):
     groups_by_value: ClassVar[bool] = True
     # Whether numbers are divided by the entropies of factors, which continuous factors do not have.
     needs_factor_entropy: ClassVar[bool] = True
-    # The note of a score that is NaN.
-    why_undefined: ClassVar[str] = "Undefined: the estimator returns NaN for these codes. Try Quantized()."
 
     estimator: Estimator = Exact()  # noqa: RUF009 (frozen)
     """How information is estimated."""
@@ -52,6 +50,12 @@ class InformationMetric(Metric):
     def needs_entropies(self) -> bool:
         """Returns whether the metric reads entropies of latents, not only mutual information."""
         return False
+
+    @property
+    def why_undefined(self) -> str:
+        """Returns the note of a score that is NaN."""
+        other = Exact() if isinstance(self.estimator, Quantized) else Quantized()
+        return f"Undefined: {type(self.estimator).__name__} returns NaN for these codes. Try {type(other).__name__}()."
 
     def __post_init__(self) -> None:
         super().__post_init__()

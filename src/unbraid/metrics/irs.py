@@ -174,10 +174,7 @@ def _normalized(
 def _resampled_rows(num_images: int) -> Int64[Tensor, "resample row"]:
     """Returns resamples of a subset of the images: the largest deviation does not converge as averages do."""
     some = row_draws.permuted_rows(num_images, 0, "irs/rows")[:MAX_INFLUENCE_ROWS]
-    places = (
-        (row_draws.uniform((_NUM_RESAMPLES, len(some)), 0, "irs/resamples") * len(some)).long().clamp(max=len(some) - 1)
-    )
-    return some[places]
+    return some[row_draws.integers(len(some), (_NUM_RESAMPLES, len(some)), 0, "irs/resamples")]
 
 
 def _quantiles(

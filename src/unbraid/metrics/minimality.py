@@ -25,7 +25,7 @@ class Minimality(InformationMetric):
 
     The value is mean_j max_k I(z_j; v_k) / I(x; z_j): the share of a latent's information about the image that is about
     one factor. The part "sufficiency" is mean_k max_j I(z_j; v_k) / H(v_k): the share of a factor that one latent
-    determines. Higher is better, at most 1.
+    determines. Higher is better, at most 1 if every factor is known in all images.
 
     Neither compares factors with each other, so both mean the same where factors depend on each other. A latent with at
     most `threshold` nats about the image has no share: it is "left_out", or counts "zero". Binned means determine

@@ -39,7 +39,8 @@ class PairwiseInformation(SeparationMetric):
 
     def entropies(self, statistics: Statistics) -> SampledEntropies:
         pairs = tuple(combinations(range(statistics.codes.num_latents), 2))
-        num_draws, most = self.estimator.num_samples, _MOST_DENSITIES // max(1, len(pairs))
+        given, most = statistics.given_draws, _MOST_DENSITIES // max(1, len(pairs))
+        num_draws = self.estimator.num_samples if given is None else len(given)
         if num_draws > most:
             fewer = f"Use at most {most:,} draws, as in pairwise-information:sampled:{most}, or choose some latents."
             raise CodesError(

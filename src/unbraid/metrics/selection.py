@@ -17,9 +17,9 @@ from unbraid.metrics.metric import Metric, Score
 from unbraid.metrics.model import ModelScore
 from unbraid.metrics.settings import check_seed
 
-Metrics = str | Sequence[str | Metric | ModelScore]
-"""A selection of metrics: "all", "unsupervised", "model", names separated by commas, or a sequence of names, metrics
-and scores of models.
+Metrics = str | Metric | ModelScore | Sequence[str | Metric | ModelScore]
+"""A selection of metrics: "all", "unsupervised", "model", names separated by commas, a metric or score of a model,
+or a sequence of them and of names.
 """
 
 _GROUPS = ("all", "unsupervised", "model")
@@ -55,6 +55,8 @@ def model_registry() -> dict[str, type[ModelScore]]:
 
 def select(metrics: Metrics, seed: int | None = None) -> Selection:
     """Returns the selected metrics, with this seed instead of theirs if it is given."""
+    if isinstance(metrics, Metric | ModelScore):
+        metrics = (metrics,)
     if not isinstance(metrics, str | Sequence):
         raise SpecError(
             f"Metrics were given as {metrics!r}; expected 'all', 'unsupervised', 'model', names separated by commas, "

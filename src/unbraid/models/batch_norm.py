@@ -77,20 +77,25 @@ def set_population_statistics(
         return
     moments = [_Moments(layer) for layer in layers]
     model.train()
-    weights = next(model.parameters())
+    dtype = next(model.parameters()).dtype
     seeds = torch.tensor([seed], device=images.device)
-    # Fewer batches rather than a small one: a single image has no variance.
-    for step, rows in enumerate(_rows(images, seeds).tensor_split(max(1, len(images) // batch_size))):
-        posterior = model.encode(images.batch(rows).to(weights.dtype))
-        noise = draws.normal(seeds, "population statistics", step, (len(rows), model.latents.num_noise))[0].to(
-            weights.dtype
-        )
-        model.decoder(
-            _generator_inputs(model, seeds, step, noise) if generates else model.decoder_input(posterior.rsample(noise))
-        )
+    try:
+        # Fewer batches rather than a small one: a single image has no variance.
+        for step, rows in enumerate(_rows(images, seeds).tensor_split(max(1, len(images) // batch_size))):
+            posterior = model.encode(images.batch(rows).to(dtype))
+            shape = (len(rows), model.latents.num_noise)
+            noise = draws.normal(seeds, "population statistics", step, shape)[0].to(dtype)
+            model.decoder(
+                _generator_inputs(model, seeds, step, noise)
+                if generates
+                else model.decoder_input(posterior.rsample(noise))
+            )
+    finally:
+        for of_layer in moments:
+            of_layer.hook.remove()
+        model.eval()
     for of_layer in moments:
         of_layer.settle()
-    model.eval()
 
 
 def _generator_inputs(
@@ -117,7 +122,7 @@ class _Moments:
 
     def __init__(self, layer: _BatchNorm) -> None:
         self._layer = layer
-        self._hook = layer.register_forward_pre_hook(self._add)
+        self.hook = layer.register_forward_pre_hook(self._add)
         self._count = 0
         # float64: the mean of squares minus the square of the mean cancels.
         self._sums: Float64[Tensor, "2 channel"] | None = None
@@ -130,7 +135,6 @@ class _Moments:
         self._count += x.shape[1]
 
     def settle(self) -> None:
-        self._hook.remove()
         if self._sums is None or self._layer.running_mean is None or self._layer.running_var is None:
             return
         mean, square = self._sums / self._count

@@ -15,8 +15,8 @@ class DoTranCelebA(ConvNet):
     """The nets that Do & Tran train on CelebA (arXiv:1908.09961v4, table 3), with 65 latents there.
 
     As `Conv`, but a convolution over the whole of the smallest map (4 x 4 at 64 pixels) makes the `hidden` units of the
-    encoder, and its transpose undoes it in the decoder. The table's ReLU on the output is a slip, as in `Conv`; so is
-    `init` the same.
+    encoder, and its transpose undoes it in the decoder. The table's ReLU on the output is a slip, as in `Conv`.
+    `init` is as in `Conv`.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)

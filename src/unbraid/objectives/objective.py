@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from unbraid.config import Config
-from unbraid.config.schedule import Weight, extremes, value_at
+from unbraid.config.schedule import Schedule, Weight, extremes
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
@@ -169,7 +169,8 @@ class Objective(Config, ABC):
             state: `state` of the last loss, for running estimates.
             other: A second, independent batch, for FactorVAE.
             critic: The critic, for objectives that have one; see `build_critic`.
-            likelihood: p(x | z) of a plain module; by default Bernoulli, of logits.
+            likelihood: p(x | z) of a plain module, by default Bernoulli, of logits. A model of `Autoencoder.build` has
+                its own.
 
         Examples:
             >>> import torch
@@ -295,6 +296,9 @@ class Objective(Config, ABC):
 
     def bind(self, hyperparameters: Mapping[str, Float[Tensor, ""] | float]) -> "Objective":
         """Returns a copy with these hyperparameters, such as those of a member of a fleet."""
+        if unknown := hyperparameters.keys() - set(_number_fields(type(self))):
+            known = ", ".join(_number_fields(type(self))) or "none"
+            raise SpecError(f"{type(self).__name__} has no hyperparameter {min(unknown)!r}; it has {known}.")
         bound = copy.copy(self)
         for name, value in hyperparameters.items():
             object.__setattr__(bound, name, value)
@@ -303,9 +307,11 @@ class Objective(Config, ABC):
     def at(self, progress: Float[Tensor, ""]) -> "Objective":
         """Returns the formula at this moment of training, with schedules resolved."""
         numbers: dict[str, Any] = {
-            name: float(value_at(weight, progress)) for name, weight in self.hyperparameters.items()
+            name: float(weight.at(progress))
+            for name, weight in self.hyperparameters.items()
+            if isinstance(weight, Schedule)
         }
-        return replace(self, **numbers)
+        return replace(self, **numbers) if numbers else self
 
 
 def check_density(objective: Objective, model: Autoencoder) -> None:

@@ -40,6 +40,11 @@ def step_of_module(
     progress = torch.as_tensor(progress, dtype=x.dtype, device=x.device)
     prior: Prior
     if isinstance(model, AutoencoderModule):
+        if likelihood is not None:
+            raise SpecError(
+                f"likelihood is {likelihood}, and a model of Autoencoder.build has its own: {model.likelihood}. Leave "
+                "it out, or build the model with Autoencoder(likelihood=...)."
+            )
         encode, decode = _nets_of_autoencoder(model, progress)
         prior, likelihood = model.prior_module(progress), model.likelihood
         posterior = encode(x)

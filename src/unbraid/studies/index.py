@@ -27,7 +27,7 @@ Detail = Literal["questions", "values", "everything"]
 """How much of the scores is read: which there are, their values with intervals, or parts and factors too."""
 
 _FORMAT = 6
-_FILE = "index.sqlite"
+_FILE = f"index-{_FORMAT}.sqlite"  # so that two versions of the package keep an index each
 # Parsing takes most of the time, so contents are split by how often they are read.
 _CONTENTS = ("state", "numbers", "parts")
 _NUM_CONTENTS: dict[Detail, int] = {"questions": 1, "values": 2, "everything": 3}
@@ -160,11 +160,7 @@ def _connected(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT)
     connection.text_factory = bytes  # damaged text is no error
     try:
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version == 0:
-            connection.executescript(f"BEGIN IMMEDIATE; {_CREATE} PRAGMA user_version = {_FORMAT}; COMMIT;")
-        elif version != _FORMAT:
-            raise sqlite3.DatabaseError(f"The index has format {version}; expected {_FORMAT}.")
+        connection.execute(_CREATE)
     except BaseException:
         connection.close()
         raise

@@ -14,6 +14,7 @@ from unbraid._internal import files
 from unbraid._internal.memory import no_garbage_collection
 from unbraid._internal.names import kebab_case
 from unbraid.config import Config, from_json, to_json
+from unbraid.config.annotations import check_value
 from unbraid.errors import RunError, SpecError
 from unbraid.integrations.hub import PushOptions, fetch, push
 from unbraid.metrics.metric import Metric
@@ -135,7 +136,7 @@ class Study(Config):
             digest = setting.spec.digest
             for seed in setting.seeds:
                 other = found.setdefault((digest, seed), setting.label)
-                if other is not setting.label:
+                if other != setting.label:
                     raise SpecError(
                         f"The settings {other!r} and {setting.label!r} have the same spec, and both have the seed "
                         f"{seed}: they would be one run. Give them other seeds, or leave one out."
@@ -197,7 +198,7 @@ class Study(Config):
         """Pushes all finished runs under the folder to the Hugging Face Hub in one commit, with a table of scores.
 
         Returns:
-            The address of the commit. `unbraid.hub.PushOptions` lists the options.
+            The address of the commit. `unbraid.integrations.hub.PushOptions` lists the options.
         """
         from unbraid.studies.zoo import zoo_contents
 
@@ -237,7 +238,7 @@ class Study(Config):
 @final
 @dataclass(frozen=True)
 class StudyOptions:
-    """How a study is run. The options do not change any result.
+    """How a study is executed: devices, limits and what is logged.
 
     Args:
         device: Where fleets are trained.
@@ -274,6 +275,13 @@ class StudyOptions:
     beside: Sequence[Study] = ()
     snapshots: Iterable[int] = ()
     settings: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        check_value(self.on, Literal["local", "ray"], "on")
+        for name, least in (("budget", 0), ("num_scorers", 0), ("num_workers", 1)):
+            given = check_value(getattr(self, name), float | None if name == "budget" else int | None, name)
+            if given is not None and not given >= least:
+                raise SpecError(f"{name} is {given}; expected {least} or more, or None.")
 
 
 @final

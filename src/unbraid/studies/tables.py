@@ -31,9 +31,9 @@ def long_table(scores: StudyScores) -> Table:
     columns = ("setting", "family", "seed", "metric", "scoring", "quantity", "of", "value", "low", "high", "run")
     rows = []
     for number in scores.numbers:
-        setting, *question, value, low, high, run = number
-        ends = (None if math.isnan(each) else each for each in (value, low, high))
-        rows.append((setting, scores.families[setting], *question, *ends, run))
+        question = (number.seed, number.metric, number.scoring, number.quantity, number.of)
+        ends = (None if math.isnan(each) else each for each in (number.value, number.low, number.high))
+        rows.append((number.setting, scores.families[number.setting], *question, *ends, number.run))
     return Table(columns, tuple(rows))
 
 

@@ -24,7 +24,7 @@ from unbraid.training.train import train_runs
 
 
 def extend(
-    runs: Sequence[Run],
+    runs: Run | Sequence[Run],
     num_steps: int,
     *,
     device: torch.device | str = "auto",
@@ -41,6 +41,7 @@ def extend(
     again.
     """
     options = options or TrainingOptions(keep_state=True)
+    runs = [runs] if isinstance(runs, Run) else runs
     longer = [Run.place(run.folder.parent, replace(run.spec, num_steps=num_steps), run.seed) for run in runs]
     for run, target in zip(runs, longer, strict=True):
         _check(run, target.spec.num_steps)

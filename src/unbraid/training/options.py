@@ -49,8 +49,9 @@ class TrainingOptions:
                 raise SpecError(f"{name} is {value}; expected 1 step or more, or None to leave it out.")
             object.__setattr__(self, name, value)
         given: Any = self.snapshots
+        given = given if np.iterable(given) else [given]
         try:
-            steps = tuple(sorted({_step(step) for step in (given if np.iterable(given) else [given])}))
+            steps = tuple(sorted({0 if isinstance(step, bool) else operator.index(step) for step in given}))
         except TypeError:
             steps = (0,)
         if steps and steps[0] < 1:
@@ -73,12 +74,6 @@ class TrainingOptions:
         snapshots, keep_state = sorted({*self.snapshots, *before.snapshots}), self.keep_state or before.keep_state
         if (tuple(snapshots), keep_state) != (before.snapshots, before.keep_state):
             files.write_sealed(folder / "extras.json", {"snapshots": snapshots, "keep_state": keep_state})
-
-
-def _step(given: Any) -> int:
-    if isinstance(given, bool):  # an integer in Python
-        raise TypeError
-    return operator.index(given)
 
 
 def recorded_options(folder: Path) -> TrainingOptions:

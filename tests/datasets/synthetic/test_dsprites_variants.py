@@ -39,6 +39,17 @@ def test_an_image_is_the_same_in_every_batch(variant):
 
 
 @every_variant
+def test_rows_may_be_a_number_or_a_list(variant):
+    pixels = variant(**GRID).open().pixels
+    every = pixels[:]
+    assert torch.equal(pixels[3], every[3])
+    assert torch.equal(pixels[-1], every[-1])
+    assert torch.equal(pixels[[0, 5]], every[[0, 5]])
+    with pytest.raises(IndexError):
+        pixels[288]
+
+
+@every_variant
 def test_what_is_random_comes_from_the_seed_and_nothing_else(variant):
     first, again, other = (variant(**GRID, seed=seed).open().pixels[:] for seed in (0, 0, 1))
     torch.testing.assert_close(first, again)

@@ -121,3 +121,16 @@ def test_the_constraint_leaves_rising_steps_as_they_are_and_is_smooth():
 def test_no_steps_are_refused():
     with pytest.raises(SpecError, match="num_steps is 0"):
         FlowPrior(0)
+
+
+@pytest.mark.parametrize("product", [-1e3, -1e4, -1e6, -1e20])
+def test_no_step_rounds_to_a_slope_of_zero(product):
+    scale, weight = torch.full((1, 1), product / 2), torch.full((1, 1), 2.0)
+    flow = Flow(scale * rising(scale * weight), weight, torch.zeros(1, 1))
+    assert bool(flow.log_prob(torch.zeros(1, 1)).isfinite().all())
+    flow.for_codes(1)  # its slopes are above 0 in float64 as well
+
+
+def test_weights_of_usual_size_are_divided_by_the_root_only():
+    product = -torch.logspace(-8, 2.6, 200)
+    assert torch.equal(rising(product), torch.rsqrt(1 + product.square()))

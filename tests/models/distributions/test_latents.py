@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from unbraid.errors import SpecError
-from unbraid.models.distributions import DiagonalGaussian, GaussianLatents
+from unbraid.models.distributions import BernoulliLatents, DiagonalGaussian, GaussianLatents
 
 
 def test_means_come_first_and_log_variances_after():
@@ -26,3 +26,9 @@ def test_one_latent_is_enough():
 def test_no_latents_are_refused(size):
     with pytest.raises(SpecError, match=f"size is {size}; expected 1 to"):
         GaussianLatents(size)
+
+
+@pytest.mark.parametrize(("size", "given"), [(11, "2,048"), (1_000_000, r"2\^64")])
+def test_too_many_combinations_of_categories_are_refused_with_their_number(size, given):
+    with pytest.raises(SpecError, match=given):
+        BernoulliLatents(size, measure="summed", hard=True)

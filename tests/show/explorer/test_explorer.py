@@ -114,10 +114,10 @@ def test_what_does_not_fit_is_told(decoder, codes, images, runs, tmp_path):
     def write(*given, **named):
         return write_explorer(*given, **{"path": tmp_path / "page.html", **named})
 
-    with pytest.raises(SpecError, match="takes runs"):
-        write()
-    with pytest.raises(SpecError, match="takes runs"):
-        write(decoder=decoder)
+    refused = ({}, {"decoder": decoder}, {"runs": runs, "codes": codes}, {"runs": runs, "images": images})
+    for given in (*refused, {"runs": runs, "decoder": decoder}, {"codes": codes, "images": images}):
+        with pytest.raises(SpecError, match=" and ".join(given) or None):
+            write(**given)
     with pytest.raises(SpecError, match="precision"):
         write(decoder=decoder, codes=codes, precision="double")
     with pytest.raises(DataError, match="3 images"):

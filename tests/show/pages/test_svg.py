@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis.strategies import floats, lists, text
 
 from unbraid.figures import family_look
-from unbraid.show.pages.svg import Axis, Frame, element, family_class, swarm, tick_text
+from unbraid.show.pages.svg import Axis, Frame, element, family_class, rounded_text, swarm, tick_text
 
 FRAME = Frame(width=100, height=50, left=20, right=10, top=5, bottom=15)
 
@@ -49,6 +49,17 @@ def test_a_dot_beside_another_moves_only_as_far_as_it_must():
 def test_no_two_dots_overlap(places):
     dots = list(zip(places, swarm(places, diameter=12.0), strict=True))
     assert all(math.dist(one, other) > 12 - 1e-6 for one, other in itertools.combinations(dots, 2))
+
+
+def test_many_dots_do_not_overlap():
+    places = [x / 20 for x in range(2000)]
+    dots = sorted(zip(places, swarm(places, diameter=3.0), strict=True))
+    near = [(one, other) for i, one in enumerate(dots) for other in dots[i + 1 : i + 61]]
+    assert all(math.dist(one, other) > 3 - 1e-6 for one, other in near)
+
+
+def test_a_rounded_zero_has_no_sign():
+    assert rounded_text(-0.001) == rounded_text(0.0) == "0"
 
 
 numbers = floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-6)

@@ -74,3 +74,10 @@ def test_ray_is_started_where_nothing_of_the_current_folder_is_imported(tmp_path
         ray_workers.RayWorkers(tmp_path, "192.0.2.1:6379", 64, "cpu")
     assert tmp_path not in folders
     assert Path.cwd() == tmp_path
+
+
+def test_ray_that_the_user_initialized_is_neither_used_nor_shut_down(tmp_path, left, monkeypatch):
+    monkeypatch.setattr(ray, "is_initialized", lambda: True)
+    with pytest.raises(TrainingError, match=r"ray\.shutdown"):
+        ray_workers.RayWorkers(tmp_path, None, 1, "cpu")
+    assert left == []

@@ -1,6 +1,7 @@
 """A run reads what its folder holds, and notices what was changed."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
@@ -16,7 +17,7 @@ from unbraid.errors import DataError, RunError, SpecError, UnbraidError
 from unbraid.metrics import MIG
 from unbraid.objectives import VAE
 from unbraid.training.runs import Run
-from unbraid.training.runs.run_folder import Failure
+from unbraid.training.runs.run_folder import Failure, RunFolder
 from unbraid.training.runs.run_writer import RunWriter
 
 
@@ -172,6 +173,16 @@ def test_nor_is_a_sealed_spec_that_makes_no_sense(finished, changed):
         Run.open(finished.folder, packages=PACKAGES)
 
 
+@pytest.mark.parametrize("name", ["digest", "unbraid"])
+def test_nor_does_one_without_its_digest_or_version_have_any(finished, name):
+    path = finished.folder / "spec.json"
+    content = json.loads(path.read_text())
+    del content[name]
+    path.write_text(json.dumps(content | {"sha256": files.seal(content)}))
+    with pytest.raises(RunError, match=name):
+        _ = finished.digest if name == "digest" else finished.version
+
+
 def test_no_flipped_bit_of_the_spec_goes_unnoticed(finished):
     # A spec with another learning rate would be as readable, and a seed with another digit too.
     path = finished.folder / "spec.json"
@@ -288,8 +299,16 @@ def test_nor_is_a_failed_run_to_be_resumed(tmp_path):
     run = Run.place(tmp_path, SPEC, 3)
     RunWriter(run).begin()
     fail(run, 17)
-    with pytest.raises(RunError, match="failed.*learning_rate"):
+    with pytest.raises(RunError, match=re.escape(run.failure.reason)):
         run.model()
+
+
+def test_a_run_without_checksums_has_none_to_check(tmp_path):
+    run = Run.place(tmp_path, SPEC, 3)
+    RunWriter(run).begin()
+    with pytest.raises(RunError, match="no recorded checksum") as raised:
+        RunFolder(run.folder).check(run.folder / "spec.json")
+    assert "unfinished.json" not in str(raised.value)
 
 
 @pytest.mark.parametrize("how", ["finished", "failed"])

@@ -9,14 +9,14 @@ from typing import ClassVar, cast, final
 
 import numpy as np
 import torch
-from jaxtyping import Int, Int64, UInt8
+from jaxtyping import Int64, UInt8
 from torch import Tensor
 
 from unbraid._internal import draws, files
 from unbraid.datasets import file_stamps, pictures
 from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, check_drawable
 from unbraid.datasets.formats.archives import read_bounded
-from unbraid.datasets.pixels import Pixels
+from unbraid.datasets.pixels import Pixels, Rows
 from unbraid.datasets.synthetic import sprites
 from unbraid.datasets.synthetic.dsprites import MAX_IMAGES, DSprites
 from unbraid.errors import DataError, SpecError
@@ -44,9 +44,9 @@ class PaintedSprites(Pixels):
         num_images, _, height, width = self.masks.shape
         return torch.Size((num_images, 3, height, width))
 
-    def __getitem__(self, rows: Int[Tensor, "*batch"] | slice) -> UInt8[Tensor, "..."]:
-        if isinstance(rows, slice):
-            rows = torch.arange(*rows.indices(len(self)), device=self.device)
+    def __getitem__(self, rows: Rows) -> UInt8[Tensor, "..."]:
+        if not isinstance(rows, Tensor):
+            rows = torch.arange(len(self), device=self.device)[rows]
         flat = rows.flatten().long()
         # Counted from the end, a row is still the same image.
         flat = torch.where(flat < 0, flat + len(self), flat)

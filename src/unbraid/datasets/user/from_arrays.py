@@ -164,13 +164,9 @@ def _factor_arrays(
 ) -> dict[str, np.ndarray]:
     """Returns the factors as arrays of the file: a plain table unchanged, other forms as one array per factor."""
     if factors is None:
-        for name, is_given in (
-            ("factor_names", names is not None),
-            ("missing", missing is not None),
-            ("unordered", len(unordered)),
-        ):
-            if is_given:
-                raise DataError(f"{name} is given without factors. Give the factors too, or leave it out.")
+        given = {"factor_names": names is not None, "missing": missing is not None, "unordered": len(unordered) > 0}
+        if stray := [name for name, is_given in given.items() if is_given]:
+            raise DataError(f"{stray[0]} is given without factors. Give the factors too, or leave it out.")
         return {}
     arrays: dict[str, np.ndarray] = {} if names is None else {"factor_names": np.array(names, dtype=np.str_)}
     are_words = not isinstance(factors, Tensor) and np.asarray(factors).dtype.kind in "US"

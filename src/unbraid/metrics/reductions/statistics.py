@@ -79,7 +79,7 @@ class Statistics:
         return self.once(("of_latents", tuple(latents)), compute)
 
     def subset(self) -> "Statistics":
-        """Returns the statistics of at most 4,000 random images."""
+        """Returns the statistics of at most 4,000 random images, without given draws and a split into parts."""
         if len(self.codes) <= MAX_INFLUENCE_ROWS:
             return self
 
@@ -92,7 +92,7 @@ class Statistics:
         return self.once("subset", compute)
 
     def drawn(self, num_images: int | None, seed: int = 0) -> "Statistics":
-        """Returns the statistics of at most `num_images` images (None for all), drawn without replacement."""
+        """As `subset`, of at most `num_images` images (None for all), drawn without replacement."""
         if num_images is None or len(self.codes) <= num_images:
             return self
 
@@ -221,8 +221,8 @@ class Statistics:
 class InfluenceSample:
     """Images drawn from r(n): their rows, p(n) / r(n), and sqrt(N r(n)).
 
-    The sum over all images of p(n)^2 f(n)^2 is that over the drawn ones of (p / r)^2 N r f^2, over N times their
-    number: so deviations are scaled by the product of the two.
+    From M draws n_m, sum_n p(n)^2 f(n)^2 is estimated by sum_m (w_m c_m f(n_m))^2 / (N M), with the weights w = p / r
+    and the corrections c = sqrt(N r).
     """
 
     rows: Int64[Tensor, " row"]

@@ -73,10 +73,12 @@ def page_content(
 ) -> dict[str, Any]:
     """Returns the content of the page as JSON: all that depends on the models."""
     check_value(precision, Precision, "precision")
-    if (runs is None) == (decoder is None) or (decoder is not None and codes is None):
+    arguments = {"runs": runs, "decoder": decoder, "codes": codes, "images": images}
+    given = [name for name, value in arguments.items() if value is not None]
+    if given not in (["runs"], ["decoder", "codes"], ["decoder", "codes", "images"]):
         raise SpecError(
-            "write_explorer takes runs, or a decoder with its codes: write_explorer(runs, path) or "
-            "write_explorer(decoder=module, codes=codes, images=images)."
+            f"write_explorer got {' and '.join(given) or 'no model'}; expected runs, or a decoder with its codes: "
+            "write_explorer(runs, path) or write_explorer(decoder=module, codes=codes, images=images)."
         )
     if runs is not None:
         models, pixels = _of_runs(runs)

@@ -54,7 +54,7 @@ def polyline(points: Iterable[tuple[float, float]], tag: str = "polyline", **att
 
 def rounded_text(value: object) -> str:
     """Returns a float with at most two decimals, any other value with `str`."""
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    return f"{value:z.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
 @final
@@ -98,8 +98,8 @@ class Axis:
 
 def tick_text(value: float) -> str:
     """Returns the number as text: `1000` is "1k", `-0.5` is "−0.5"."""
-    text = f"{value / 1000:g}k" if abs(value) >= 1000 else f"{value:g}"
-    return text.replace("-", "−")
+    number = f"{value / 1000:g}k" if abs(value) >= 1000 else f"{value:g}"
+    return number.replace("-", "−")
 
 
 def round_step(rough: float) -> float:
@@ -166,15 +166,14 @@ class Frame:
 def swarm(places: Sequence[float], diameter: float) -> list[float]:
     """Returns how far each dot must leave the line so that none overlap: the nearest free place, above before below."""
     offsets: dict[int, float] = {}
+    last: list[int] = []
     for index in sorted(range(len(places)), key=lambda i: places[i]):
-        near = [
-            (places[other] - places[index], y)
-            for other, y in offsets.items()
-            if abs(places[other] - places[index]) < diameter
-        ]
+        last = [other for other in last if places[index] - places[other] < diameter]
+        near = [(places[other] - places[index], offsets[other]) for other in last]
         candidates = [0.0, *(y + sign * math.sqrt(diameter**2 - dx**2) for dx, y in near for sign in (-1, 1))]
         free = [y for y in candidates if all(math.hypot(dx, y - other) >= diameter * (1 - 1e-9) for dx, other in near)]
         offsets[index] = min(free, key=lambda y: (abs(y), y))
+        last.append(index)
     return [offsets[index] for index in range(len(places))]
 
 

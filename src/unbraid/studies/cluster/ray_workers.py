@@ -152,6 +152,8 @@ class RayWorkers:
 
 
 def _connect(address: str | None) -> None:
+    if ray.is_initialized():
+        raise TrainingError("Ray is initialized in this process already. Call ray.shutdown() first.")
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of the parcels of lost fleets
     try:
         # Ray lets workers import from the current folder first: a module in a downloaded folder would be executed.

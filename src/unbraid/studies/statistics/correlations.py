@@ -10,7 +10,7 @@ from jaxtyping import Float64
 
 from unbraid._internal import row_draws
 from unbraid.studies.statistics.arrangements import NUM_DRAWN, groupings, pairings, tails
-from unbraid.studies.statistics.measurement import Measurement, StatisticsError, Values, checked, inverted, rounded
+from unbraid.studies.statistics.measurement import Measurement, StatisticsError, Values, checked, inverted, scaled
 
 
 def spearman(first: Values, second: Values) -> Measurement:
@@ -61,7 +61,7 @@ def slope(groups: Sequence[Values], at: Sequence[float] = ()) -> Measurement:
     places -= place.mean()
 
     def test(border: float) -> tuple[float, float]:
-        return tails(places @ scipy.stats.rankdata(rounded(y - border * x, y, border * x)))
+        return tails(places @ scipy.stats.rankdata(scaled(y - border * x, y, border * x)))
 
     earlier, later = np.nonzero(np.subtract.outer(x, x) < 0)
     slopes = (y[later] - y[earlier]) / (x[later] - x[earlier])

@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from unbraid.studies.statistics.arrangements import groupings, signs, tails
-from unbraid.studies.statistics.measurement import Measurement, StatisticsError, Values, checked, inverted, rounded
+from unbraid.studies.statistics.measurement import Measurement, StatisticsError, Values, checked, inverted, scaled
 
 
 def mann_whitney(ours: Values, theirs: Values, *, is_ratio: bool = False) -> Measurement:
@@ -24,7 +24,7 @@ def mann_whitney(ours: Values, theirs: Values, *, is_ratio: bool = False) -> Mea
 
     def test(border: float) -> tuple[float, float]:
         moved = np.concatenate([a, b * max(border, 0.0)] if is_ratio else [a - border, b])
-        return tails(is_ours @ scipy.stats.rankdata(rounded(moved, a, b, border)))
+        return tails(is_ours @ scipy.stats.rankdata(scaled(moved, a, b, border)))
 
     pairs = (np.divide.outer(a, b) if is_ratio else np.subtract.outer(a, b)).ravel()
 
@@ -44,7 +44,7 @@ def signed_rank(differences: Values) -> Measurement:
     sign = signs(len(given))
 
     def test(border: float) -> tuple[float, float]:
-        rest = rounded(given - border, given, border)
+        rest = scaled(given - border, given, border)
         ranks = np.zeros(len(rest))
         ranks[rest != 0] = scipy.stats.rankdata(np.abs(rest[rest != 0]))
         return tails(sign @ (np.sign(rest) * ranks))

@@ -89,9 +89,9 @@ def checked(values: Values, what: str = "values") -> Float64[np.ndarray, " seed"
     return array
 
 
-def rounded(
+def scaled(
     values: Float64[np.ndarray, "..."], *scales: Float64[np.ndarray, "..."] | float
 ) -> Float64[np.ndarray, "..."]:
-    """Returns the values rounded to 12 digits of the largest scale, so that values a border makes equal are ties."""
+    """Returns the values over the largest scale, rounded to 12 digits, so that values a border makes equal are ties."""
     scale = max(float(np.abs(each).max()) for each in scales) or 1.0
     return np.round(values / scale, 12)

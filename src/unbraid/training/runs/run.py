@@ -118,7 +118,7 @@ class Run(RunFolder):
     @property
     def digest(self) -> str:
         """Returns the digest of the spec when the run began. Classes of your own may have changed since."""
-        return self.spec.digest if self.status == "new" else str(read_spec(self.folder / "spec.json").get("digest"))
+        return self.spec.digest if self.status == "new" else self._recorded("digest")
 
     @property
     def source_changes(self) -> list[str]:
@@ -129,7 +129,13 @@ class Run(RunFolder):
     @property
     def version(self) -> str | None:
         """Returns the version of unbraid that made the run; None before it is made."""
-        return None if self.status == "new" else str(read_spec(self.folder / "spec.json").get("unbraid"))
+        return None if self.status == "new" else self._recorded("unbraid")
+
+    def _recorded(self, name: str) -> str:
+        path = self.folder / "spec.json"
+        if not isinstance(text := read_spec(path).get(name), str):
+            raise RunError(f"{path}: {name} is {text!r}; expected a text. Restore the file.")
+        return text
 
     @property
     def steps_done(self) -> int:
@@ -170,7 +176,7 @@ class Run(RunFolder):
         """
         from unbraid.training.extension import extend  # which opens runs
 
-        [longer] = extend([self], num_steps, device=device, watch=watch, progress=progress, options=options)
+        [longer] = extend(self, num_steps, device=device, watch=watch, progress=progress, options=options)
         return longer
 
     def export_onnx(self, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:

@@ -143,8 +143,8 @@ class RunFolder:
         """Raises if the run does not have the file of this name because it is not finished."""
         if failure := self.failure:
             raise RunError(
-                f"{self.folder} failed at step {failure.step}, so it has no {name}. Train with a smaller "
-                "learning_rate, or with max_gradient_norm."
+                f"{self.folder} failed at step {failure.step} ({failure.reason}), so it has no {name}. `unbraid "
+                "diagnose` suggests what to change."
             )
         if self.status != "finished":
             raise RunError(
@@ -160,6 +160,8 @@ class RunFolder:
                 f"{path} was removed by a study that keeps only scores, or was not pushed with the run; the scores are "
                 "kept. To have it again, train this run again with --force."
             )
+        if expected is None:
+            raise RunError(f"{path} has no recorded checksum: {self.folder} is {self.status}.")
         if not path.is_file() or files.sha256(path) != expected:
             raise RunError(
                 f"{path} is missing, of another run, or was changed since training (its SHA-256 is not {expected}, as "

@@ -105,10 +105,10 @@ def runs_in(
 
     Conditions are values of fields of the spec, by name (`runs_in("runs", objective=BetaVAE, num_steps=5000)`) or by
     path (`runs_in("runs", {"objective.beta": 4})`), and of `seed` and `status`. A class matches its instances, a text
-    the config of that name ("beta-vae" or "BetaVAE"), a function the values for which it returns true
-    (`{"objective.beta": lambda beta: beta > 1}`), and a list each of its entries (`seed=[0, 1]`), or a field that is
-    this list. A run without such a field is left out. A run that cannot be read is skipped with a
-    warning. `packages` are those of classes of your own, as in `Run.open`.
+    the config of that name ("beta-vae"), a function the values for which it returns true
+    (`{"objective.beta": lambda beta: beta > 1}`), and a list any of its entries (`seed=[0, 1]`) or the same list. A run
+    without such a field is left out. A run that cannot be read is skipped with a warning. `packages` are those of
+    classes of your own, as in `Run.open`.
 
     Examples:
         >>> from unbraid import MLP, Autoencoder, BetaVAE, DSprites, RunSpec, grid, train
@@ -187,26 +187,22 @@ def _meets(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, type):
         return isinstance(value, wanted)
     if isinstance(wanted, str) and dataclasses.is_dataclass(value):
-        return wanted in (short_name(value), type(value).__name__)
+        return short_name(value) == wanted
     if callable(wanted) and not dataclasses.is_dataclass(wanted):  # an objective is a function too
         return bool(wanted(value))
-    if _is_list(wanted):
+    if isinstance(wanted, list | tuple | range):
         return value == tuple(wanted) or any(_meets(value, each) for each in wanted)
     return bool(value == wanted)
 
 
-def _is_list(wanted: Any) -> bool:
-    return isinstance(wanted, Collection) and not isinstance(wanted, str)
-
-
 def _check_names(wanted: Any, values: Iterable[Any]) -> None:
     """Raises for a text that is no name of a config, if these values of a field are configs."""
-    valid: dict[str, type] = {}
-    for config in filter(dataclasses.is_dataclass, values):
-        kinds = [base for base in type(config).__mro__ if inspect.isabstract(base)]
-        valid |= {short_name(config): type(config)} | (choices(kinds[-1]) if kinds else {})
-    for text in wanted if _is_list(wanted) else [wanted]:
-        if valid and isinstance(text, str) and text not in (*valid, *(cls.__name__ for cls in valid.values())):
+    configs: list[Any] = [value for value in values if dataclasses.is_dataclass(value)]
+    valid = {short_name(config) for config in configs}
+    for kind in {kind for config in configs for kind in type(config).__mro__ if inspect.isabstract(kind)}:
+        valid |= choices(kind).keys()
+    for text in wanted if isinstance(wanted, list | tuple | range) else [wanted]:
+        if valid and isinstance(text, str) and text not in valid:
             raise SpecError(f"There is no config {text!r}. {suggestion(text, valid)}")
 
 
@@ -238,21 +234,21 @@ def traverse_together(
         num_latents: The largest number of rows without `latents`.
         **options: `image`, `range`, `num_frames` and `min_std`, as in `traverse_matched`.
     """
-    if num_latents is not None and latents is not None:
-        raise SpecError("latents and num_latents were both given; expected at most one of them.")
-    if num_latents is not None and check_value(num_latents, int, "num_latents") < 1:
-        raise SpecError(f"num_latents is {num_latents}; expected 1 or more, or None for all.")
-    named = dict(runs) if isinstance(runs, Mapping) else _by_title(runs)
-    if not named:
+    if num_latents is not None and (latents is not None or check_value(num_latents, int, "num_latents") < 1):
+        raise SpecError(f"num_latents is {num_latents}; expected 1 or more, and no latents with it.")
+    if not isinstance(runs, Mapping):  # the same spec and seed in two folders have one name
+        names = [run.name for run in runs]
+        runs = {run.name if names.count(run.name) == 1 else str(run.folder): run for run in runs}
+    if not runs:
         raise RunError("No run was given to traverse. Give at least one.")
-    first = next(iter(named.values()))
-    for run in named.values():
+    first = next(iter(runs.values()))
+    for run in runs.values():
         if (run.spec.dataset, run.spec.subset) != (first.spec.dataset, first.spec.subset):
             raise RunError(
                 f"{run.name} was trained on other images than {first.name}, and latents are matched over the same "
                 "images. Give runs of one data set and subset."
             )
-    models = {name: (run.model(), run.codes()) for name, run in named.items()}
+    models = {name: (run.model(), run.codes()) for name, run in runs.items()}
     if latents is None:
         _, codes = next(iter(models.values()))
         continuous = codes.without_discrete() if codes.probabilities else codes
@@ -260,12 +256,3 @@ def traverse_together(
         used = (~unused_latents(continuous, nats=nats)).nonzero()[:, 0].tolist()
         latents = sorted(used or range(len(nats)), key=lambda latent: -float(nats[latent]))[:num_latents]
     return traverse_matched(models, latents=latents, **options)
-
-
-def _by_title(runs: Sequence[Run]) -> dict[str, Run]:
-    """Returns the runs by name, or by path where several have one name: the same spec and seed in two folders."""
-    names = [run.name for run in runs]
-    titles = [name if names.count(name) == 1 else str(run.folder) for run, name in zip(runs, names, strict=True)]
-    if len(set(titles)) < len(titles):
-        raise RunError(f"A run was given twice: {', '.join(titles)}. Give each once.")
-    return dict(zip(titles, runs, strict=True))

@@ -23,10 +23,12 @@ class Latents(Config, ABC):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.num_combinations > _MAX_COMBINATIONS:
+            # 2^1,000,000 would take minutes to print.
+            given = f"{self.num_combinations:,}" if self.num_combinations < 2**64 else "2^64 or more"
             raise SpecError(
-                f'{type(self).__name__}: with the measure "summed" an estimate sums over all combinations of '
-                f"categories; expected at most {_MAX_COMBINATIONS:,}. Use "
-                'fewer discrete latents or categories, or measure="pmf".'
+                f'{type(self).__name__}: with the measure "summed" an estimate sums over all {given} combinations of '
+                f"categories; expected at most {_MAX_COMBINATIONS:,}. Use fewer discrete latents or categories, or "
+                'measure="pmf".'
             )
 
     @property

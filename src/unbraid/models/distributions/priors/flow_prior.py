@@ -152,4 +152,6 @@ def rising(product: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     It is 1 where p is positive, and 1 / sqrt(1 + p^2) where it is negative. It is smooth through 0, where it changes
     nothing; the softplus that is customary for planar flows divides by w, which starts near 0.
     """
-    return torch.where(product < 0, torch.rsqrt(1 + product.square()), 1.0)
+    # Far below 0 the result rounds to -1 in float32, and the density is 0 somewhere.
+    kept = torch.where(product < -500, 1 - 1e-6, 1.0)
+    return torch.where(product < 0, torch.rsqrt(1 + product.square()) * kept, 1.0)
