@@ -192,7 +192,7 @@ def test_without_shared_storage_runs_come_home_through_the_object_store(tmp_path
         kill_a_worker(environment)
         process.wait(timeout=500)
     assert process.returncode == 0, (tmp_path / "log").read_text()
-    assert "does not share" in (tmp_path / "log").read_text()
+    assert "object store" in (tmp_path / "log").read_text()
     assert not (tmp_path / "executed").exists()
     assert len(finished(tmp_path / "runs")) == HALF.num_runs
     assert weights_of(tmp_path / "runs", HALF) == weights_of(whole, HALF)
