@@ -13,6 +13,8 @@ from unbraid.metrics import RMIG, SEPIN
 from unbraid.metrics.estimators import Sampled
 from unbraid.metrics.evaluate import evaluate
 
+pytestmark = pytest.mark.slow
+
 NUM_IMAGES = 2_000
 
 

@@ -8,6 +8,8 @@ from unbraid.information.gaussian_mixture import gaussian_log_aggregate
 from unbraid.models.layers import matrix_products
 from unbraid.objectives import decomposed_elbo
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("part", ["", *without_parts.PARTS])
 def test_a_fleet_trains_with_and_without_a_part(part, monkeypatch):

@@ -18,6 +18,8 @@ from tests.crash.moments import PHASES
 from tests.crash.small_disk import NOT_ALLOWED
 from tests.slow import slow_but
 
+pytestmark = pytest.mark.slow
+
 SEED = 7
 
 

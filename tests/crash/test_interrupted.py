@@ -11,6 +11,8 @@ import pytest
 
 from tests.slow import slow_but
 
+pytestmark = pytest.mark.slow
+
 SEED = 8
 
 

@@ -10,6 +10,8 @@ import pytest
 from tests.crash.job import results
 from tests.slow import slow_but
 
+pytestmark = pytest.mark.slow
+
 REFUSED = 2
 
 

@@ -68,6 +68,7 @@ def test_what_is_computed_runs_at_the_smallest_scale(item, key, tmp_path):
     assert repr(again.found.scores.numbers) == repr(ran.found.scores.numbers)
 
 
+@pytest.mark.slow
 def test_an_item_is_trained_scored_judged_and_nothing_is_trained_twice(tmp_path):
     item = items()["chen2018/figure3a"]
     ran = run_item(item, "dsprites", "smoke", tmp_path, OPTIONS)

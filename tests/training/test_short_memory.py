@@ -15,6 +15,8 @@ from unbraid.training import TrainingOptions, fleet_training, train
 from unbraid.training.fleet import Fleet
 from unbraid.training.sizing import Memory
 
+pytestmark = pytest.mark.slow
+
 # The package has a function of the same name.
 train_module = importlib.import_module("unbraid.training.train")
 

@@ -121,6 +121,7 @@ def test_the_page_is_written_where_it_was_asked_for(trained, tmp_path):
     assert path.is_file()
 
 
+@pytest.mark.slow
 def test_the_same_runs_make_the_same_bytes(trained, tmp_path):
     first, second = (write_report(trained, tmp_path / name, date=DATE).read_bytes() for name in ("a.html", "b.html"))
     assert first == second
@@ -280,6 +281,7 @@ def rendered(members, **options) -> Page:
     return Page(report_module.render_report(report_module.Page.from_members(members), [], None, DATE, **options))
 
 
+@pytest.mark.slow
 def test_a_collapsed_model_is_called_so_wherever_it_is_shown(trained):
     used = [replace(member, num_unused=1) for member in read_members(trained)]
     assert "ollapsed" not in rendered(used).text.split('"use strict"')[0].split("collapse; font")[-1]
