@@ -1,4 +1,4 @@
-"""Attribute vectors: how well a direction of latent space predicts a binary attribute."""
+"""Attribute vectors: prediction of binary attributes from directions of latent space."""
 
 import math
 from dataclasses import dataclass
@@ -20,12 +20,13 @@ from unbraid.metrics.reductions.statistics import Statistics
 @final
 @dataclass(frozen=True)
 class AttributeVector(Metric):
-    """Mean test accuracy of the classifiers w.z + b > 0 of factors with two values (Kumar et al., arXiv:1711.00848v1).
+    """Mean test accuracy of the classifiers w.z + b > 0 for factors with two values (Kumar et al., arXiv:1711.00848v1).
 
     *DIP-VAE*, table 2: w is the mean of z over training images with the attribute, minus the mean over those without (z
     are the means of the posteriors), and b minimizes the hinge loss sum_n max(0, 1 - t_n (w.z_n + b)), t = 1 with the
-    attribute and -1 without. The loss is piecewise linear: b is exact, and the middle where an interval is optimal. The
-    greater of the two values is the attribute. Other factors are left out. Between 0 and 1; higher is better.
+    attribute and -1 without. The loss is piecewise linear in b, so the minimum is exact; b is the midpoint of the
+    optimal values. The greater of the two values is the attribute. Other factors are left out. Between 0 and 1; higher
+    is better.
     """
 
     num_train: int = 10_000
@@ -79,8 +80,8 @@ class AttributeVector(Metric):
     def _mean(self, correct: list[Float64[Tensor, " _test"]], images: list[Int64[Tensor, " _test"] | None]) -> Value:
         """Returns the mean accuracy, with an interval from resamples of the test images.
 
-        Attributes share the test images. If all resamples are equal (without errors, for example), the interval is that
-        of a binomial proportion.
+        Attributes share the test images. If all resamples are equal (without errors, for example), the interval is the
+        Wilson interval of a binomial proportion.
         """
         value = float(torch.stack([points.mean() for points in correct]).mean())
         shares = [
@@ -97,7 +98,11 @@ class AttributeVector(Metric):
 @final
 @dataclass(frozen=True)
 class Attribute:
-    """The classifier of one attribute, and which test rows it and the more frequent value (`majority`) predict."""
+    """Classifier of one attribute, and its results on the test rows.
+
+    `correct` is 1 for test rows that the classifier predicts correctly, else 0. `majority` is the same for a constant
+    prediction of the more frequent value.
+    """
 
     vector: Float64[Tensor, " latent"]
     bias: float
@@ -108,8 +113,8 @@ class Attribute:
 def hinge_interval(scores: Float64[Tensor, " image"], has_attribute: Bool[Tensor, " image"]) -> tuple[float, float]:
     """Returns the interval of all b that minimize sum_n max(0, 1 - t_n (s_n + b)), t = 1 or -1.
 
-    The slope is minus the number of positives below the first corner b = t - s and rises by one at each corner. So it
-    is 0 from the corner of that number, in order, to the next.
+    With P positives, the slope is -P below the first corner b = t - s, and increases by one at each corner. The slope
+    is therefore 0 between the sorted corners P and P + 1.
     """
     corners = (torch.where(has_attribute, 1.0, -1.0) - scores).sort().values
     num_positive = int(has_attribute.sum())
@@ -117,12 +122,12 @@ def hinge_interval(scores: Float64[Tensor, " image"], has_attribute: Bool[Tensor
 
 
 def hinge_bias(scores: Float64[Tensor, " image"], has_attribute: Bool[Tensor, " image"]) -> float:
-    """Returns the middle of `hinge_interval`."""
+    """Returns the midpoint of `hinge_interval`."""
     return sum(hinge_interval(scores, has_attribute)) / 2
 
 
 def fit_attribute(task: PredictionTask) -> Attribute:
-    """Returns the classifier of one attribute; the training rows hold both of its values."""
+    """Fits the classifier of one attribute. Both values must occur in the training rows."""
     greatest = torch.cat([task.train_labels, task.test_labels]).max()
     positive, test_positive = task.train_labels == greatest, task.test_labels == greatest
     vector = task.train_codes[positive].mean(dim=0) - task.train_codes[~positive].mean(dim=0)

@@ -19,10 +19,10 @@ from unbraid.metrics.reductions.statistics import Statistics
 class ClusterAccuracy(Metric):
     """Accuracy of discrete latents as clusters under the best one-to-one matching (Xie et al., ICML 2016).
 
-    An image counts if its most likely category is matched to its value. The matching maximizes the share of such images
-    (Kuhn, Naval Research Logistics Quarterly 1955; Xie, Girshick & Farhadi, section 4.2). Each factor has the share of
-    its best discrete latent; the value is the mean over factors. Higher is better. Categories without a value count as
-    wrong. The part "commonest" is the share of the most frequent value.
+    An image is correct if its most likely category is matched to its value. The matching maximizes the share of correct
+    images (Kuhn, Naval Research Logistics Quarterly 1955; Xie, Girshick & Farhadi, section 4.2). The accuracy of a
+    factor is the share under its best discrete latent; the value is the mean over factors. Higher is better. Unmatched
+    categories count as wrong. The part "commonest" is the share of the most frequent value.
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -63,14 +63,14 @@ class ClusterAccuracy(Metric):
 
 @final
 class _Factor:
-    """The value of each image, -1 if not known, and the probability of each image among those known."""
+    """Value of a factor for each image (-1 if unknown), and image probabilities normalized over known values."""
 
     def __init__(self, values: Int64[Tensor, " image"], p: Float64[Tensor, " image"]) -> None:
         known = torch.where(values >= 0, p, 0.0)
         self.values, self.p = values, known / known.sum()
 
     def matched(self, categories: Int64[Tensor, " image"]) -> Float64[Tensor, " image"]:
-        """Returns 1 for each image with a category that is matched to its value, else 0."""
+        """Returns 1 for each image whose category is matched to the image's value, else 0."""
         num_values, num_categories = int(self.values.max()) + 1, int(categories.max()) + 1
         cells = categories * num_values + self.values.clamp(min=0)
         shares = torch.bincount(cells, self.p, num_categories * num_values).reshape(num_categories, num_values)

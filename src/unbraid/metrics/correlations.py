@@ -26,16 +26,17 @@ class Correlations(Metric):
     Tables: "deterministic" holds the correlations of the means, "stochastic" those of one draw from each posterior (Do
     & Tran, arXiv:1908.09961v4, appendix A.6); "latent_factor" those of the means with the factors (Kumar et al.,
     arXiv:1711.00848v1, tables 3 and 4). A latent that never varies has correlations of 0. The tiny means of a dead
-    latent may correlate strongly: `min_std` leaves it out, NaN in all tables, and the part "num_active" counts the
-    others. A factor with more than two unordered values has NaN, unless `unordered` is "numbered".
+    latent may correlate strongly. Latents are NaN in all tables if their means have a std below `min_std`, and the part
+    "num_active" counts the others. Factors with more than two unordered values are NaN, unless `unordered` is
+    "numbered".
     """
 
     seed: int = 0
     """The seed of the draws for stochastic correlations."""
     min_std: float = 0.0
-    """The least std of the means of a latent that takes part; 0.05 is usual to leave out dead ones."""
+    """The minimum std of the means of a scored latent; 0.05 is usual to leave out dead latents."""
     unordered: pearson.Unordered = "left_out"
-    """Factors with more than two unordered values: left out, or correlated as numbers of values."""
+    """Whether factors with more than two unordered values are left out, or correlated by value index."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors", "soft labels"}
@@ -78,7 +79,7 @@ class Correlations(Metric):
 
 
 def _among_all(score: Score, active: Bool[Tensor, " latent"], min_std: float) -> Score:
-    """Returns the score of the active latents with a place for every latent: NaN for others."""
+    """Expands the score of the active latents to all latents, with NaN for inactive ones."""
     count = int(active.sum())
 
     def blanked(table: Tensor, num_axes: int) -> Tensor:
@@ -127,7 +128,7 @@ def _of_draws(statistics: Statistics, seed: int) -> pearson.PearsonCorrelations 
 
 
 def _values(correlations: pearson.PearsonCorrelations) -> tuple[Value, dict[str, Value]]:
-    """Returns the mean over the pairs of latents, and the largest of them as a part."""
+    """Returns the mean absolute correlation over pairs of latents, and the largest one as a part."""
 
     def reduce(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample 2"]:
         row, column = torch.triu_indices(matrix.shape[-1], matrix.shape[-1], offset=1, device=matrix.device)

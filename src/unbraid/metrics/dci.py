@@ -44,10 +44,10 @@ class DCI(Metric):
     one latent is important for each factor) and the errors on training and test rows.
 
     From *A Framework for the Quantitative Evaluation of Disentangled Representations*. A predictor of each factor from
-    all latents gives the importance R_ik of each latent; D and C are one minus the entropies of its rows and columns.
-    `predictor`: "lasso" (ordered and continuous factors only), "forest" or "boosted_trees" (as in disentanglement_lib;
-    slow). Errors are RMSE / std(y), or the share of wrong classes. With `rows="all"` there is no test error. Intervals
-    of D and C are by fits on resampled rows (20; 3 for boosted trees).
+    all latents gives the importance R_ik of each latent; D and C are one minus the entropies of the rows and columns of
+    R. `predictor`: "lasso" (ordered and continuous factors only), "forest" or "boosted_trees" (slow; as in
+    disentanglement_lib). Errors are RMSE / std(y), or the share of wrong classes. With `rows="all"` there is no test
+    error. Intervals of D and C come from fits on resampled rows (20; 3 for boosted trees).
     """
 
     predictor: Predictor = "lasso"
@@ -57,13 +57,13 @@ class DCI(Metric):
     standardize: bool = True
     """Whether latents and labels are standardized for the LASSO."""
     completeness: CompletenessAverage = "mean"
-    """Whether completeness is the plain mean over factors, or weighted by importance."""
+    """Whether completeness is the unweighted mean over factors, or weighted by importance."""
     num_trees: int | None = None
-    """The number of trees; None for 10 in a forest and 100 boosted ones."""
+    """The number of trees; None for 10 in a forest and 100 in boosted trees."""
     max_depth: int | None = None
-    """The depth of the trees; None for 8 in a forest and 3 of boosted ones."""
+    """The depth of the trees; None for 8 in a forest and 3 in boosted trees."""
     regress_unordered: bool = False
-    """Whether factors without order are regressed as numbers too; else the LASSO leaves them out and a forest
+    """Whether unordered factors are regressed by value index. If False, the LASSO leaves them out and a forest
     classifies them."""
     num_refits: int | None = None
     """The number of fits on resampled rows for intervals; 0 for no intervals."""
@@ -87,8 +87,8 @@ class DCI(Metric):
         super().__post_init__()
         if self.num_refits is not None and self.num_refits not in (0, *range(2, 10_001)):
             raise SpecError(
-                f"DCI: num_refits is {self.num_refits}; expected 0 (no intervals) or 2 to 10,000: a spread takes at "
-                "least two."
+                f"DCI: num_refits is {self.num_refits}; expected 0 (no intervals) or 2 to 10,000. An interval "
+                "needs at least two fits."
             )
         if self.regress_unordered and self.predictor == "boosted_trees":
             raise SpecError(
@@ -119,7 +119,7 @@ class DCI(Metric):
 
     @property
     def predictor_settings(self) -> PredictorSettings:
-        """Returns the settings of the predictors, with defaults resolved."""
+        """Settings of the predictors, with defaults resolved."""
         return PredictorSettings(
             predictor=self.predictor,
             alpha=self.alpha,
@@ -181,7 +181,7 @@ class DCI(Metric):
         return _NUM_REFITS[self.predictor] if self.num_refits is None else self.num_refits
 
     def _tasks(self, statistics: Statistics) -> tuple[dict[int, PredictionTask], list[str]]:
-        """Returns the factors to predict, by number, and the names of those that this predictor does not take."""
+        """Returns the prediction tasks by factor index, and the names of factors that this predictor cannot predict."""
         num_train = None if self.rows == "all" else self.num_train
         found = dict(prediction_tasks(statistics, num_train, self.num_test, self.seed))
         left_out = self.predictor == "lasso" and not self.regress_unordered
@@ -189,7 +189,7 @@ class DCI(Metric):
         names = [found.pop(k).name for k in skipped]
         if not found:
             raise CodesError(
-                f"DCI: the values of {', '.join(names)} have no order, and the LASSO ranks values. Use "
+                f"DCI: the values of {', '.join(names)} have no order, and the LASSO needs ordered values. Use "
                 "predictor='forest' or 'boosted_trees', which classify, or regress_unordered=True."
             )
         check_classes("DCI", [task for task in found.values() if self.predictor_settings.classifies(task)])
@@ -224,7 +224,7 @@ class DCI(Metric):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Returns the settings that the predictor reads, with defaults resolved."""
+        """Settings used by the predictor, with defaults resolved."""
         resolved = self.predictor_settings
         of_lasso: dict[str, Any] = {"alpha": self.alpha, "standardize": self.standardize}
         of_trees: dict[str, Any] = {"num_trees": resolved.num_trees, "max_depth": resolved.max_depth}
@@ -251,12 +251,12 @@ def completeness_of_factors(importance: Float64[Tensor, "latent factor"]) -> Flo
 
 
 def disentanglement(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
-    """Returns the mean of D_i, each latent weighted by its importance; 0 if none has any."""
+    """Returns the mean of D_i weighted by the importance of each latent; 0 if all importances are 0."""
     return _weighted_mean(disentanglement_of_latents(importance), importance.sum(dim=1))
 
 
 def completeness(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
-    """Returns the plain mean of C_k, as in Eastwood & Williams and Do & Tran."""
+    """Returns the unweighted mean of C_k, as in Eastwood & Williams and Do & Tran."""
     return completeness_of_factors(importance).mean()
 
 

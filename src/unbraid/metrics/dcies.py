@@ -1,4 +1,4 @@
-"""DCI-ES: the capacity that a predictor of the factors needs."""
+"""DCI-ES: explicitness from the capacity of probes needed to predict the factors."""
 
 import math
 from collections.abc import Mapping
@@ -27,27 +27,26 @@ _DOUBTFUL = "No probe predicts {} better than a constant by more than chance: ex
 @final
 @dataclass(frozen=True)
 class DCIES(Metric):
-    """Explicitness E of DCI-ES: how fast the loss falls as probes grow (Eastwood et al., arXiv:2210.00364v2).
+    """Explicitness E of DCI-ES: the decrease of the loss with probe capacity (Eastwood et al., arXiv:2210.00364v2).
 
     E is 1 if the smallest probe predicts the factors as well as the largest, 0 if the loss is linear in the logarithm
     of the number of parameters, and at least -1. Higher is better.
 
-    Probes of rising size predict each factor from all latents; the loss l is 1 - R^2 where values have an order and 1 -
-    accuracy elsewhere, on test rows, and no larger than that of guessing, l_b. E = 1 - 2 A / ((k_max - k_min) l_b),
-    where A is the area between the curve of the least loss up to each size and its end, over k, the logarithm of the
-    number of parameters. The value is the mean over factors; the part "informativeness" is that of 1 - l of the best
-    probe. A factor that does not vary among test rows has no R^2, and one without order that does not vary among
-    training rows no l_b: they are left out of both. If no probe predicts a factor better than a constant, E of that
-    factor is undefined. Probes are nets with one hidden layer, or linear (0), all trained together. D, C and I are
-    those of `DCI`.
+    Probes of increasing size predict each factor from all latents. The loss l on test rows is 1 - R^2 for ordered
+    values and 1 - accuracy otherwise, at most the loss of guessing l_b. E = 1 - 2 A / ((k_max - k_min) l_b), where k is
+    the logarithm of the number of parameters, and A is the area between the running minimum of the loss over k and its
+    final value. The value is the mean of E over factors. The part "informativeness" is the mean of 1 - l of the best
+    probe. Both leave out factors that are constant among test rows if ordered (no R^2), or among training rows if
+    unordered (no l_b). E of a factor is undefined if no probe predicts the factor better than a constant. Probes are
+    nets with one hidden layer, or linear (0), all trained together. `DCI` computes D, C and I.
     """
 
     hidden: tuple[int, ...] = (0, 8, 32, 128)
-    """The numbers of hidden units of the probes, rising; 0 for a linear one."""
+    """The numbers of hidden units of the probes, in increasing order; 0 for a linear probe."""
     num_steps: int = 300
     """The number of training steps."""
     batch_size: int = 256
-    """The number of rows of a step."""
+    """The number of rows per training step."""
     learning_rate: float = 0.01
     """The initial learning rate of Adam, which falls to zero."""
     num_train: int = 10_000
@@ -127,7 +126,7 @@ def explicitness(
     sizes: Float64[Tensor, " probe"],
     guesses: Float64[Tensor, " factor"],
 ) -> Float64[Tensor, "*resample factor"]:
-    """Returns 1 - 2 A / ((k_max - k_min) l_b) for each factor, where probes come in the order of their sizes."""
+    """Returns 1 - 2 A / ((k_max - k_min) l_b) for each factor, with probes in order of size."""
     least = torch.minimum(losses, guesses[:, None]).cummin(dim=-1).values
     area = torch.trapezoid(least - least[..., -1:], sizes, dim=-1)
     return 1 - 2 * area / ((sizes[-1] - sizes[0]) * guesses)
@@ -136,7 +135,7 @@ def explicitness(
 def _curve(
     curve: list[Losses], weights: Float64[Tensor, "resample test"] | None = None
 ) -> Float64[Tensor, "resample probe"]:
-    """Returns the loss of each probe, in resamples of the test rows if they are given."""
+    """Returns the loss of each probe, in each resample of the test rows if `weights` are given."""
     errors = torch.stack([part.error(weights) for part in curve], dim=1)
     # Errors of regressions are RMSE / std; their squares are 1 - R^2.
     return errors if curve[0].values is None else errors.square()
@@ -147,7 +146,7 @@ def _loss_of_guessing(task: PredictionTask) -> float:
 
 
 def _loss_of_a_constant(task: PredictionTask) -> float:
-    """Returns the loss on the test rows of the mean, or of the value that is most frequent among the training rows."""
+    """Returns the test loss of predicting the mean, or the most frequent training value for unordered factors."""
     if task.ordered:
         return 1.0
     return float((1 - task.majority()).mean())

@@ -1,4 +1,4 @@
-"""DCIMIG: one latent per factor and one factor per latent, in one number."""
+"""DCIMIG: a single score for one latent per factor and one factor per latent."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -20,9 +20,9 @@ class DCIMIG(InformationMetric):
     g_jk is the gap I(z_j; v_k) - I(z_j; v_b) if latent j has the most information about factor k and the second most
     about b, and 0 for all other factors. Higher is better, at most 1.
 
-    The formula is that of the published code. A latent of two factors lowers the score, and so does a factor without
-    its own latent; a second latent of the same factor does not. Factors are weighted by their entropy. With one factor
-    the gap is the information.
+    The formula follows the published code. A latent that encodes two factors lowers the score, and so does a
+    factor without a separate latent. A second latent of the same factor does not. Factors are weighted by entropy. With
+    one factor, the gap is the mutual information.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Downstream tasks: how well a classifier predicts the factors from the code, and from how few labels."""
+"""Downstream tasks: accuracy and sample efficiency of classifiers of the factors."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -36,8 +36,8 @@ class Downstream(Metric):
 
     Locatello et al., arXiv:1811.12359v4, section 5.5. `classifier`: "linear" is one multinomial regression with C = 1
     on standardized latents, "boosted_trees" 100 gradient-boosted trees of depth 3. The part "few_rows" is the accuracy
-    of the same classifier fitted on `num_few` rows, "sample_efficiency" the ratio of the two, and "majority" the
-    accuracy of the most frequent value.
+    of the same classifier fitted on `num_few` rows, "sample_efficiency" is the ratio of this part to the value, and
+    "majority" is the accuracy of the most frequent value.
     """
 
     classifier: Classifier = "linear"
@@ -61,8 +61,7 @@ class Downstream(Metric):
         super().__post_init__()
         if not 1 <= self.num_few <= self.num_train:
             raise SpecError(
-                f"Downstream: num_few is {self.num_few}; expected 1 to {self.num_train:,}, which is num_train (100 is "
-                "usual)."
+                f"Downstream: num_few is {self.num_few}; expected 1 to num_train = {self.num_train:,} (100 is usual)."
             )
 
     @property
@@ -113,7 +112,7 @@ class Downstream(Metric):
 
 
 def _efficiency(few: Sequence[Tensor], many: Sequence[Tensor], tasks: Collection[PredictionTask]) -> Value:
-    """Returns the ratio of the two accuracies, with an interval over the test images that both share."""
+    """Returns the ratio of the two mean accuracies, with an interval from their common test images."""
     top, bottom = (float(torch.stack([rows.mean() for rows in right]).mean()) for right in (few, many))
     if bottom == 0:
         return Value(math.nan)

@@ -24,9 +24,9 @@ class ELBODecomposition(SampledMetric):
     """Total correlation TC and the other terms of E KL(q(z|x) || p(z)) (Chen et al., arXiv:1802.04942v5, eq. 2).
 
     E KL(q(z|x) || p(z)) = I(x, z) + TC + sum_j KL(q(z_j) || p(z_j)), in nats. The value is TC = sum_j H(z_j) - H(z);
-    lower is better. Parts are "mutual_information", "dimension_wise_kl" and "kl", the sum of all three: exactly the
-    analytic KL with conditional="analytic" and a Gaussian prior. p(z) is the prior of the codes; the default is
-    standard normal, uniform for discrete latents. A prior that correlates latents lowers the KL by the part
+    lower is better. Parts are "mutual_information", "dimension_wise_kl" and "kl", the sum of all three terms. With
+    conditional="analytic" and a Gaussian prior, "kl" is the analytic KL. p(z) is the prior of the codes; the default is
+    standard normal, and uniform for discrete latents. A prior that correlates latents lowers the KL by the part
     "prior_dependence", E[log p(z) - sum_j log p(z_j)]. With groups, TC is split into "between_groups" and
     "within_groups" (Esmaeili et al., arXiv:1804.02086v1, fig. 4).
     """
@@ -82,7 +82,7 @@ class ELBODecomposition(SampledMetric):
 
 
 def _prior(codes: Codes) -> LatentPrior:
-    """Returns the prior of the codes, or else the default."""
+    """Returns the prior of the codes, or the default prior if the codes have none."""
     if codes.prior is not None:
         return codes.prior
     categories = [table.shape[1] for table in codes.probabilities]
@@ -90,12 +90,12 @@ def _prior(codes: Codes) -> LatentPrior:
 
 
 def _has_bounds(prior: LatentPrior) -> Bool[Tensor, " latent"]:
-    """Returns which continuous latents have a prior that is 0 somewhere."""
+    """Returns a mask of the continuous latents with a bounded prior."""
     return torch.tensor([family == "uniform" for family in prior.family], dtype=torch.bool, device=prior.mean.device)
 
 
 def _surprise_at(draws: Draws, prior: LatentPrior) -> Float64[Tensor, "draw latent"]:
-    """Returns -log p(z_j) at the draws; infinite for latents with a prior that has bounds."""
+    """Returns -log p(z_j) at the draws; infinite for latents with a bounded prior."""
     continuous = -prior.log_prob(draws.z).masked_fill(_has_bounds(prior), -math.inf)
     discrete = [-p.log()[draws.categories[:, k], None] for k, p in enumerate(prior.probabilities)]
     return torch.cat([continuous, *discrete], dim=1)
@@ -104,7 +104,7 @@ def _surprise_at(draws: Draws, prior: LatentPrior) -> Float64[Tensor, "draw late
 def _surprise(
     statistics: Statistics, prior: LatentPrior, rows: Int64[Tensor, " row"] | slice = slice(None)
 ) -> Float64[Tensor, "row latent"]:
-    """Returns E[-log p(z_j)] under the posteriors of some images, for a Gaussian prior.
+    """Returns E[-log p(z_j)] under the posteriors of the images `rows`, for a Gaussian prior.
 
     The expectation of a quadratic form is its value at the mean plus half its curvature times the variance.
     """
@@ -118,7 +118,7 @@ def _surprise(
 def _dependence(
     statistics: Statistics, prior: LatentPrior, rows: Int64[Tensor, " row"] | slice = slice(None)
 ) -> Float64[Tensor, " row"]:
-    """Returns E[log p(z) - sum_j log p(z_j)] under the posteriors of some images, for a Gaussian prior."""
+    """Returns E[log p(z) - sum_j log p(z_j)] under the posteriors of the images `rows`, for a Gaussian prior."""
     codes, curvature = statistics.codes, prior.excess_precision
     if codes.covariance is None:
         spread = statistics.std[rows].double().square() @ curvature.diagonal()

@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 _Step = tuple[tuple[str, ...], Callable[[], dict[str, Score]]]
 
 _FIELDS_FOR_CODES = ("factors", "one_vs_rest", "discrete", "groups", "fraction")
-_NEEDS_FACTORS = "needs factors, and these codes have none. Give labels for at least one."
-_FITS_NONE = "fits no predictor, so it has no training rows and test rows. Score either of the two codes."
+_NEEDS_FACTORS = "needs factors, and these codes have none. Give labels of at least one factor."
+_FITS_NONE = "fits no predictor, so it needs no separate test codes. Score one of the two sets of codes."
 NO_GROUPS = (
     "groups is 'pca', but these latents have no groups, so each latent is scored by itself. Give codes with groups of "
     "latents that are one vector, such as options=CodesOptions(groups=[(0, 1), (2, 3)])."
@@ -35,7 +35,7 @@ _UNUSED_GROUPS = (
     "These codes have groups of latents, but each latent is scored by itself. Use Scoring(groups='pca') "
     "(--groups pca) to score the first principal component of each group."
 )
-_NEEDS_MODEL = "reads the model and its images, not only codes. Score the run instead: run.score(...), or its folder."
+_NEEDS_MODEL = "reads the model and its images, not only codes. Score the run or its folder instead: run.score(...)."
 _FAILED = (
     "{} failed ({}: {}) and has no score; all other metrics have theirs. Unless memory ran out, this is a bug in "
     "unbraid: please report it, with the traceback in `failed` of the scorecard."
@@ -54,20 +54,20 @@ def evaluate(
 ) -> Scorecard:
     """Scores codes with several metrics, which share their intermediate results, on the device of the codes.
 
-    A metric that does not take these codes is refused with a reason; one that does not take some of the factors is
-    computed without them. An unexpected error costs the score of its metric only: a warning names it, and `failed` of
-    the card has the traceback. It is raised if there is no other score.
+    A metric that does not accept these codes is refused with a reason. Factors that a metric does not accept are left
+    out of its score. An unexpected error affects only the score of its metric: a warning names the metric, and
+    `failed` of the scorecard has the traceback. The error is raised if there is no other score.
 
     Args:
         codes: The codes to score.
-        metrics: "all", "unsupervised" (those that need no factors), names, or instances with other settings.
+        metrics: "all", "unsupervised" (metrics that need no factors), names, or instances with other settings.
         test: Codes of other images. Predictors are fitted on `codes` and tested on `test`; metrics without predictors
             are left out.
         scoring: The factors to score, and how: `factors`, `one_vs_rest`, `discrete`, `groups` and `fraction` of
-            `Scoring`. Its other fields are for runs.
-        seed: The seed of every metric, instead of theirs.
-        watch: A function that is called with each progress event.
-        progress: Whether a terminal or a notebook shows the progress.
+            `Scoring`. The other fields of `Scoring` apply only to runs.
+        seed: The seed of all metrics. Overrides the seeds in their settings.
+        watch: Callback for each progress event.
+        progress: Whether to show progress in a terminal or a notebook.
 
     Examples:
         >>> import numpy as np
@@ -104,9 +104,9 @@ def evaluate_as(
 ) -> Scorecard:
     """Returns the scores of these codes, and of the model that `trained` returns.
 
-    The codes are of the part and have the weights of `scoring`; the model is scored with the images of the same rows.
-    Predictors are fitted on `fitted_on`, if given. `is_drawn` is True if the codes are already the fraction of
-    `scoring`.
+    The codes must come from the part and have the weights that `scoring` selects. The model is scored on the images of
+    the same rows. Predictors are fitted on `fitted_on`, if given. `is_drawn` is True if the codes are already the
+    fraction that `scoring` selects.
     """
     selection, codes = select(metrics, seed), Statistics(codes).codes
     asks_for_groups = scoring.groups is not None
@@ -168,7 +168,7 @@ def evaluate_as(
 
 
 def _computed(steps: Sequence[_Step]) -> tuple[dict[str, Score], dict[str, str], dict[str, Exception]]:
-    """Returns the scores of these steps, the reasons of refused ones, and unexpected errors, by name."""
+    """Returns the scores, the reasons for refused scores and the unexpected errors, each by metric name."""
     scores: dict[str, Score] = {}
     refused: dict[str, str] = {}
     failed: dict[str, Exception] = {}
@@ -185,14 +185,14 @@ def _computed(steps: Sequence[_Step]) -> tuple[dict[str, Score], dict[str, str],
 
 
 def _group_notes(codes: Codes, *, asks_for_groups: bool, has_model: bool) -> tuple[str, ...]:
-    """Returns notes on groups of latents. The groups of a model are those that its user gave it."""
+    """Returns notes on groups of latents; unused groups are noted only for codes without a model."""
     if not asks_for_groups:
         return (_UNUSED_GROUPS,) if codes.groups and not has_model else ()
     return lost_variance(codes) if codes.groups else (NO_GROUPS,)
 
 
 def _metric_score(name: str, metric: Metric, statistics: Statistics, scoring: Scoring) -> dict[str, Score]:
-    """Returns the score of a metric, from those factors and discrete latents that it takes."""
+    """Returns the score of a metric on the factors and discrete latents that the metric accepts."""
     statistics, notes = _without_unfit_discrete(metric, statistics, scoring.discrete)
     found = {labels.name: factor_features(labels) - metric.accepts for labels in statistics.codes.factors}
     unfit = {factor: features for factor, features in found.items() if features}
@@ -213,7 +213,7 @@ def _metric_score(name: str, metric: Metric, statistics: Statistics, scoring: Sc
 
 
 def _model_scores(scores: dict[str, ModelScore], trained: Trained | None, refused: dict[str, str]) -> dict[str, Score]:
-    """Returns the scores of the model, in one pass over the images; adds the reasons of others to `refused`."""
+    """Returns the model scores from one pass over the images; adds reasons for refused scores to `refused`."""
     reasons = {
         name: _NEEDS_MODEL if trained is None else score.refusal(trained.model) for name, score in scores.items()
     }
@@ -223,14 +223,14 @@ def _model_scores(scores: dict[str, ModelScore], trained: Trained | None, refuse
 
 
 def _scored(codes: Codes, scoring: Scoring) -> Codes:
-    """Returns the rows and the factors that are scored."""
+    """Returns the codes restricted to the rows and the factors of `scoring`."""
     rows = scoring.rows(len(codes))
     codes = codes if rows is None else codes[rows]
     return codes.with_factors(scoring.factors) if scoring.factors else codes
 
 
 def _statistics(codes: Codes, scoring: Scoring, fitted: Codes | None) -> Statistics:
-    """Returns the statistics of the codes, after those that predictors are fitted on."""
+    """Returns the statistics of the codes; the rows of `fitted`, for fitting predictors, come first."""
     # Joined before the split into attributes: a value that only one of them has is an attribute of both.
     every = codes if fitted is None else Codes.concat([fitted, codes])
     every = every.with_one_vs_rest(scoring.one_vs_rest) if scoring.one_vs_rest else every
@@ -240,7 +240,7 @@ def _statistics(codes: Codes, scoring: Scoring, fitted: Codes | None) -> Statist
 def _without_unfit_discrete(
     metric: Metric, statistics: Statistics, discrete: Discrete | None
 ) -> tuple[Statistics, tuple[str, ...]]:
-    """Returns the statistics with discrete latents in a form that the metric takes, and a note on them."""
+    """Returns the statistics with discrete latents in a form that the metric accepts, and a note on the change."""
     codes = statistics.codes
     if discrete is None or not codes.probabilities or "discrete latents" in metric.accepts:
         return statistics, ()
@@ -260,7 +260,7 @@ def _numbers(places: range) -> str:
 
 
 def _constant_factors(statistics: Statistics, metrics: dict[str, Metric]) -> tuple[str, ...]:
-    """Returns a note on factors that never vary. Raises if none varies and a metric needs them."""
+    """Returns a note on constant factors. Raises if all are constant and a metric needs factors."""
     names = statistics.codes.factor_names
     if not names or not any(metric.needs_factors for metric in metrics.values()):
         return ()

@@ -1,4 +1,4 @@
-"""Explicitness: whether a linear classifier predicts every value of every factor from the code."""
+"""Explicitness: prediction of factor values from the code by linear classifiers."""
 
 import math
 from dataclasses import dataclass
@@ -33,13 +33,13 @@ class Explicitness(Metric):
     The score is the mean over factors of the mean over their values (section 3). Higher is better; chance is 0.5.
 
     `classifier`: "one_vs_rest" fits one regression per value without a penalty (C = 1e10) and ranks by probabilities
-    normalized over the values, as their code and Do & Tran's do; "one_vs_rest_raw" ranks by each regression's own
-    score, which cannot separate a value in the middle of a latent's range; "multinomial" is one regression with C = 1
-    on standardized latents, as in disentanglement_lib.
+    normalized over the values, as in the authors' and Do & Tran's code; "one_vs_rest_raw" ranks by the raw scores of
+    each regression, which cannot separate a value in the middle of a latent's range; "multinomial" is one regression
+    with C = 1 on standardized latents, as in disentanglement_lib.
     """
 
     classifier: ValueClassifier = "one_vs_rest"
-    """One regression a value, ranked by normalized or by raw scores, or one for all values."""
+    """The classifier: one regression per value, ranked by normalized or raw scores, or one for all values."""
     num_train: int = 10_000
     """The number of training rows."""
     num_test: int = 5_000
@@ -136,7 +136,7 @@ def areas_of_values(
 ) -> tuple[Float64[Tensor, " value"], Float64[Tensor, " test"]]:
     """Returns the area under the ROC curve of each value, and the influence of each row on their mean.
 
-    The area is NaN where the labels have none of the value or nothing else; the mean is over the other values.
+    The area is NaN if no label or every label has the value. The mean leaves these areas out.
     """
     curves = [roc_auc(score, labels == value) for value, score in zip(values, scores.T, strict=True)]
     areas = torch.tensor([area for area, _ in curves], dtype=torch.float64)
@@ -146,9 +146,9 @@ def areas_of_values(
 def roc_auc(scores: Float64[Tensor, " row"], positive: Bool[Tensor, " row"]) -> tuple[float, Float64[Tensor, " row"]]:
     """Returns the area under the ROC curve, and the influence of each row on it.
 
-    The area is P(a positive scores above a negative), with ties counted half; NaN where all rows are positive, or none.
+    The area is P(a positive scores above a negative), with ties counted half; NaN if all rows or none are positive.
     Its variance is the mean of the squared influences over the number of rows (DeLong, DeLong & Clarke-Pearson,
-    Biometrics 1988). Takes O(n log n).
+    Biometrics 1988). Takes O(n log n) time.
     """
     num_positive = int(positive.sum())
     num_negative = len(positive) - num_positive
@@ -166,7 +166,7 @@ def roc_auc(scores: Float64[Tensor, " row"], positive: Bool[Tensor, " row"]) -> 
 
 
 def _share_below(scores: Float64[Tensor, " row"], others: Float64[Tensor, " other"]) -> Float64[Tensor, " row"]:
-    """Returns the share of the others below each score, with ties counted half."""
+    """Returns the share of `others` below each score, with ties counted half."""
     ranked = others.sort().values
     scores = scores.contiguous()
     below, not_above = (torch.searchsorted(ranked, scores, right=right) for right in (False, True))

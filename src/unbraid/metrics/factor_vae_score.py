@@ -1,4 +1,4 @@
-"""The FactorVAE score: the accuracy of predicting which factor a batch of images shares."""
+"""The FactorVAE score: the accuracy of predicting the factor that a batch of images shares."""
 
 import math
 from collections.abc import Mapping
@@ -32,9 +32,9 @@ class FactorVAEScore(Metric):
 
     *Disentangling by Factorizing*, section 4: in each batch of `batch_size` images that share a value of one factor,
     the variance of each latent's means is divided by its variance over all images. The latent with the smallest ratio
-    votes for the factor. Higher is better. Only latents with means of a std of at least `min_std` take part: a dead
-    latent would win every vote (0 / 0). If all are dead, the score is 0. The interval is that of a share of `num_test`
-    votes, drawn with `seed`: it ignores the choice of images.
+    votes for the factor. Higher is better. Only latents whose means have a std of at least `min_std` vote: a dead
+    latent would win every vote (0 / 0). If all are dead, the score is 0. The interval is for a share of `num_test`
+    random votes. It does not include the variance from sampling the images.
     """
 
     batch_size: int = 64
@@ -44,7 +44,7 @@ class FactorVAEScore(Metric):
     num_test: int = 5_000
     """The number of test votes."""
     min_std: float = 0.05
-    """The least std of the means of a latent that takes part."""
+    """The minimum std of the means of a latent that votes."""
     seed: int = 0
     """The seed of all random draws."""
 
@@ -115,7 +115,7 @@ def weighted_variance(
 ) -> Float64[Tensor, " latent"]:
     """Returns the variance of each latent over all images, on the CPU.
 
-    It has n - 1 in the denominator if unweighted, else it is sum_n p(n) (z_n - mean)^2.
+    Without weights, the denominator is n - 1. With weights, the variance is sum_n p(n) (z_n - mean)^2.
     """
     z = latents.double()
     if weights is None:
@@ -125,7 +125,7 @@ def weighted_variance(
 
 
 def active_latents(variance: Float64[Tensor, " latent"], min_std: float = 0.05) -> Bool[Tensor, " latent"]:
-    """Returns which latents have a std of at least `min_std`; never one that is constant."""
+    """Returns a mask of the latents with a std of at least `min_std`. Constant latents are never active."""
     return (variance.sqrt() >= min_std) & (variance > 0)
 
 
@@ -134,7 +134,7 @@ def normalized_variances(
 ) -> Float64[Tensor, "point latent"]:
     """Returns the variance of each latent within each batch, over its variance among all images, on the CPU.
 
-    It is NaN for a constant latent.
+    The ratio is NaN for a constant latent.
     """
     within = [
         latents[batches[chunk].to(latents.device)].double().var(dim=1, correction=1).cpu()
@@ -144,14 +144,14 @@ def normalized_variances(
 
 
 def votes(variances: Float64[Tensor, "point latent"], active: Bool[Tensor, " latent"]) -> Int64[Tensor, " point"]:
-    """Returns the active latent that varies least in each batch; the first if several tie."""
+    """Returns the active latent with the smallest variance in each batch; the first in case of ties."""
     return torch.where(active, variances, math.inf).argmin(dim=1)
 
 
 def vote_table(
     vote: Int64[Tensor, " point"], factor: Int64[Tensor, " point"], num_latents: int, num_factors: int
 ) -> Float64[Tensor, "latent factor"]:
-    """Returns how often each latent varies least in batches that share each factor."""
+    """Returns the number of votes of each latent in batches that share each factor."""
     return (
         torch.bincount(vote * num_factors + factor, minlength=num_latents * num_factors)
         .double()
@@ -169,7 +169,7 @@ def vote_is_right(
 def _num_active_interval(
     statistics: Statistics, variance: Float64[Tensor, " latent"], min_std: float
 ) -> tuple[float, float]:
-    """Returns how many latents would be active if each variance lay at either end of its interval."""
+    """Returns the numbers of active latents at the lower and the upper ends of the variance intervals."""
     z, p = statistics.codes.mean.double(), statistics.weights
     fourth = (p @ (z - p @ z).pow(4)).cpu()
     half = QUANTILE * ((fourth - variance.square()).clamp(min=0) / statistics.num_effective_images).sqrt()

@@ -23,9 +23,9 @@ _ROUNDING = 1e-13
 class GaussianTotalCorrelation(Metric):
     """Total correlation of a Gaussian with the covariance of the codes (Locatello et al., arXiv:1811.12359v4).
 
-    -1/2 log det of the correlation matrix, in nats. Lower is better, at least 0. `covariance`: "means" is that of the
-    posteriors' means, as in disentanglement_lib; "aggregate" that of the aggregate posterior, E[Sigma(x)] + Cov(mu(x)).
-    Dependence without correlation does not count.
+    The value is -1/2 log det of the correlation matrix, in nats. Lower is better; the minimum is 0. `covariance`:
+    "means" uses the covariance of the posterior means, as in disentanglement_lib; "aggregate" uses that of the
+    aggregate posterior, E[Sigma(x)] + Cov(mu(x)). Dependence without correlation is not measured.
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
@@ -34,7 +34,7 @@ class GaussianTotalCorrelation(Metric):
     needs_factors: ClassVar[bool] = False
 
     covariance: CovarianceOf = "means"
-    """The covariance of the posteriors' means, or that of the aggregate posterior."""
+    """The covariance: of the posterior means, or of the aggregate posterior."""
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -74,7 +74,7 @@ class GaussianTotalCorrelation(Metric):
 def _total_correlation(
     covariance: Float64[Tensor, "latent latent"], alive: Bool[Tensor, " latent"]
 ) -> tuple[float, Float64[Tensor, "latent latent"]]:
-    """Returns -1/2 log det of the correlations of the latents that vary, and its gradient by the covariance.
+    """Returns -1/2 log det of the correlations of varying latents, and the gradient with respect to the covariance.
 
     The gradient is NaN where the value is infinite.
     """

@@ -15,8 +15,8 @@ class INDIN(WeightedSeparation):
 
     INDIN_i = I(x, z_i) - I(z_i, z_not_i), in nats; the value is WINDIN = sum_i rho_i INDIN_i, rho_i = I(x, z_i) / sum_j
     I(x, z_j). Higher is better. INDIN equals SEPIN where latents are independent given the image, draw by draw;
-    elsewhere it is less by I(z_i, z_not_i | x). Parts "INDIN@k" are means of the k largest. An information is clipped
-    at 0 inside rho only; their code clips everywhere.
+    otherwise INDIN is smaller by I(z_i, z_not_i | x). Parts "INDIN@k" are means of the k largest. Information is
+    clipped at 0 only in rho; the authors' code clips it everywhere.
     """
 
     quantity: ClassVar[str] = "WINDIN"

@@ -41,15 +41,15 @@ _NOTHING_TO_COMPARE = "InfoM compares factors and InfoC active latents: with few
 class InfoMEC(Metric):
     """Modularity, compactness and explicitness in shares of information (Hsu et al., arXiv:2305.18378v2).
 
-    InfoM (the value) is modularity: whether each latent is informative about one factor only. InfoC (the part
-    "compactness"): whether one latent only is informative about each factor. InfoE (the part "explicitness"): how well
-    a linear model predicts each factor. Higher is better, at most 1.
+    InfoM (the value) measures whether each latent is informative about only one factor. InfoC (the part
+    "compactness") measures whether only one latent is informative about each factor. InfoE (the part "explicitness")
+    measures the prediction of each factor by a linear model. Higher is better, at most 1.
 
     With N_jk = I(z_j; v_k) / H(v_k), K factors and a active latents, InfoM is the mean over active latents of max_k
     N_jk / sum_k N_jk, and InfoC the mean over factors of max_j N_jk / sum_j N_jk, both scaled so that 1/K and 1/a
     become 0. InfoE is the mean over factors of 1 - h / h_0, where h is the log loss of a logistic regression on all
-    latents, and h_0 that without latents. `active`: a latent counts if it has more than `threshold` nats about a factor
-    ("information"), or if its means span more than a twentieth of the widest range ("range").
+    latents, and h_0 the log loss without latents. `active`: a latent is active if it has more than `threshold` nats
+    about a factor ("information"), or if its means span more than a twentieth of the widest range ("range").
     `explicitness="in_sample"` scores the training rows, without a penalty and with balanced classes, as the authors'
     code does: then h_0 is the logarithm of the number of values. With `Levels()` latents are quantized, as in the
     authors' code for such codes: a latent is active by "range" if it has two levels or more, and the regression reads a
@@ -57,13 +57,13 @@ class InfoMEC(Metric):
     """
 
     estimator: Estimator = Exact()  # noqa: RUF009 (frozen)
-    """How information is estimated."""
+    """The estimator of information."""
     active: Active = "information"
-    """Which latents count: those with information about a factor, or with means that span a range."""
+    """The criterion for active latents: information about a factor, or the range of their means."""
     threshold: float = 0.01
-    """The most information about a factor of a latent that does not count, in nats."""
+    """The information about a factor that an active latent exceeds, in nats."""
     explicitness: Rows = "held_out"
-    """Whether the log loss is that of test rows, or of the training rows as in the authors' code."""
+    """Whether the log loss is computed on test rows, or on the training rows as in the authors' code."""
     num_train: int = 10_000
     """The number of training rows."""
     num_test: int = 5_000
@@ -82,7 +82,7 @@ class InfoMEC(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.active == "range" and isinstance(self.estimator, GroupNeighbors):
-            raise SpecError("InfoMEC: active='range' is of single latents, and GroupNeighbors() is of groups. Drop it.")
+            raise SpecError("InfoMEC: active='range' does not support GroupNeighbors(). Use active='information'.")
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -113,7 +113,7 @@ class InfoMEC(Metric):
         return {name: value for name, value in super().settings.items() if name not in idle and value is not None}
 
     def _spans_a_range(self, statistics: Statistics) -> Bool[Tensor, " latent"]:
-        """Returns which latents have means that span a twentieth of the widest range; levels, any range."""
+        """Returns a mask of latents with means that span a twentieth of the widest range (levels: any range)."""
         mean = statistics.codes.mean[statistics.weights > 0].double()
         width = mean.amax(dim=0) - mean.amin(dim=0)
         return width > (0 if isinstance(self.estimator, Levels) else width.max() * _RANGE_SHARE)
@@ -174,12 +174,12 @@ class InfoMEC(Metric):
 def _log_losses(
     task: PredictionTask, *, in_sample: bool, of_levels: bool
 ) -> tuple[Float64[Tensor, " seen"], Float64[Tensor, " seen"], Bool[Tensor, " row"]]:
-    """Returns -log p of the label of each test row, fitted and without latents, in nats; and the rows included.
+    """Returns the log losses of test rows with and without latents, in nats, and a mask of the rows included.
 
     Rows with values that no training row has are left out. The multinomial regression reads standardized latents, or
-    with `of_levels` a column of 0 and 1 for each level of each latent among the training rows. It has C = 1, and
-    without latents each value has its frequency among the training rows. In sample it has no penalty and balanced
-    classes, and without latents all values are equally likely.
+    with `of_levels` a column of 0 and 1 for each level of each latent among the training rows. The regression
+    has C = 1, and without latents the probability of a value is its frequency among the training rows. With
+    `in_sample`, the regression has no penalty and balanced classes, and without latents all values are equally likely.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -207,13 +207,13 @@ def _log_losses(
 def _in_levels(
     codes: Float64[Tensor, "row latent"], like: Float64[Tensor, "other latent"]
 ) -> Float64[Tensor, "row level"]:
-    """Returns a column for each level of each latent of `like`: 1 in the rows that have it."""
+    """Returns one-hot columns for the levels of each latent of `like`."""
     columns = zip(codes.unbind(dim=1), like.unbind(dim=1), strict=True)
     return torch.cat([(column[:, None] == other.unique()).double() for column, other in columns], dim=1)
 
 
 def _largest_share(table: Float64[Tensor, "row column"]) -> Float64[Tensor, " row"]:
-    """Returns the largest of each row over its sum; where all are 0, the share of equal entries."""
+    """Returns the largest entry of each row divided by the row sum; the share of equal entries if all are 0."""
     total = table.sum(dim=1)
     if table.shape[1] == 0:  # no latent is active
         return total
@@ -221,5 +221,5 @@ def _largest_share(table: Float64[Tensor, "row column"]) -> Float64[Tensor, " ro
 
 
 def _scaled(share: Float64[Tensor, " row"], num_columns: int) -> Float64[Tensor, " row"]:
-    """Returns (share - 1/n) / (1 - 1/n); NaN with one column, where there is nothing to compare."""
+    """Returns (share - 1/n) / (1 - 1/n); NaN with a single column."""
     return (share * num_columns - 1) / (num_columns - 1) if num_columns > 1 else torch.full_like(share, torch.nan)

@@ -32,28 +32,28 @@ class InformationMetric(Metric):
     needs_factor_entropy: ClassVar[bool] = True
 
     estimator: Estimator = Exact()  # noqa: RUF009 (frozen)
-    """How information is estimated."""
+    """The estimator of information."""
 
     @abstractmethod
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
-        """Returns every number of the score, as differentiable tensors.
+        """Returns all results of the score by name, as differentiable tensors.
 
-        These are "value" and the parts (scalars), and "per_factor", "per_latent" and tables (vectors).
+        The results are "value" and the parts (scalars), and "per_factor", "per_latent" and tables (vectors).
         """
 
     @property
     def limits(self) -> Interval:
-        """Returns the bounds of the value with these settings: `bounds`, unless overridden."""
+        """Bounds of the value with these settings: `bounds`, unless overridden."""
         return self.bounds
 
     @property
     def needs_entropies(self) -> bool:
-        """Returns whether the metric reads entropies of latents, not only mutual information."""
+        """Whether the metric needs entropies of latents, not only mutual information."""
         return False
 
     @property
     def why_undefined(self) -> str:
-        """Returns the note of a score that is NaN."""
+        """Note for a score that is NaN."""
         other = Exact() if isinstance(self.estimator, Quantized) else Quantized()
         return f"Undefined: {type(self.estimator).__name__} returns NaN for these codes. Try {type(other).__name__}()."
 
@@ -103,13 +103,13 @@ def information_score(
     numbers: Callable[[LatentInformation], dict[str, Tensor]],
     limits: Interval,
 ) -> Score:
-    """Returns the score with numbers that are functions of information.
+    """Computes a score from results that are functions of information.
 
-    Intervals are by the delta method; a finer estimate decides whether the score is settled. The metric's
+    Intervals are computed by the delta method. A finer estimate decides whether the score is settled. The metric's
     `reported_parts` and their intervals lie in [0, 1].
 
-    Nearest neighbors may estimate negative information, or more than the entropy: numbers are clipped to the limits. A
-    number has no interval where clipping decides it; a note reports this.
+    Nearest neighbors may estimate negative information, or more than the entropy, so results are clipped to the limits.
+    A result that depends on the clipping has no interval; a note reports this.
     """
     information = estimator.information(statistics)
     found = numbers(information)
@@ -148,9 +148,10 @@ def _decided_by_clipping(
     numbers: Callable[[LatentInformation], dict[str, Tensor]],
     errors: Mapping[str, float],
 ) -> list[str]:
-    """Returns the scalars with intervals that miss the error of negative information clipped to 0.
+    """Returns the names of scalars with intervals that miss the error of clipping negative information to 0.
 
-    They would leave their intervals if the information were as far above 0; to first order they do not depend on it.
+    To first order, these scalars do not depend on the clipped information. They would leave their intervals if the
+    information were as far above 0 as it is below.
     """
     table = information.mutual_information
     if not bool((table < -TIE).any()):
@@ -167,7 +168,7 @@ def _decided_by_clipping(
 
 
 def check_entropies(name: str, estimator: Estimator) -> None:
-    """Raises if the metric reads entropies of latents and the estimator has none."""
+    """Raises `SpecError` if the estimator has no entropies of latents."""
     if not estimator.has_entropies:
         raise SpecError(
             f"{name} reads entropies of latents, and {type(estimator).__name__} estimates only mutual information. Use "

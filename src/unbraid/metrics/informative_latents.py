@@ -23,14 +23,14 @@ from unbraid.metrics.settings import NOT_NEGATIVE
 @final
 @dataclass(frozen=True)
 class InformativeLatents(Metric):
-    """Number of latents with I(x, z_i) > `min_information`, in nats. Neither good nor bad.
+    """Number of latents with I(x, z_i) > `min_information`, in nats. Neither higher nor lower is better.
 
     Do & Tran, arXiv:1908.09961v4, figures 26 to 28, count informative latents without a definition; their code
     counts those with a mean posterior std below 0.4, which is the part "narrow".
     """
 
     estimator: Estimator = Exact()  # noqa: RUF009 (frozen)
-    """How information is estimated."""
+    """The estimator of information."""
     min_information: float = 0.01
     """The information about the image that an informative latent exceeds, in nats."""
     max_std: float = 0.4
@@ -72,7 +72,7 @@ class InformativeLatents(Metric):
 
 
 def _errors(estimator: Estimator, statistics: Statistics) -> Float64[Tensor, " latent"]:
-    """Returns the standard error of I(x, z_i), latent by latent."""
+    """Returns the standard error of I(x, z_i) for each latent."""
     found = [
         standard_error(
             lambda averages: LatentInformation(**averages).informativeness,
@@ -85,6 +85,6 @@ def _errors(estimator: Estimator, statistics: Statistics) -> Float64[Tensor, " l
 
 
 def _narrow(statistics: Statistics, max_std: float) -> Bool[Tensor, " latent"] | None:
-    """Returns which continuous latents have narrow posteriors; None for codes without std."""
+    """Returns a mask of continuous latents with narrow posteriors, or None for codes without std."""
     std = statistics.codes.marginal_std
     return None if std is None else statistics.weights @ std.double() < max_std

@@ -26,8 +26,8 @@ _ONE_AT_A_TIME = "The exact estimator is of single latents: the value is the mea
 class Informativeness(Metric):
     """Information of the latents about the image, I(x, z) and I(x, z_i) (Do & Tran, arXiv:1908.09961v4, section 3.1).
 
-    I(x, z) = H(z) - H(z | x) and, latent by latent, I(x, z_i) = H(z_i) - H(z_i | x), in nats. Neither good nor bad:
-    noise may be memorized.
+    I(x, z) = H(z) - H(z | x) and, for each latent, I(x, z_i) = H(z_i) - H(z_i | x), in nats. Neither higher nor
+    lower is better, because noise may be memorized.
 
     `estimator` determines the value. `Sampled()`: I(x, z) of all latents together. With bins (`Quantized()`): the mean
     over latents of I(x, z_i) / log B in B bins, from 0 to 1. `Exact()`: the mean over latents of I(x, z_i), by
@@ -40,18 +40,19 @@ class Informativeness(Metric):
     needs_factors: ClassVar[bool] = False
 
     estimator: Estimator = Sampled()  # noqa: RUF009 (frozen)
-    """How information is estimated."""
+    """The estimator of information."""
     conditional: Conditional = "analytic"
-    """Whether H(. | x) is in closed form over all images, or averaged over the same draws as in Do & Tran's code."""
+    """Whether H(. | x) is exact over all images, or averaged over the same draws as H(.), as in Do & Tran's code."""
     density_floor: float | None = None
-    """The least density, as in Do & Tran's code; None for no such limit."""
+    """The minimum density, as in Do & Tran's code; None for no limit."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_entropies("Informativeness", self.estimator)
         if self.density_floor is not None and not isinstance(self.estimator, Sampled):
             raise SpecError(
-                f"Informativeness: density_floor is for Sampled(), and the estimator is {self.estimator}. Drop it."
+                f"Informativeness: density_floor is for Sampled(), and the estimator is {self.estimator}. Set it to "
+                "None."
             )
         check_floor("Informativeness", self.density_floor, self.conditional)
 
@@ -113,7 +114,7 @@ class Informativeness(Metric):
         )
 
     def _joint(self, statistics: Statistics, value: Value) -> Value | None:
-        """Returns I(x, z) where it can be integrated; the error of the images is estimated from draws."""
+        """Returns I(x, z) by quadrature with an error estimated from draws, or None if quadrature is infeasible."""
         codes = statistics.codes
         if codes.num_latents == 1:
             return value

@@ -27,8 +27,8 @@ def resampled_weights(
     """Returns the share of each point in resamples of the points, drawn with replacement; rows sum to one.
 
     The average of `x` over each resample is `resampled_weights(len(x)) @ x`. Equal numbers of points and seeds give
-    equal resamples, which keeps the correlations of numbers from the same points. With `images`, the image of each
-    point, images are resampled with all of their points.
+    equal resamples, which preserves correlations between averages of the same points. With `images`, the image index
+    of each point, images are resampled with all of their points.
     """
     if images is not None:
         found, places = images.unique(return_inverse=True)
@@ -40,7 +40,7 @@ def resampled_weights(
 
 
 def spread(resampled: Float[Tensor, " resample *numbers"]) -> Float[Tensor, " *numbers"]:
-    """Returns the standard error: the std over resamples with a defined number, or NaN if there are fewer than two."""
+    """Returns the standard error: the std over resamples that are not NaN, or NaN if there are fewer than two."""
     defined = ~resampled.isnan()
     count = defined.sum(dim=0)
     centered = torch.where(defined, resampled - resampled.nanmean(dim=0), 0.0)
@@ -58,7 +58,7 @@ def wilson(share: float, num_points: int) -> Interval:
 
 
 def by_image(influence: Float64[Tensor, " point"], images: Int64[Tensor, " point"] | None) -> Float64[Tensor, " point"]:
-    """Returns the influence of each image, at the first of its points, and 0 at the others.
+    """Returns the total influence of each image at its first point, and 0 at its other points.
 
     Without `images`, each point is an image.
     """
@@ -71,9 +71,9 @@ def by_image(influence: Float64[Tensor, " point"], images: Int64[Tensor, " point
 
 
 def error_of_factor_mean(influences: Sequence[Float64[Tensor, " _row"]]) -> float:
-    """Returns the standard error of a mean over factors, from the influence of each row on the number of each factor.
+    """Returns the standard error of a mean over factors, from the influence of each row on the result of each factor.
 
-    It is NaN without factors. Factors with equal numbers of rows are correlated; others are independent.
+    The error is NaN without factors. Factors with equal numbers of rows are correlated; others are independent.
     """
     if not influences:
         return math.nan

@@ -1,4 +1,4 @@
-"""The distortion."""
+"""Distortion of a trained model."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -10,13 +10,13 @@ from unbraid.models.trained.elbo import CodedImages
 @final
 @dataclass(frozen=True)
 class Distortion(ModelScore):
-    """-E_q log p(x | z), the mean over images, in nats per image, with all constants of the likelihood.
+    """Mean of -E_q log p(x | z) over images, in nats per image, with all constants of the likelihood.
 
-    One code of each image is drawn, from `seed`; discrete latents as categories.
+    One code per image is drawn with `seed`. Discrete latents are drawn as categories.
     """
 
     seed: int = 0
-    """Which codes are drawn."""
+    """The seed of the draws of codes."""
 
     quantity: ClassVar[str] = "distortion"
     higher_is_better: ClassVar[bool | None] = False

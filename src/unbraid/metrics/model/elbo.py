@@ -1,4 +1,4 @@
-"""The evidence lower bound."""
+"""Evidence lower bound of a trained model."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -10,14 +10,14 @@ from unbraid.models.trained.elbo import CodedImages
 @final
 @dataclass(frozen=True)
 class ELBO(ModelScore):
-    """E_q log p(x | z) - KL(q(z | x) || p(z)), the mean over images, in nats per image: minus distortion, minus rate.
+    """Mean of E_q log p(x | z) - KL(q(z | x) || p(z)) over images, in nats per image: -distortion - rate.
 
-    One code of each image is drawn, from `seed`. Discrete latents count as categories, so the bound holds for any
-    objective of training (Kingma & Welling, arXiv:1312.6114v10, eq. (3)).
+    One code per image is drawn with `seed`. Discrete latents count as categories, so the bound holds for any
+    training objective (Kingma & Welling, arXiv:1312.6114v10, eq. (3)).
     """
 
     seed: int = 0
-    """Which codes are drawn."""
+    """The seed of the draws of codes."""
 
     quantity: ClassVar[str] = "ELBO"
     higher_is_better: ClassVar[bool | None] = True

@@ -1,4 +1,4 @@
-"""Base class of scores of a model, and their computation in one pass over the images."""
+"""Base class for scores of a model, and their computation in one pass over the images."""
 
 import math
 from abc import ABC, abstractmethod
@@ -30,10 +30,10 @@ _PIXELS_ON_A_GPU = 2**25
 
 @dataclass(frozen=True)
 class ModelScore(Config, ABC):
-    """A mean over images of a number that a trained model gives each. Its settings are its fields.
+    """Base class for scores of a trained model that are means of per-image values. The fields are the settings.
 
-    `higher_is_better` is None for one that is neither good nor bad. `needs_density` is True if q(z | x) must have a
-    density or probabilities.
+    `higher_is_better` is None if neither higher nor lower values are better. `needs_density` is True if q(z | x) must
+    have a density or probabilities.
     """
 
     quantity: ClassVar[str]
@@ -47,17 +47,17 @@ class ModelScore(Config, ABC):
 
     @property
     def title(self) -> str:
-        """Returns the name of the value and the settings that differ from their defaults."""
+        """Name of the value and the settings that differ from their defaults."""
         _, *settings = split(text_of(self), ":")
         return ", ".join([self.quantity, *(word.replace("_", " ") for word in settings)])
 
     @abstractmethod
     def per_image(self, coded: CodedImages) -> PerImage:
-        """Returns "value" and the parts of the score by name, for every image of the batch."""
+        """Returns "value" and the parts of the score by name, for each image of the batch."""
 
     @final
     def refusal(self, model: AutoencoderModule) -> str:
-        """Returns the reason why a model has no such score, or an empty text."""
+        """Returns the reason why a model cannot be scored, or an empty string."""
         if not self.needs_density or model.latents.has_density:
             return ""
         return (
@@ -67,14 +67,14 @@ class ModelScore(Config, ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Returns every setting by name."""
+        """Every setting by name."""
         return settings_of(self)
 
 
 @final
 @dataclass(frozen=True)
 class Trained:
-    """A trained model, the images to score it on, with their weights, and the matmul precision of its nets."""
+    """Trained model, weighted images to score the model on, and matmul precision of the model."""
 
     model: AutoencoderModule
     images: FactorImages
@@ -83,7 +83,7 @@ class Trained:
 
 @torch.no_grad()
 def measure(scores: Mapping[str, ModelScore], trained: Trained) -> dict[str, Score]:
-    """Returns these scores of a model by name, from one pass over all images, weighted by p(n)."""
+    """Computes scores of a model in one pass over all images, weighted by p(n)."""
     if not scores:
         return {}
     images = trained.images

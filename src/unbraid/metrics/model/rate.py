@@ -1,4 +1,4 @@
-"""The rate."""
+"""Rate of a trained model."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -10,14 +10,14 @@ from unbraid.models.trained.elbo import CodedImages
 @final
 @dataclass(frozen=True)
 class Rate(ModelScore):
-    """KL(q(z | x) || p(z)), the mean over images, in nats per image.
+    """Mean of KL(q(z | x) || p(z)) over images, in nats per image.
 
-    Where it has no closed form, one code of each image is drawn, from `seed`. Discrete latents count as categories.
-    `ELBODecomposition` splits it into three terms, from codes.
+    If the KL has no closed form, one code per image is drawn with `seed`. Discrete latents count as categories.
+    `ELBODecomposition` splits the rate into three terms, computed from codes.
     """
 
     seed: int = 0
-    """Which codes are drawn."""
+    """The seed of the draws of codes."""
 
     quantity: ClassVar[str] = "rate"
     higher_is_better: ClassVar[bool | None] = None

@@ -1,4 +1,4 @@
-"""The difference of images and their reconstructions."""
+"""Difference between images and their reconstructions."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
@@ -15,11 +15,11 @@ from unbraid.models.trained.elbo import CodedImages
 @final
 @dataclass(frozen=True)
 class ReconstructionError(ModelScore):
-    """Difference of an image and its reconstruction, the mean over pixels, channels and images.
+    """Difference between images and reconstructions, averaged over pixels, channels and images.
 
     With intensities x and m from 0 to 1: (x - m)^2 ("squared"), |x - m| ("absolute"), or -x log m - (1 - x) log(1 - m)
-    in nats ("cross_entropy", with m cut to between 0 and 1 and logarithms at -100). The reconstruction is decoded from
-    the likeliest code: means, and the likeliest categories. No constant of a likelihood is in it, so models with
+    in nats ("cross_entropy", with m clamped to [0, 1] and logarithms to at least -100). The reconstruction is decoded
+    from posterior means and the most likely categories. The error contains no constant of a likelihood, so models with
     different likelihoods can be compared.
     """
 
