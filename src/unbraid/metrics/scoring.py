@@ -63,7 +63,9 @@ class Scoring(Config):
         if len(set(self.factors)) < len(self.factors):
             raise SpecError(f"Scoring: factors is {', '.join(self.factors)}; expected each name once.")
         if self.fit == "train" and self.part != "test":
-            raise SpecError(f"Scoring: fit is 'train', which needs part 'test', not {self.part!r}. Set part='test'.")
+            raise SpecError(
+                f"Scoring: fit is 'train', which needs part 'test', and part is {self.part!r}. Set part='test'."
+            )
         if self.subset is not None and self.part != "all":
             raise SpecError(f"Scoring: subset needs part 'all', and part is {self.part!r}. Set part='all'.")
 
