@@ -26,17 +26,18 @@ _NUM_RESAMPLES = 100
 class IRS(Metric):
     """Interventional robustness score (Suter et al., *Robustly Disentangled Causal Mechanisms*, arXiv:1811.00007v2).
 
-    IRS_ik = 1 - sum_v w(v) Q_n:v(|z_ni - m_iv|) / max_n |z_ni - m_i|; the score averages max_k IRS_ik over latents. z
-    are the means of the posteriors, m_i their mean, m_iv that over the images in which factor k is v, and Q the
-    `quantile` (1 for the paper's maximum) over those images, linear between images. The average over latents is
-    weighted by max_n |z_ni - m_i|, so that latents that never vary do not count. `value_weights="uniform"` is that of
-    disentanglement_lib. At most 1; it may be negative. With weights p(n), image n of N counts as N p(n) images.
+    IRS_ik = 1 - sum_v w(v) Q_n:v(|z_ni - m_iv|) / max_n |z_ni - m_i|. The score averages max_k IRS_ik over latents.
+    z_ni is the posterior mean of latent i for image n, and m_i the mean of z_ni over all images. m_iv is the mean over
+    the images in which factor k has the value v. Q is the `quantile` (1 for the paper's maximum) over the same images,
+    interpolated linearly. The average over latents is weighted by max_n |z_ni - m_i|, so latents that never vary do
+    not count. disentanglement_lib uses `value_weights="uniform"`. The score is at most 1 and may be negative. With
+    weights p(n), image n of N counts as N p(n) images.
     """
 
     quantile: float = 0.99
     """The quantile of distances over images; 1 is the maximum, as in the paper."""
     value_weights: ValueWeights = "frequency"
-    """Whether values count by their frequency p(v), as in the paper, or equally."""
+    """The weights w(v): the frequency p(v), as in the paper, or equal weights."""
 
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     accepts: ClassVar[frozenset[Feature]] = OF_MEANS
@@ -64,7 +65,7 @@ class IRS(Metric):
         counts = None if counts is None else counts[every]
 
         def robustness_of(rows: Int64[Tensor, "resample row"]) -> _Robustness:
-            """Returns the robustness of the images in each row of `rows`, with counts scaled to their number."""
+            """Returns the robustness of each resample in `rows`, with counts scaled to sum to the number of images."""
             some, count = z[:, rows], None if counts is None else counts[rows]
             if count is not None and rows.shape != (1, len(every)):
                 count = count * (rows.shape[1] / count.sum(dim=1, keepdim=True))
@@ -108,7 +109,7 @@ class IRS(Metric):
     ) -> Float64[Tensor, "latent resample"]:
         """Returns the quantile of |z - m_v| over the images of each value, averaged over the values that occur.
 
-        It is NaN if none is known.
+        The quantile is NaN if no value is known.
         """
         shape = (len(values), int(values.max()) + 1)
         known = values.flatten() >= 0
@@ -135,7 +136,7 @@ class IRS(Metric):
 @final
 @dataclass(frozen=True)
 class _Robustness:
-    """IRS_ik and the largest deviations. `active` latents vary; others have NaN and a deviation of 0."""
+    """IRS_ik and the largest deviations. Latents that are not `active` never vary: NaN, with a deviation of 0."""
 
     matrix: Float64[Tensor, "latent resample factor"]
     max_deviation: Float64[Tensor, "latent resample"]
@@ -143,13 +144,13 @@ class _Robustness:
 
     @property
     def per_latent(self) -> Float64[Tensor, "latent resample"]:
-        """Returns the largest IRS of each latent; NaN for a latent that never varies."""
+        """Largest IRS of each latent; NaN for a latent that never varies."""
         best = self.matrix.nan_to_num(-math.inf).amax(dim=2)
         return torch.where(self.active & best.isfinite(), best, math.nan)
 
     @property
     def value(self) -> Float64[Tensor, " resample"]:
-        """Returns the average over latents; 0 if no latent varies."""
+        """Weighted average over latents; 0 if no latent varies."""
         return self._average(self.max_deviation)
 
     @property
@@ -165,14 +166,14 @@ class _Robustness:
 def _normalized(
     z: Float64[Tensor, "latent image"],
 ) -> tuple[Float64[Tensor, "latent image"], Float64[Tensor, " latent"]]:
-    """Returns each latent scaled to [0, 1], which does not change IRS, and its range; 0 for one that never varies."""
+    """Returns each latent scaled to [0, 1], which does not change IRS, and its range; 0 if it never varies."""
     low, unit = z.amin(dim=1), z.amax(dim=1) - z.amin(dim=1)
     unit = torch.where(unit > _ROUNDING * z.abs().amax(dim=1), unit, 0.0)
     return torch.where(unit[:, None] > 0, (z - low[:, None]) / torch.where(unit > 0, unit, 1.0)[:, None], 0.0), unit
 
 
 def _resampled_rows(num_images: int) -> Int64[Tensor, "resample row"]:
-    """Returns resamples of a subset of the images: the largest deviation does not converge as averages do."""
+    """Returns resamples of a subset of the images, because the largest deviation does not converge like an average."""
     some = row_draws.permuted_rows(num_images, 0, "irs/rows")[:MAX_INFLUENCE_ROWS]
     return some[row_draws.integers(len(some), (_NUM_RESAMPLES, len(some)), 0, "irs/resamples")]
 
@@ -185,7 +186,7 @@ def _quantiles(
 ) -> Float64[Tensor, "latent value"]:
     """Returns the quantile of each latent's deviations within each value.
 
-    It is linear between images, and NaN for a value without images.
+    The quantile is interpolated linearly between images, and NaN for a value without images.
     """
     if quantile == 1:
         greatest = deviations.new_full((len(deviations), len(counts)), -math.inf)
@@ -212,7 +213,7 @@ def _quantiles_of_counts(
     masses: Float64[Tensor, " value"],
     quantile: float,
 ) -> Float64[Tensor, "latent value"]:
-    """Returns the same as `_quantiles`, for images with counts, as if whole counts were repetitions."""
+    """Computes `_quantiles` for images with counts: an integer count is equivalent to repeating the image."""
     scale = 2.0 ** (math.frexp(float(deviations.max()))[1] + 1)
     order = (values.double() * scale + deviations).argsort(dim=1)
     passed = counts[order].cumsum(dim=1)

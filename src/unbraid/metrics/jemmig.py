@@ -20,12 +20,12 @@ class JEMMIG(InformationMetric):
     """Joint entropy minus mutual information gap (Do & Tran, arXiv:1908.09961v4, section 3.3 and eq. 17).
 
     JEMMIG = mean_k (H(z_a, y_k) - I(z_a; y_k) + I(z_b; y_k)) / (H(y_k) + log B), where latents a and b have the most
-    information about factor k, with B bins (appendix A.12). Lower is better: it is 0 if one latent, and no other,
-    determines the factor and is informative about nothing else. The part "unnormalized" is the mean without the
-    division, in nats, as is the table "jemmig", by factor.
+    information about factor k, with B bins (appendix A.12). Lower is better. The best score is 0: one latent, and no
+    other, determines each factor and is informative about nothing else. The part "unnormalized" is the mean without
+    the division, in nats. The table "jemmig" holds its terms by factor.
 
-    Estimators without bins (`Exact`, `Sampled`) have unbounded differential entropies. Then the value itself is the
-    unnormalized one: in nats, of any sign.
+    Estimators without bins (`Exact`, `Sampled`) have unbounded differential entropies. Then the value itself is
+    unnormalized: in nats, of any sign.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
@@ -33,7 +33,7 @@ class JEMMIG(InformationMetric):
     higher_is_better: ClassVar[bool | None] = False
 
     estimator: Estimator = Quantized()  # noqa: RUF009 (frozen)
-    """How information is estimated."""
+    """The estimator of information."""
 
     @property
     def limits(self) -> Interval:

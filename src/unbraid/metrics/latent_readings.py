@@ -19,9 +19,9 @@ from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.unused_latents import has_width, informativeness, unused_latents
 
 LEAST_SHARE = 0.1
-"""A latent with less than this share of every factor follows none."""
+"""The smallest share of a factor's entropy for a latent to follow the factor."""
 MANY_IMAGES = 20_000
-"""With this many images, shares by chance are a few percent: 3 % of 40 values for a latent of 100 widths."""
+"""The number of images above which chance shares are small: 3 % for 40 values and a latent of 100 widths."""
 _MOST_SHUFFLES, _SHUFFLED_IMAGES = 8, 4000
 
 
@@ -30,8 +30,8 @@ _MOST_SHUFFLES, _SHUFFLED_IMAGES = 8, 4000
 class Reading:
     """Information in one latent about the image and about the factors.
 
-    `nats` is I(x; z_j). `follows` are the factors with the largest shares I(z_j; v_k) / H(v_k), above chance if there
-    are few images. A second factor is listed if its share is at least half of the first: that latent is entangled.
+    `nats` is I(x; z_j). `follows` holds up to two factors with the largest shares I(z_j; v_k) / H(v_k), above chance if
+    there are few images. A second factor is listed if its share is at least half of the first: the latent is entangled.
     `num_categories` is 0 for a continuous latent.
     """
 
@@ -43,7 +43,7 @@ class Reading:
 
 
 def read_latents(codes: Codes, mig: Score | None) -> list[Reading]:
-    """Returns a reading of every latent, the most informative first."""
+    """Returns a reading of every latent, sorted from most to least informative."""
     known = informativeness(codes, mig)
     nats, unused = known.tolist(), unused_latents(codes, mig, known).tolist()
     names = () if mig is None else tuple(mig.per_factor)
@@ -76,21 +76,21 @@ def factor_shares(mig: Score) -> Float64[Tensor, "latent factor"]:
 
 
 def varying(codes: Codes) -> Codes:
-    """Returns the codes of the images that may be drawn, with the factors that vary among them, or all if none does."""
+    """Returns the codes of images with a positive weight, with the factors that vary (all factors if none varies)."""
     names = [name for name, varies in zip(codes.factor_names, Statistics(codes).varies, strict=True) if varies]
     likely = codes if codes.weights is None else codes[codes.weights > 0]
     return likely.with_factors(names) if names else likely
 
 
 def estimator_for(codes: Codes) -> Estimator:
-    """Returns the exact estimator, or bins for posteriors without a std."""
+    """Returns the exact estimator, or a histogram of means for posteriors without a std."""
     return Exact() if has_width(codes) else MeansHistogram()
 
 
 def shares_by_chance(codes: Codes, estimator: Estimator) -> Float64[Tensor, "latent factor"]:
-    """Returns the shares for shuffled labels, the mean over several shuffles if there are few images.
+    """Returns the shares for shuffled labels, averaged over several shuffles if there are few images.
 
-    With many values or narrow posteriors they are far from 0. Every factor of the codes varies.
+    With many values or narrow posteriors these shares are far from 0. Every factor of the codes must vary.
     """
     shuffles = max(1, min(_MOST_SHUFFLES, _SHUFFLED_IMAGES // len(codes)))
     orders = (row_draws.permuted_rows(len(codes), seed, "shuffled labels") for seed in range(shuffles))
@@ -108,7 +108,7 @@ def above_chance(
 def known_shares(codes: Codes, mig: Score) -> Float64[Tensor, "latent factor"]:
     """Returns the shares of a MIG of these codes.
 
-    They are above chance if there are few images and the MIG is exact or of binned means.
+    Chance is subtracted if there are few images and the estimator of the MIG is exact or a histogram of means.
     """
     shares, settings = factor_shares(mig), mig.settings
     estimator: Estimator | None = Exact() if settings.get("estimator") == "exact" else None

@@ -21,17 +21,17 @@ _LEFT = "left side: "
 class Lemma2Gap(SampledMetric):
     """I(x, z_S) - sum_i I(x, z_i) over latents i of a subset S, in nats (Lemma 2 of the split-encoder paper, eq. 6).
 
-    It equals E_x KL(q(z_S|x) || prod_i q(z_i|x)) - KL(q(z_S) || prod_i q(z_i)), and is 0 if the latents of S hold
+    The gap equals E_x KL(q(z_S|x) || prod_i q(z_i|x)) - KL(q(z_S) || prod_i q(z_i)), and is 0 if the latents of S hold
     isolated information. The paper is an anonymous submission to ICLR 2020. S is any subset of the latents, by default
-    all. The parts are the two sides: "posterior_dependence", from the covariances, 0 for uncorrelated posteriors; and
-    "minus_total_correlation", -KL(q(z_S) || prod_i q(z_i)). They may cancel: read both. `per_latent` is the error of
-    eq. 3 and 4 (Lemma 1), I(x, z_j | z_S-j) - I(x, z_j), where S-j is S without j.
+    all. The parts are the two terms: "posterior_dependence", from the covariances, 0 for uncorrelated posteriors; and
+    "minus_total_correlation", -KL(q(z_S) || prod_i q(z_i)). The terms may cancel: read both. `per_latent` is the error
+    of eq. 3 and 4 (Lemma 1), I(x, z_j | z_S-j) - I(x, z_j), where S-j is S without j.
     """
 
     latents: tuple[int, ...] = ()
-    """The numbers of the latents of S; empty for all."""
+    """The indices of the latents of S; empty for all."""
     left_side_seed: int | None = None
-    """The seed of independent draws for the left side, the part "left_side"; None to leave it out."""
+    """The seed of independent draws for the part "left_side"; None to omit this part."""
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     quantity: ClassVar[str] = "gap of Lemma 2"
@@ -41,15 +41,13 @@ class Lemma2Gap(SampledMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(set(self.latents)) < len(self.latents):
-            raise SpecError(
-                f"Lemma2Gap: latents is {self.latents}; expected each latent once. Remove the repeated one."
-            )
+            raise SpecError(f"Lemma2Gap: latents is {self.latents}; expected each latent once. Remove the duplicates.")
         object.__setattr__(self, "latents", tuple(sorted(self.latents)))
         if self.left_side_seed is not None:
             check_seed("Lemma2Gap: left_side_seed", self.left_side_seed)
             if self.left_side_seed == self.estimator.seed:
                 raise SpecError(
-                    f"Lemma2Gap: left_side_seed is {self.left_side_seed}, the seed of the right side too: with equal "
+                    f"Lemma2Gap: left_side_seed is {self.left_side_seed}, also the seed of the estimator: with equal "
                     "draws both sides agree even if the lemma is false. Give another seed."
                 )
 
@@ -94,5 +92,5 @@ def _information(averages: Averages, of: str = "") -> tuple[Tensor, Tensor, Tens
 
 
 def _among_all(values: Tensor, is_chosen: Tensor) -> Tensor:
-    """Returns a number for every latent: NaN for those that were not chosen."""
+    """Returns one value per latent of the codes: NaN for latents outside S."""
     return torch.full_like(is_chosen, math.nan).masked_scatter(is_chosen > 0, values)

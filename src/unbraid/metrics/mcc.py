@@ -33,18 +33,18 @@ _TIED = 1e-8
 class MCC(Metric):
     """Mean correlation coefficient of factors with their matched latents (Khemakhem et al., arXiv:1907.04809v4).
 
-    The mean over factors of |corr(z_j, v_k)|, where each factor k has its own latent j, chosen so that the mean is
-    largest. Higher is better, at most 1. z are the means of the posteriors. `correlation`: "pearson", or "spearman" of
-    their ranks. `matching`: "strong" pairs latents and factors; "weak" pairs canonical variates, linear maps of both
-    with the largest Pearson correlations. A factor without a latent counts 0.
+    MCC is the mean over factors of |corr(z_j, v_k)|, with the one-to-one matching of factors k to latents j that
+    maximizes the mean. Higher is better, at most 1. z are the means of the posteriors. `correlation` is "pearson" for
+    values or "spearman" for ranks. `matching="strong"` pairs latents with factors. `matching="weak"` pairs canonical
+    variates: linear maps of latents and of factors with the largest Pearson correlations. An unmatched factor counts 0.
     """
 
     correlation: Correlation = "pearson"
-    """Whether correlations are of numbers or of their ranks."""
+    """The correlation coefficient: of values ("pearson") or of ranks ("spearman")."""
     matching: Matching = "strong"
-    """Whether latents and factors are paired directly, or after the best linear map of both."""
+    """The pairs: latents with factors ("strong"), or canonical variates ("weak")."""
     unordered: Unordered = "left_out"
-    """Factors with more than two unordered values: left out, or correlated as numbers of values."""
+    """Factors with more than two unordered values: left out, or correlated by value index."""
     num_samples: int | None = None
     """The largest number of images, drawn at random with a fixed seed; None for all."""
 
@@ -89,7 +89,7 @@ class MCC(Metric):
         return {name: setting for name, setting in super().settings.items() if setting is not None}
 
     def _numbers(self, columns: "_Columns", weights: Float64[Tensor, " image"]) -> dict[str, Tensor]:
-        """Returns the value and the tables, with the factors that take part as last axis."""
+        """Returns the value and the tables, with the included factors as last axis."""
         num_factors = columns.factors.shape[1]
         if self.matching == "weak":
             found = columns.canonical_correlations(weights, of_ranks=self.correlation == "spearman")
@@ -101,7 +101,7 @@ class MCC(Metric):
         return {"value": each.mean(), "correlations": table, "matched_latent": top, "matched_correlation": each}
 
     def _error(self, columns: "_Columns", weights: Float64[Tensor, " image"]) -> float:
-        """Returns the standard error, from resamples of some thousand images."""
+        """Returns the standard error, from resamples of a subset of the images."""
         rows = row_draws.permuted_rows(len(weights), 0, "mcc")[:MAX_INFLUENCE_ROWS].to(weights.device)
         some, p = columns.rows(rows), weights[rows]
         values = [
@@ -115,7 +115,7 @@ class MCC(Metric):
 @final
 @dataclass(frozen=True)
 class _Columns:
-    """Latents and factors as numbers, or for ranks as places in order, and where each factor is known."""
+    """Latents and factors as values or, for ranks, as positions in sorted order; and masks of known factors."""
 
     latents: Shaped[Tensor, "image latent"]
     factors: Shaped[Tensor, "image factor"]
@@ -147,8 +147,8 @@ class _Columns:
     ) -> Float64[Tensor, " pair"]:
         """Returns the canonical correlations of the latents with the factors, one per factor.
 
-        They are over the images in which all factors are known, and 0 where there is no further direction. With
-        `of_ranks` they are the correlations of the ranks of each canonical pair.
+        Images with unknown factors are left out. Correlations without a further direction are 0. With `of_ranks` the
+        result is the rank correlation of each canonical pair.
         """
         everywhere = self.known.all(dim=1)
         p = torch.where(everywhere, weights, 0.0)
@@ -164,7 +164,7 @@ class _Columns:
         return found
 
     def _groups(self) -> Iterator[tuple[list[int], Tensor]]:
-        """Yields factors that are known in the same images, and these images."""
+        """Yields groups of factors that are known in the same images, with these images."""
         everywhere = self.known.all(dim=0)
         full = everywhere.nonzero()[:, 0].tolist()
         if full:
@@ -174,12 +174,12 @@ class _Columns:
 
 
 def _places(columns: Shaped[Tensor, "image column"]) -> Int64[Tensor, "image column"]:
-    """Returns the place of each number among the different numbers of its column."""
+    """Returns the position of each value among the sorted unique values of its column."""
     return torch.stack([column.unique(return_inverse=True)[1] for column in columns.unbind(dim=1)], dim=1)
 
 
 def _tied(columns: Float64[Tensor, "image column"]) -> Int64[Tensor, "image column"]:
-    """Returns the place of each number in its column; numbers that differ by rounding share one."""
+    """Returns the position of each value in its sorted column; values equal up to rounding share a position."""
     ranked, order = columns.sort(dim=0)
     steps = torch.zeros_like(order)
     steps[1:] = (ranked.diff(dim=0) > _TIED).long().cumsum(dim=0)
@@ -189,7 +189,7 @@ def _tied(columns: Float64[Tensor, "image column"]) -> Int64[Tensor, "image colu
 def _scaled(
     columns: Shaped[Tensor, "image column"], weights: Float64[Tensor, " image"]
 ) -> Float64[Tensor, "image column"]:
-    """Returns the standardized columns; places are replaced by ranks, with midranks for ties."""
+    """Returns the standardized columns; positions are first replaced by ranks, with midranks for ties."""
     if columns.is_floating_point():
         return standardized(columns, weights)
     masses = weights.new_zeros(int(columns.max()) + 1, columns.shape[1])
@@ -200,7 +200,7 @@ def _scaled(
 def _whitened(
     columns: Float64[Tensor, "image column"], weights: Float64[Tensor, " image"]
 ) -> Float64[Tensor, "image direction"]:
-    """Returns uncorrelated directions of variance 1 that span the columns; none for constant columns."""
+    """Returns uncorrelated directions of variance 1 that span the columns; no directions for constant columns."""
     variances, directions = torch.linalg.eigh(columns.T @ (columns * weights[:, None]))
     kept = variances > _ROUNDING * variances.amax().clamp(min=torch.finfo(torch.float64).tiny)
     return columns @ (directions[:, kept] / variances[kept].sqrt())

@@ -32,9 +32,9 @@ class MED(InformationMetric):
     R_jk = I(z_j; v_k) / sum_i I(z_i; v_k) is the share of latent j in the information of all latents about factor k,
     and the weight of latent j is sum_k R_jk. Higher is better, at most 1.
 
-    MED is DCI without a predictor to choose, for codes of hundreds of latents. With `num_top` (top-k MED) only some
-    latents count: for each factor at most `num_top` with the largest D_j among the latents that have their largest
-    share in it. The part "completeness" is that of DCI, weighted in the same way.
+    MED is DCI without a predictor to choose, for codes of hundreds of latents. With `num_top` (top-k MED) each latent
+    is assigned to the factor of its largest share, and only the `num_top` latents with the largest D_j count for each
+    factor. The part "completeness" is the completeness of DCI, weighted in the same way.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
@@ -43,7 +43,7 @@ class MED(InformationMetric):
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"completeness": True})
 
     num_top: int | None = None
-    """How many latents of each factor count; None for all."""
+    """The largest number of latents per factor; None for all."""
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined = varies(information.factor_entropy)

@@ -22,7 +22,7 @@ from unbraid.metrics.settings import check_sizes, settings_of
 log = logging.getLogger(__name__)
 
 Interval = tuple[float, float]
-"""A 95 % interval, or bounds: the least and the greatest value."""
+"""The lower and the upper limit of a 95 % interval or of a metric."""
 
 UNDEFINED = " (constant in these codes): undefined, and left out of every average."
 """The note on factors with a single value, after their names."""
@@ -37,15 +37,15 @@ Feature = Literal[
     "correlated posteriors",
     "discrete latents",
 ]
-"""Properties of codes that some metrics do not take, as phrases of messages."""
+"""Properties of codes that some metrics do not accept, as phrases of messages."""
 
 _WHOLE_FLOATS = (
-    "{} holds whole numbers given as floats, and so is scored as a measurement. If its numbers are values, give them "
+    "{} holds whole numbers given as floats, and so is scored as a measurement. If these are value indices, pass them "
     "as integers: the score differs."
 )
 _OWN_VALUES = (
-    "Every image has its own value of {}. A latent that separates images separates these values, so the score means "
-    "nothing."
+    "Every image has a different value of {}. Any latent that separates images separates these values, so the score "
+    "is meaningless."
 )
 _FEW_IMAGES = (
     "{}. With fewer than {} images, chance alone can bring a score near its best or its worst. Give more images."
@@ -58,13 +58,13 @@ _LARGEST = 1e150
 # A value beyond its bounds by less is beyond them by rounding.
 _ROUNDING = 1e-9
 QUANTILE = 1.959964
-"""95 % of a normal distribution lies within this number of standard deviations."""
+"""The half-width of a 95 % interval of a normal distribution, in standard deviations."""
 
 
 @final
 @dataclass(frozen=True)
 class Value:
-    """A number and its 95 % interval over other samples of as many images (None if unknown)."""
+    """A value and its 95 % interval for samples of the same number of images (None if unknown)."""
 
     value: float
     interval: Interval | None = None
@@ -75,7 +75,7 @@ class Value:
     ) -> "Value":
         """Returns the value with an interval of 1.96 standard errors on either side, clipped to the bounds.
 
-        A value beyond them by rounding is clipped too.
+        A value beyond the bounds by rounding is clipped too.
         """
         value, half = float(value), QUANTILE * float(standard_error)
         nearest = min(max(value, bounds[0]), bounds[1])
@@ -94,12 +94,12 @@ class Value:
 @final
 @dataclass(frozen=True, eq=False)
 class Score:
-    """One number and everything behind it.
+    """The value of a metric, with the parts, tables, settings and notes of its computation.
 
-    `parts` are further numbers of the same computation, by name. `per_factor` and `per_latent` hold NaN where a value
+    `parts` are further values of the same computation, by name. `per_factor` and `per_latent` hold NaN where a value
     is undefined (a constant factor). `tables` holds the matrices that the value was computed from, by name:
-    "mutual_information" is latent by factor, in nats. `settled` is False where more bins or samples would move the
-    value beyond its interval, and None where nothing can be refined. `notes` are caveats to read before the number is
+    "mutual_information" is latent by factor, in nats. `settled` is False if more bins or samples would move the
+    value beyond its interval, and None if nothing can be refined. `notes` are caveats to read before the value is
     quoted. `scoring` holds the non-default fields of `Scoring`: scores are comparable if metric, settings and scoring
     are equal.
     """
@@ -128,7 +128,7 @@ class Score:
 def score_fields(numbers: Mapping[str, Tensor], errors: Mapping[str, float]) -> dict[str, Any]:
     """Returns the fields of a score besides its value: parts, "per_factor", "per_latent" and tables.
 
-    Parts are scalars, and have `errors`. All other numbers are tables.
+    Scalars are parts, with standard errors from `errors`. Other tensors are tables.
     """
     vectors = {key: number for key, number in numbers.items() if key not in errors}
     fields: dict[str, Any] = {key: vectors.pop(key) for key in ("per_factor", "per_latent") if key in vectors}
@@ -138,9 +138,9 @@ def score_fields(numbers: Mapping[str, Tensor], errors: Mapping[str, float]) -> 
 
 @dataclass(frozen=True)
 class Metric(Config, ABC):
-    """A function of codes. Its settings are its fields, and every score lists them.
+    """A function of codes. Its fields are its settings, which every score lists.
 
-    `higher_is_better` is None for a quantity that is neither good nor bad. `needs_factors` is False for a metric that
+    `higher_is_better` is None for a quantity without a preferred direction. `needs_factors` is False for a metric that
     does not read labels.
     """
 
@@ -170,21 +170,21 @@ class Metric(Config, ABC):
     @property
     @abstractmethod
     def accepts(self) -> frozenset[Feature]:
-        """Returns the properties that codes may have beyond means, stds and a full set of discrete labels."""
+        """Properties that codes may have beyond means, stds and a full set of discrete labels."""
 
     @property
     def is_scale_sensitive(self) -> bool:
-        """Returns whether shifting or scaling latents changes the score, because a classifier reads unscaled means."""
+        """Whether shifting or scaling latents changes the score, because a classifier reads unscaled means."""
         return False
 
     @property
     def treats_floats_as_continuous(self) -> bool:
-        """Returns whether a factor given as floats (measurements) scores differently than as integers (values)."""
+        """Whether float labels (measurements) score differently than integer labels (values) of a factor."""
         return False
 
     @property
     def title(self) -> str:
-        """Returns the name of the value and the settings that differ from their defaults."""
+        """Name of the value, and the settings that differ from their defaults."""
         _, *settings = split(text_of(self), ":")
         return ", ".join([self.quantity or type(self).__name__, *(word.replace("_", " ") for word in settings)])
 
@@ -194,7 +194,7 @@ class Metric(Config, ABC):
 
     @final
     def __call__(self, codes: Codes) -> Score:
-        """Returns the score of these codes. Logs a warning that names factors which never vary."""
+        """Returns the score of these codes. Logs a warning with the names of factors that never vary."""
         score = self.of(Statistics(codes))
         for note in score.notes:
             if note.endswith(UNDEFINED):
@@ -203,7 +203,7 @@ class Metric(Config, ABC):
 
     @final
     def of(self, statistics: Statistics) -> Score:
-        """Returns the score from statistics that metrics share, with notes on the codes.
+        """Returns the score from statistics shared by several metrics, with notes on the codes.
 
         Raises:
             CodesError: The metric does not take these codes.
@@ -232,7 +232,7 @@ class Metric(Config, ABC):
     def score(self, value: Value, factor_names: Sequence[str] = (), **fields: Any) -> Score:
         """Returns a score with this value, the name of the metric and its settings.
 
-        `fields` are those of `Score`; `per_factor` (in the order of `factor_names`) and `per_latent` may be tensors.
+        `fields` are fields of `Score`; `per_factor` (in the order of `factor_names`) and `per_latent` may be tensors.
         """
         fields = {"settings": self.settings} | fields
         if isinstance(by_factor := fields.get("per_factor"), Tensor):
@@ -243,7 +243,7 @@ class Metric(Config, ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Returns every setting by name. A nested config is replaced by its name and its own settings."""
+        """All settings by name. A nested config is replaced by its name and its own settings."""
         return settings_of(self)
 
 
@@ -270,13 +270,13 @@ OF_FACTORS: tuple[Feature, ...] = ("continuous factors", "soft labels", "missing
 
 
 def factor_features(labels: Labels) -> frozenset[Feature]:
-    """Returns the properties of these labels that some metrics do not take."""
+    """Returns the properties of these labels that some metrics do not accept."""
     has = (labels.is_continuous, labels.is_soft, labels.known is not None and not bool(labels.known.all()))
     return frozenset(feature for feature, found in zip(OF_FACTORS, has, strict=True) if found)
 
 
 def features(codes: Codes) -> dict[Feature, str]:
-    """Returns the properties of these codes that some metrics do not take, with the factors that have them."""
+    """Returns the properties of these codes that some metrics do not accept, with the affected factors."""
     found: dict[Feature, str] = {}
     of_factors = {labels.name: factor_features(labels) for labels in codes.factors}
     for feature in OF_FACTORS:
@@ -294,7 +294,7 @@ def features(codes: Codes) -> dict[Feature, str]:
 
 
 def _check_magnitude(codes: Codes) -> None:
-    """Raises if squares of the numbers overflow: every metric would compute infinities."""
+    """Raises CodesError if squares of the codes overflow, because every metric would be infinite."""
     for what, table in (("mean", codes.mean), ("std", codes.marginal_std), ("draw", codes.samples)):
         largest = 0.0 if table is None or table.numel() == 0 else float(table.abs().max())
         if largest > _LARGEST:
@@ -324,7 +324,7 @@ def _few_images(codes: Codes, factors: Sequence[Labels]) -> list[str]:
 
 
 def _scale_notes(codes: Codes, *, is_scale_sensitive: bool) -> list[str]:
-    """Returns notes on means with an offset or a scale that hides their information."""
+    """Returns notes on means with an offset or scale that makes them hard to separate."""
     if codes.mean.shape[1] == 0:
         return []
     mean = codes.mean.double()

@@ -23,8 +23,8 @@ class MIG(InformationMetric):
     H(v_k) is the entropy of the given labels. Higher is better, at most 1.
 
     With `value_weights="uniform"`, as in the authors' code, the divisor is log |V_k| and the information is H(z_j) -
-    mean_v H(z_j | v), each value counted once. Both agree only where all values are equally frequent; elsewhere the
-    latter is no mutual information, and may exceed log |V_k|.
+    mean_v H(z_j | v), each value counted once. Both versions agree only if all values are equally frequent. Otherwise
+    the latter is not a mutual information, and may exceed log |V_k|.
 
     Examples:
         >>> import numpy as np
@@ -39,7 +39,7 @@ class MIG(InformationMetric):
     bounds: ClassVar[Interval] = (0.0, 1.0)
 
     value_weights: ValueWeights = "frequency"
-    """Whether values of a factor count by their frequency or alike."""
+    """The weights of the values of a factor: by frequency, or equal."""
 
     @property
     def needs_entropies(self) -> bool:

@@ -22,9 +22,9 @@ Uninformative = Literal["left_out", "zero"]
 class MIGSup(InformationMetric):
     """MIG with the roles of latents and factors swapped, MIG-sup (Li et al., arXiv:2002.10549v1).
 
-    MIG-sup = mean_j (I(z_j; v_a) / H(v_a) - I(z_j; v_b) / H(v_b)), where factors a and b are those with the largest
-    share of their entropy in latent j. Higher is better, at most 1: it is 1 if every latent determines one factor and
-    is independent of all others. A latent with at most `threshold` nats about every factor has no score and does not
+    MIG-sup = mean_j (I(z_j; v_a) / H(v_a) - I(z_j; v_b) / H(v_b)), where latent j has the largest shares of the
+    entropies of factors a and b. Higher is better, at most 1: every latent determines one factor and is independent
+    of all others. A latent with at most `threshold` nats about every factor has no score and does not
     count ("left_out"), or scores 0 ("zero"). With one factor, b counts 0.
     """
 
@@ -34,9 +34,9 @@ class MIGSup(InformationMetric):
     why_undefined: ClassVar[str] = "No latent has more information about a factor than the threshold: undefined."
 
     uninformative: Uninformative = "left_out"
-    """Whether latents without information about a factor are left out or count zero."""
+    """The treatment of latents without information about a factor: left out, or counted as zero."""
     threshold: float = 0.01
-    """The most information about a factor of such a latent, in nats."""
+    """The largest information of an uninformative latent about any factor, in nats."""
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined = varies(information.factor_entropy)

@@ -27,9 +27,9 @@ class Minimality(InformationMetric):
     one factor. The part "sufficiency" is mean_k max_j I(z_j; v_k) / H(v_k): the share of a factor that one latent
     determines. Higher is better, at most 1 if every factor is known in all images.
 
-    Neither compares factors with each other, so both mean the same where factors depend on each other. A latent with at
-    most `threshold` nats about the image has no share: it is "left_out", or counts "zero". Binned means determine
-    themselves, so with `MeansHistogram(15)` it is max_k I / H(z_j), as in the authors' code.
+    Neither quantity compares factors with each other, so both remain valid for dependent factors. A latent with at
+    most `threshold` nats about the image has no share: it is "left_out", or counts "zero". For binned means I(x; z_j)
+    is H(z_j), so `MeansHistogram(15)` gives max_k I / H(z_j), as in the authors' code.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
@@ -43,9 +43,9 @@ class Minimality(InformationMetric):
     why_undefined: ClassVar[str] = "No latent has more information about the image than the threshold: undefined."
 
     uninformative: Uninformative = "left_out"
-    """Whether latents without information about the image are left out or count zero."""
+    """The treatment of latents without information about the image: left out, or counted as zero."""
     threshold: float = 0.01
-    """The most information about the image of such a latent, in nats."""
+    """The largest information of an uninformative latent about the image, in nats."""
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined, whole = varies(information.factor_entropy), information.informativeness

@@ -29,10 +29,10 @@ _MAX_DENSE_CELLS = 4_000_000
 class MISJED(Metric):
     """Mean over pairs of latents of (H(z_i) + H(z_j) - H(mean_i, mean_j)) / (2 log B), in B bins. Lower is better.
 
-    Do & Tran, arXiv:1908.09961v4, section 3.2 ("mutual information sums joint entropy difference"). H(z_i) is that of
-    the aggregate posterior in the bins of `estimator`, the joint entropy that of the posteriors' means; their Table 5
-    has 50 bins. Not a mutual information: wide posteriors raise it, and it may be negative. The tables hold the
-    matrix, in nats and normalized, with the diagonal of the formula.
+    Do & Tran, arXiv:1908.09961v4, section 3.2 ("mutual information sums joint entropy difference"). H(z_i) is the
+    entropy of the aggregate posterior in the bins of `estimator`. The joint entropy is computed from the posteriors'
+    means. Table 5 of the paper uses 50 bins. The score is not a mutual information: wide posteriors raise it, and it
+    may be negative. The tables hold the matrix, in nats and normalized; the formula also defines the diagonal.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
@@ -41,14 +41,14 @@ class MISJED(Metric):
     needs_factors: ClassVar[bool] = False
 
     estimator: Quantized = Quantized()  # noqa: RUF009 (frozen)
-    """How information is estimated."""
+    """The estimator of entropies."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.estimator.num_bins > _MAX_BINS:
             raise SpecError(
-                f"MISJED: num_bins is {self.estimator.num_bins}; expected at most {_MAX_BINS:,}, as pairs of latents "
-                "have its square."
+                f"MISJED: num_bins is {self.estimator.num_bins}; expected at most {_MAX_BINS:,}, because a "
+                "pair of latents needs its square."
             )
 
     def measure(self, statistics: Statistics) -> Score:
@@ -109,7 +109,7 @@ def _places(statistics: Statistics, bins: Bins) -> Int64[Tensor, "latent image"]
 def _histogram(
     statistics: Statistics, places: Int64[Tensor, "latent image"], i: int, j: int, bins: Bins
 ) -> tuple[Float64[Tensor, " cell"], Int64[Tensor, " image"]]:
-    """Returns the mass of the images in each cell of two latents' means, and the number of each image's cell."""
+    """Returns the mass of the images in each cell of two latents' means, and the cell index of each image."""
     weights = None if statistics.codes.weights is None else statistics.weights
     cells, num_cells = places[i] * bins.num_bins + places[j], bins.num_bins**2
     if num_cells > _MAX_DENSE_CELLS:

@@ -30,9 +30,9 @@ class Modularity(InformationMetric):
     factor k*; the value is the mean over latents. Higher is better, at most 1. Ridgeway & Mozer bin the means
     (`MeansHistogram()`); Do & Tran, arXiv:1908.09961v4, section 4, Fig. 8c, take the information from q(z | x), the
     default here. K counts the factors that vary; with one the value is NaN. An uninformative latent has at most
-    `threshold` nats about every factor. With `uninformative="published"` it is no special case, and the denominator is
-    at least 1e-8, as in the code behind Do & Tran's figure: the score of such a latent depends on sampling noise, and
-    is 1 without noise.
+    `threshold` nats about every factor. With `uninformative="published"` it is scored like any other latent, with a
+    denominator of at least 1e-8, as in the code behind Do & Tran's figure. Its score then depends on sampling noise,
+    and is 1 without noise.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
@@ -44,12 +44,12 @@ class Modularity(InformationMetric):
     )
 
     estimator: Estimator = Quantized()  # noqa: RUF009 (frozen)
-    """How information is estimated."""
+    """The estimator of information."""
     uninformative: Uninformative = "zero"
-    """Whether latents without information about a factor count zero, are left out, or are scored as in Do & Tran's
-    code (published)."""
+    """The treatment of latents without information about a factor: counted as zero, left out, or scored as in Do &
+    Tran's code (published)."""
     threshold: float = 1e-6
-    """The most information about a factor of such a latent, in nats; not used by "published"."""
+    """The largest information of an uninformative latent about any factor, in nats; not used by "published"."""
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The information that two latents share, about the image and in general."""
+"""Mutual information of pairs of latents, and their shared information about the image."""
 
 import math
 from dataclasses import dataclass
@@ -24,11 +24,12 @@ _MOST_DENSITIES = 12_000_000
 class PairwiseInformation(SeparationMetric):
     """Mean mutual information of pairs of latents, I(z_i, z_j) (Do & Tran, arXiv:1908.09961v4, eq. 3).
 
-    I(z_i, z_j) = H(z_i) + H(z_j) - H(z_i, z_j), in nats; the value is the mean over pairs. Lower is better; 0 is
-    independent. Their eq. 2, the shared information about the image, I(x, z_i, z_j) = I(x, z_i) + I(x, z_j) - I(x,
-    (z_i, z_j)) = I(z_i, z_j) - I(z_i, z_j | x), is the same for latents that are independent given the image; else it
-    may be below 0. Parts are "max" and, of eq. 2, "of_image" (the mean) and "of_image_max"; the tables hold both for
-    all pairs, with NaN on the diagonal. Every pair takes a pass over draws and images.
+    I(z_i, z_j) = H(z_i) + H(z_j) - H(z_i, z_j), in nats; the value is the mean over pairs. Lower is better; 0 means
+    independent latents. Eq. 2 of the paper is the shared information about the image, I(x, z_i, z_j) = I(x, z_i) +
+    I(x, z_j) - I(x, (z_i, z_j)) = I(z_i, z_j) - I(z_i, z_j | x). It equals eq. 3 for latents that are independent given
+    the image; otherwise it may be negative. The parts are "max" for eq. 3, and "of_image" (the mean) and "of_image_max"
+    for eq. 2. The tables hold both quantities for all pairs, with NaN on the diagonal. Each pair takes a pass over
+    draws and images.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)

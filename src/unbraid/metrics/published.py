@@ -1,6 +1,6 @@
 """Metrics with the settings of published code, for comparison with published numbers (see docs/metrics/published.md).
 
-The quantity agrees, not its noise: published images and random draws differ from ours.
+The quantities agree up to noise: published images and random draws differ from those used here.
 """
 
 from collections.abc import Callable
@@ -43,8 +43,8 @@ _ALL_IMAGES = 10**7
 def disentanglement_lib() -> tuple[Metric, ...]:
     """Returns the metrics of disentanglement_lib (Locatello et al., arXiv:1811.12359v4).
 
-    The settings are those of its own configuration files. MIG, modularity, IRS and the total correlation read all rows
-    here, and 10,000 there.
+    The settings are from the configuration files of disentanglement_lib. MIG, modularity, IRS and the total correlation
+    read all rows; disentanglement_lib reads 10,000.
     """
     return (
         MIG(MeansHistogram(20)),
@@ -67,9 +67,9 @@ def chen() -> tuple[Metric, ...]:
 def kumar() -> tuple[Metric, ...]:
     """Returns the metrics as the authors of DIP-VAE describe them: Kumar et al., arXiv:1711.00848v1, section 3.
 
-    Attribute vectors read all images: score with fit="train" and part="test" for the split of the paper. Shape counts
-    by its number in correlations, as it must have there. The last is ours: correlations without dead latents, because
-    their tiny means may correlate strongly.
+    Attribute vectors read all images: score with fit="train" and part="test" for the split of the paper. Correlations
+    with shape use its value index, presumably as in the paper. The last metric is an addition: correlations without
+    dead latents, because tiny means may correlate strongly.
     """
     return (
         ZDiff(classifier="svm"),
@@ -83,7 +83,7 @@ def kumar() -> tuple[Metric, ...]:
 def do_tran() -> tuple[Metric, ...]:
     """Returns the metrics as the authors of JEMMIG and SEPIN compute them: Do & Tran, arXiv:1908.09961v4.
 
-    Their regressions of explicitness are fitted and scored on all rows; ours are fitted on 10,000 and tested on 5,000.
+    The authors fit and score the regressions of explicitness on all rows; here 10,000 rows train and 5,000 test.
     """
     return (
         RMIG(Quantized(masses="rectangle")),
@@ -105,8 +105,8 @@ def do_tran() -> tuple[Metric, ...]:
 def infomec(*, discrete: bool = False) -> tuple[Metric, ...]:
     """Returns InfoM, InfoC and InfoE as the authors of QLAE compute them: Hsu et al., arXiv:2305.18378v2.
 
-    They score the means of 10,000 images and ignore the std of posteriors. `discrete` is for quantized codes, where
-    they count levels.
+    The authors score the means of 10,000 images and ignore the std of posteriors. `discrete` is for quantized codes,
+    for which the authors count levels.
     """
     means = Neighbors(k=10, reads="mean", num_samples=_NUM_ROWS)
     return (InfoMEC(Levels(_NUM_ROWS) if discrete else means, active="range", explicitness="in_sample"),)
@@ -115,8 +115,8 @@ def infomec(*, discrete: bool = False) -> tuple[Metric, ...]:
 def disdiff() -> tuple[Metric, ...]:
     """Returns the metrics as the authors of DisDiff compute them: Yang et al., arXiv:2301.13721v3.
 
-    Each of their latents is the first principal component of a vector: score with groups="pca". The metrics are those
-    of disentanglement_lib, MIG on 10,000 rows.
+    Each latent of DisDiff is the first principal component of a vector: score with groups="pca". The metrics are those
+    of disentanglement_lib, with MIG on 10,000 rows.
     """
     return (
         ZDiff(classifier="logistic"),

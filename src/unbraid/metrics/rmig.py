@@ -19,14 +19,14 @@ class RMIG(InformationMetric):
     """Robust mutual information gap, MIG in bins (Do & Tran, arXiv:1908.09961v4, section 3.3, eq. 10).
 
     RMIG = mean_k (I(z_a; y_k) - I(z_b; y_k)) / H(y_k), where latents a and b have the most information about factor k,
-    in 100 bins by default. Higher is better, at most 1. The part "unnormalized" is the mean gap in nats, as is the
-    table "gap", by factor. With the same estimator it is MIG without MIG's clipping at 0.
+    in 100 bins by default. Higher is better, at most 1. The part "unnormalized" is the mean gap in nats. The table
+    "gap" holds the gap of each factor. With the same estimator, RMIG is MIG without MIG's clipping at 0.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
 
     estimator: Estimator = Quantized()  # noqa: RUF009 (frozen)
-    """How information is estimated."""
+    """The estimator of information."""
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined = varies(information.factor_entropy)

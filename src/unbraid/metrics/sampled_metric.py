@@ -36,7 +36,7 @@ class _Average:
     """An average over draws or images, with its influences.
 
     `half` is the average over the first half of the draws. `of_draws` is the influence of each draw on an average over
-    draws. `of_images` is the influence of each draw's image on any average, as a closed form for the image and as the
+    draws. `of_images` holds two estimates of the influence of each draw's image: the closed form of the image and the
     value at the draw.
     """
 
@@ -52,7 +52,7 @@ class SampledEntropies:
     """Entropies of the aggregate posterior and of the posteriors, averaged over draws, in nats.
 
     The averages are "each" for H(z_i), "joint" for H(z), "without" for H(z_not_i), "groups" for H(z_group), and
-    "each_given_image" and so on for H(. | x).
+    for example "each_given_image" for H(z_i | x).
     """
 
     entries: Mapping[str, _Average]
@@ -65,7 +65,7 @@ class SampledEntropies:
 
     @property
     def half(self) -> Averages:
-        """Returns the averages over the first half of the draws."""
+        """Averages over the first half of the draws."""
         return {name: entry.half for name, entry in self.entries.items()}
 
     def standard_error(self, function: Callable[[Averages], Tensor]) -> Tensor:
@@ -80,9 +80,9 @@ class SampledEntropies:
     def standard_error_of_images(self, function: Callable[[Averages], Tensor]) -> Tensor:
         """Returns an upper estimate of the error of the images.
 
-        The influence of an image is the mean over its posterior; one draw has that mean, and noise. Closed forms lower
-        the noise for some functions (the KL) and raise it for others (I(x, z), where it would cancel). Both estimates
-        are too large, so the smaller is taken.
+        The influence of an image is a mean over its posterior; a single draw estimates this mean with noise. Closed
+        forms lower the noise for some functions (the KL) and raise it for others (I(x, z), where it would cancel).
+        Both estimates are too large, so the smaller is returned.
         """
         known = {name: entry.of_images for name, entry in self.entries.items() if entry.of_images is not None}
         closed, at_draws = ({name: pair[way] for name, pair in known.items()} for way in (0, 1))
@@ -96,15 +96,15 @@ class SampledEntropies:
         return self._with(name, _Average(terms.mean(dim=0), half, away, (away, away)))
 
     def with_closed_form(self, name: str, average: Tensor, of_images: Tensor, at_draws: Tensor) -> "SampledEntropies":
-        """Adds an average over all images; `of_images` are terms of the images of draws, `at_draws` those at draws."""
+        """Adds an average over all images; `of_images` are terms of the images of draws, `at_draws` terms at draws."""
         return self._with(name, _Average(average, average, None, (_deviations(of_images), _deviations(at_draws))))
 
     def with_constant(self, name: str, value: Tensor) -> "SampledEntropies":
-        """Adds a number without error."""
+        """Adds a constant without a standard error."""
         return self._with(name, _Average(value, value))
 
     def beside(self, other: "SampledEntropies", prefix: str) -> "SampledEntropies":
-        """Adds the entropies of as many independent draws of the same codes, by names with a prefix."""
+        """Adds the entropies of an equal number of independent draws of the same codes, with prefixed names."""
         others = {f"{prefix}{name}": entry for name, entry in other.entries.items()}
         return replace(self, entries={**self.entries, **others})
 
@@ -113,7 +113,7 @@ class SampledEntropies:
 
 
 def _deviations(terms: Tensor) -> Tensor:
-    """Returns the terms minus their mean, in rows."""
+    """Returns the terms minus their mean, one row per term."""
     return (terms - terms.mean(dim=0)).reshape(len(terms), -1)
 
 
@@ -126,8 +126,8 @@ def sampled_entropies(
 ) -> SampledEntropies:
     """Returns the entropies of these codes (Do & Tran, arXiv:1908.09961v4, appendix A.10).
 
-    H(. | x) is in closed form over all images ("analytic") or averaged over the same draws ("mc"). `groups` are by
-    default those of the codes. `density_floor` is for the numbers of their code (`log_densities`).
+    H(. | x) is in closed form over all images ("analytic") or averaged over the same draws ("mc"). `groups` defaults to
+    the groups of the codes. `density_floor` reproduces the values of the authors' code (`log_densities`).
     """
     grouped = statistics.codes.groups if groups is None else groups
 
@@ -172,13 +172,13 @@ class SampledMetric(Metric):
     """A metric computed from `SampledEntropies`: averages over the draws of `estimator`.
 
     Densities are those of the mixture of all images. With `conditional="mc"` the noise of H(. | x) cancels in I(x, z),
-    which is at most log N draw by draw. All metrics with equal settings share one pass over draws and images.
+    which is at most log N for every draw. All metrics with equal settings share one pass over draws and images.
     """
 
     estimator: Sampled = Sampled()  # noqa: RUF009 (frozen)
-    """How many draws, and their seed."""
+    """The number of draws, and their seed."""
     conditional: Conditional = "analytic"
-    """Whether H(. | x) is in closed form over all images, or averaged over the same draws as in Do & Tran's code."""
+    """The computation of H(. | x): in closed form over all images, or over the same draws as in Do & Tran's code."""
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -186,13 +186,13 @@ class SampledMetric(Metric):
 
     @abstractmethod
     def entropies(self, statistics: Statistics) -> SampledEntropies:
-        """Returns the averages that the numbers are computed from."""
+        """Returns the averages for `numbers`."""
 
     @abstractmethod
     def numbers(self, averages: Averages) -> dict[str, Tensor]:
-        """Returns every number of the score, as differentiable tensors.
+        """Returns all values of the score, as differentiable tensors.
 
-        These are "value" and the parts (scalars), "per_latent" (a vector), and the tables.
+        The keys are "value" and the parts (scalars), "per_latent" (a vector), and the tables.
         """
 
     def notes(self, codes: Codes) -> tuple[str, ...]:
@@ -213,9 +213,9 @@ def sampled_score(
     entropies: SampledEntropies,
     numbers: Callable[[Averages], dict[str, Tensor]],
 ) -> Score:
-    """Returns the score with numbers that are functions of sampled entropies.
+    """Returns the score with the values computed by `numbers` from sampled entropies.
 
-    It is settled if half of the draws give the same value, up to its interval.
+    The score is settled if half of the draws give a value within its interval.
     """
     found = numbers(entropies.averages)
     scalars = [key for key, number in found.items() if number.ndim == 0]
@@ -233,7 +233,7 @@ def sampled_score(
 
 
 def labels_aside(statistics: Statistics) -> Statistics:
-    """Returns the statistics without continuous factors, which estimators refuse and the metric does not read."""
+    """Returns the statistics without continuous factors, which estimators reject and the metric does not read."""
     if any(labels.is_continuous for labels in statistics.codes.factors):
         return statistics.restricted(lambda labels: not labels.is_continuous)
     return statistics

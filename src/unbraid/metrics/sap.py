@@ -31,16 +31,16 @@ class SAP(Metric):
 
     SAP = mean_k (S_ik - S_jk), where latents i and j are the best single predictors of factor k (ICLR 2018). Higher is
     better, at most 1. For a continuous factor S is the squared correlation with the latent's means, over all images.
-    For a discrete one it is the accuracy on test rows of a classifier on one latent: "svm" is a linear SVM (C = 0.01,
-    classes weighted to balance) and plain accuracy, as disentanglement_lib computes; "threshold" is the best threshold
-    and balanced accuracy, for factors with two values only (others are left out). The SVM reads unscaled latents; only
-    those beyond 2^10, where its solver does not converge, are divided by a power of two.
+    For a discrete factor S is the test accuracy of a classifier on one latent. "svm" is a linear SVM (C = 0.01, with
+    balanced class weights) and plain accuracy, as in disentanglement_lib. "threshold" is the best threshold and
+    balanced accuracy, for factors with two values (others are left out). The SVM reads unscaled latents, except that
+    latents beyond 2^10, where its solver does not converge, are divided by a power of two.
     """
 
     classifier: LatentClassifier = "svm"
     """A linear SVM, or the best threshold for factors of two values."""
     factors_as: FactorsAs = "labels"
-    """Whether value indices of ordered factors are labels or measurements."""
+    """The treatment of value indices of ordered factors: as labels or as measurements."""
     num_train: int = 10_000
     """The number of training rows."""
     num_test: int = 5_000
@@ -127,7 +127,7 @@ class SAP(Metric):
 def gaps(matrix: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " factor"]:
     """Returns the score of the best latent minus that of the second best, for each factor.
 
-    With a single latent it is the score of that latent. NaN columns stay NaN.
+    The gap of a single latent is its score. NaN columns stay NaN.
     """
     return top_two(matrix).gap
 
@@ -137,7 +137,7 @@ def squared_correlations(
     values: Float[Tensor, " image"] | Int64[Tensor, " image"],
     weights: Float[Tensor, " image"] | None = None,
 ) -> Float64[Tensor, " latent"]:
-    """Returns Cov(z_i, y)^2 / (Var z_i Var y), weighted by p(n); 0 where a variance is no more than rounding."""
+    """Returns Cov(z_i, y)^2 / (Var z_i Var y), weighted by p(n); 0 if a variance is within rounding error."""
     y = values.double()
     p = torch.full_like(y, 1 / len(y)) if weights is None else weights.double() / weights.double().sum()
     z, y = latents.double() - p @ latents.double(), y - p @ y
@@ -181,14 +181,14 @@ def _shrink(latent: Float64[Tensor, " train"]) -> float:
 def plain_accuracy(
     predicted: Int64[Tensor, "row latent"], labels: Int64[Tensor, " row"], weights: Float64[Tensor, "resample row"]
 ) -> Float64[Tensor, "resample latent"]:
-    """Returns the share of rows that are right."""
+    """Returns the share of correctly predicted rows."""
     return weights @ (predicted == labels[:, None]).double()
 
 
 def balanced_accuracy(
     predicted: Int64[Tensor, "row latent"], labels: Int64[Tensor, " row"], weights: Float64[Tensor, "resample row"]
 ) -> Float64[Tensor, "resample latent"]:
-    """Returns the share of rows that are right among those of each value, averaged over the values that occur."""
+    """Returns the recall of each value, averaged over the values that occur."""
     right = (predicted == labels[:, None]).double()
     recalls = []
     for value in labels.unique():
@@ -202,7 +202,7 @@ def _by_threshold(
 ) -> Int64[Tensor, " test"]:
     """Returns the predictions of the threshold with the greatest balanced accuracy on the training rows.
 
-    The search tries every cut.
+    Every threshold between training values is tried.
     """
     low, high = labels.unique().tolist()
     ranked = train.sort()
@@ -228,7 +228,7 @@ def _mean_gap(matrix: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
 
 
 def _correlations(statistics: Statistics, factor: int, task: PredictionTask) -> tuple[Tensor, Tensor]:
-    """Returns squared correlations over all images, and resamples of them, estimated from the rows of the task."""
+    """Returns squared correlations over all images, and their resamples, estimated from the rows of the task."""
     codes = statistics.codes
     labels = codes.factors[factor]
     known = slice(None) if labels.known is None else labels.known

@@ -1,4 +1,4 @@
-"""Scores as rows of one number each, and rows as text: plain, Markdown and HTML."""
+"""Scores as rows with one value each, and tables of rows as plain text, Markdown and HTML."""
 
 import html
 import json
@@ -24,10 +24,10 @@ Quantity = Literal["value", "part", "factor", "latent"]
 @final
 @dataclass(frozen=True)
 class Row:
-    """One number of a scorecard.
+    """One value of a scorecard.
 
-    `of` is its part, factor or latent; empty for the value of the metric. `badge` is a warning about all numbers, or
-    empty.
+    `of` is the name of the part, factor or latent; empty for the value of the metric. `badge` is a warning about the
+    whole scorecard, or empty.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Row:
 
 
 def rows_of(name: str, score: Score, *, higher_is_better: bool | None) -> Iterator[Row]:
-    """Yields every number of a score."""
+    """Yields a row for the value, each part, each factor and each latent of a score."""
     settings = json.dumps(dict(score.settings), sort_keys=True)
 
     def row(quantity: Quantity, of: str, value: Value) -> Row:
@@ -125,7 +125,7 @@ def interval_text(low: float, high: float) -> str:
 
 
 def in_markdown(text: str) -> str:
-    """Returns a text that Markdown shows unchanged: escaped, without tags, links or columns."""
+    """Returns the text with Markdown and HTML syntax escaped."""
     return re.sub(r"[\\|\[\]`*]", r"\\\g<0>", text.replace("&", "&amp;").replace("<", "&lt;"))
 
 

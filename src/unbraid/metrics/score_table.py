@@ -11,9 +11,9 @@ from unbraid.metrics.scorecard import Scorecard
 def score_table(
     cards: Mapping[Any, Scorecard] | Iterable[Scorecard] | Scorecard, *, every_number: bool = False
 ) -> Table:
-    """Returns a row for each card: its name under "codes", then its scores, a column each.
+    """Returns a table with a row per card: its name in the column "codes", then one column per score.
 
-    Cards without names are numbered. With `every_number` there is a row for each number of each card instead, as in
+    Cards without names are numbered. With `every_number` the table has a row for each value of each card, as in
     `Scorecard.to_csv`: intervals, parts, scores per factor and per latent.
     """
     several = [cards] if isinstance(cards, Scorecard) else cards

@@ -1,4 +1,4 @@
-"""Scorecard: every score of one set of codes, and what produced it."""
+"""Scorecard: all scores of one set of codes, with their provenance."""
 
 import html
 import json
@@ -44,7 +44,7 @@ SUFFIXES = (".json", ".csv", ".md")
 
 
 class NoScoreError(CodesError, KeyError):
-    """Raised for a score that a card does not have, with the reason."""
+    """Raised if a card does not have a score. The message has the reason."""
 
     __str__ = Exception.__str__  # a KeyError shows its message in quotation marks
 
@@ -52,14 +52,14 @@ class NoScoreError(CodesError, KeyError):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Scorecard(Mapping[str, Score]):
-    """A mapping from names of metrics to their scores.
+    """Mapping from names of metrics to their scores.
 
     `card["mig"]` is a `Score`, `print(card)` prints a table, and `card.save("scores.json")` saves it.
 
-    `refused` holds the reasons of metrics that do not take these codes, `left_out` those of metrics that were not
-    tried, and `failed` the tracebacks of unexpected errors. `notes` are on all scores. `num_unused` is the number of
-    latents without information about the image, None if unknown: with fewer than two used latents, the card has a
-    `badge`. `seed` is the seed of every metric, None if each kept its own.
+    `refused` maps metrics that do not accept these codes to the reasons, `left_out` maps metrics that were not tried to
+    the reasons, and `failed` maps metrics to the tracebacks of unexpected errors. `notes` apply to all scores.
+    `num_unused` is the number of latents without information about the image, None if unknown. With fewer than two used
+    latents, the card has a `badge`. `seed` is the seed of all metrics, None if each metric used its configured seed.
 
     Examples:
         >>> import numpy as np
@@ -92,12 +92,12 @@ class Scorecard(Mapping[str, Score]):
     def __post_init__(self) -> None:
         if len(self.names) != len(self.scores) or len(set(self.names)) < len(self.names):
             raise SpecError(
-                f"A scorecard has {len(self.scores)} scores and the names {', '.join(self.names)}; give each score its "
-                "own."
+                f"A scorecard has {len(self.scores)} scores and the names {', '.join(self.names)}; give each score a "
+                "unique name."
             )
 
     def __getitem__(self, name: str) -> Score:
-        """Returns the score of this name or of this metric: `card["mig"]` and `card["MIG"]`.
+        """Returns the score with this name or of this metric class: `card["mig"]` and `card["MIG"]`.
 
         Raises:
             NoScoreError: There is no such score; the message has the reason.
@@ -138,7 +138,7 @@ class Scorecard(Mapping[str, Score]):
 
     @property
     def rows(self) -> list[Row]:
-        """Returns every number: values, parts, per factor, per latent."""
+        """All values of the card: scores, parts, per factor, per latent."""
         return [
             replace(row, badge=self.badge)
             for name, score in zip(self.names, self.scores, strict=True)
@@ -147,7 +147,7 @@ class Scorecard(Mapping[str, Score]):
 
     @property
     def headline(self) -> str:
-        """Returns one line on the scored codes."""
+        """One-line description of the scored codes."""
         number = len(self.factor_names)
         names = f" ({', '.join(self.factor_names)})" if number else ""
         factors = f"{number or 'no'} factor{'s' * (number != 1)}{names}"
@@ -159,23 +159,23 @@ class Scorecard(Mapping[str, Score]):
 
     @property
     def scored_factors(self) -> tuple[str, ...]:
-        """Returns the factors in the averages: those with a number in some score, not those that never vary."""
+        """Factors with a defined value in at least one score. Factors that never vary have none."""
         scored = {name for score in self.scores for name, value in score.per_factor.items() if not math.isnan(value)}
         return tuple(name for name in self.factor_names if name in scored)
 
     @property
     def badge(self) -> str:
-        """Returns a warning that fewer than two latents are used, or an empty text."""
+        """Warning that fewer than two latents are used, or an empty string."""
         return badge(self.num_unused or 0, self.num_latents)
 
     @property
     def num_used(self) -> int | None:
-        """Returns the number of latents with information about the image; None if unknown."""
+        """Number of latents with information about the image; None if unknown."""
         return None if self.num_unused is None else self.num_latents - self.num_unused
 
     @property
     def remarks(self) -> dict[str, list[str]]:
-        """Returns sentences under "failed", "not defined", "left out" and "notes", each once for several metrics."""
+        """Sentences by heading: "failed", "not defined", "left out", "notes". Metrics with equal reasons are merged."""
         by_note: dict[str, list[str]] = defaultdict(list)
         for name, score in zip(self.names, self.scores, strict=True):
             for note in score.notes:
@@ -210,7 +210,7 @@ class Scorecard(Mapping[str, Score]):
         return [form.format(self.badge)] if self.badge else []
 
     def to_json(self) -> str:
-        """Returns everything, with tables. NaN is null; infinity is "inf"."""
+        """Returns the whole card with tables, as JSON. NaN is null; infinity is "inf"."""
         return json.dumps(self._content(), indent=2, allow_nan=False) + "\n"
 
     @classmethod
@@ -233,17 +233,17 @@ class Scorecard(Mapping[str, Score]):
                 **fields | {name: tuple(fields[name]) for name in ("factor_names", "notes")},
             )
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
-            raise CodesError("This is not a scorecard as unbraid writes it. Score the codes again.") from None
+            raise CodesError("This is not a scorecard in the format of unbraid. Score the codes again.") from None
 
     def to_csv(self) -> str:
-        """Returns one row per number: values, parts, per factor and per latent; undefined ones are empty."""
+        """Returns CSV with one row per value: scores, parts, per factor and per latent. Undefined values are empty."""
         records = [asdict(row) for row in self.rows]
         for record in records:
             record |= {name: None for name, value in record.items() if isinstance(value, float) and math.isnan(value)}
         return Table.from_records(records).to_csv()
 
     def to_markdown(self) -> str:
-        """Returns a table of values and parts, with all notes."""
+        """Returns a Markdown table of values and parts, with all notes."""
         remarks = [
             f"**{title}**\n\n" + "\n".join(f"- {in_markdown(sentence)}" for sentence in sentences)
             for title, sentences in self.remarks.items()
@@ -266,7 +266,7 @@ class Scorecard(Mapping[str, Score]):
         """Reads a card from the .json that `save` wrote."""
         path = Path(path)
         if not path.is_file():
-            raise CodesError(f"There is no file {path}. Name the .json of a scorecard.")
+            raise CodesError(f"There is no file {path}. Give the path of a scorecard saved as .json.")
         try:
             return cls.from_json(files.read_bytes(path).decode(), packages=packages)
         except (CodesError, ValueError) as error:
@@ -298,7 +298,7 @@ def by_reason(reasons: Mapping[str, str]) -> list[str]:
 
 
 def check_target(path: Path | str, *, overwrite: bool = False) -> Path:
-    """Returns the path, or raises if no scorecard can be saved there. Call it before hours of work."""
+    """Returns the path. Raises SpecError if no scorecard can be saved there; call this before long computations."""
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise SpecError(
@@ -306,7 +306,7 @@ def check_target(path: Path | str, *, overwrite: bool = False) -> Path:
         )
     files.check_writable(path)
     if not path.parent.is_dir():
-        raise SpecError(f"{files.no_folder(path.parent)} Make it first, to save {path.name} in.")
+        raise SpecError(f"{files.no_folder(path.parent)} Create it before saving {path.name}.")
     if path.exists() and not overwrite:
         raise SpecError(f"{path} exists and is kept. Choose another name, or overwrite it.")
     return path

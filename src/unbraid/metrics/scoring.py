@@ -33,18 +33,18 @@ class Scoring(Config):
     """
 
     part: ScoredPart = "train"
-    """The images of a run: those it was trained on, those that its subset held out ("test"), or all of the dataset."""
+    """The images of a run: the training images, the images held out by its subset ("test"), or the whole dataset."""
     factors: tuple[str, ...] = ()
     """The names of the factors; empty for all."""
     sampling: Sampling = None
     """The probabilities of images: as in training (None), as in the dataset ("data"), or by a joint table of factors.
     """
     discrete: Discrete | None = None
-    """Discrete latents for metrics that do not take them: columns of probabilities, or left out; None refuses them."""
+    """Discrete latents for metrics that do not take them: columns of probabilities, or left out; None raises."""
     fraction: float = 1.0
     """The share of the images, drawn without replacement with a fixed seed."""
     fit: Fit = "part"
-    """The training images of predictors: some of the same part, or, with the part "test", those of the run."""
+    """The training images of predictors: some of the same part, or, for the part "test", the run's training images."""
     step: int | None = None
     """The step of a snapshot of the model; None for the end of training."""
     subset: Subset | None = None
@@ -63,7 +63,9 @@ class Scoring(Config):
         if len(set(self.factors)) < len(self.factors):
             raise SpecError(f"Scoring: factors is {', '.join(self.factors)}; expected each name once.")
         if self.fit == "train" and self.part != "test":
-            raise SpecError(f"Scoring: fit is 'train', which needs part 'test', and part is {self.part!r}. Change one.")
+            raise SpecError(
+                f"Scoring: fit is 'train', which needs part 'test', and part is {self.part!r}. Set part='test'."
+            )
         if self.subset is not None and self.part != "all":
             raise SpecError(f"Scoring: subset needs part 'all', and part is {self.part!r}. Set part='all'.")
 
@@ -82,8 +84,8 @@ class Scoring(Config):
     def settled(self, factor_names: Sequence[str], *, has_discrete: bool, has_groups: bool) -> "Scoring":
         """Returns the scoring in a unique form, and raises an error if a factor is unknown.
 
-        Factors are in the order of the codes, empty for all. There are no options for discrete latents or groups if the
-        codes have none.
+        Factors are in the order of the codes, and empty for all. The options for discrete latents and groups are reset
+        if the codes have none.
         """
         for name in self.factors:
             if name not in factor_names:
@@ -110,7 +112,7 @@ class Scoring(Config):
 
     @property
     def phrases(self) -> list[str]:
-        """Returns phrases on how the images differ from those that a run was trained on."""
+        """Phrases on the differences between the scored images and the training images of a run."""
         parts = {"train": [], "test": ["held out in training"], "all": ["trained on and held out"]}
         found = parts[self.part] if self.subset is None else [f"in the subset {text_of(self.subset)}"]
         if self.fit == "train":
@@ -136,7 +138,7 @@ def _changes(scoring: Scoring) -> dict[str, Any]:
 
 
 def named(factors: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Returns a tuple of names of factors, from a list or from one name."""
+    """Returns the names of factors as a tuple, given a sequence or one name."""
     if factors is None or isinstance(factors, str):
         return () if factors is None else (factors,)
     if not isinstance(factors, Iterable):

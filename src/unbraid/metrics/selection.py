@@ -24,9 +24,9 @@ or a sequence of them and of names.
 
 _GROUPS = ("all", "unsupervised", "model")
 VARIANTS: tuple[str, ...] = ("dci:forest", "zdiff:svm")
-"""Variants of metrics in "all", beside the default of each."""
+"""Variants of metrics in "all", in addition to the defaults."""
 MODEL_VARIANTS: tuple[str, ...] = ("reconstruction-error:absolute", "reconstruction-error:cross_entropy")
-"""Variants of scores of models in "model", beside the default of each."""
+"""Variants of scores of models in "model", in addition to the defaults."""
 _SLOW = "takes minutes, so it is computed only by this name."
 LEFT_OUT: dict[str, str] = {"dci:boosted_trees": _SLOW, "downstream:boosted_trees": _SLOW}
 """Variants that "all" leaves out, with the reason."""
@@ -36,7 +36,7 @@ _BY_NAME = "is computed only by name."
 @final
 @dataclass(frozen=True)
 class Selection:
-    """Metrics by name, in order; those that "all" leaves out, with the reason; and scores of models by name."""
+    """Selected metrics by name, in order; metrics left out of "all", with the reasons; and selected model scores."""
 
     metrics: dict[str, Metric]
     left_out: dict[str, str] = field(default_factory=dict)
@@ -54,7 +54,7 @@ def model_registry() -> dict[str, type[ModelScore]]:
 
 
 def select(metrics: Metrics, seed: int | None = None) -> Selection:
-    """Returns the selected metrics, with this seed instead of theirs if it is given."""
+    """Returns the selected metrics. A given seed replaces the seed of every metric."""
     if isinstance(metrics, Metric | ModelScore):
         metrics = (metrics,)
     if not isinstance(metrics, str | Sequence):
@@ -105,7 +105,7 @@ def class_of(score: Score) -> type[Metric] | None:
 
 
 def _expanded(one: str | Metric | ModelScore) -> Sequence[Metric | ModelScore]:
-    """Returns the metrics of one entry of a list."""
+    """Returns the metrics selected by one entry of a list."""
     if not isinstance(one, str):
         return [_checked(one)]
     known = registry().values()

@@ -18,7 +18,7 @@ class Separability(SeparationMetric):
     """Information that each latent shares with all others, I(z_i, z_not_i) (Do & Tran, arXiv:1908.09961v4).
 
     I(z_i, z_not_i) = H(z_i) + H(z_not_i) - H(z), in nats (section 3.2). Lower is better; 0 is fully separable. The
-    value is the mean over latents, "max" and "min" are parts. An estimate may be below 0, by its noise.
+    value is the mean over latents; the parts are "max" and "min". Noise may make an estimate negative.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)

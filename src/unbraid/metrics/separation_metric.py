@@ -1,4 +1,4 @@
-"""Metrics of the information in each latent, by itself and jointly with the others."""
+"""Metrics of the information in each latent, separately and jointly with the other latents."""
 
 import math
 from abc import abstractmethod
@@ -31,7 +31,7 @@ class Terms:
     def of(cls, averages: Averages, *, clip: bool = False) -> "Terms":
         """Returns the terms from entropies.
 
-        With `clip` they are at least 0, as in Do & Tran's code; a noisy estimate may be negative.
+        With `clip` the terms are at least 0, as in Do & Tran's code; a noisy estimate may be negative.
         """
         each = averages["each"] - averages["each_given_image"]
         joint = averages["joint"] - averages["joint_given_image"]
@@ -41,7 +41,7 @@ class Terms:
         return cls(*(part.clamp(min=0) for part in found)) if clip else cls(*found)
 
     def shares(self) -> Tensor:
-        """Returns rho_i = I(x, z_i) / sum_j I(x, z_j), with negative terms as 0; all 0 if none is positive."""
+        """Returns rho_i = I(x, z_i) / sum_j I(x, z_j), with negative terms as 0; all 0 if no term is positive."""
         positive = self.each.clamp(min=0)
         total = positive.sum()
         return torch.where(total > 0, positive / torch.where(total > 0, total, 1.0), 0.0)
@@ -52,11 +52,12 @@ class SeparationMetric(SampledMetric):
     """A metric computed from `Terms`.
 
     `density_floor` is for comparison with Do & Tran's code, which raises densities to at least 1e-8 and clips every
-    information at 0: with more than about 15 latents that is an artifact, their Fig. 19. It needs conditional="mc".
+    information at 0. With more than about 15 latents the floor causes the artifact of their Fig. 19. A floor needs
+    conditional="mc".
     """
 
     density_floor: float | None = None
-    """The least density, as in Do & Tran's code; None for no such limit."""
+    """The minimum density, as in Do & Tran's code; None for no minimum."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -75,30 +76,30 @@ class SeparationMetric(SampledMetric):
 
     @final
     def sampled(self, statistics: Statistics, groups: Groups | None = None) -> SampledEntropies:
-        """Returns the entropies, of these groups of latents or else of those of the codes."""
+        """Returns the entropies for `groups` of latents, by default the groups of the codes."""
         return sampled_entropies(statistics, self.estimator, self.conditional, self.density_floor, groups)
 
 
 @dataclass(frozen=True)
 class WeightedSeparation(SeparationMetric):
-    """A number per latent, averaged with the weights rho_i = I(x, z_i) / sum_j I(x, z_j).
+    """Average of a quantity per latent, with the weights rho_i = I(x, z_i) / sum_j I(x, z_j).
 
-    Parts "NAME@k" are means of the k largest.
+    The parts "NAME@k" are means of the k largest values.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     needs_factors: ClassVar[bool] = False
 
     normalize_bins: int | None = None
-    """The number of bins from -4 to 4 in which each number is divided by H(z_i), taken as known; None for nats."""
+    """The number of bins from -4 to 4 for H(z_i), the divisor of each value (assumed exact); None for nats."""
 
     @abstractmethod
     def of_latents(self, terms: Terms) -> Tensor:
-        """Returns the number of each latent, in nats."""
+        """Returns the quantity of each latent, in nats."""
 
     @abstractmethod
     def tables_of(self, terms: Terms) -> dict[str, Tensor]:
-        """Returns further tables."""
+        """Returns additional tables by name."""
 
     @final
     def entropies(self, statistics: Statistics) -> SampledEntropies:
@@ -129,7 +130,7 @@ class WeightedSeparation(SeparationMetric):
 
 
 def check_floor(name: str, density_floor: float | None, conditional: str) -> None:
-    """Raises if the floor is not a finite number above 0, or if H(. | x) is in closed form, without densities."""
+    """Raises SpecError if the floor is not a finite number above 0, or if H(. | x) is in closed form."""
     if density_floor is None:
         return
     if not (math.isfinite(density_floor) and density_floor > 0):

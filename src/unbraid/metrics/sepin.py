@@ -14,8 +14,8 @@ class SEPIN(WeightedSeparation):
     """Informativeness and separability of latents, SEPIN (Do & Tran, arXiv:1908.09961v4, section 3.2).
 
     SEPIN_i = I(x, z_i | z_not_i) = I(x, z) - I(x, z_not_i), in nats; the value is WSEPIN = sum_i rho_i SEPIN_i, rho_i =
-    I(x, z_i) / sum_j I(x, z_j). Higher is better. Parts "SEPIN@k" are means of the k largest. An information is clipped
-    at 0 inside rho only; their code clips everywhere.
+    I(x, z_i) / sum_j I(x, z_j). Higher is better. The parts "SEPIN@k" are means of the k largest values. Only rho clips
+    information at 0; the authors' code clips everywhere.
     """
 
     quantity: ClassVar[str] = "WSEPIN"

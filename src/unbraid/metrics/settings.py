@@ -33,7 +33,7 @@ NOT_NEGATIVE = (0.0, sys.float_info.max)
 
 
 def check_sizes(config: Config, ranges: Mapping[str, tuple[float, float]] | None = None) -> None:
-    """Raises if a seed, a count, or a setting that has a range here is outside of its range."""
+    """Raises SpecError if a seed, a count, or a setting in `ranges` is outside of its range."""
     name, limits = type(config).__name__, SIZES | dict(ranges or {})
     for field in fields(config):
         value = getattr(config, field.name)
@@ -48,9 +48,9 @@ def check_sizes(config: Config, ranges: Mapping[str, tuple[float, float]] | None
 
 
 def settings_of(config: Config) -> dict[str, Any]:
-    """Returns every setting by name. A nested config is replaced by its name and its own settings.
+    """Returns all settings by name. A nested config is replaced by its name and its own settings.
 
-    A class outside of unbraid adds `source`, the digest of its source: scores of two versions are two scores.
+    A class outside of unbraid adds `source`, the digest of its source, so that its versions have separate scores.
     """
     found: dict[str, Any] = {}
     nested: dict[str, Any] = {}
@@ -65,11 +65,11 @@ def settings_of(config: Config) -> dict[str, Any]:
 
 
 def check_seed(where: str, seed: Any) -> None:
-    """Raises if the seed is not an integer of 63 bits."""
+    """Raises SpecError if the seed is not an integer from 0 to 2**63 - 1."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= 2**63 - 1:
         raise SpecError(f"{where} is {seed!r}; expected a whole number from 0 to 2**63 - 1.")
 
 
 def sklearn_seed(seed: int) -> int:
-    """Returns the seed modulo 2^32, the largest that scikit-learn takes."""
+    """Returns the seed modulo 2^32, because scikit-learn accepts no larger seeds."""
     return seed % 2**32

@@ -29,13 +29,13 @@ from unbraid.metrics.reductions.statistics import Statistics
 class SNC(Metric):
     """Single-neuron classification (Mahon, Sha & Lukasiewicz, arXiv:2304.02335v4).
 
-    The mean over factors of the test accuracy of one latent, in as many bins of equal mass as the factor has values.
-    Higher is better. Each factor has its own latent, chosen so that the information between bins and values is largest
-    in sum; each bin predicts one value, chosen so that most training rows are right.
+    SNC is the mean over factors of the test accuracy of one latent, in as many bins of equal mass as the factor has
+    values. Higher is better. Factors are matched one-to-one to the latents with the largest total information
+    between bins and values. Bins are matched one-to-one to values for the largest training accuracy.
 
-    Neuron knock-out: "all_latents" is the accuracy of a net with one hidden layer on all latents, "without" that of a
-    net without the factor's latent, and "knock_out" their difference. Without a latent for a factor, the most frequent
-    value is predicted, and the knock-out is 0.
+    Neuron knock-out: "all_latents" is the accuracy of a net with one hidden layer on all latents, "without" is the
+    accuracy without the factor's latent, and "knock_out" is the difference. For a factor without a latent, the most
+    frequent value is predicted, and the knock-out is 0.
     """
 
     hidden: int = 256
@@ -43,7 +43,7 @@ class SNC(Metric):
     num_steps: int = 300
     """The number of training steps."""
     batch_size: int = 256
-    """The number of rows of a step."""
+    """The number of rows per training step."""
     learning_rate: float = 0.01
     """The initial learning rate of Adam, which falls to zero."""
     num_train: int = 10_000
@@ -87,7 +87,7 @@ class SNC(Metric):
     def _knocked_out(
         self, tasks: list[PredictionTask], paired: list[int | None], device: torch.device
     ) -> dict[str, list[Tensor]]:
-        """Returns which test rows nets classify correctly with all latents, and without that of the factor."""
+        """Returns masks of correctly classified test rows, with all latents and without the latent of the factor."""
         whole = [Probe(task, self.hidden, classifies=True) for task in tasks]
         hides = [() if j is None else (j,) for j in paired]
         without = [
@@ -99,9 +99,9 @@ class SNC(Metric):
 
 
 def matched_latents(tasks: list[PredictionTask]) -> list[int | None]:
-    """Returns a latent for each factor, none twice, with the largest total information of bins on values.
+    """Returns the one-to-one matching of factors to latents with the largest total information of bins on values.
 
-    A factor has None if there are fewer latents than factors and none is left for it.
+    An unmatched factor has None, which occurs if there are fewer latents than factors.
     """
     table = torch.stack([_information(task) for task in tasks])
     rows, columns = scipy.optimize.linear_sum_assignment(table.numpy(), maximize=True)
@@ -122,19 +122,19 @@ def named_by(task: PredictionTask, latent: int | None) -> Float64[Tensor, " test
 
 
 def _bins(task: PredictionTask, latent: int, codes: Float64[Tensor, "row latent"]) -> Int64[Tensor, " row"]:
-    """Returns the bin of each row: as many of equal mass among the training rows as the factor has values."""
+    """Returns the bin of each row. There is one bin per value, with equal mass among the training rows."""
     ranked, first = _ranked(task, latent)
     return torch.searchsorted(ranked[first], codes[:, latent].contiguous(), right=True)
 
 
 def _ranked(task: PredictionTask, latent: int) -> tuple[Float64[Tensor, " train"], Int64[Tensor, " cut"]]:
-    """Returns the means of a latent in the training rows in order, and where each bin but the first begins."""
+    """Returns the sorted training means of a latent, and the first position of each bin except the first bin."""
     num_bins, ranked = len(task.train_labels.unique()), task.train_codes[:, latent].sort().values
     return ranked, torch.arange(1, num_bins) * len(ranked) // num_bins
 
 
 def _notes(tasks: list[PredictionTask], paired: list[int | None]) -> tuple[str, ...]:
-    """Returns a note on factors with a latent that has equal means on both sides of a cut."""
+    """Returns a note on factors with equal latent means on both sides of a bin edge."""
     cut = []
     for task, latent in zip(tasks, paired, strict=True):
         if latent is not None:

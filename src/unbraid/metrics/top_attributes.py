@@ -1,4 +1,4 @@
-"""Top attributes: the latent that follows each attribute, and the other attributes that it follows."""
+"""Top attributes: the latent with the largest correlation with each attribute, and its other correlations."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -24,20 +24,21 @@ class TopAttributes(Metric):
     """Mean over attributes k of max_i |corr(z_i, y_k)|, where z are the means of the posteriors. Between 0 and 1.
 
     Kumar et al., *DIP-VAE*, arXiv:1711.00848v1, section 3 and figure 2: the latent with the largest correlation with
-    each attribute, and the `num_top` largest correlations of that latent with other attributes. Table "top_latent"
-    holds the latents; "top_attributes" and "top_correlations" hold, in a row per attribute, the others by number and
-    their correlations with its latent. The part "runner_up" is the mean of the first of them, and "margin" the value
-    less that: if it is small, latents follow several attributes (as attributes follow each other).
+    each attribute, and the `num_top` largest correlations of that latent with other attributes. The table "top_latent"
+    holds the latents; "top_attributes" and "top_correlations" hold, in one row per attribute, the indices of the other
+    attributes and their correlations with its latent. The part "runner_up" is the mean of the largest of these
+    correlations. The part "margin" is the value minus "runner_up". If the margin is small, latents are correlated with
+    several attributes, possibly because the attributes are correlated.
     """
 
     num_top: int = 4
-    """The number of other attributes per attribute."""
+    """The number of other attributes to list per attribute."""
     min_std: float = 0.0
-    """The least std of the means of a latent that takes part; 0.05 is usual to leave out dead ones."""
+    """The minimum std of a latent's means; latents below are left out. 0.05 is usual to leave out dead latents."""
     attributes: tuple[str, ...] = ()
-    """The attributes that value and parts average over; empty for all."""
+    """The names of the attributes in the averages of the value and the parts; empty for all."""
     unordered: Unordered = "left_out"
-    """Attributes with more than two unordered values: left out, or correlated as numbers of values."""
+    """Attributes with more than two unordered values: left out, or correlated by value index."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors"}
@@ -85,7 +86,7 @@ class TopAttributes(Metric):
         )
 
     def _places(self, names: Sequence[str]) -> list[int]:
-        """Returns the numbers of `attributes`. Raises if there is no such factor."""
+        """Returns the indices of `attributes`. Raises CodesError if a factor does not exist."""
         for name in self.attributes:
             if name not in names:
                 raise CodesError(f"TopAttributes: there is no attribute {name!r}. Choose among {', '.join(names)}.")
@@ -110,7 +111,7 @@ def _other_attributes(
 ) -> tuple[Float64[Tensor, "factor place"], Float64[Tensor, "factor place"]]:
     """Returns, for each attribute, the other attributes most correlated with its latent, and the correlations.
 
-    Both are NaN if there are none.
+    Missing entries are NaN.
     """
     by_attribute = _of_others(matrix, top)
     order = (
@@ -128,7 +129,7 @@ def _runner_up(
 ) -> Float64[Tensor, ""]:
     """Returns the mean over these attributes of the largest |correlation| of their latent with another attribute.
 
-    It is NaN if there is no other.
+    The mean is NaN if there is only one attribute.
     """
     sizes = _of_others(matrix, top).abs()[of_these]
     largest = sizes.nan_to_num(-1.0).amax(dim=1)

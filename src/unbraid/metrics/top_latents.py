@@ -8,10 +8,10 @@ _TABLE = "mutual_information"
 
 
 def top_latents(score: Score, factor: str, num_latents: int = 3) -> dict[int, str]:
-    """Returns the latents with the most information about a factor, in order, each with a label.
+    """Returns labels of the latents with the most information about a factor, most informative first.
 
-    The keys are the numbers of the latents; a label has the factor and nats. The score has a table of mutual
-    information, such as those of RMIG and MIG. A traversal takes the result as its latents and labels.
+    The keys are the indices of the latents. A label consists of the factor name and the information in nats. The score
+    needs a table of mutual information, as in MIG and RMIG. Traversals accept the result as latents and labels.
     """
     if _TABLE not in score.tables or not score.per_factor:
         raise CodesError(f"{score.metric} has no table of mutual information. Give a score of MIG, RMIG or JEMMIG.")
@@ -20,6 +20,6 @@ def top_latents(score: Score, factor: str, num_latents: int = 3) -> dict[int, st
         raise CodesError(f"The score has no factor {factor!r}. {suggestion(factor, names)}")
     nats = score.tables[_TABLE][:, names.index(factor)]
     if not 1 <= num_latents <= len(nats):
-        raise CodesError(f"num_latents is {num_latents}; expected 1 to {len(nats)}, as many as there are.")
+        raise CodesError(f"num_latents is {num_latents}; expected 1 to {len(nats)}, the number of latents.")
     ranked = nats.argsort(descending=True, stable=True)[:num_latents].tolist()
     return {latent: f"{factor} {float(nats[latent]):.4f}" for latent in ranked}

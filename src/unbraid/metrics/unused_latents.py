@@ -14,7 +14,7 @@ from unbraid.metrics.metric import Score
 from unbraid.metrics.reductions.statistics import Statistics
 
 UNUSED = 0.01
-"""A latent with fewer nats about the image is noise to the decoder."""
+"""The minimum information of a used latent about the image, in nats."""
 
 # Without a std of posteriors, a latent is unused if the std of its means is below this share of the largest std, or if
 # the largest is below this number.
@@ -25,11 +25,11 @@ _LEAST_SPREAD = 0.01
 def unused_latents(
     codes: Codes, mig: Score | None = None, nats: Float64[Tensor, " latent"] | None = None
 ) -> Bool[Tensor, " latent"]:
-    """Returns which latents are unused: I(x; z_j) < 0.01 nats.
+    """Returns a mask of unused latents: I(x; z_j) < 0.01 nats.
 
     Without a std of posteriors (only means, a few draws, or a std of 0), a continuous latent is unused if the std of
-    its means is below 0.05 times the largest, or if all are below 0.01. `mig` is a MIG of these codes, which may hold
-    the slow part of the computation; `nats` is their `informativeness`, if known.
+    its means is below 0.05 times the largest std, or if all stds are below 0.01. `mig` is a MIG of these codes, which
+    may hold the slow part of the computation. `nats` is the `informativeness` of these codes, if known.
     """
     if has_width(codes):
         return (informativeness(codes, mig) if nats is None else nats) < UNUSED
@@ -47,7 +47,7 @@ def unused_latents(
 def informativeness(codes: Codes, mig: Score | None = None) -> Float64[Tensor, " latent"]:
     """Returns I(x; z_j) = H(z_j) - H(z_j | x) in nats (Do & Tran, arXiv:1908.09961v4, section 3.1).
 
-    It is computed in bins if q(z | x) has no density. An exact MIG holds H(z_j), the slow part of the computation.
+    Bins are used if q(z | x) has no density. An exact MIG holds H(z_j), the slow part of the computation.
     """
     std, has_continuous = codes.marginal_std, codes.mean.shape[1] > 0
     if has_continuous and std is None and codes.samples is None:
@@ -67,7 +67,7 @@ def is_collapsed(num_unused: int, num_latents: int) -> bool:
 
 
 def badge(num_unused: int, num_latents: int) -> str:
-    """Returns a warning on the scores of a collapsed model, or an empty text."""
+    """Returns a warning on the scores of a collapsed model, or an empty string."""
     if not is_collapsed(num_unused, num_latents):
         return ""
     described = "noise" if num_unused == num_latents else "one latent and noise"

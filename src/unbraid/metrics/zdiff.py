@@ -1,4 +1,4 @@
-"""Z-diff: the accuracy of predicting which factor pairs of images share."""
+"""Z-diff: the accuracy of predicting the shared factor of pairs of images."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -29,12 +29,12 @@ PairLatents = Literal["means", "samples"]
 @final
 @dataclass(frozen=True)
 class ZDiff(Metric):
-    """Accuracy of a linear classifier of the factor that pairs of codes share (Higgins et al., *beta-VAE*, ICLR 2017).
+    """Accuracy of a linear classifier of the shared factor of pairs of codes (Higgins et al., *beta-VAE*, ICLR 2017).
 
-    A point is a factor and `pairs_per_point` pairs of images that agree in it; its features are mean |z(x_1) - z(x_2)|,
+    A point is `pairs_per_point` pairs of images with equal values of a factor. Its features are mean |z(x_1) - z(x_2)|,
     latent by latent (section 3). Higher is better. `classifier`: "logistic" is multinomial (Higgins et al.,
     disentanglement_lib); "svm" is one-vs-rest with hinge loss and C = 0.01 (Kumar et al., arXiv:1711.00848v1). The
-    interval is that of a share of `num_test` points, drawn with `seed`: it ignores the choice of images.
+    interval is a binomial interval for `num_test` points drawn with `seed`; it ignores the choice of images.
     """
 
     classifier: PairClassifier = "logistic"
@@ -42,7 +42,7 @@ class ZDiff(Metric):
     latents: PairLatents = "means"
     """The means of the posteriors, or draws from them."""
     pairs_per_point: int = 64
-    """The number of pairs of images that a point averages over."""
+    """The number of pairs of images per point."""
     num_train: int = 10_000
     """The number of training points."""
     num_test: int = 5_000

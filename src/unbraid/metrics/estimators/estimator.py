@@ -45,7 +45,7 @@ class Estimator(Config, ABC):
     @property
     @abstractmethod
     def accepts(self) -> frozenset[Feature]:
-        """Returns the properties that codes may have beyond means, stds and a full set of discrete labels."""
+        """Properties that codes may have beyond means, stds and a full set of discrete labels."""
 
     @abstractmethod
     def information(self, statistics: Statistics) -> LatentInformation:
@@ -53,28 +53,28 @@ class Estimator(Config, ABC):
 
     @abstractmethod
     def deviations(self, statistics: Statistics) -> tuple[Deviations, ...]:
-        """Returns the influence of each row on the estimate. The errors of several sets of rows are independent."""
+        """Returns the influence of each row on the estimate. Sets of rows have independent errors."""
 
     @property
     def num_bins(self) -> int | None:
-        """Returns the number of values of a binned latent; None if its entropies are differential."""
+        """Number of values of a binned latent; None if its entropies are differential."""
         return None
 
     @property
     def resolution(self) -> int:
-        """Returns the resolution, in `units`."""
+        """Resolution, in `units`."""
         return self.num_bins or 0
 
     def seen(self, statistics: Statistics) -> Statistics:
-        """Returns the images that it reads, by default all."""
+        """Returns the statistics of the images for the estimate, by default all."""
         return statistics
 
     def sample(self, statistics: Statistics) -> Statistics:
-        """Returns the images on which it is compared with `finer()`."""
+        """Returns the statistics of the images for the comparison with `finer()`."""
         return statistics.subset()
 
     def finer(self) -> Self | None:
-        """Returns the estimator with a higher resolution, by default twice the bins; None if there is none."""
+        """Returns the estimator with a higher resolution, by default twice the bins; None without a finer one."""
         changes: dict[str, Any] = {} if self.num_bins is None else {"num_bins": 2 * self.num_bins}
         return replace(self, **changes) if changes else None
 
@@ -112,7 +112,7 @@ def settled(
 
 
 def with_discrete(statistics: Statistics, continuous: Callable[[], LatentInformation]) -> LatentInformation:
-    """Returns the estimate of the continuous latents, if there are any, then that of the discrete ones, exactly."""
+    """Returns the estimate of continuous latents, if any, concatenated with the exact information of discrete ones."""
     found = [continuous()] if statistics.codes.mean.shape[1] > 0 else []
     if statistics.codes.probabilities:
         found.append(discrete_information(statistics.codes.probabilities, statistics.values))

@@ -22,7 +22,7 @@ class Exact(Estimator):
     accepts: ClassVar[frozenset[Feature]] = OF_POSTERIORS
 
     quadrature: Quadrature = "auto"
-    """The quadrature: "direct", "binned" for many images, or "auto" by their number."""
+    """The quadrature: "direct", "binned" for many images, or "auto" to choose by the number of images."""
 
     def information(self, statistics: Statistics) -> LatentInformation:
         def continuous() -> LatentInformation:

@@ -14,10 +14,9 @@ from unbraid.metrics.reductions.statistics import Statistics
 class GroupNeighbors(NeighborEstimator):
     """Nearest-neighbor estimate of the information of groups of latents about discrete factors (Ross, PLoS ONE 2014).
 
-    It is that of `Neighbors`, with Euclidean distances (Ross, PLoS ONE 9(2), e87357). A factor counts however a vector
-    encodes it, because no direction is chosen or fitted. A latent in no group is a group by itself. Groups are in the
-    order of their first latents, and tables have a row for each. Distances within a group depend on the scales of its
-    latents.
+    The estimate is that of `Neighbors`, with Euclidean distances (Ross, PLoS ONE 9(2), e87357). No direction is fitted,
+    so the estimate includes nonlinear encodings. A latent in no group forms a group. Groups are in the order of their
+    first latents, and tables have one row per group. Distances within a group depend on the scales of its latents.
     """
 
     accepts: ClassVar[frozenset[Feature]] = frozenset(
@@ -25,7 +24,7 @@ class GroupNeighbors(NeighborEstimator):
     )
 
     num_samples: int = 5_000
-    """The largest number of images: with large groups the time grows with its square."""
+    """The largest number of images: for large groups the time is quadratic in this number."""
     seed: int = 0
     """The seed of the images and of the draws from posteriors."""
 

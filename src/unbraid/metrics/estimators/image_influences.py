@@ -29,7 +29,7 @@ Influences = dict[str, Tensor]
 def image_influences(
     statistics: Statistics, continuous: Callable[[], tuple[Quantizer, QuantizedStatistics]]
 ) -> Influences:
-    """Returns the influences of some images on continuous latents, if there are any, then on discrete ones.
+    """Returns the influences of sampled images on continuous latents, if any, then on discrete latents.
 
     `continuous` returns the masses of these images in bins, and the sums of masses over all images.
     """
@@ -67,7 +67,7 @@ def density_influences(statistics: Statistics) -> Influences:
 
 
 def _in_blocks(statistics: Statistics, masses: Quantizer, sums: QuantizedStatistics) -> Influences:
-    """Returns the influences, in blocks of images: each has a table of latents by bins and by values."""
+    """Returns the influences, computed in blocks of images to bound the memory of tables by latent, bin and value."""
     num_latents, num_bins = sums.marginal.shape
     values, sampled = statistics.values, statistics.influence_sample
     widest = max(values.sizes, default=0)

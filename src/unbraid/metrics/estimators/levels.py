@@ -1,4 +1,4 @@
-"""Information in means that take a few levels each."""
+"""Information in means with a few levels per latent."""
 
 from dataclasses import dataclass, replace
 from typing import final
@@ -20,10 +20,10 @@ _FEW_LEVELS = 50
 @final
 @dataclass(frozen=True)
 class Levels(CountedMeans):
-    """Counts of each different mean as a level, for quantized codes with latents of a few values each.
+    """Plug-in estimate from unique means as levels, for quantized codes with few values per latent.
 
-    It is the plug-in estimate, that of Hsu et al., arXiv:2305.18378v2, for their quantized latents. It refuses a latent
-    of more than 1,000 levels, or of more than 50 and half as many as there are images.
+    Hsu et al., arXiv:2305.18378v2, use this estimate for quantized latents. A latent may have at most 1,000 levels,
+    and more than 50 levels only if they are at most half of the number of images.
     """
 
     num_samples: int | None = None
@@ -33,7 +33,7 @@ class Levels(CountedMeans):
         return statistics.drawn(self.num_samples)
 
     def cells(self, statistics: Statistics) -> tuple[Int64[Tensor, "image latent"], int]:
-        """Returns the place of each mean among those of its latent, and the most levels that a latent has."""
+        """Returns the level index of each mean within its latent, and the largest number of levels of a latent."""
         mean = statistics.codes.mean
         found = [column.unique(return_inverse=True) for column in mean.T.contiguous()]
         # If almost no images share a level, each level determines its image, and so every factor.

@@ -60,8 +60,9 @@ class CountedMeans(Estimator):
 class MeansHistogram(CountedMeans):
     """Histogram of means in `num_bins` bins of equal width from the smallest to the largest mean of each latent.
 
-    It ignores the width of a posterior, and scores noise as signal: for comparison with published numbers (Locatello et
-    al., arXiv:1811.12359v4, have 20 bins and, in their configuration files, 10,000 images; Do & Tran 100 bins).
+    The histogram ignores the width of posteriors, so noise counts as signal. It is for comparison with published
+    values (Locatello et al., arXiv:1811.12359v4: 20 bins and, in configuration files, 10,000 images; Do & Tran: 100
+    bins).
     """
 
     num_bins: int = 20

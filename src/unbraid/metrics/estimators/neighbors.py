@@ -24,15 +24,15 @@ Estimated = tuple[LatentInformation, tuple[Deviations, ...]]
 """The information of each unit about each factor, and the influence of each image on it."""
 
 Counter = Callable[[Tensor, int], tuple[Tensor, Tensor, Tensor]]
-"""Returns, for some of the points and k, whether the distance of each to its k-th nearest among them is above 0, and
-the numbers of these and of all points within it."""
+"""For a subset of the points and k, returns whether the distance of each point to its k-th nearest neighbor in the
+subset is above 0, and the numbers of points in the subset and of all points within this distance."""
 
 _MAX_SHARE_OF_FEW = 0.05
 
 
 @dataclass(frozen=True)
 class NeighborEstimator(Estimator):
-    """An estimator from the `k` nearest neighbors of each image."""
+    """An estimator based on the `k` nearest neighbors of each image."""
 
     has_entropies: ClassVar[bool] = False
     units: ClassVar[str] = "nearest neighbors"
@@ -52,7 +52,7 @@ class NeighborEstimator(Estimator):
         return None if self.k == 1 else replace(self, k=self.k // 2)
 
     def sample(self, statistics: Statistics) -> Statistics:
-        """Returns all images: a smaller sample may hold an image twice, as its own nearest neighbor."""
+        """Returns all images, because a smaller sample may hold an image twice, as its own nearest neighbor."""
         return statistics
 
     def information(self, statistics: Statistics) -> LatentInformation:
@@ -80,9 +80,9 @@ class Neighbors(NeighborEstimator):
     """Nearest-neighbor estimate from the distance to the `k`-th neighbor of each image and the images within it.
 
     Discrete factors: Ross, PLoS ONE 9(2), e87357 (2014). Continuous ones: Kraskov et al., Phys. Rev. E 69, 066138
-    (2004), their first estimator, with latent and factor scaled to a variance of 1. It needs no bins and takes
-    deterministic codes. If the k nearest coincide with the image, it counts as do Gao et al., arXiv:1709.06212v3. A
-    value that a single image has is left out.
+    (2004), their first estimator, with latent and factor scaled to a variance of 1. The estimator needs no bins
+    and accepts deterministic codes. If the k nearest neighbors coincide with the image, points are counted as in Gao et
+    al., arXiv:1709.06212v3. Values with a single image are left out.
     """
 
     accepts: ClassVar[frozenset[Feature]] = frozenset(
@@ -144,7 +144,7 @@ def neighbor_information(
 def _share_of_few(labels: Labels, k: int) -> float:
     """Returns the share of images with fewer than `k` candidate neighbors.
 
-    Candidates are all other images if the factor is continuous, else those of the same value.
+    Candidates are all other images if the factor is continuous, else the other images with the same value.
     """
     known = labels.is_known
     if labels.is_continuous:
@@ -164,7 +164,7 @@ def _deviations(terms: Float64[Tensor, "image ..."]) -> Float64[Tensor, "image .
 def _terms(
     units: Sequence[Float64[Tensor, "image _dimension"]], labels: Labels, k: int
 ) -> Float64[Tensor, "image unit"]:
-    """Returns the term of each image in the mutual information of each unit with a factor; NaN if it does not count."""
+    """Returns the term of each image in the mutual information of each unit with a factor; NaN if left out."""
     z = units[0]
     terms = z.new_full((len(z), len(units)), torch.nan)
     if labels.is_continuous:
@@ -196,8 +196,8 @@ def discrete_terms(
 ) -> Float64[Tensor, " image"]:
     """Returns the terms psi(N) + psi(k) - psi(N_v) - psi(m) of I(z; v), for N_v images of the same value.
 
-    m is the number of images within the Euclidean distance to the k-th nearest of the N_v. Each value occurs twice or
-    more.
+    m is the number of images within the Euclidean distance to the k-th nearest of the N_v. Each value must occur at
+    least twice.
     """
     terms, total = z.new_zeros(len(z)), z.new_tensor(float(len(z)))
     count = _counter_on_a_line(z) if z.shape[1] == 1 else _counter_in_space(z)
@@ -214,7 +214,7 @@ def discrete_terms(
 
 
 def _counter_on_a_line(z: Float64[Tensor, "image 1"]) -> Counter:
-    """Returns the counter of latents, by sorting."""
+    """Returns a counter for scalar latents, by sorting."""
     around = z[:, 0].sort().values
 
     def count(own: Float64[Tensor, "own 1"], k: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -230,7 +230,7 @@ def _counter_on_a_line(z: Float64[Tensor, "image 1"]) -> Counter:
 
 
 def _counter_in_space(z: Float64[Tensor, "image dimension"]) -> Counter:
-    """Returns the counter of vectors, by trees."""
+    """Returns a counter for vectors, by k-d trees."""
     around = scipy.spatial.KDTree(z.cpu().numpy())
     slack = 4 * torch.finfo(torch.float64).eps * float(z.abs().max()) * math.sqrt(z.shape[1])
 
@@ -252,8 +252,8 @@ def _continuous_terms(
 ) -> Float64[Tensor, " image"]:
     """Returns the terms psi(N) + psi(k) - psi(n_z) - psi(n_v) of I(z; v).
 
-    n_z and n_v are the numbers of images, itself included, that are nearer in z, or in v, than the k-th neighbor is in
-    the larger of the two distances.
+    n_z and n_v are the numbers of images, the image included, that are nearer in z or in v than the k-th neighbor. The
+    distance to the k-th neighbor is the larger of the distances in z and in v.
     """
     if len(z) < 2:
         return torch.full_like(z, torch.nan)
@@ -281,9 +281,9 @@ def _num_within(
     *,
     strictly: bool = False,
 ) -> Float64[Tensor, " image"]:
-    """Returns the number of `ordered` within the radius of each image, itself included.
+    """Returns the number of points in `ordered` within the radius of each image, the image included.
 
-    Distances that differ by rounding are equal.
+    Distances that differ by rounding count as equal.
     """
     slack = 4 * torch.finfo(torch.float64).eps * ordered.abs().max()
     reach = torch.where(radius > 0, radius - slack, slack) if strictly else radius + slack

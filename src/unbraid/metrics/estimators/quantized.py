@@ -33,8 +33,8 @@ _MAX_SHARE_BEYOND = 0.01
 class Quantized(Estimator):
     """Latents in `num_bins` bins from `low` to `high`, filled according to `masses` (see `Bins`).
 
-    Do & Tran, arXiv:1908.09961v4, appendix A.10. At most the exact information, except with
-    `masses="rectangle"`. It takes a std of 0, and codes with draws only.
+    Do & Tran, arXiv:1908.09961v4, appendix A.10. The estimate is at most the exact information, except with
+    `masses="rectangle"`. A std of 0 and codes with only draws are accepted.
     """
 
     accepts: ClassVar[frozenset[Feature]] = OF_POSTERIORS | {"draws without densities"}
@@ -46,7 +46,7 @@ class Quantized(Estimator):
     high: float = 4.0
     """The end of the last bin."""
     masses: Masses = "erf_edge"
-    """How bins are filled, and whether they hold the mass beyond the range."""
+    """The method to fill the bins, including the treatment of mass beyond the range."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,7 +81,7 @@ class Quantized(Estimator):
         return ((self.influences(statistics), float(len(statistics.codes))),)
 
     def influences(self, statistics: Statistics) -> Influences:
-        """Returns the influence of some images on the information."""
+        """Returns the influence of sampled images on the information."""
 
         def masses(part: Int64[Tensor, " row"]) -> Tensor:
             rows, samples = statistics.influence_sample.rows[part], _only_draws(statistics)
@@ -94,9 +94,9 @@ class Quantized(Estimator):
         )
 
     def checked(self, score: Score, statistics: Statistics) -> Score:
-        """Returns the score; with a note, and not settled, if the bins do not fit a latent.
+        """Returns the score; if the bins do not fit a latent, adds a note and sets `settled` to False.
 
-        They do not fit if more than 1 % of its mass is outside, or if its std is below the width of a bin.
+        Bins do not fit if more than 1 % of a latent's mass is outside, or if its std is below the width of a bin.
         """
         notes = []
         share = self.mass_beyond(statistics)
@@ -120,7 +120,7 @@ class Quantized(Estimator):
     def _aggregate_std(self, statistics: Statistics) -> Float64[Tensor, " latent"]:
         """Returns the std of each continuous latent's aggregate posterior.
 
-        It is computed from the images of the influence sample, and 0 if it is rounding error.
+        The std is computed from the images of the influence sample, and is 0 if it is within rounding error.
         """
         rows, weights = statistics.influence_sample.rows, statistics.influence_sample.weights
         p, samples = weights / weights.sum(), _only_draws(statistics)
@@ -135,7 +135,7 @@ class Quantized(Estimator):
     def mass_beyond(self, statistics: Statistics) -> Float64[Tensor, " latent"]:
         """Returns the mass of each continuous latent's aggregate posterior below `low` or above `high`.
 
-        It is computed from the images of the influence sample.
+        The mass is computed from the images of the influence sample.
         """
         rows, weights, codes = statistics.influence_sample.rows, statistics.influence_sample.weights, statistics.codes
         p, samples = weights / weights.sum(), _only_draws(statistics)

@@ -14,7 +14,7 @@ from unbraid.metrics.metric import Feature
 from unbraid.metrics.reductions.statistics import Statistics
 
 Groups = tuple[tuple[int, ...], ...]
-"""Sets of latents, by number."""
+"""Sets of latents, by index."""
 
 FIRST_HALF = "The first half of the draws in place of all"
 
@@ -24,8 +24,8 @@ FIRST_HALF = "The first half of the draws in place of all"
 class Sampled(Estimator):
     """Monte-Carlo average over draws from the aggregate posterior (Chen et al., arXiv:1802.04942v5, section 4.1).
 
-    There are `num_samples` draws, made with `seed`; their densities are those of the mixture of all images. A draw has
-    one value of each factor, so there are no soft labels.
+    `num_samples` draws are generated with `seed`. Their densities are those of the mixture of all images. A draw has
+    one value of each factor, so soft labels are not accepted.
     """
 
     accepts: ClassVar[frozenset[Feature]] = OF_POSTERIORS - {"soft labels"}
@@ -39,7 +39,7 @@ class Sampled(Estimator):
         return statistics.draws(self.num_samples, self.seed)
 
     def log_densities(self, statistics: Statistics, groups: Groups | None = None) -> LogDensities:
-        """Returns log q of the mixture of all images at the draws, of these groups of latents or those of the codes."""
+        """Returns log q of the mixture of all images at the draws, for `groups` of latents (default: of the codes)."""
         groups = statistics.codes.groups if groups is None else groups
 
         def compute() -> LogDensities:
@@ -55,7 +55,7 @@ class Sampled(Estimator):
         return of_images, (self._estimate(statistics)[1], float(len(self.draws(statistics))))
 
     def change(self, value: Callable[[LatentInformation], float], statistics: Statistics) -> tuple[float, str]:
-        """Returns the change of the value with the first half of the draws, which costs nothing."""
+        """Returns the change of the value with the first half of the draws, without new densities."""
         found, deviations = self._estimate(statistics)
         num_draws = len(self.draws(statistics))
         half = {name: getattr(found, name) + part[: num_draws // 2].mean(dim=0) for name, part in deviations.items()}
@@ -63,7 +63,7 @@ class Sampled(Estimator):
         return moved, FIRST_HALF
 
     def used(self, statistics: Statistics) -> dict[str, Any]:
-        """Returns the number of given draws, which have no seed; nothing if the draws were made."""
+        """Returns the number of draws if they were given, without a seed; else no settings."""
         given = statistics.given_draws
         return {} if given is None else {"num_samples": len(given), "seed": None}
 

@@ -1,1 +1,1 @@
-"""Predictors of factors that metrics fit, and the rows that they are fitted and tested on."""
+"""Predictors of factors, and their training and test rows."""

@@ -86,10 +86,10 @@ class FittedPredictor:
 
 
 def mean_error(losses: Sequence[Losses], seed: int, images: Sequence[Int64[Tensor, " _row"] | None]) -> Value:
-    """Returns the mean over factors, with an interval from resampled rows, without new fits.
+    """Returns the mean error over factors, with an interval from resampled rows, without new fits.
 
     If resamples would exceed the memory, the interval is from influences, or None if factors are known in different
-    rows. `images` holds, for each factor, the image of each row, if some images have several rows.
+    rows. `images` holds the image of each row, for each factor, if images have several rows.
     """
     mean = torch.stack([part.error()[0] for part in losses]).nanmean()
     most = max(len(part.losses) for part in losses)
@@ -107,7 +107,7 @@ def mean_error(losses: Sequence[Losses], seed: int, images: Sequence[Int64[Tenso
 
 
 def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> FittedPredictor:
-    """Fits one factor on all latents.
+    """Fits a predictor of one factor from all latents.
 
     Importance is |weight| for the LASSO and the mean decrease in impurity, summing to one, for trees.
     """
@@ -139,7 +139,7 @@ def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> Fitte
 def refitted_importances(
     task: PredictionTask, settings: PredictorSettings, row_weights: Float64[Tensor, "resample row"]
 ) -> Float64[Tensor, "resample latent"]:
-    """Returns the importances in fits on resamples of the training rows, given by the shares of rows."""
+    """Returns the importances after refitting on resamples, given as weights of the training rows."""
     if settings.predictor == "lasso":
         fit = lasso(
             task.train_codes,

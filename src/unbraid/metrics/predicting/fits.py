@@ -1,4 +1,4 @@
-"""Fits by scikit-learn: without warnings of its solvers, side by side, and each on one core."""
+"""Parallel scikit-learn fits on one core each, without solver warnings."""
 
 import threading
 import warnings
@@ -46,8 +46,8 @@ class _ClassCountWarning(Warning, metaclass=_MutedHere):
 def quietly() -> Iterator[None]:
     """Mutes scikit-learn's warnings of early stops, overflows and many classes, in this thread only.
 
-    Enter this context in the thread that fits. Separable classes have no finite optimum without a penalty; by the time
-    the solver stops, its predictions, the only output that a score reads, no longer change.
+    Enter this context in the thread that fits. Separable classes have no finite optimum without a penalty. Scores read
+    only the predictions, which no longer change when the solver stops.
     """
     from sklearn.exceptions import ConvergenceWarning
 
@@ -64,11 +64,11 @@ def quietly() -> Iterator[None]:
 
 
 def on_cores(name: str, fits: Sequence[Callable[[], T]]) -> list[T]:
-    """Returns the results of these fits in order, and emits progress. As many run at once as torch has threads.
+    """Returns the results of these fits in order, and emits progress. One fit runs per torch thread.
 
-    By itself scikit-learn spreads the steps of one fit over all cores. On ten thousand rows they mostly wait for each
-    other: a logistic regression is three times as fast on one core as on two. The last bits of a product depend on how
-    many cores share it, so one core each also gives the same numbers on 2 cores and on 16.
+    By default scikit-learn distributes each fit over all cores. On ten thousand rows this is slower because of
+    synchronization: a logistic regression is three times as fast on one core as on two. The last bits of a product
+    depend on the number of cores, so one core per fit also gives equal results on 2 and on 16 cores.
     """
     if not fits:
         return []
@@ -90,7 +90,7 @@ def on_cores(name: str, fits: Sequence[Callable[[], T]]) -> list[T]:
 
 
 def _take_one_core() -> None:
-    """Limits this thread, which ends with its fits, to one core."""
+    """Limits this worker thread to one core."""
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1, user_api="openmp")
@@ -99,7 +99,7 @@ def _take_one_core() -> None:
 def fitted_svm(
     features: Float64[Tensor, "row feature"], labels: Int64[Tensor, " row"], seed: int, **settings: Any
 ) -> Any:
-    """Returns a linear SVM, fitted with C = 0.01 and further settings of scikit-learn's LinearSVC."""
+    """Returns a fitted linear SVM with C = 0.01 and the given settings of scikit-learn's LinearSVC."""
     from sklearn.svm import LinearSVC
 
     model = LinearSVC(C=0.01, random_state=sklearn_seed(seed), **settings)

@@ -1,7 +1,7 @@
 """The LASSO for a few latents, many rows and many resamples at once, from second moments.
 
-scikit-learn's `lars_path_gram` takes the same moments, one resample at a time: on 10 to 40 latents that are almost
-uncorrelated it is 10 to 50 times slower, and of 200 resamples with correlations of 0.999 some end short of the optimum.
+scikit-learn's `lars_path_gram` takes the same moments, one resample at a time. On 10 to 40 almost uncorrelated latents
+it is 10 to 50 times slower. With correlations of 0.999, some of 200 resamples do not reach the optimum.
 """
 
 import math
@@ -52,12 +52,12 @@ def lasso(
     standardize: bool = True,
     row_weights: Float64[Tensor, "resample row"] | None = None,
 ) -> Lasso:
-    """Returns argmin_w 1/2 sum_n p_n (y_n - w . x_n - b)^2 + alpha |w|_1 for each of several p.
+    """Returns argmin_w 1/2 sum_n p_n (y_n - w . x_n - b)^2 + alpha |w|_1 for each vector of weights p.
 
-    p_n is 1 / N or given. With `standardize`, x and y are first brought to mean 0 and variance 1; a constant latent
+    p_n is 1 / N by default. With `standardize`, x and y are first brought to mean 0 and variance 1; a constant latent
     gets the weight 0. The method is cyclic coordinate descent on the second moments (Friedman, Hastie & Tibshirani, J.
-    Stat. Softw. 2010), which is independent of the number of rows. It ends when no weight changes by more than 1e-10,
-    or when the signs of all weights are known, which leaves a linear equation.
+    Stat. Softw. 2010), which is independent of the number of rows. The descent ends when no weight changes by more
+    than 1e-10, or when the signs of all weights are known and the optimum solves a linear equation.
     """
     p = torch.full((1, len(y)), 1 / len(y), dtype=torch.float64) if row_weights is None else row_weights
     # Moments about the overall mean: those about 0 would cancel where the mean is large.
@@ -95,7 +95,7 @@ def _second_moments(
 
 
 def _compiled_descent(gram: Float64[Tensor, "column column"], alpha: float) -> Float64[Tensor, " latent"]:
-    """Returns the weights of many latents on the last column, by scikit-learn.
+    """Returns the weights to predict the last column from many latents, by scikit-learn.
 
     The duality gap is at most 1e-8 of the variance of y.
     """
@@ -141,10 +141,10 @@ def _solved_for_signs(
     alpha: float,
     signs: Float64[Tensor, "resample latent"],
 ) -> tuple[Float64[Tensor, "resample latent"], Bool[Tensor, " resample"]]:
-    """Returns the optimum if the weights have these signs, a linear equation; and whether they do.
+    """Returns the solution of the linear equation for these signs of the weights, and whether it is the optimum.
 
-    Once the signs are right this is the exact answer, which coordinate descent approaches slowly where latents are
-    strongly correlated.
+    For correct signs the solution is exact. Coordinate descent approaches it slowly if latents are strongly
+    correlated.
     """
     used = signs != 0
     equations = torch.where(used[:, :, None] & used[:, None, :], gram, torch.eye(gram.shape[1], dtype=gram.dtype))

@@ -22,9 +22,9 @@ from unbraid.metrics.reductions.statistics import Statistics
 class PredictionTask:
     """A factor to predict from the means of the latents. All tensors are on the CPU.
 
-    The labels keep their distances, which a regression reads; whole numbers are counted from the smallest. Integers are
-    values, floats are measurements. Where rows were drawn by the weights of images, `train_images` and `test_images`
-    hold the image of each row, because an image that was drawn twice adds no information.
+    Integer labels are value indices minus the smallest; float labels are measurements. Differences between labels are
+    preserved for regressions. If rows were drawn by the weights of images, `train_images` and `test_images` hold the
+    image of each row, because an image that was drawn twice adds no information.
     """
 
     name: str
@@ -41,14 +41,14 @@ class PredictionTask:
         return self.train_labels.is_floating_point()
 
     def rows(self, rows: Int64[Tensor, " row"] | slice) -> "PredictionTask":
-        """Returns the task with some of the training rows."""
+        """Returns the task with a selection of the training rows."""
         images = None if self.train_images is None else self.train_images[rows]
         return replace(
             self, train_codes=self.train_codes[rows], train_labels=self.train_labels[rows], train_images=images
         )
 
     def together(self, num_rows: int) -> "PredictionTask":
-        """Returns the task with its first rows, training rows before test rows, both to train and to test on."""
+        """Returns the task with the same `num_rows` rows for training and testing, training rows first."""
         codes = torch.cat([self.train_codes, self.test_codes])[:num_rows]
         labels = torch.cat([self.train_labels, self.test_labels])[:num_rows]
         images = None
@@ -68,9 +68,9 @@ class PredictionTask:
 def prediction_tasks(
     statistics: Statistics, num_train: int | None, num_test: int, seed: int
 ) -> Mapping[int, PredictionTask]:
-    """Returns a task for each factor that varies, by its number. Factors with all labels share their rows.
+    """Returns a task for each factor that varies, by factor index. Factors without missing labels share rows.
 
-    Without `num_train` all rows are training rows, and only those of another part are test rows.
+    Without `num_train` all rows are training rows, and test rows exist only in a separate test part.
     """
 
     def compute() -> Mapping[int, PredictionTask]:
@@ -84,7 +84,7 @@ def prediction_tasks(
 
 
 def check_classes(metric: str, tasks: Iterable[PredictionTask]) -> None:
-    """Raises if a factor has fewer training rows than classes."""
+    """Raises CodesError if a factor has fewer training rows than classes."""
     for task in tasks:
         num_values, num_rows = len(torch.cat([task.train_labels, task.test_labels]).unique()), len(task.train_labels)
         if num_values > num_rows:
@@ -96,7 +96,7 @@ def check_classes(metric: str, tasks: Iterable[PredictionTask]) -> None:
 
 
 def mean_accuracy(right: Iterable[Tensor], tasks: Iterable[PredictionTask], bounds: Interval) -> Value:
-    """Returns the mean over factors of the mean over test rows of `right`, with an interval over test images."""
+    """Returns the accuracy averaged over factors, with an interval over test images."""
     rows = list(right)
     influences = [by_image(each - each.mean(), task.test_images) for each, task in zip(rows, tasks, strict=True)]
     return Value.from_standard_error(
@@ -107,7 +107,7 @@ def mean_accuracy(right: Iterable[Tensor], tasks: Iterable[PredictionTask], boun
 def standardized_like(
     values: Float64[Tensor, " row *columns"], like: Float64[Tensor, " other *columns"]
 ) -> Float64[Tensor, " row *columns"]:
-    """Returns the columns of `values` minus the mean of `like`, divided by its std where that is not 0."""
+    """Returns the columns of `values` minus the mean of `like`, divided by the std of `like` unless it is 0."""
     scale = like.std(dim=0, correction=0)
     return (values - like.mean(dim=0)) / torch.where(scale > 0, scale, 1.0)
 

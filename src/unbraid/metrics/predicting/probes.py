@@ -20,7 +20,7 @@ _BLOCK_NUMBERS = 16_000_000
 # The logit of padding classes: their probability is 0.
 _NEVER = -1e30
 PROBE_RANGES: dict[str, tuple[float, float]] = {"num_steps": (1, 10**7), "learning_rate": (1e-12, sys.float_info.max)}
-"""The ranges of the settings of a metric that trains probes."""
+"""Allowed ranges of the settings for training probes."""
 
 
 @final
@@ -28,7 +28,7 @@ PROBE_RANGES: dict[str, tuple[float, float]] = {"num_steps": (1, 10**7), "learni
 class Probe:
     """A net with one hidden layer of `hidden` units, or a linear map for 0, that predicts a factor.
 
-    It maps all latents except `hides` to the value of the factor or, if it `classifies`, to logits of its values.
+    The net maps all latents except `hides` to the value of the factor or, if it `classifies`, to logits of its values.
     """
 
     task: PredictionTask
@@ -42,14 +42,14 @@ class Probe:
 
     @property
     def num_parameters(self) -> int:
-        """Returns the number of weights and biases."""
+        """Number of weights and biases."""
         num_latents, outputs = self.task.train_codes.shape[1] - len(self.hides), self.num_outputs
         if self.hidden == 0:
             return (num_latents + 1) * outputs
         return (num_latents + 1) * self.hidden + (self.hidden + 1) * outputs
 
     def targets(self) -> Float64[Tensor, " train"]:
-        """Returns the training targets: the place of each value, or the standardized value."""
+        """Returns the training targets: class indices, or standardized values."""
         labels = self.task.train_labels
         if self.classifies:
             return labels.unique(return_inverse=True)[1].double()
@@ -79,15 +79,15 @@ class ProbeTraining:
         return self.learning_rate * (1 + math.cos(math.pi * step / self.num_steps)) / 2
 
     def batch(self, step: int) -> Float64[Tensor, " batch"]:
-        """Returns the places of the rows of a batch among all, from 0 to 1."""
+        """Returns the positions of the rows of a batch, from 0 to 1 as shares of all rows."""
         return row_draws.uniform((self.batch_size,), self.seed, f"probes/batch/{step}")
 
 
 def trained_probes(probes: Sequence[Probe], training: ProbeTraining, device: torch.device) -> list[Losses]:
     """Trains all probes together, and returns the losses of each on the test rows of its task.
 
-    All are one net with a leading axis for the probe, as wide as the widest, with masks for other units: each result is
-    independent of the other probes, and many take little longer than one.
+    The probes are one batched net with a leading probe axis. Smaller probes are padded to the widest and masked, so
+    each result is independent of the other probes, and many probes take little longer than one.
     """
     fleet = _Fleet.of(probes, device)
     weights = fleet.initial_weights(training.seed)
@@ -116,7 +116,7 @@ def _after_adam(weight: Tensor, gradient: Tensor, moments: tuple[Tensor, Tensor]
 @final
 @dataclass(frozen=True, eq=False)
 class _Masks:
-    """The latents, units and outputs of each probe, and whether it is linear, as 1 or 0."""
+    """Masks of the latents, units and outputs of each probe, and of linear probes, as 1 or 0."""
 
     sees: Float64[Tensor, "probe 1 latent"]
     units: Float64[Tensor, "probe 1 unit"]
@@ -141,7 +141,7 @@ class _Masks:
 @final
 @dataclass(frozen=True, eq=False)
 class _Fleet:
-    """The training rows of all probes, padded to the longest, and their masks."""
+    """Training rows of all probes, padded to the largest number of rows, and their masks."""
 
     probes: tuple[Probe, ...]
     codes: Float64[Tensor, "task row latent"]
@@ -183,7 +183,7 @@ class _Fleet:
     def initial_weights(self, seed: int) -> list[Tensor]:
         """Returns weights and biases of the hidden layer and of the output, and the weights of linear probes.
 
-        They are uniform within 1 / sqrt(inputs), as in torch, and independent of other probes.
+        The weights are uniform within 1 / sqrt(inputs), as in torch, and independent of other probes.
         """
         num_latents, num_units, num_outputs = (
             each.shape[2] for each in (self.codes, self.masks.units, self.masks.outputs)
@@ -201,7 +201,7 @@ class _Fleet:
         return [weight.to(self.codes.device) for weight in weights]
 
     def loss(self, weights: Sequence[Tensor], places: Float64[Tensor, " batch"]) -> Float64[Tensor, ""]:
-        """Returns the sum over probes of the mean loss on a batch, so that the gradient of each is its own."""
+        """Returns the sum over probes of the mean loss on a batch, so that each probe has a separate gradient."""
         rows = (places * self.num_rows[:, None]).long()
         found = self.masks.predicted(weights, self.codes[self.task[:, None], rows])
         targets = self.targets.gather(1, rows)

@@ -1,1 +1,1 @@
-"""What metrics reduce codes to, each shared by several."""
+"""Reductions of codes that several metrics share."""

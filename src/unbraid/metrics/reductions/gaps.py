@@ -1,4 +1,4 @@
-"""Numbers by factor: the gap between the two best latents, factors that vary, and places of excluded factors."""
+"""Values per factor: the gap between the two best latents, a mask of varying factors, NaN for excluded factors."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class TopTwo:
 def top_two(table: Float64[Tensor, "latent factor"]) -> TopTwo:
     """Returns the two largest entries of each column.
 
-    Of equal entries, the one of the lowest index comes first; with a single latent the second is 0.
+    Equal entries are ordered by index. With a single latent the second entry is 0.
     """
     ranked = table.sort(dim=0, descending=True).values
     second = ranked[1] if len(table) > 1 else torch.zeros_like(ranked[0])
@@ -40,7 +40,7 @@ def top_two(table: Float64[Tensor, "latent factor"]) -> TopTwo:
 
 
 def varies(factor_entropy: Float64[Tensor, " factor"]) -> Bool[Tensor, " factor"]:
-    """Returns which factors have an entropy above 0, not NaN (known in no image)."""
+    """Returns a mask of factors with an entropy above 0. The entropy of a factor known in no image is NaN."""
     # One label in 10^12 images has an entropy of 3e-11 nats; rounding leaves less than 1e-14 for a constant factor.
     return factor_entropy > 1e-13
 
@@ -48,7 +48,7 @@ def varies(factor_entropy: Float64[Tensor, " factor"]) -> Bool[Tensor, " factor"
 def among_factors(
     table: Float64[Tensor, "*rows some"], places: Iterable[int], num_factors: int
 ) -> Float64[Tensor, "*rows factor"]:
-    """Returns the table with a column for every factor: NaN for those not in `places`, the factors of its columns."""
+    """Returns the table with a column per factor: its columns at the indices `places`, NaN elsewhere."""
     full = table.new_full((*table.shape[:-1], num_factors), torch.nan)
     full[..., list(places)] = table
     return full

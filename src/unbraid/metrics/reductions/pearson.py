@@ -18,7 +18,7 @@ from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS
 _ROUNDING = 1e-13
 
 Unordered = Literal["left_out", "numbered"]
-"""The treatment of factors with more than two unordered values: no correlations, or those of the numbers of values."""
+"""The treatment of factors with more than two unordered values: no correlations, or correlations of value indices."""
 
 # Blocks of resamples have about this many numbers: 64 MB.
 _BLOCK_NUMBERS = 8_000_000
@@ -29,7 +29,7 @@ _BLOCK_NUMBERS = 8_000_000
 class PearsonCorrelations:
     """Correlations of the columns of two tables, as `matrix`, with resamples.
 
-    `one` and `other` are some rows of the tables, standardized; `multipliers` are their weights in each resample.
+    `one` and `other` are standardized rows of the tables; `multipliers` are the weights of these rows in each resample.
     """
 
     matrix: Float64[Tensor, "row column"]
@@ -40,7 +40,7 @@ class PearsonCorrelations:
     def resampled(
         self, reduce: Callable[[Tensor], Tensor] = lambda matrices: matrices
     ) -> Float64[Tensor, "resample ..."]:
-        """Returns `reduce` of the matrices of resamples of the images, in blocks."""
+        """Applies `reduce` to the matrices of resamples of the images, in blocks."""
         num_resamples = max(1, _BLOCK_NUMBERS // max(self.other.numel(), self.matrix.numel()))
         return torch.cat([reduce(self._scattered(part)) for part in self.multipliers.split(num_resamples)])
 
@@ -61,9 +61,9 @@ def correlate(
     """Returns r_ij = sum_n p(n) u_ni v_nj, the correlations of the columns of two tables (or of one with itself).
 
     u and v are the columns minus their mean, over their std; r_ij is 0 for a constant column. The influence of an image
-    on r_ij is (u_ni v_nj - r_ij (u_ni^2 + v_nj^2) / 2) p(n). Resamples add these with random normal factors (the
-    multiplier bootstrap), which keeps the correlations between entries and takes a matrix product each. `weights` sums
-    to one; `num_images` is the number of independent images, by default that of rows.
+    on r_ij is (u_ni v_nj - r_ij (u_ni^2 + v_nj^2) / 2) p(n). Resamples add influences with random normal
+    factors (multiplier bootstrap), which preserves the correlations between entries and costs one matrix product each.
+    `weights` sums to one; `num_images` is the number of independent images, by default the number of rows.
     """
     u = standardized(one, weights)
     v = u if other is None else standardized(other, weights)
@@ -92,7 +92,7 @@ def correlate_with_factors(
 
     The correlation with a factor is over the images in which it is known. Factors without order have columns of NaN.
     Two values without an order count as 0 and 1: the order changes only the sign of the correlation. With `unordered`
-    "numbered", more values count by their numbers.
+    "numbered", factors with more values are correlated by value index.
     """
     num_latents, num_factors = codes.mean.shape[1], len(codes.factors)
     matrix = torch.full((num_latents, num_factors), math.nan, dtype=torch.float64, device=codes.mean.device)
@@ -122,16 +122,16 @@ def means_std(mean: Float[Tensor, "image latent"], weights: Float64[Tensor, " im
 
 
 def has_order(labels: Labels) -> bool:
-    """Returns whether the values have correlations: continuous, ordered values, or two values."""
+    """Returns whether correlations with the labels are defined: continuous, ordered, or two values."""
     if labels.is_soft:
         return False
     return labels.ordered or int(labels.assignment().max()) < 2
 
 
 def label_numbers(labels: Labels) -> Int64[Tensor, " image"] | Float64[Tensor, " image"]:
-    """Returns continuous labels unchanged, and whole numbers minus the smallest known one.
+    """Returns continuous labels unchanged, and integer labels minus the smallest known label.
 
-    The subtraction keeps the digits of large whole numbers as floats. Whole numbers with differences beyond 64 bits are
+    The subtraction preserves the digits of large integers in floats. Integers with differences beyond 64 bits are
     unchanged.
     """
     if labels.is_continuous:

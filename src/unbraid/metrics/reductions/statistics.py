@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @final
 class Statistics:
-    """Codes, and a cache of what was computed from them.
+    """Codes, and a cache of quantities computed from them.
 
     `draws`, if given, replace the draws of every sampled estimator. With `num_fitted`, predictors are fitted on the
     first `num_fitted` images, and tested on the others.
@@ -92,7 +92,7 @@ class Statistics:
         return self.once("subset", compute)
 
     def drawn(self, num_images: int | None, seed: int = 0) -> "Statistics":
-        """As `subset`, of at most `num_images` images (None for all), drawn without replacement."""
+        """Returns the statistics of at most `num_images` images (None for all), drawn without replacement."""
         if num_images is None or len(self.codes) <= num_images:
             return self
 
@@ -104,17 +104,17 @@ class Statistics:
 
     @cached_property
     def fitted_part(self) -> "Statistics":
-        """Returns the statistics of the images that predictors are fitted on."""
+        """Statistics of the training images of predictors."""
         return self if self.num_fitted is None else Statistics(self.codes[: self.num_fitted])
 
     @cached_property
     def tested_part(self) -> "Statistics":
-        """Returns the statistics of the images that predictors are tested on."""
+        """Statistics of the test images of predictors."""
         return self if self.num_fitted is None else Statistics(self.codes[self.num_fitted :])
 
     @cached_property
     def varies(self) -> tuple[bool, ...]:
-        """Returns which factors take more than one value, in both parts if there are training and test images."""
+        """Whether each factor takes more than one value, in both parts if there are training and test images."""
         if self.num_fitted is not None:
             parts = (self.fitted_part.varies, self.tested_part.varies)
             return tuple(fitted and tested for fitted, tested in zip(*parts, strict=True))
@@ -122,7 +122,7 @@ class Statistics:
 
     @cached_property
     def factors_unique_per_image(self) -> tuple[str, ...]:
-        """Returns the discrete factors with a different value in every image."""
+        """Discrete factors with a different value in every image."""
         found = []
         for labels, varies in zip(self.codes.factors, self.varies, strict=True):
             if varies and not labels.is_soft and not labels.is_continuous:
@@ -133,7 +133,7 @@ class Statistics:
 
     @cached_property
     def values(self) -> ValueTable:
-        """Returns the table of the values of all factors, which are discrete."""
+        """Table of the values of all factors, which must be discrete."""
         found = ValueTable.from_assignments(
             tuple(f.assignment() for f in self.codes.factors),
             len(self.codes),
@@ -150,7 +150,7 @@ class Statistics:
 
     @cached_property
     def weights(self) -> Float64[Tensor, " image"]:
-        """Returns p(n), summing to one."""
+        """Image weights p(n), which sum to one."""
         given = self.codes.weights
         p = (
             torch.ones(len(self.codes), dtype=torch.float64, device=self.codes.mean.device)
@@ -161,12 +161,12 @@ class Statistics:
 
     @cached_property
     def num_effective_images(self) -> float:
-        """Returns 1 / sum_n p(n)^2, the effective number of images."""
+        """Effective number of images, 1 / sum_n p(n)^2."""
         return float(1 / self.weights.square().sum())
 
     @property
     def std(self) -> Tensor:
-        """Returns the std of each latent. Raises if the codes have none."""
+        """Std of each posterior and latent. Raises CodesError if the codes have none."""
         std = self.codes.marginal_std
         if self.codes.mean.shape[1] == 0:
             return self.codes.mean
@@ -179,9 +179,9 @@ class Statistics:
 
     @cached_property
     def influence_sample(self) -> "InfluenceSample":
-        """Returns the images for influences: all, or 4,000 drawn with replacement from r(n).
+        """Images for influences: all, or 4,000 drawn with replacement from r(n).
 
-        r(n) is p(n), increased for images with a label of a factor that is known in few.
+        r(n) is p(n), increased for images with a label of a factor that is known in few images.
         """
         num_images, p = len(self.codes), self.weights
         if num_images <= MAX_INFLUENCE_ROWS:
@@ -195,11 +195,11 @@ class Statistics:
 
     @cached_property
     def posteriors(self) -> Posteriors:
-        """Returns the posteriors, for densities."""
+        """Posteriors of the images, for densities."""
         return Posteriors(self.codes.mean, self.std, self.weights, self.codes.covariance, self.codes.probabilities)
 
     def draws(self, num_samples: int, seed: int) -> Draws:
-        """Returns draws from the aggregate posterior: an image, then a point of its posterior."""
+        """Returns draws from the aggregate posterior: random images, and a random point of each image's posterior."""
         if self.given_draws is not None:
             return self.given_draws
 
@@ -255,7 +255,7 @@ def _varies(labels: Labels, weights: Tensor | None) -> bool:
 
 
 def _how_to_score(given: Any) -> str:
-    """Returns the fix for an argument that is not codes."""
+    """Returns advice for an argument that is not an instance of Codes."""
     if isinstance(given, (str, os.PathLike)):
         return "Read them from a file with Codes.load(path)."
     if hasattr(given, "score"):

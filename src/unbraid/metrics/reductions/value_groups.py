@@ -16,17 +16,17 @@ _MAX_DRAWN = 10**9
 
 
 def varying_factors(statistics: Statistics) -> tuple[int, ...]:
-    """Returns the numbers of the factors that take more than one value."""
+    """Returns the indices of the factors with more than one value."""
     return tuple(k for k, varies in enumerate(statistics.varies) if varies)
 
 
 def drawn_points(
     statistics: Statistics, num_train: int, num_test: int, draw: Callable[[Groups, int, str], tuple[Tensor, ...]]
 ) -> tuple[Tensor, ...]:
-    """Returns training points, then test points: the number of a factor that varies, and rows of images.
+    """Returns training points, then test points: the index of a factor that varies, and rows of images.
 
-    `draw` takes the images by value of each such factor, the number of points, and the suffix of the random stream. If
-    there are test images, the test points are drawn from those.
+    `draw` takes the images by value of each varying factor, the number of points, and the suffix of the random stream.
+    If there are test images, the test points are drawn from the test images.
     """
     num_fitted, varying = statistics.num_fitted, varying_factors(statistics)
 
@@ -53,14 +53,14 @@ def chunks(num_points: int, num_each: int) -> Sequence[slice]:
 
 
 def check_num_drawn(name: str, num_points: int, setting: str, num_each: int) -> None:
-    """Raises if there are too many images to draw for the memory."""
+    """Raises SpecError if the images to draw would exceed the memory."""
     if num_points * num_each > _MAX_DRAWN:
         raise SpecError(
             f"{name}: {num_points:,} points of {setting}={num_each:,} are too many images; expected at most "
-            f"{_MAX_DRAWN:,} in all."
+            f"{_MAX_DRAWN:,} in all. Use a smaller {setting}."
         )
 
 
 def of_one_factor(varying: Sequence[int]) -> tuple[str, ...]:
-    """Returns a note on a score that predicts the factor, if only one varies."""
+    """Returns a note if only one factor varies, for scores that predict the factor."""
     return ("Only one factor varies, so the score is 1 by construction.",) if len(varying) == 1 else ()
