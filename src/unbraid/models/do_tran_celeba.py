@@ -22,9 +22,9 @@ class DoTranCelebA(ConvNet):
     channels: tuple[int, ...] = (32, 32, 64, 64)
     """Channels of the convolutions, each of which halves the image."""
     hidden: int = 256
-    """Units that the convolution over the whole of the smallest map makes."""
+    """Output channels of the convolution over the whole of the smallest map."""
     init: InitialWeights = "torch"
-    """Initial weights: those of torch, the authors' truncated normal, or Glorot's uniform ones."""
+    """Initial weights: torch defaults, the authors' truncated normal, or Glorot's uniform."""
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         return initialized(whole_map_encoder(self.canvas(image_shape), self.hidden, latents.num_parameters), self.init)

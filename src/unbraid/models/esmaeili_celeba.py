@@ -17,8 +17,8 @@ class EsmaeiliCelebA(ConvNet):
     They have 20 Gaussian latents and two Bernoulli ones there. Convolutions (4 x 4, stride 2) with BatchNorm and ReLU
     halve the image; then 256 - means, 256 - log-variances and logits of the discrete latents, each from the smallest
     map. The decoder is code - 256 with ReLU - smallest map with tanh, and transposed convolutions with BatchNorm and
-    ReLU. The table's ReLU on the means is a slip: those are linear. Biases before BatchNorm would do nothing, and are
-    left out.
+    ReLU. The table's ReLU on the means is a slip: those are linear. Biases before BatchNorm have no effect and are
+    omitted.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)

@@ -1,4 +1,4 @@
-"""The VAE whose codes must be uncorrelated."""
+"""The VAE with a penalty on covariances of codes."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
@@ -22,7 +22,7 @@ from unbraid.objectives.terms.covariance import (
 )
 
 DIAGONAL_SHARE: dict[str, float] = {"i": 10.0, "ii": 1.0}
-"""The weight of the diagonal where none is given, as a multiple of `off_diagonal`."""
+"""Default weight of the diagonal, as a multiple of `off_diagonal`."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,9 @@ class DIPVAE(Objective):
     off_diagonal: Weight = 10.0
     """Weight of the squared covariances."""
     diagonal: Weight | None = None
-    """Weight of the squared distances of the variances from 1; without it ten times off_diagonal (i), or as much (ii).
-    """
+    """Weight of the squared distances of the variances from 1; by default 10 (i) or 1 (ii) times off_diagonal."""
     mode: Literal["batch", "ema", "moments"] = "batch"
-    """The covariance of the batch, or a running estimate of it: of covariances (ema) or of moments."""
+    """Covariance of the batch, or a running estimate from covariances (ema) or moments."""
     decay: Weight = 0.9
     """Weight of the past in a running estimate."""
     rescale: bool = False
@@ -119,7 +118,7 @@ class DIPVAE(Objective):
         )
 
     def _covariance(self, step: Step) -> tuple[Float[Tensor, "latent latent"], Mapping[str, Tensor]]:
-        """Returns C, and the state for the next step."""
+        """Returns C and the state of the next step."""
         posterior = step.posterior
         match self.mode:
             case "batch":
@@ -138,7 +137,7 @@ class DIPVAE(Objective):
                 return covariance, _state(step, first_moment=first, second_moment=second)
 
     def _blend(self, step: Step, name: str, of_batch: Tensor) -> Tensor:
-        """Returns decay times the past, which is constant, plus 1 - decay times the batch; the first has no past."""
+        """Returns decay times the constant past plus 1 - decay times the batch; on the first step, the batch."""
         decay = self.decay * step.state["started"]
         blended = decay * step.state[name] + (1 - decay) * of_batch
         return blended.detach() + of_batch - of_batch.detach() if self.rescale else blended

@@ -29,11 +29,11 @@ class HFVAE(CaseOfDecomposedELBO):
     gamma: Weight = 3.0
     """Weight of the total correlation within groups."""
     groups: Groups = "model"
-    """Latents by number, group by group; or each by itself; or the groups of the model's latents."""
+    """Groups of latent indices; or "each" for single latents; or "model" for the groups of the model's latents."""
     estimator: Estimator = "stratified_pairs"
-    """How q(z) is estimated from a batch."""
+    """Estimator of q(z) from a batch."""
     deeper: tuple[float, ...] = ()
-    """Weights of the total correlation within groups that lie in groups, level by level; the last is for all below."""
+    """Weights of the total correlation within nested groups, per level; the last applies to all deeper levels."""
 
     weights_are_nonnegative: ClassVar[bool] = True
 
