@@ -14,7 +14,7 @@ from unbraid.models.layers.initial_weights import InitialWeights, initialized
 class Conv(ConvNet):
     """The convolutional nets that Do & Tran train on dSprites (arXiv:1908.09961v4, table 4).
 
-    With `hidden=256`, those of Higgins et al. for chairs and faces.
+    With `hidden=256` they are the nets of Higgins et al. for chairs and faces.
 
     Each convolution (4 x 4, stride 2), one per entry of `channels`, halves the image. A layer of `hidden` units
     follows. The decoder is the mirror image. ReLU between layers. The table's ReLU on the output is a slip: the decoder

@@ -39,8 +39,8 @@ class Composite(Objective):
     weights of the terms of `DecomposedELBO`, with its `groups` and `estimator`. The other terms need a setting. With
     `anchors`: `anchor_information`, the I(x; z_a) of `AnchorVAE`; a negative weight rewards it. With a `capacity`:
     `capacity_distance`, the |KL - capacity| of `AnnealedVAE`. With a `covariance` of kind "i" or "ii": `off_diagonal`
-    and `diagonal`, those of `DIPVAE` on the batch. With the `critic`: `critic_total_correlation`, that of `FactorVAE`.
-    A weight may be negative; whether the sum is then bounded below is not checked.
+    and `diagonal`, those of `DIPVAE` on the batch. With the `critic`: `critic_total_correlation`, as in `FactorVAE`. A
+    weight may be negative; whether the sum is then bounded below is not checked.
     """
 
     rate: Weight = 1.0
@@ -74,7 +74,7 @@ class Composite(Objective):
     covariance: Literal["i", "ii"] | None = None
     """The covariance of the means (i) or of the codes (ii), for off_diagonal and diagonal."""
     critic: bool = False
-    """Whether there is a critic, for critic_total_correlation."""
+    """Whether to train a critic, for critic_total_correlation."""
     same_batch: bool = False
     """Whether the critic reads the permuted codes of the batch itself."""
 

@@ -42,14 +42,14 @@ _MAX_NAMED = 2_000
 class DecomposedELBO(Objective):
     """distortion + rate KL + mutual_information MI + total_correlation TC + ... TC' + dimension_wise_kl DWKL.
 
-    Each field is the weight of its term. KL is KL(q(z|x) || p(z)), in closed form where there is one; the others are
-    its parts, estimated from the batch (see `Decomposition`), so that the weights (1, 0, 0, 0, 0) and (0, 1, 1, 1, 1)
-    have the same expectation: the VAE. TC is the total correlation between `groups` of latents, TC' the one within
-    them, both relative to the prior's own. The groups are tuples of latents by number; or "each", every latent by
-    itself, and TC' is 0; or "model", the groups of the model's latents. Groups may lie within groups: then TC' is a sum
-    over the levels below the outermost groups, and `deeper` gives separate weights to the second of these levels and
-    those that follow. VAE, beta-VAE, beta-TCVAE, beta-SVAE, HFVAE and information dropout are cases of this objective,
-    so those with the same groups and estimator can share a fleet.
+    Each field is the weight of its term. KL is KL(q(z|x) || p(z)), in closed form if available; the others are its
+    parts, estimated from the batch (see `Decomposition`), so that the weights (1, 0, 0, 0, 0) and (0, 1, 1, 1, 1) have
+    the same expectation: the VAE. TC is the total correlation between `groups` of latents, TC' the one within them,
+    both relative to the prior's own. The groups are tuples of latent indices; or "each" for single latents with TC' =
+    0; or "model", the groups of the model's latents. Groups may lie within groups: then TC' is a sum over the levels
+    below the outermost groups, and `deeper` gives separate weights to the second of these levels and those that follow.
+    VAE, beta-VAE, beta-TCVAE, beta-SVAE, HFVAE and information dropout are cases of this objective, so those with the
+    same groups and estimator can share a fleet.
 
     The loss uses `estimator`, and the density that the model's latents train with. The logged parts always use the
     density of the draws, and eq. 13 of Esmaeili et al., arXiv:1804.02086v1, because the constants of "mws" have no
@@ -124,7 +124,7 @@ class DecomposedELBO(Objective):
         return self.mutual_information, self.total_correlation, *within, self.dimension_wise_kl
 
     def _within(self, step: Step, trained: Decomposition) -> list[Float[Tensor, ""]]:
-        """Returns the total correlation within the outermost groups, level by level: one for each weight."""
+        """Returns the total correlation within the outermost groups, one value for each weight."""
         below = _levels(self.groups, len(self.deeper))
         finer = [_decompositions(step, [self.estimator], cut)[0] for cut in below]
         within = [each.total_correlation_within.mean() for each in (trained, *finer)]
@@ -358,7 +358,7 @@ def _with_correlations(
     log_posterior: Float[Tensor, "batch latent"],
     log_prior: Float[Tensor, "batch latent"],
 ) -> JointDensities:
-    """Returns the joint densities with those of correlated posteriors and priors instead of products."""
+    """Returns the joint densities, with exact values instead of products for correlated posteriors and priors."""
     joint, posterior, prior, z = product, step.posterior, step.prior, step.z
     summed, everything = posterior.summed_log_pmf, tuple(range(log_prior.shape[1]))
     drawn = {group: [latent for latent in group if latent not in summed] for group in (everything, *(groups or ()))}

@@ -29,16 +29,15 @@ DIAGONAL_SHARE: dict[str, float] = {"i": 10.0, "ii": 1.0}
 class DIPVAE(Objective):
     """distortion + KL(q(z|x) || p(z)) + off_diagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2.
 
-    Kumar et al., arXiv:1711.00848v1, eq. 6. C is the covariance of the means for `kind` "i", and that of the codes for
-    "ii"; each pair counts twice. The default `diagonal` is 10 `off_diagonal` for "i", as in the
-    paper, and `off_diagonal` for "ii". C is that of the batch, or a running estimate in which the past is constant:
-    "ema" averages the covariances of batches, "moments" the first and second moments, both with weight `decay` on the
-    past, from the first batch on. Then only the share 1 - decay of C has a gradient; with `rescale` the gradient is
-    that of a whole batch.
+    Kumar et al., arXiv:1711.00848v1, eq. 6. C is the covariance of the means for `kind` "i", and of the codes for "ii";
+    each pair counts twice. The default `diagonal` is 10 `off_diagonal` for "i", as in the paper, and `off_diagonal` for
+    "ii". C is computed on the batch, or is a running estimate with a constant past: "ema" averages the covariances of
+    batches, "moments" the first and second moments, both with weight `decay` on the past, from the first batch on. Then
+    only the share 1 - decay of C has a gradient; with `rescale` the gradient is that of a whole batch.
     """
 
     kind: Literal["i", "ii"] = "i"
-    """The covariance of the means (i), or that of the codes (ii)."""
+    """Covariance of the means (i) or of the codes (ii)."""
     _: KW_ONLY
     off_diagonal: Weight = 10.0
     """Weight of the squared covariances."""
@@ -49,7 +48,7 @@ class DIPVAE(Objective):
     decay: Weight = 0.9
     """Weight of the past in a running estimate."""
     rescale: bool = False
-    """Whether the gradient of a running estimate is that of a whole batch."""
+    """Whether to scale the gradient of a running estimate to that of a whole batch."""
 
     weights_are_nonnegative: ClassVar[bool] = True
 

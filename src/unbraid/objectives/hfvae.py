@@ -16,10 +16,11 @@ class HFVAE(CaseOfDecomposedELBO):
     """distortion + alpha MI + beta TC between groups + gamma TC within groups + DWKL.
 
     Esmaeili et al., arXiv:1804.02086v1, eq. 9. Both total correlations are relative to the prior's own. `groups` are
-    tuples of latents, by number (continuous ones first); or "model", the groups of the model's latents; or "each",
-    every latent by itself: that is beta-TCVAE with eq. 13, and gamma has no effect. With one group of all latents, beta
-    has none. Groups may lie within groups, to any depth: beta weighs the correlation between the outermost ones, gamma
-    that between their parts, and `deeper` that of the levels below. The defaults are the authors' for dSprites.
+    tuples of latent indices (continuous latents first); or "model", the groups of the model's latents; or "each",
+    single latents. With "each" the objective is beta-TCVAE with eq. 13, and gamma has no effect. With one group of all
+    latents, beta has no effect. Groups may lie within groups, to any depth: beta weighs the correlation between the
+    outermost ones, gamma that between their parts, and `deeper` that of the levels below. The defaults are the authors'
+    for dSprites.
     """
 
     alpha: Weight = 1.0

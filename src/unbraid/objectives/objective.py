@@ -295,7 +295,7 @@ class Objective(Config, ABC):
         return {name: value for name in _number_fields(type(self)) if (value := getattr(self, name)) is not None}
 
     def bind(self, hyperparameters: Mapping[str, Float[Tensor, ""] | float]) -> "Objective":
-        """Returns a copy with these hyperparameters, such as those of a member of a fleet."""
+        """Returns a copy with these hyperparameters, for example of one fleet member."""
         if unknown := hyperparameters.keys() - set(_number_fields(type(self))):
             known = ", ".join(_number_fields(type(self))) or "none"
             raise SpecError(f"{type(self).__name__} has no hyperparameter {min(unknown)!r}; it has {known}.")
@@ -347,7 +347,7 @@ def check_fixed_prior(objective: Objective, model: Autoencoder) -> None:
 
 
 def check_weights(objective: Objective, least: float = 0.0) -> None:
-    """Raises if a weight is not finite, or below `least`, at any moment."""
+    """Raises if a weight is not finite, or below `least`, at any progress of training."""
     for name, value in objective.hyperparameters.items():
         if not isinstance(value, Tensor) and not all(math.isfinite(end) and end >= least for end in extremes(value)):
             expected = "a finite weight" + (" of 0 or more" if least == 0 else "")

@@ -64,7 +64,7 @@ class Posterior(Distribution):
 
     @property
     def std(self) -> Float[Tensor, "batch continuous_latent"] | None:
-        """The standard deviation of each continuous latent, Gaussian or not; None where there is no closed form."""
+        """The standard deviation of each continuous latent; None without a closed form."""
         return self.gaussian_std
 
     @property

@@ -37,7 +37,7 @@ class Likelihood(Config, ABC):
     def make(self) -> nn.Module:
         """Returns a module without inputs whose output is the likelihood.
 
-        Its parameters are trained with those of the model. By default it has none.
+        Its parameters are trained with the model. By default the module has none.
         """
         return Fixed(self)
 

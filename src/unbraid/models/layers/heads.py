@@ -44,9 +44,8 @@ def heads(latents: Latents) -> tuple[LatentsHead, ...]:
     if rest or latents.num_discrete not in (0, latents.num_latents):
         raise SpecError(
             f"{type(latents).__name__} take {latents.num_parameters} numbers for {latents.num_latents} latents of "
-            "different kinds, which does not allow a "
-            "separate head per latent. Combine families with GroupedLatents, or use a net without heads, such as MLP or "
-            "Conv."
+            "different kinds, which does not allow a separate head per latent. Combine families with GroupedLatents, "
+            "or use a net without heads, such as MLP or Conv."
         )
     return (LatentsHead(latents.num_latents, numbers_each, is_discrete=latents.num_discrete > 0),)
 

@@ -1,4 +1,4 @@
-"""Traversals of several models side by side, with latents matched with those of the first model."""
+"""Traversals of several models side by side, with latents matched to the first model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -97,8 +97,8 @@ class BernoulliLatents(DiscreteLatents):
     temperature: Weight = 0.66
     """Temperature of the relaxation; a number, or a schedule over training."""
     measure: Measure = "pmf"
-    """How a latent counts in log q and log p: by the probability of the draw, by the mean over both values, or by the
-    Concrete density.
+    """Measure of a latent in log q and log p: probability of the draw ("pmf"), mean over both values ("summed"), or
+    Concrete density ("density").
     """
     prior_probability: float = 0.5
     """p(on) of every latent."""

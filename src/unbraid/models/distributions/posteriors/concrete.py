@@ -19,9 +19,9 @@ from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.distributions.priors.categorical_priors import CategoricalPriorConfig, UniformCategories
 
 Measure = Literal["pmf", "summed", "density"]
-"""How a discrete latent counts in estimates: "pmf", by the probability of the category drawn, for which the mean
-gradient of the logits is 0; "summed", by that probability in the exact mean over all categories, value and gradient;
-"density", by the density of the relaxed code.
+"""Measure of a discrete latent in estimates. "pmf" is the probability of the drawn category, for which the mean
+gradient of the logits is 0. "summed" is the exact mean over all categories, in value and gradient. "density" is the
+density of the relaxed code.
 
 All discrete latents of a model use the same measure, because probabilities and densities are not comparable.
 """
@@ -64,7 +64,7 @@ class Concrete(Relaxed):
     """A distribution on the simplex: z = softmax((logits + g) / temperature), g standard Gumbel.
 
     Maddison et al., arXiv:1611.00712v3; Jang et al., arXiv:1611.01144v5. At low temperatures z is near a corner. The
-    category of z is that of its largest entry; its probabilities are softmax(logits) at any temperature.
+    category of z is its largest entry. Category probabilities are softmax(logits) at any temperature.
     """
 
     @property
@@ -169,8 +169,8 @@ class ConcreteLatents(DiscreteLatents):
     temperature: Weight = 0.66
     """Temperature of the relaxation; a number, or a schedule over training."""
     measure: Measure = "pmf"
-    """How the latent counts in log q and log p: by the probability of the category drawn, by the mean over all, or by
-    the Concrete density.
+    """Measure of the latent in log q and log p: probability of the drawn category ("pmf"), mean over all categories
+    ("summed"), or Concrete density ("density").
     """
     prior: CategoricalPriorConfig = field(default_factory=UniformCategories)
     """The prior probabilities of the categories."""

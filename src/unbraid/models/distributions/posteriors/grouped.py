@@ -256,7 +256,7 @@ def _starts(layout: Sequence[Latents]) -> list[int]:
 
 
 def _measures(latents: Latents) -> set[Measure]:
-    """Returns the measures of the discrete latents, including those of groups within groups."""
+    """Returns the measures of the discrete latents, including nested groups."""
     if isinstance(latents, DiscreteLatents):
         return {latents.measure}
     return set().union(*map(_measures, latents.parts)) if isinstance(latents, LatentsInParts) else set()

@@ -22,7 +22,7 @@ class PriorConfig(Config, ABC):
     def make(self, size: int) -> nn.Module:
         """Returns a module whose output is the `Prior` of `size` latents.
 
-        Its parameters are learned with those of the model. Its input is the progress of training (default: the end).
+        Its parameters are learned with the model. Its input is the progress of training (default: the end).
         """
 
     @property
