@@ -1,4 +1,4 @@
-"""Losses with a critic as plain functions of tensors; shapes and units are those of `losses`."""
+"""Losses with a critic, as plain functions of tensors. Shapes and units are as in `losses`."""
 
 import torch
 from jaxtyping import Float
@@ -23,8 +23,9 @@ def factor_vae_loss(
 ) -> Float[Tensor, ""]:
     """Returns minus the ELBO plus gamma TC, with TC = mean of critic_logits[:, 0] - critic_logits[:, 1].
 
-    Kim & Mnih, arXiv:1802.05983v3, eq. 2. `critic_logits` (batch, 2) are those of the critic for z; the first belongs
-    to codes from q(z). Step the encoder and decoder on this loss alone: the critic minimizes `factor_vae_critic_loss`.
+    Kim & Mnih, arXiv:1802.05983v3, eq. 2. `critic_logits` (batch, 2) are the outputs of the critic for z. The first
+    belongs to codes from q(z). Only the encoder and the decoder minimize this loss; the critic minimizes
+    `factor_vae_critic_loss`.
 
     Examples:
         >>> import torch
@@ -40,8 +41,8 @@ def factor_vae_loss(
 def factor_vae_critic_loss(joint: Array, permuted: Array) -> Float[Tensor, ""]:
     """Returns the cross-entropy of the critic between codes and permuted codes; log 2 is chance.
 
-    Kim & Mnih, arXiv:1802.05983v3, algorithm 2. `joint` and `permuted` are its logits (batch, 2) for z and for
-    `permute_latents(z_of_another_batch)`.
+    Kim & Mnih, arXiv:1802.05983v3, algorithm 2. `joint` and `permuted` are the logits (batch, 2) of the critic for z
+    and for `permute_latents(z_of_another_batch)`.
 
     Examples:
         >>> import torch
@@ -54,9 +55,10 @@ def factor_vae_critic_loss(joint: Array, permuted: Array) -> Float[Tensor, ""]:
 def permute_latents(
     z: Array, *, noise: Array | None = None, generator: torch.Generator | None = None
 ) -> Float[Tensor, "batch latent"]:
-    """Returns each latent of the batch in a separate random order. Kim & Mnih, arXiv:1802.05983v3, algorithm 1.
+    """Returns codes with each latent permuted independently over the batch.
 
-    The orders are those of `noise` (batch, latent), or of numbers drawn with `generator`.
+    Kim & Mnih, arXiv:1802.05983v3, algorithm 1. The permutations sort `noise` (batch, latent), which is drawn with
+    `generator` by default.
 
     Examples:
         >>> import torch
@@ -112,7 +114,7 @@ def info_gan_loss(
     """Returns -log D(G(c)) - weight E[log Q(c | G(c)) - log p(c)]. Chen et al., arXiv:1606.03657v1, eq. 6.
 
     `critic_logits` (batch, 1) belong to generated images, `code` (batch, latent) is drawn from N(0, I), and `mean`,
-    `logvar` are those of Q for the generated images.
+    `logvar` are the outputs of Q for the generated images.
 
     Examples:
         >>> import torch

@@ -26,8 +26,8 @@ def aggregate_log_prob(
 
     `z`, `mean`, `logvar` are (batch, latent), with z_i drawn from q(z | x_i). "mws" is minibatch-weighted sampling and
     "mss" minibatch-stratified sampling (Chen et al., arXiv:1802.04942v5, eq. 3 and appendix C), "stratified_pairs" the
-    symmetric form (Esmaeili et al., arXiv:1804.02086v1, eq. 13), and "naive" the mixture of the batch alone. Without
-    `groups` each latent is a group.
+    symmetric form (Esmaeili et al., arXiv:1804.02086v1, eq. 13), and "naive" the mixture over the batch only. By
+    default each latent is a group.
 
     Examples:
         >>> import torch
@@ -49,9 +49,9 @@ def total_correlation(
     estimator: Estimator = "stratified_pairs",
     groups: Groups | None = None,
 ) -> Float[Tensor, ""]:
-    """Returns TC(z) = E[log q(z) - sum_g log q(z_g)], estimated from the batch as by `aggregate_log_prob`.
+    """Returns TC(z) = E[log q(z) - sum_g log q(z_g)], estimated from the batch as in `aggregate_log_prob`.
 
-    The estimate of "mws" is shifted by (L - 1) log N nats for L latents, which has no gradient; the others are not.
+    The estimate of "mws" is shifted by the constant (L - 1) log N nats for L latents. The other estimates are not.
 
     Examples:
         >>> import torch
@@ -65,7 +65,7 @@ def total_correlation(
 def index_code_mutual_information(
     z: Array, mean: Array, logvar: Array, *, dataset_size: int, estimator: Estimator = "stratified_pairs"
 ) -> Float[Tensor, ""]:
-    """Returns I(x; z) = E[log q(z | x) - log q(z)], estimated from the batch as by `aggregate_log_prob`.
+    """Returns I(x; z) = E[log q(z | x) - log q(z)], estimated from the batch as in `aggregate_log_prob`.
 
     Examples:
         >>> import torch

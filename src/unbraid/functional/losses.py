@@ -46,7 +46,7 @@ def elbo(
 ) -> Float[Tensor, ""]:
     """Returns the ELBO, log p(x | z) - KL(q(z | x) || p(z)), averaged over the batch.
 
-    Kingma & Welling, arXiv:1312.6114v10, eq. 10. The KL is in closed form, so z is not read. Minimize `-elbo(...)`.
+    Kingma & Welling, arXiv:1312.6114v10, eq. 10. The KL is in closed form, so `z` is not used. Minimize `-elbo(...)`.
 
     Examples:
         >>> import torch
@@ -69,8 +69,8 @@ def beta_vae_loss(
 ) -> Float[Tensor, ""]:
     """Returns -log p(x | z) + beta KL(q(z | x) || p(z)). Higgins et al., ICLR 2017, eq. 4.
 
-    Both terms are sums, over pixels and over latents. Codes that average the distortion over P pixels and the KL over L
-    latents call beta' what is beta = beta' P / L here.
+    Both terms are sums, over pixels and over latents. Implementations that average the distortion over P pixels and the
+    KL over L latents have a weight beta', which corresponds to beta = beta' P / L here.
 
     Examples:
         >>> import torch
@@ -131,7 +131,7 @@ def hfvae_loss(
 ) -> Float[Tensor, ""]:
     """Returns -log p(x | z) + alpha I(x; z) + beta TC between groups + gamma TC within groups + KLs of latents.
 
-    Esmaeili et al., arXiv:1804.02086v1, eq. 9. `groups` are tuples of latents by number; each latent is in one group.
+    Esmaeili et al., arXiv:1804.02086v1, eq. 9. `groups` are tuples of latent indices; each latent is in one group.
 
     Examples:
         >>> import torch
@@ -212,8 +212,8 @@ def annealed_vae_loss(
 ) -> Float[Tensor, ""]:
     """Returns -log p(x | z) + gamma |KL(q(z | x) || p(z)) - capacity|, with the KL averaged over the batch first.
 
-    Burgess et al., arXiv:1804.03599v1, eq. 8. `capacity` is in nats: raise it over training, such as from 0 to 25.
-    Below the capacity the distance counts times `upward`.
+    Burgess et al., arXiv:1804.03599v1, eq. 8. `capacity` is in nats; increase it during training, for example from 0 to
+    25. Below the capacity, the distance is multiplied by `upward`.
 
     Examples:
         >>> import torch
@@ -320,6 +320,6 @@ def log_likelihood(x: Tensor, logits: Tensor, likelihood: Likelihood | None) -> 
 
 
 def as_float(given: Array) -> Tensor:
-    """Returns a floating-point tensor, without a copy where it is one."""
+    """Converts to a floating-point tensor, without a copy if the input is one."""
     tensor = torch.as_tensor(given)
     return tensor if tensor.is_floating_point() else tensor.to(torch.get_default_dtype())

@@ -1,4 +1,4 @@
-"""Penalties of codes as plain functions of tensors; shapes and units are those of `losses`."""
+"""Penalties of codes, as plain functions of tensors. Shapes and units are as in `losses`."""
 
 from typing import Literal
 
@@ -26,9 +26,9 @@ def dip_vae_penalty(
 ) -> Float[Tensor, ""]:
     """Returns off_diagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2. Kumar et al., arXiv:1711.00848v1, eq. 6.
 
-    C is the covariance of the means over the batch ("i"), or that of the codes ("ii"), which adds the mean of
-    exp(logvar) to the diagonal. Without `diagonal` it is 10 `off_diagonal` for "i" and `off_diagonal` for "ii". Add the
-    penalty to `-elbo(...)`.
+    C is the covariance over the batch of the means ("i") or of the codes ("ii"), which adds the mean of exp(logvar) to
+    the diagonal. `diagonal` defaults to 10 `off_diagonal` for "i" and to `off_diagonal` for "ii". Add the penalty to
+    `-elbo(...)`.
 
     Examples:
         >>> import torch
@@ -69,10 +69,10 @@ def mmd(
 
 
 def concrete_kl(logits: Array, prior: Array | None = None) -> Float[Tensor, " batch"]:
-    """Returns KL(q(c | x) || p(c)) = sum_c q_c (log q_c - log p_c) of a discrete latent, image by image, in nats.
+    """Returns KL(q(c | x) || p(c)) = sum_c q_c (log q_c - log p_c) of a discrete latent per image, in nats.
 
-    `logits` (batch, category) are those of q(c | x), and `prior` are probabilities; by default all are equal. It is the
-    KL of the category, not of the relaxed draw (Maddison et al., arXiv:1611.00712v3, appendix C).
+    `logits` (batch, category) define q(c | x), and `prior` holds probabilities (default: uniform). The result is the KL
+    of the category, not of the relaxed draw (Maddison et al., arXiv:1611.00712v3, appendix C).
 
     Examples:
         >>> import torch

@@ -1,4 +1,4 @@
-"""The base class of nets: a config that makes a plain encoder and a plain decoder."""
+"""Base class of architectures: configs that create an encoder and a decoder."""
 
 import dataclasses
 from abc import ABC, abstractmethod
@@ -15,30 +15,30 @@ ImageShape = tuple[int, int, int]
 
 
 class Architecture(Config, ABC):
-    """A config for two plain `nn.Module`s, which need no code for fleets or objectives.
+    """A config of an encoder and a decoder, two plain `nn.Module`s without code for fleets or objectives.
 
-    For custom nets, write a frozen dataclass that is an Architecture: docs/architectures.md shows one. BatchNorm
-    layers are allowed: they use the statistics of the batch in training, and those of all images afterwards. No other
-    layer may hold buffers that training changes, and none may draw random numbers.
+    For custom nets, write a frozen dataclass that is an Architecture: docs/architectures.md shows one. BatchNorm layers
+    are allowed: they use batch statistics in training and the statistics of all images afterwards. No other layer may
+    hold buffers that training changes, and none may draw random numbers.
     """
 
     @abstractmethod
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         """Returns a module from (batch, channel, height, width) to (batch, latents.num_parameters).
 
-        Most nets need no more of the latents than that number; some have a head for each.
+        Most nets need only `latents.num_parameters`; some have a head for each latent.
         """
 
     @abstractmethod
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
         """Returns a module from (batch, num_inputs) to (batch, channel, height, width).
 
-        It has no final squashing: the likelihood does that.
+        The module has no output activation, because the likelihood applies it.
         """
 
 
 class SizedNet(Architecture):
-    """An architecture with widths as fields, or tuples of widths: all are positive, and there are 1 to 5 `channels`."""
+    """An architecture whose fields are positive widths or tuples of them, with 1 to 5 entries in `channels`."""
 
     least_channels: ClassVar[int] = 1
 

@@ -38,7 +38,7 @@ _SAMPLES_AT_ONCE = 1024
 class Autoencoder(Config):
     """The config of a model.
 
-    `noise_inputs` are inputs of the decoder that no image determines, as in a generator; in reconstructions they are 0.
+    `noise_inputs` counts extra decoder inputs for random noise, as in a generator. They are 0 in reconstructions.
 
     Examples:
         >>> import torch
@@ -50,15 +50,15 @@ class Autoencoder(Config):
     """
 
     encoder: Architecture = field(default_factory=MLP)
-    """The net that reads images."""
+    """Architecture of the encoder."""
     decoder: Architecture | None = None
-    """The net that outputs images; by default the mirror of the encoder."""
+    """Architecture of the decoder; by default the same as `encoder`."""
     latents: Latents = field(default_factory=GaussianLatents)
-    """The family of q(z | x), and its prior."""
+    """Family of q(z | x), with its prior."""
     likelihood: Likelihood = field(default_factory=BernoulliLikelihood)
-    """p(x | z), pixel by pixel."""
+    """Likelihood p(x | z) of each pixel."""
     noise_inputs: int = 0
-    """Inputs of the decoder that no image determines, as in a generator."""
+    """Number of decoder inputs for random noise, as in a generator."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,16 +66,16 @@ class Autoencoder(Config):
             raise SpecError(f"Autoencoder: noise_inputs is {self.noise_inputs}; expected 0 or more.")
 
     def build(self, image_shape: ImageShape, seed: int) -> "AutoencoderModule":
-        """Returns a model for images of this shape, with the initial weights of this seed, on the CPU."""
+        """Returns a model for images of this shape, with initial weights drawn from `seed`, on the CPU."""
         return seeded(lambda: self._assemble(image_shape), seed)
 
     def without_memory(self, image_shape: ImageShape) -> "AutoencoderModule":
-        """Returns the model on the device "meta": its tensors have shapes, and no memory."""
+        """Returns the model on the "meta" device, without memory for its tensors."""
         with torch.device("meta"):
             return self._assemble(image_shape)
 
     def check(self, image_shape: ImageShape) -> None:
-        """Raises if the nets do not fit the images, the latents or a fleet, without memory for weights."""
+        """Raises if the nets do not fit the images, the latents or a fleet. Allocates no memory for weights."""
         nets = type(self.encoder), type(self.decoder or self.encoder)
         encoder, decoder = f"encoder {nets[0].__name__}", f"decoder {nets[1].__name__}"
         model = self.without_memory(image_shape)
@@ -129,7 +129,7 @@ class ForwardPass(NamedTuple):
 
 @final
 class AutoencoderModule(nn.Module):
-    """A model with its weights: `encode` returns q(z | x) of images, `decode` the images of codes.
+    """A model with its weights, which maps images to q(z | x) (`encode`) and codes to images (`decode`).
 
     Images are float tensors (image, channel, height, width) with intensities in [0, 1], or other inputs of
     `FromArrays.from_arrays`: bytes, booleans, NumPy arrays, with or without channels.
@@ -164,7 +164,7 @@ class AutoencoderModule(nn.Module):
         return likelihood
 
     def forward(self, images: Any) -> ForwardPass:
-        """Returns the posterior of each image, its likeliest code and the image decoded from that."""
+        """Returns the posterior and the likeliest code of each image, and the image decoded from that code."""
         posterior = self.encode(images)
         code = likeliest_code(posterior.mean, posterior.probabilities, self.latents.widths)
         return ForwardPass(posterior, code, self.decode(code))
@@ -175,13 +175,13 @@ class AutoencoderModule(nn.Module):
         return self.latents.posterior(self.encoder(x), torch.ones((), dtype=x.dtype, device=x.device))
 
     def reconstruct(self, images: Any) -> Float[Tensor, "batch channel height width"]:
-        """Returns the images as decoded from their likeliest codes: means, and the likeliest categories."""
+        """Returns reconstructions of the images from their likeliest codes (means and likeliest categories)."""
         return self(images).images
 
     def sample(self, num_images: int = 16, *, seed: int = 0) -> Float[Tensor, "image channel height width"]:
-        """Returns images decoded from codes that are drawn from the prior, discrete latents as categories.
+        """Returns images decoded from draws of the prior, with categories for discrete latents.
 
-        Image n is the same whatever their number. A decoder with noise inputs gets standard normal ones.
+        Image n does not depend on `num_images`. Noise inputs of the decoder are standard normal.
         """
         num_images, seed = (check_value(n, int, name) for name, n in (("num_images", num_images), ("seed", seed)))
         if num_images < 1:
@@ -195,7 +195,7 @@ class AutoencoderModule(nn.Module):
     ) -> tuple[Float[Tensor, "draw column"], Float[Tensor, "draw noise_input"]]:
         """Returns codes drawn from the prior, with categories for discrete latents, and noise inputs of the decoder.
 
-        Each is a function of its row and the seed.
+        Each row depends only on its index and the seed.
         """
         latents = self.latents
         noise = draws.normal(rows, "prior samples", seed, (latents.num_columns + self.noise_inputs,))
@@ -205,9 +205,9 @@ class AutoencoderModule(nn.Module):
         return with_categories(z, latents.widths, discrete), others
 
     def traverse(self, images: Any, **options: Any) -> Traversal:
-        """Returns the changes of each of these images as one latent at a time moves.
+        """Returns traversals of these images, in which one latent at a time moves.
 
-        With `Codes` it starts from the typical image; `unbraid.traverse(model, code)` starts from codes as numbers.
+        With `Codes` the traversal starts from the typical image. `unbraid.traverse(model, code)` takes numeric codes.
 
         Args:
             images: Images as for `encode`, or `Codes`.
@@ -224,12 +224,12 @@ class AutoencoderModule(nn.Module):
     def decode(self, codes: Any) -> Float[Tensor, "batch channel height width"]:
         """Returns E[x | z], with intensities in [0, 1] for a Bernoulli likelihood.
 
-        `codes` are rows of numbers, or `Codes`, of which the likeliest are taken.
+        `codes` is a numeric array (row, column), or `Codes`, whose likeliest codes are decoded.
         """
         return self.likelihood.mean(self.decoder(self.decoder_input(self._columns(codes))))
 
     def decoder_input(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch input"]:
-        """Returns the input of the decoder for a code: hard latents as categories, and zeros for its noise inputs."""
+        """Returns the input of the decoder for a code, with categories for hard latents and zeros for noise inputs."""
         return with_noise_inputs(with_categories(z, self.latents.widths, self.latents.hard_latents), self.noise_inputs)
 
     def _columns(self, codes: Any) -> Float[Tensor, "batch column"]:
@@ -273,7 +273,7 @@ def trunk_of(encoder: nn.Module) -> nn.Sequential:
 
 @functools.lru_cache(maxsize=256)
 def _num_features(encoder: Architecture, latents: Latents, image_shape: ImageShape) -> int:
-    """Returns the number of features of an encoder, by one try; cached for the specs of a study."""
+    """Returns the number of features of an encoder, found by a forward pass. Cached for the specs of a study."""
     with torch.device("meta"):
         trunk = trunk_of(encoder.make_encoder(image_shape, latents))
         return _tried(f"encoder {type(encoder).__name__}", trunk, image_shape, "images").flatten(1).shape[1]
@@ -285,7 +285,7 @@ def _tried(name: str, net: nn.Module, shape: tuple[int, ...], what: str) -> Tens
         output: Tensor = net(torch.zeros(2, *shape))
     except (RuntimeError, ValueError, TypeError) as error:
         raise SpecError(
-            f"The {name} cannot take {what} of {shape}: {error} Make it start with what it is given."
+            f"The {name} cannot take {what} of {shape}: {error} Make its first layer accept this shape."
         ) from error
     return output
 
@@ -295,19 +295,19 @@ def _by(shape: Iterable[int]) -> str:
 
 
 def _check_layers(name: str, net: nn.Module) -> None:
-    """Raises for layers that draw random numbers, or have a state that training would have to change."""
+    """Raises for layers that draw random numbers or have state that training would change."""
     for layer in net.modules():
         if isinstance(layer, _DropoutNd | nn.RReLU):
             raise SpecError(
-                f"The {name} has a {type(layer).__name__}, which draws random numbers: no run could be "
-                "repeated. Leave it out."
+                f"The {name} has a {type(layer).__name__}, which draws random numbers, so runs would "
+                "not be reproducible. Leave it out."
             )
         if isinstance(layer, _NormBase) and isinstance(layer, _BatchNorm) != layer.track_running_stats:
             fix = "Set track_running_stats=True" if isinstance(layer, _BatchNorm) else "Set track_running_stats=False"
             raise SpecError(
                 f"The {name} has a {type(layer).__name__} with track_running_stats={layer.track_running_stats}. "
-                "BatchNorm needs running averages, or a code would depend on its batch; other layers must have none. "
-                f"{fix}."
+                "BatchNorm needs running averages, so that codes do not depend on the batch; other layers must have "
+                f"none. {fix}."
             )
 
 

@@ -1,4 +1,4 @@
-"""BatchNorm: statistics of the batch while a fleet trains, and of all images afterwards."""
+"""BatchNorm with batch statistics while a fleet trains, and statistics of all images afterwards."""
 
 from typing import Any, final
 
@@ -15,9 +15,9 @@ from unbraid.models.categories import with_categories
 
 
 def make_batch_norm_stateless(net: nn.Module) -> None:
-    """Changes every BatchNorm layer of the net so that it keeps no running averages, for which `vmap` has no place.
+    """Replaces every BatchNorm layer of the net by one without running averages, which `vmap` does not support.
 
-    Weights keep their names and their numbers.
+    Names and values of the weights do not change.
     """
     for parent in list(net.modules()):
         for name, layer in list(parent.named_children()):
@@ -29,8 +29,8 @@ def make_batch_norm_stateless(net: nn.Module) -> None:
 class StatelessBatchNorm(nn.Module):
     """A BatchNorm layer without running averages.
 
-    On a GPU it is written out: torch's own asks for a layout of memory that `vmap` cannot give to the outputs of our
-    convolutions, and a compiler fuses these few operations.
+    On a GPU the formula is written out. The layer of torch needs a memory layout that `vmap` cannot give to the outputs
+    of our convolutions, and a compiler fuses these few operations.
     """
 
     def __init__(self, layer: _BatchNorm) -> None:
@@ -44,9 +44,9 @@ class StatelessBatchNorm(nn.Module):
 
 
 def normalized(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
-    """Returns every channel, the second axis, with mean 0 and variance 1 over all other axes.
+    """Returns `x` with mean 0 and variance 1 in each channel (axis 1), over all other axes.
 
-    Each is then multiplied by its weight, and its bias is added.
+    Each channel is then multiplied by its weight, and its bias is added.
     """
     axes, wide = [axis for axis in range(x.ndim) if axis != 1], widened(x)
     centered = wide - wide.mean(dim=axes, keepdim=True)
@@ -65,12 +65,12 @@ def has_batch_norm(model: AutoencoderModule) -> bool:
 def set_population_statistics(
     model: AutoencoderModule, images: FactorImages, seed: int, batch_size: int = 1024, *, generates: bool = False
 ) -> None:
-    """Sets the mean and variance of every BatchNorm layer to those of its inputs over all images and their codes.
+    """Sets the mean and variance of every BatchNorm layer to the statistics of its inputs over all images.
 
-    It takes one pass, in batches of at least `batch_size` (or of all images), each normalized by itself as in training.
-    Order and codes are draws from this seed: images come sorted by their factors, and a batch of neighbors would not
-    look like the batches that the weights were trained on. Images with weights are drawn with replacement, as in
-    training. Where the model `generates`, the decoder reads draws of the prior and of its noise inputs, as in training.
+    One pass suffices, in batches of at least `batch_size` (or of all images), each normalized separately as in
+    training. Order and codes are drawn from `seed`. Images are often sorted by their factors, and a batch of neighbors
+    would not resemble the training batches. Images with weights are drawn with replacement, as in training. Where the
+    model `generates`, the decoder reads draws of the prior and of its noise inputs, as in training.
     """
     layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     if not layers:
@@ -101,7 +101,7 @@ def set_population_statistics(
 def _generator_inputs(
     model: AutoencoderModule, seeds: Int64[Tensor, "1"], step: int, like: Tensor
 ) -> Float[Tensor, "batch input"]:
-    """Returns draws of the prior and of the noise inputs, as many as there are rows in `like`."""
+    """Returns one draw of the prior and of the noise inputs for each row of `like`."""
     num_columns = model.latents.num_columns
     drawn = draws.normal(seeds, "population codes", step, (len(like), num_columns + model.noise_inputs))[0].to(like)
     code = model.prior.sample(drawn[:, :num_columns])
@@ -110,7 +110,7 @@ def _generator_inputs(
 
 
 def _rows(images: FactorImages, seeds: Int64[Tensor, "1"]) -> Int64[Tensor, " row"]:
-    """Returns as many rows as there are images: each once, or drawn by their weights."""
+    """Returns one row index per image: a permutation, or draws in proportion to the weights of images."""
     if images.weights is None:
         return draws.permutation(seeds, "population order", 0, len(images))[0]
     return draws.by_weight(seeds, "population order", 0, images.weights.double().cumsum(0), len(images))[0]
@@ -118,7 +118,7 @@ def _rows(images: FactorImages, seeds: Int64[Tensor, "1"]) -> Int64[Tensor, " ro
 
 @final
 class _Moments:
-    """Gathers the mean and variance of the inputs of a layer, until `settle` sets them in the layer."""
+    """Mean and variance of the inputs of a layer, which `settle` writes to the layer."""
 
     def __init__(self, layer: _BatchNorm) -> None:
         self._layer = layer

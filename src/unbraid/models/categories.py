@@ -1,4 +1,4 @@
-"""Discrete latents as categories: in codes that a decoder reads, and in the likeliest code of an image."""
+"""Categories of discrete latents, in inputs of the decoder and in the likeliest codes of images."""
 
 from collections.abc import Collection, Sequence
 
@@ -15,8 +15,8 @@ def with_categories(
 ) -> Float[Tensor, "batch column"]:
     """Returns the code with categories instead of relaxations for the chosen latents.
 
-    A category is a one among zeros; for a binary latent, in one column, it is 0 or 1. The gradient passes straight
-    through to the relaxation. `widths` are the numbers of columns of the latents; columns after those do not change.
+    Categories are one-hot; a binary latent, in one column, is 0 or 1. The gradient passes straight through to the
+    relaxation. `widths` are the numbers of columns of the latents; any further columns do not change.
     """
     if not chosen:
         return z
@@ -51,5 +51,5 @@ def likeliest(codes: Codes, rows: Int64[Tensor, " row"], widths: Sequence[int]) 
 
 
 def columns_of(categories: Int64[Tensor, " row"], width: int) -> Int64[Tensor, "row column"]:
-    """Returns a one for the category and zeros for the others; for a latent of one column, its category 0 or 1."""
+    """Returns the categories one-hot encoded, or as 0 or 1 for a latent of one column."""
     return categories[:, None] if width == 1 else one_hot(categories, width)

@@ -17,14 +17,14 @@ class ChenConv(ConvNet):
 
     Convolutions (4 x 4, stride 2) halve the image; one over the whole of the smallest map (4 x 4 at 64 pixels) makes
     `hidden` units. The decoder is the mirror image. A convolution over 1 x 1 maps is a linear layer: at the ends of the
-    encoder and of the decoder the released code has such convolutions. The biases that it has before BatchNorm do
-    nothing, and are left out.
+    encoder and of the decoder the released code has such convolutions. Its biases before BatchNorm have no effect and
+    are omitted here.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
     """Channels of the convolutions, each of which halves the image."""
     hidden: int = 512
-    """Units that the convolution over the whole of the smallest map makes."""
+    """Output channels of the convolution over the whole of the smallest map."""
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         return whole_map_encoder(self.canvas(image_shape), self.hidden, latents.num_parameters, batch_norm=True)

@@ -14,11 +14,11 @@ from unbraid.models.layers.initial_weights import InitialWeights, initialized
 class Conv(ConvNet):
     """The convolutional nets that Do & Tran train on dSprites (arXiv:1908.09961v4, table 4).
 
-    With `hidden=256`, those of Higgins et al. for chairs and faces.
+    With `hidden=256` they are the nets of Higgins et al. for chairs and faces.
 
-    Convolutions (4 x 4, stride 2), one for each entry of `channels`, halve the image each; then comes a layer of
-    `hidden` units. The decoder is the mirror image. ReLU between layers. The table's ReLU on the output is a slip: the
-    decoder outputs logits, as its authors' code does. Initial weights are torch's own unless `init` asks for the
+    Each convolution (4 x 4, stride 2), one per entry of `channels`, halves the image. A layer of `hidden` units
+    follows. The decoder is the mirror image. ReLU between layers. The table's ReLU on the output is a slip: the decoder
+    outputs logits, as its authors' code does. Initial weights are the defaults of torch unless `init` asks for the
     authors' truncated normal.
 
     Examples:
@@ -33,7 +33,7 @@ class Conv(ConvNet):
     hidden: int = 128
     """Units of the fully connected layer."""
     init: InitialWeights = "torch"
-    """Initial weights: those of torch, the authors' truncated normal, or Glorot's uniform ones."""
+    """Initial weights: torch defaults, the authors' truncated normal, or Glorot's uniform."""
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         canvas = self.canvas(image_shape)

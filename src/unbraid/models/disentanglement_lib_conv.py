@@ -23,14 +23,13 @@ class DisentanglementLibConv(ConvNet):
 
     Locatello et al. (arXiv:1811.12359v4) train all their models with them.
 
-    They are those of `Conv(hidden=256)`, but for the encoder's third and fourth convolution, which have kernels of 2 x
-    2 (stride 2, no padding), and for the initial weights: Glorot's uniform ones, with biases of 0, where means,
-    log-variances and the logits of each discrete latent are separate layers, as in that library.
-    Beyond 64 pixels, more convolutions have 2 x 2 too.
+    They differ from `Conv(hidden=256)` in two ways. The third and later convolutions of the encoder have kernels of 2 x
+    2 (stride 2, no padding). Initial weights are Glorot's uniform, with biases of 0, where means, log-variances and the
+    logits of each discrete latent are separate layers, as in that library.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
-    """Channels of the convolutions, each of which halves the image; from the third on they are 2 x 2."""
+    """Channels of the convolutions, each of which halves the image. Kernels are 2 x 2 from the third convolution on."""
     hidden: int = 256
     """Units of the fully connected layer."""
     init: InitialWeights = "glorot_uniform"

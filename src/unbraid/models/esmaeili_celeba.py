@@ -14,11 +14,11 @@ from unbraid.models.layers.heads import Branched
 class EsmaeiliCelebA(ConvNet):
     """The nets that Esmaeili et al. train on CelebA (arXiv:1804.02086v1, table 5).
 
-    They have 20 Gaussian latents and two Bernoulli ones there. Convolutions (4 x 4, stride 2) with BatchNorm and ReLU
-    halve the image; then 256 - means, 256 - log-variances and logits of the discrete latents, each from the smallest
-    map. The decoder is code - 256 with ReLU - smallest map with tanh, and transposed convolutions with BatchNorm and
-    ReLU. The table's ReLU on the means is a slip: those are linear. Biases before BatchNorm would do nothing, and are
-    left out.
+    Their model has 20 Gaussian latents and two Bernoulli latents. Convolutions (4 x 4, stride 2) with BatchNorm and
+    ReLU halve the image; then 256 - means, 256 - log-variances and logits of the discrete latents, each from the
+    smallest map. The decoder is code - 256 with ReLU - smallest map with tanh, and transposed convolutions with
+    BatchNorm and ReLU. The table's ReLU on the means is a slip: those are linear. Biases before BatchNorm have no
+    effect and are omitted.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)

@@ -12,8 +12,8 @@ from unbraid.models.esmaeili_mnist import EsmaeiliMNIST
 class EsmaeiliDSprites(EsmaeiliMNIST):
     """The nets that Esmaeili et al. train on dSprites (arXiv:1804.02086v1, table 4).
 
-    They have 10 Gaussian latents and one of 3 categories there. The nets are those of `EsmaeiliMNIST` with two layers
-    of 1200, branches of 400, and a decoder of code - 400 - 1200 - 1200 - pixels with tanh between.
+    Their model has 10 Gaussian latents and one latent of 3 categories. The nets are as in `EsmaeiliMNIST`, with two
+    layers of 1200, branches of 400, and a decoder of code - 400 - 1200 - 1200 - pixels with tanh between.
     """
 
     hidden: tuple[int, ...] = (1200, 1200)

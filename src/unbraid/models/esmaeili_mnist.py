@@ -16,9 +16,9 @@ from unbraid.models.mlp import fully_connected, mlp_decoder
 class EsmaeiliMNIST(SizedNet):
     """The nets that Esmaeili et al. train on MNIST and Fashion-MNIST (arXiv:1804.02086v1, table 3).
 
-    They have 10 Gaussian latents and one of 10 categories there. The encoder is pixels - 400, then 200 - means, 200 -
-    log-variances and logits of the discrete latents, each from the 400. The decoder is code - 200 - 400 - pixels. ReLU
-    between layers. Images of any size.
+    Their model has 10 Gaussian latents and one latent of 10 categories. The encoder is pixels - 400, then 200 - means,
+    200 - log-variances and logits of the discrete latents, each from the 400. The decoder is code - 200 - 400 - pixels.
+    ReLU between layers. Images of any size.
     """
 
     hidden: tuple[int, ...] = (400,)

@@ -15,13 +15,12 @@ from unbraid.models.layers.strided_convolutions import Conv2d
 class InfoGANConv(ConvNet):
     """The nets of Chen, Duan et al. (arXiv:1606.03657v1; their released code for MNIST).
 
-    They are for generator, critic and encoder.
+    The config defines the generator, the critic and the encoder.
 
     The encoder is two layers: a trunk, which an InfoGAN's critic shares, and a head. The trunk has convolutions (4 x 4,
-    stride 2) and a layer of `hidden` units, with leaky ReLUs (slope 0.2), and BatchNorm before all of them but the
-    first if `trunk_batch_norm`; the head has one of `head` units. The decoder is codes - `hidden` - smallest map, and
-    transposed convolutions, with BatchNorm before every ReLU. Biases before BatchNorm would do nothing, and are left
-    out.
+    stride 2) and a layer of `hidden` units, with leaky ReLUs (slope 0.2), and with `trunk_batch_norm` BatchNorm before
+    all of them but the first. The head has a layer of `head` units. The decoder is codes - `hidden` - smallest map, and
+    transposed convolutions, with BatchNorm before every ReLU. Biases before BatchNorm have no effect and are omitted.
     """
 
     channels: tuple[int, ...] = (64, 128)

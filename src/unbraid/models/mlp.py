@@ -42,7 +42,7 @@ class MLP(SizedNet):
 
 
 def fully_connected(widths: Sequence[int], activation: type[nn.Module]) -> Iterator[nn.Module]:
-    """Returns linear layers of these widths with the activation between any two of them, and none after the last."""
+    """Returns linear layers of these widths with the activation between any two layers, and none after the last."""
     *inner, last = pairwise(widths)
     for fan_in, fan_out in inner:
         yield nn.Linear(fan_in, fan_out)

@@ -19,14 +19,14 @@ class SharingConv(SizedNet):
     *An Information Theoretic Perspective on Disentangled Representation Learning*.
 
     It has convolutions only (4 x 4, stride 2), which halve the image until `map_size` x `map_size` is left; the last
-    map, flattened, is the parameters of the latents, several from each kernel. The widths before are `channels`, as
-    many as it takes; beyond their end the last is repeated. At 64 pixels and 10 Gaussian latents the last map is 5 x 2
-    x 2, and its middle kernel makes two means and two log-variances. The paper gives no shapes. The decoder is that of
+    map, flattened, is the parameters of the latents, several from each kernel. Earlier convolutions have the widths
+    `channels`, of which the last is repeated as needed. At 64 pixels and 10 Gaussian latents the last map is 5 x 2 x 2,
+    and its middle kernel makes two means and two log-variances. The paper gives no shapes. The decoder is that of
     `Conv`, with `hidden` units.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
-    """Channels of the convolutions before the last; beyond their end the last is repeated."""
+    """Channels of the convolutions before the last one. The last entry is repeated as needed."""
     map_size: int = 2
     """Height and width of the last map, which holds the parameters of the latents."""
     hidden: int = 256

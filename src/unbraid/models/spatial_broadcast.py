@@ -15,11 +15,12 @@ from unbraid.models.layers.convolutions import check_size
 
 @dataclass(frozen=True)
 class SpatialBroadcast(SizedNet):
-    """The spatial broadcast decoder of Watters et al. (arXiv:1901.07017v2, appendix A.1), with the encoder they use.
+    """The spatial broadcast decoder of Watters et al. (arXiv:1901.07017v2, appendix A.1), with their encoder.
 
     The decoder repeats the code at every pixel, adds the pixel's coordinates from -1 to 1 as two more channels, and
-    applies convolutions (3 x 3, stride 1) of `decoder_channels`, and one more to the image, with ReLU between. It works
-    at full size throughout, so it costs many times a decoder that doubles. The encoder is `Conv(channels, hidden)`.
+    applies convolutions (3 x 3, stride 1) of `decoder_channels`, and one more to the image, with ReLU between. All maps
+    have full size, so it is many times slower than a decoder with transposed convolutions. The encoder is
+    `Conv(channels, hidden)`.
     """
 
     channels: tuple[int, ...] = (64, 64, 64, 64)

@@ -23,14 +23,14 @@ class SplitConv(ConvNet):
 
     *An Information Theoretic Perspective on Disentangled Representation Learning*.
 
-    It has a trunk for all latents, then a branch for each. The trunk is the convolutions of `Conv` but the last. A
-    branch is that last convolution, a layer of `branch_width` units and one that outputs the parameters of its latent;
-    no two branches share a weight. The paper gives no widths: these are those of `Conv(hidden=256)`, the baseline. The
-    decoder is that of `Conv`, with `hidden` units.
+    It has a trunk for all latents, then a branch for each. The trunk has all convolutions of `Conv` but the last. A
+    branch has that last convolution, a layer of `branch_width` units and one that outputs the parameters of its latent;
+    no two branches share a weight. The paper gives no widths; the defaults are those of `Conv(hidden=256)`, the
+    baseline. The decoder is that of `Conv`, with `hidden` units.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
-    """Channels of the convolutions; the last is each branch's own."""
+    """Channels of the convolutions. The last convolution is separate in each branch."""
     branch_width: int = 256
     """Units of the layer before the parameters of each latent."""
     hidden: int = 256
@@ -55,7 +55,7 @@ class SplitConv(ConvNet):
 class _Branches(nn.Module):
     """Applies all branches at once.
 
-    All read the same map, so their convolutions are one of many channels; what follows is a stack of linear layers.
+    All branches read the same map, so their convolutions form one with many channels. A stack of linear layers follows.
     """
 
     def __init__(self, fan_in: int, channels: int, map_area: int, width: int, latents: Latents) -> None:

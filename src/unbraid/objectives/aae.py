@@ -13,11 +13,11 @@ from unbraid.objectives.terms.adversary import critic_loss, generator_loss, judg
 
 @dataclass(frozen=True)
 class AAE(Objective):
-    """distortion - weight log D(z): an autoencoder whose codes must look like draws from the prior.
+    """distortion - weight log D(z): an autoencoder that matches its codes with the prior.
 
     Makhzani et al., arXiv:1511.05644v2, section 2. The critic D distinguishes draws from the prior (real) and codes
     (fake): it minimizes -log D(p) - log(1 - D(z)). Only draws are compared, so the encoder may be deterministic. The
-    rate is not logged: there may be none.
+    rate is not logged, because deterministic codes have none.
     """
 
     weight: Weight = 10.0

@@ -26,14 +26,14 @@ class AnchorVAE(Objective):
     weight: Weight = 1.0
     """Weight of the mutual information with the anchors."""
     anchors: tuple[int, ...] = (0,)
-    """The chosen latents, by number."""
+    """Indices of the chosen latents."""
 
     weights_are_nonnegative: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.anchors:
-            raise SpecError("AnchorVAE: there are no anchors. Name one latent or more by number, or use VAE.")
+            raise SpecError("AnchorVAE: there are no anchors. Give the index of at least one latent, or use VAE.")
 
     def check(self, model: Autoencoder) -> None:
         check_rate(self, model)
@@ -67,7 +67,7 @@ def anchor_information(step: Step, anchors: tuple[int, ...]) -> Float[Tensor, ""
 
 
 def check_anchors(objective: Objective, anchors: tuple[int, ...], model: Autoencoder) -> None:
-    """Refuses anchors that are not latents of the model, or are named twice."""
+    """Raises if anchors are repeated or are not latents of the model."""
     last = model.latents.num_latents - 1
     if not all(0 <= latent <= last for latent in anchors) or len(set(anchors)) < len(anchors):
         raise SpecError(

@@ -1,4 +1,4 @@
-"""The VAE with a target of the rate that grows."""
+"""The VAE with a growing target of the rate."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -11,11 +11,11 @@ from unbraid.objectives.objective import Loss, Objective, Step
 
 @dataclass(frozen=True, kw_only=True)
 class AnnealedVAE(Objective):
-    """distortion + gamma |KL - capacity|, with the KL averaged over the batch before its distance is taken.
+    """distortion + gamma |KL - capacity|, where the KL is first averaged over the batch.
 
     Burgess et al., arXiv:1804.03599v1, eq. 8. The capacity, in nats, grows over training: by default linearly from 0 to
-    25. (Some codes average after the distance, which pulls every image to the same KL: another objective.) Below the
-    capacity the distance is multiplied by `upward`: 1 is the paper's, and 0 caps the KL without pushing it up.
+    25. (Some implementations average the distances of images instead, which is another objective.) Below the capacity
+    the distance is multiplied by `upward`: 1 is the paper's, and 0 caps the KL without pushing it up.
     """
 
     gamma: Weight = 1000.0

@@ -1,4 +1,4 @@
-"""The VAE with a heavier total correlation."""
+"""The VAE with a weight on the total correlation."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,8 +14,8 @@ class BetaTCVAE(CaseOfDecomposedELBO):
     """distortion + alpha MI + beta TC + gamma DWKL. Chen et al., arXiv:1802.04942v5, eq. 4.
 
     MI is the mutual information of image and code, TC the total correlation of the latents, DWKL the dimension-wise KL;
-    their sum is the rate. With `analytic_kl` the rate is taken in closed form and the sampled parts enter with the
-    weights alpha - 1, beta - 1, gamma - 1: the same expectation, less noise.
+    their sum is the rate. With `analytic_kl` the rate is in closed form and the sampled terms have the weights alpha -
+    1, beta - 1, gamma - 1, with the same expectation and less noise.
 
     Examples:
         >>> BetaTCVAE(beta=6.0).general().total_correlation
@@ -29,9 +29,9 @@ class BetaTCVAE(CaseOfDecomposedELBO):
     gamma: Weight = 1.0
     """Weight of the dimension-wise KL."""
     estimator: Estimator = "mws"
-    """How q(z) is estimated from a batch."""
+    """Estimator of q(z) from a batch."""
     analytic_kl: bool = False
-    """Whether the rate is in closed form and the sampled parts enter with the weights less 1: less noise."""
+    """Whether the rate is in closed form and the weights of the sampled terms are reduced by 1, for less noise."""
 
     weights_are_nonnegative: ClassVar[bool] = True
 

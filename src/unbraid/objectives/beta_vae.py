@@ -1,4 +1,4 @@
-"""The VAE with a heavier rate."""
+"""The VAE with a weight on the rate."""
 
 from dataclasses import dataclass
 from typing import ClassVar

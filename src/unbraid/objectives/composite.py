@@ -39,8 +39,8 @@ class Composite(Objective):
     weights of the terms of `DecomposedELBO`, with its `groups` and `estimator`. The other terms need a setting. With
     `anchors`: `anchor_information`, the I(x; z_a) of `AnchorVAE`; a negative weight rewards it. With a `capacity`:
     `capacity_distance`, the |KL - capacity| of `AnnealedVAE`. With a `covariance` of kind "i" or "ii": `off_diagonal`
-    and `diagonal`, those of `DIPVAE` on the batch. With the `critic`: `critic_total_correlation`, that of `FactorVAE`.
-    A weight may be negative; whether the sum is then bounded below is not checked.
+    and `diagonal`, those of `DIPVAE` on the batch. With the `critic`: `critic_total_correlation`, as in `FactorVAE`. A
+    weight may be negative; whether the sum is then bounded below is not checked.
     """
 
     rate: Weight = 1.0
@@ -54,7 +54,7 @@ class Composite(Objective):
     dimension_wise_kl: Weight = 0.0
     """Weight of the dimension-wise KL."""
     anchor_information: Weight = 0.0
-    """Weight of I(x; z_a) of the anchors; a negative one rewards it."""
+    """Weight of I(x; z_a) of the anchors; negative weights reward it."""
     capacity_distance: Weight = 0.0
     """Weight of |KL - capacity|."""
     off_diagonal: Weight = 0.0
@@ -62,19 +62,19 @@ class Composite(Objective):
     diagonal: Weight = 0.0
     """Weight of the squared distances of the variances from 1."""
     critic_total_correlation: Weight = 0.0
-    """Weight of the total correlation that a critic estimates."""
+    """Weight of the total correlation estimated by a critic."""
     groups: Groups = "each"
-    """Latents by number, group by group; or each by itself; or the groups of the model's latents."""
+    """Groups of latent indices; or "each" for single latents; or "model" for the groups of the model's latents."""
     estimator: Estimator = "stratified_pairs"
-    """How q(z) is estimated from a batch."""
+    """Estimator of q(z) from a batch."""
     anchors: tuple[int, ...] = ()
-    """The latents of anchor_information, by number."""
+    """Indices of the latents of anchor_information."""
     capacity: Weight | None = None
-    """The KL of capacity_distance, in nats."""
+    """Target of the KL in capacity_distance, in nats."""
     covariance: Literal["i", "ii"] | None = None
     """The covariance of the means (i) or of the codes (ii), for off_diagonal and diagonal."""
     critic: bool = False
-    """Whether there is a critic, for critic_total_correlation."""
+    """Whether to train a critic, for critic_total_correlation."""
     same_batch: bool = False
     """Whether the critic reads the permuted codes of the batch itself."""
 

@@ -1,4 +1,4 @@
-"""The ELBO with a separate weight for each part of its rate."""
+"""The ELBO with a separate weight for each term of its rate."""
 
 import math
 from abc import ABC, abstractmethod
@@ -32,8 +32,8 @@ from unbraid.objectives.objective import Loss, Objective, Step, check_rate, chec
 from unbraid.objectives.terms.nested_groups import Cut, cuts, shared
 
 Groups = tuple[tuple[int, ...], ...] | Literal["each", "model"]
-"""Latents that belong together, by number, also nested; or "each", every latent by itself; or "model", those of the
-model's latents.
+"""Groups of latent indices, possibly nested; or "each" for single latents; or "model" for the groups of the model's
+latents.
 """
 _MAX_NAMED = 2_000
 
@@ -42,18 +42,18 @@ _MAX_NAMED = 2_000
 class DecomposedELBO(Objective):
     """distortion + rate KL + mutual_information MI + total_correlation TC + ... TC' + dimension_wise_kl DWKL.
 
-    Each field is the weight of its term. KL is KL(q(z|x) || p(z)), in closed form where there is one; the others are
-    its parts, estimated from the batch (see `Decomposition`), so that the weights (1, 0, 0, 0, 0) and (0, 1, 1, 1, 1)
-    have the same expectation: the VAE. TC is the total correlation between `groups` of latents, TC' the one within
-    them, both relative to the prior's own. The groups are tuples of latents by number; or "each", every latent by
-    itself, and TC' is 0; or "model", the groups of the model's latents. Groups may lie within groups: then TC' is a sum
-    over the levels below the outermost groups, and `deeper` gives separate weights to the second of these levels and
-    those that follow. VAE, beta-VAE, beta-TCVAE, beta-SVAE, HFVAE and information dropout are cases of this objective,
-    so those with the same groups and estimator can share a fleet.
+    Each field is the weight of its term. KL is KL(q(z|x) || p(z)), in closed form if available; the others are its
+    parts, estimated from the batch (see `Decomposition`), so that the weights (1, 0, 0, 0, 0) and (0, 1, 1, 1, 1) have
+    the same expectation: the VAE. TC is the total correlation between `groups` of latents, TC' the one within them,
+    both relative to the prior's own. The groups are tuples of latent indices; or "each" for single latents with TC' =
+    0; or "model", the groups of the model's latents. Groups may lie within groups: then TC' is a sum over the levels
+    below the outermost groups, and `deeper` gives separate weights to the second of these levels and those that follow.
+    VAE, beta-VAE, beta-TCVAE, beta-SVAE, HFVAE and information dropout are cases of this objective, so those with the
+    same groups and estimator can share a fleet.
 
     The loss uses `estimator`, and the density that the model's latents train with. The logged parts always use the
     density of the draws, and eq. 13 of Esmaeili et al., arXiv:1804.02086v1, because the constants of "mws" have no
-    gradient but shift its total correlation by (L - 1) log N. The logged loss is without them: see `constant_of`.
+    gradient but shift its total correlation by (L - 1) log N. The logged loss excludes these constants (`constant_of`).
     """
 
     rate: Weight = 0.0
@@ -67,11 +67,11 @@ class DecomposedELBO(Objective):
     dimension_wise_kl: Weight = 1.0
     """Weight of the dimension-wise KL."""
     groups: Groups = "each"
-    """Latents by number, group by group; or each by itself; or the groups of the model's latents."""
+    """Groups of latent indices; or "each" for single latents; or "model" for the groups of the model's latents."""
     estimator: Estimator = "mws"
-    """How q(z) is estimated from a batch."""
+    """Estimator of q(z) from a batch."""
     deeper: tuple[float, ...] = ()
-    """Weights of the total correlation within groups that lie in groups, level by level; the last is for all below."""
+    """Weights of the total correlation within nested groups, per level; the last applies to all deeper levels."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,7 +124,7 @@ class DecomposedELBO(Objective):
         return self.mutual_information, self.total_correlation, *within, self.dimension_wise_kl
 
     def _within(self, step: Step, trained: Decomposition) -> list[Float[Tensor, ""]]:
-        """Returns the total correlation within the outermost groups, level by level: one for each weight."""
+        """Returns the total correlation within the outermost groups, one value for each weight."""
         below = _levels(self.groups, len(self.deeper))
         finer = [_decompositions(step, [self.estimator], cut)[0] for cut in below]
         within = [each.total_correlation_within.mean() for each in (trained, *finer)]
@@ -132,7 +132,7 @@ class DecomposedELBO(Objective):
 
 
 class CaseOfDecomposedELBO(Objective, ABC):
-    """A DecomposedELBO with certain weights, those of `general`."""
+    """An objective that equals the DecomposedELBO of `general`."""
 
     @abstractmethod
     def general(self) -> DecomposedELBO: ...
@@ -142,13 +142,13 @@ class CaseOfDecomposedELBO(Objective, ABC):
 
 
 def levers_of_parts(objective: Any, independence: str) -> Levers:
-    """Returns the levers of a DecomposedELBO or a Composite, where one weight asks for independence."""
+    """Returns the levers of a DecomposedELBO or a Composite, where one weight increases independence."""
     name = "mutual_information" if objective.rate == 0 else "rate"
     return Levers(smaller(objective, name), moved(objective, name, 2), moved(objective, independence, 2))
 
 
 def price_of_parts(objective: Any) -> RatePrice:
-    """Returns the price of the rate in a DecomposedELBO or a Composite without other terms."""
+    """Returns the weight of the rate in a DecomposedELBO or a Composite without other terms."""
     names = ["mutual_information", "total_correlation", "total_correlation_within", "dimension_wise_kl"]
     if objective.groups == "each":
         names.remove("total_correlation_within")
@@ -165,9 +165,10 @@ def constant_of(
 ) -> Float[Tensor, ""] | float:
     """Returns the constant that the estimator adds to the weighted parts. It does not depend on the codes.
 
-    The weights of "mws" sum to p(n_i) in row i, those of the others to 1. So each of its log q^ includes log p(n_i),
-    -log N unless images are weighted: the joint once, D groups D times, L latents L times. `weights` belong to the
-    mutual information, the total correlation, that within groups, level by level, and the dimension-wise KL.
+    The weights of "mws" sum to p(n_i) in row i, and those of other estimators to 1. So each log q^ of "mws" includes
+    log p(n_i), which is -log N unless images are weighted: once for the joint, D times for D groups, L times for L
+    latents. `weights` belong to the mutual information, the total correlation, the total correlation within groups per
+    level, and the dimension-wise KL.
     """
     if estimator != "mws":
         return 0.0
@@ -219,14 +220,14 @@ def elbo_parts(step: Step, logged: Decomposition | None, *, grouped: bool = Fals
 
 
 def logged_parts(step: Step) -> dict[str, Float[Tensor, ""]]:
-    """Returns the parts to log for objectives that do not use those of the rate."""
+    """Returns the parts to log for objectives that do not decompose the rate."""
     return elbo_parts(step, decomposition(step, "stratified_pairs"))
 
 
 def trained_and_logged(step: Step, estimator: Estimator, groups: Groups) -> tuple[Decomposition, Decomposition | None]:
     """Returns the parts with the estimator of the loss, and with eq. 13 for the log, if the step is logged.
 
-    They share their densities, unless the loss takes another density than that of the draws.
+    Both share their densities, unless the loss uses another density than that of the draws.
     """
     if step.as_logged() is not step or not step.is_logged:
         return _decompositions(step, [estimator], groups)[0], decomposition(step, "stratified_pairs", groups)
@@ -237,12 +238,12 @@ def trained_and_logged(step: Step, estimator: Estimator, groups: Groups) -> tupl
 
 
 def _is_zero(weight: Any) -> bool:
-    """Returns whether this is the number 0. A tensor may be another number for other members of a fleet."""
+    """Returns whether a weight is the number 0. Tensors are never 0, as their values differ between fleet members."""
     return isinstance(weight, float) and weight == 0
 
 
 def check_groups(objective: Objective, groups: Groups, model: Autoencoder) -> None:
-    """Raises if groups miss a latent of the model, repeat one, or name one that does not exist."""
+    """Raises if groups omit or repeat a latent of the model, or contain an unknown latent."""
     if isinstance(groups, str):
         return
     every = range(model.latents.num_latents)
@@ -259,7 +260,7 @@ def check_groups(objective: Objective, groups: Groups, model: Autoencoder) -> No
 
 
 def check_deeper(objective: Objective, deeper: tuple[float, ...], groups: Groups) -> None:
-    """Raises if weights are of levels that the groups do not have, or if comparing the groups would take minutes."""
+    """Raises if there are more weights than levels of groups, or if comparing the groups would take minutes."""
     if not isinstance(groups, str) and (named := sum(map(len, groups))) > _MAX_NAMED:
         raise SpecError(
             f"{type(objective).__name__}: groups name {named:,} latents; expected at most {_MAX_NAMED:,}. For each "
@@ -290,13 +291,13 @@ def _decompositions(step: Step, estimators: Sequence[Estimator], groups: Groups)
 
 
 def sums_as_it_goes(step: Step) -> bool:
-    """Returns whether densities are summed as they are computed: on a GPU that saves most of the time."""
+    """Returns whether to sum densities as they are computed, which is much faster on a GPU."""
     is_factorized = type(step.posterior) is DiagonalGaussian and step.prior.is_factorized
     return is_factorized and step.z.device.type == "cuda" and step.z.dtype == torch.float32
 
 
 def fused_decompositions(step: Step, tables: Sequence[Float[Tensor, "sample batch"]]) -> list[Decomposition]:
-    """Returns the parts of independent Gaussian latents, each a group, without a table of all densities."""
+    """Returns the parts for independent Gaussian latents in single groups, without a table of all densities."""
     z, posterior = step.z, step.posterior
     assert isinstance(posterior, DiagonalGaussian)
     log_posterior, log_prior = posterior.log_prob(z), step.prior.log_prob(z)
@@ -307,7 +308,7 @@ def fused_decompositions(step: Step, tables: Sequence[Float[Tensor, "sample batc
 def pairwise_decompositions(
     step: Step, tables: Sequence[Float[Tensor, "sample batch"]], groups: tuple[tuple[int, ...], ...] | None
 ) -> list[Decomposition]:
-    """Returns the parts with each table of weights, from one table of all densities."""
+    """Returns the parts for each table of weights, from one table of all densities."""
     log_posterior, pairwise, log_prior = expected_log_probs(step)
     product = product_densities(log_posterior, pairwise, log_prior, groups)
     joint = _with_correlations(product, step, groups, log_posterior, log_prior)
@@ -320,8 +321,8 @@ def expected_log_probs(
 ) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch batch latent"], Float[Tensor, "batch latent"]]:
     """Returns log q(z_j | x) of each code, of every code under every posterior, and log p(z_j).
 
-    If the categories of a latent are summed over, the first and the last have its mean over them, and the second has
-    0: `log_mixture` adds its probability of every category.
+    For latents whose categories are summed over, the first and the last result hold means over the categories, and the
+    second holds 0, because `log_mixture` adds the probability of every category.
     """
     z, posterior, prior = step.z, step.posterior, step.prior
     own, pairwise, log_prior = posterior.log_prob(z), posterior.pairwise_log_prob(z), prior.log_prob(z)
@@ -357,13 +358,13 @@ def _with_correlations(
     log_posterior: Float[Tensor, "batch latent"],
     log_prior: Float[Tensor, "batch latent"],
 ) -> JointDensities:
-    """Returns the joint densities with those of correlated posteriors and priors instead of products."""
+    """Returns the joint densities, with exact values instead of products for correlated posteriors and priors."""
     joint, posterior, prior, z = product, step.posterior, step.prior, step.z
     summed, everything = posterior.summed_log_pmf, tuple(range(log_prior.shape[1]))
     drawn = {group: [latent for latent in group if latent not in summed] for group in (everything, *(groups or ()))}
 
     def with_means(joint_log_prob: Tensor, each: Tensor, group: tuple[int, ...]) -> Tensor:
-        """Returns the joint density of the latents drawn plus the means of those that are summed over."""
+        """Returns the joint density of the latents drawn plus the means of the latents that are summed over."""
         means = [latent for latent in group if latent in summed]
         return joint_log_prob + columns(each, means).sum(dim=1) if means else joint_log_prob
 

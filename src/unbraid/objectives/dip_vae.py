@@ -1,4 +1,4 @@
-"""The VAE whose codes must be uncorrelated."""
+"""The VAE with a penalty on covariances of codes."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
@@ -22,35 +22,33 @@ from unbraid.objectives.terms.covariance import (
 )
 
 DIAGONAL_SHARE: dict[str, float] = {"i": 10.0, "ii": 1.0}
-"""The weight of the diagonal where none is given, as a multiple of `off_diagonal`."""
+"""Default weight of the diagonal, as a multiple of `off_diagonal`."""
 
 
 @dataclass(frozen=True)
 class DIPVAE(Objective):
     """distortion + KL(q(z|x) || p(z)) + off_diagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2.
 
-    Kumar et al., arXiv:1711.00848v1, eq. 6. C is the covariance of the means for `kind` "i", and that of the codes for
-    "ii"; each pair counts twice. The default `diagonal` is 10 `off_diagonal` for "i", as in the
-    paper, and `off_diagonal` for "ii". C is that of the batch, or a running estimate in which the past is constant:
-    "ema" averages the covariances of batches, "moments" the first and second moments, both with weight `decay` on the
-    past, from the first batch on. Then only the share 1 - decay of C has a gradient; with `rescale` the gradient is
-    that of a whole batch.
+    Kumar et al., arXiv:1711.00848v1, eq. 6. C is the covariance of the means for `kind` "i", and of the codes for "ii";
+    each pair counts twice. The default `diagonal` is 10 `off_diagonal` for "i", as in the paper, and `off_diagonal` for
+    "ii". C is computed on the batch, or is a running estimate with a constant past: "ema" averages the covariances of
+    batches, "moments" the first and second moments, both with weight `decay` on the past, from the first batch on. Then
+    only the share 1 - decay of C has a gradient; with `rescale` the gradient is that of a whole batch.
     """
 
     kind: Literal["i", "ii"] = "i"
-    """The covariance of the means (i), or that of the codes (ii)."""
+    """Covariance of the means (i) or of the codes (ii)."""
     _: KW_ONLY
     off_diagonal: Weight = 10.0
     """Weight of the squared covariances."""
     diagonal: Weight | None = None
-    """Weight of the squared distances of the variances from 1; without it ten times off_diagonal (i), or as much (ii).
-    """
+    """Weight of the squared distances of the variances from 1; by default 10 (i) or 1 (ii) times off_diagonal."""
     mode: Literal["batch", "ema", "moments"] = "batch"
-    """The covariance of the batch, or a running estimate of it: of covariances (ema) or of moments."""
+    """Covariance of the batch, or a running estimate from covariances (ema) or moments."""
     decay: Weight = 0.9
     """Weight of the past in a running estimate."""
     rescale: bool = False
-    """Whether the gradient of a running estimate is that of a whole batch."""
+    """Whether to scale the gradient of a running estimate to that of a whole batch."""
 
     weights_are_nonnegative: ClassVar[bool] = True
 
@@ -119,7 +117,7 @@ class DIPVAE(Objective):
         )
 
     def _covariance(self, step: Step) -> tuple[Float[Tensor, "latent latent"], Mapping[str, Tensor]]:
-        """Returns C, and the state for the next step."""
+        """Returns C and the state of the next step."""
         posterior = step.posterior
         match self.mode:
             case "batch":
@@ -138,7 +136,7 @@ class DIPVAE(Objective):
                 return covariance, _state(step, first_moment=first, second_moment=second)
 
     def _blend(self, step: Step, name: str, of_batch: Tensor) -> Tensor:
-        """Returns decay times the past, which is constant, plus 1 - decay times the batch; the first has no past."""
+        """Returns decay times the constant past plus 1 - decay times the batch; on the first step, the batch."""
         decay = self.decay * step.state["started"]
         blended = decay * step.state[name] + (1 - decay) * of_batch
         return blended.detach() + of_batch - of_batch.detach() if self.rescale else blended

@@ -1,4 +1,4 @@
-"""The VAE with a total correlation that a critic estimates."""
+"""The VAE with a total correlation estimated by a critic."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
@@ -23,7 +23,7 @@ class FactorVAE(Objective):
     Kim & Mnih, arXiv:1802.05983v3, eq. 2 and algorithm 2. The critic outputs two logits, for a code from q(z) and for
     one from prod_j q(z_j); TC is the mean of their difference over the codes of the batch. It learns to distinguish
     those codes from permuted codes of a second, independent batch; with `same_batch`, from permuted codes of the batch
-    itself, which costs one encoding less. The estimate is known to be too low.
+    itself, which saves one encoding. The estimate is known to be too low.
     """
 
     gamma: Weight = 35.0
@@ -75,7 +75,7 @@ def estimated_total_correlation(step: Step) -> Float[Tensor, ""]:
 
 
 def loss_of_critic(step: Step) -> Float[Tensor, ""]:
-    """Returns the loss of the critic on the codes, and on the permuted codes of the other batch or of the same."""
+    """Returns the loss of the critic on codes, and on permuted codes of the other batch or the same batch."""
     assert step.critic_in_training is not None
     z_of_others = step.z if step.other is None else step.other.z
     permuted = permuted_codes(z_of_others, step.draws["permutation"], step.widths)

@@ -16,10 +16,11 @@ class HFVAE(CaseOfDecomposedELBO):
     """distortion + alpha MI + beta TC between groups + gamma TC within groups + DWKL.
 
     Esmaeili et al., arXiv:1804.02086v1, eq. 9. Both total correlations are relative to the prior's own. `groups` are
-    tuples of latents, by number (continuous ones first); or "model", the groups of the model's latents; or "each",
-    every latent by itself: that is beta-TCVAE with eq. 13, and gamma has no effect. With one group of all latents, beta
-    has none. Groups may lie within groups, to any depth: beta weighs the correlation between the outermost ones, gamma
-    that between their parts, and `deeper` that of the levels below. The defaults are the authors' for dSprites.
+    tuples of latent indices (continuous latents first); or "model", the groups of the model's latents; or "each",
+    single latents. With "each" the objective is beta-TCVAE with eq. 13, and gamma has no effect. With one group of all
+    latents, beta has no effect. Groups may lie within groups, to any depth: beta weighs the correlation between the
+    outermost ones, gamma that between their parts, and `deeper` that of the levels below. The defaults are the authors'
+    for dSprites.
     """
 
     alpha: Weight = 1.0
@@ -29,11 +30,11 @@ class HFVAE(CaseOfDecomposedELBO):
     gamma: Weight = 3.0
     """Weight of the total correlation within groups."""
     groups: Groups = "model"
-    """Latents by number, group by group; or each by itself; or the groups of the model's latents."""
+    """Groups of latent indices; or "each" for single latents; or "model" for the groups of the model's latents."""
     estimator: Estimator = "stratified_pairs"
-    """How q(z) is estimated from a batch."""
+    """Estimator of q(z) from a batch."""
     deeper: tuple[float, ...] = ()
-    """Weights of the total correlation within groups that lie in groups, level by level; the last is for all below."""
+    """Weights of the total correlation within nested groups, per level; the last applies to all deeper levels."""
 
     weights_are_nonnegative: ClassVar[bool] = True
 

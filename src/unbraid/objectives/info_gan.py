@@ -1,4 +1,4 @@
-"""InfoGAN: a generator with codes that an encoder recovers from its images."""
+"""InfoGAN: a generator whose codes an encoder recovers from generated images."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -25,17 +25,17 @@ class InfoGAN(Objective):
     codes c are drawn from the prior, and u is standard normal, one number for each of the model's `noise_inputs`. The
     encoder is Q: it reads generated images in training, and real ones afterwards, so every metric applies. The critic D
     classifies images as real or generated. D and Q read images with Gaussian noise of the standard deviation
-    `instance_noise`. Continuous codes have the `weight`, discrete ones the `discrete_weight`.
+    `instance_noise`. `weight` applies to continuous codes, and `discrete_weight` to discrete codes.
 
     With `shared_trunk`, as published, D and Q are one net except for their last layers: D reads the output of the
     encoder before its last layer, and the encoder learns with D, at D's rate, from both losses. The optimizer of the
-    spec is then that of G only. Without, D is a separate net.
+    spec then trains G only. Otherwise D is a separate net.
     """
 
     weight: Weight = 0.1
-    """Weight of reading continuous codes back."""
+    """Weight of the mutual information of continuous codes."""
     discrete_weight: Weight = 1.0
-    """Weight of reading discrete codes back."""
+    """Weight of the mutual information of discrete codes."""
     instance_noise: Weight = field(default_factory=lambda: Linear(0.1, 0.0))
     """Standard deviation of the noise on images that the critic and the encoder read."""
     shared_trunk: bool = True

@@ -23,13 +23,13 @@ class InfoVAE(Objective):
     """
 
     alpha: Weight = 0.5
-    """How much of the KL is left out."""
+    """Reduction of the weight of the KL, which is 1 - alpha."""
     weight: Weight = 100.0
     """The paper's lambda: alpha + weight - 1 weighs the MMD."""
     kernel: Kernel = "rbf"
     """The kernel of the MMD."""
     bandwidth: Bandwidth = "dimension"
-    """How wide the kernel is: by the number of latents, or as in the authors' code."""
+    """Width of the kernel, from the number of latents or as in the authors' code."""
     statistic: Statistic = "biased"
     """The biased or the unbiased estimate of the MMD."""
 

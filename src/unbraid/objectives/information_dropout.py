@@ -1,4 +1,4 @@
-"""Reconstruction with few nats and independent latents, and no prior."""
+"""Information dropout: penalties of mutual information and total correlation, without a prior."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,7 +25,7 @@ class InformationDropout(CaseOfDecomposedELBO):
     gamma: Weight = 1.0
     """Weight of the total correlation."""
     estimator: Estimator = "stratified_pairs"
-    """How q(z) is estimated from a batch."""
+    """Estimator of q(z) from a batch."""
 
     weights_are_nonnegative: ClassVar[bool] = True
 

@@ -13,10 +13,10 @@ NO_WEIGHT = "longer training (the rate costs nothing already)"
 @final
 @dataclass(frozen=True)
 class Levers:
-    """Advice on the weights of an objective; empty where there is none.
+    """Advice on the weights of an objective; empty strings for no advice.
 
-    `less_rate` has more latents used, `more_rate` fewer, and `independence` has latents depend less on each other.
-    `is_diagonal` is False where the noise of latents is correlated.
+    `less_rate` is advice to use more latents, `more_rate` to use fewer, and `independence` to make latents less
+    dependent. `is_diagonal` is False where the noise of latents is correlated.
     """
 
     less_rate: str = ""
@@ -30,7 +30,7 @@ class Levers:
 class RatePrice:
     """The weight of the rate in a loss.
 
-    With a `reason`, the loss implies no beta. `parts` lists the weights of the parts of the rate, where they differ.
+    With a `reason`, the loss implies no beta. `parts` lists the weights of the terms of the rate, if they differ.
     """
 
     reason: str = ""
@@ -39,13 +39,13 @@ class RatePrice:
 
     @classmethod
     def beside(cls, what: str, weight: float) -> "RatePrice":
-        """Returns the price in a loss that also penalizes something else."""
+        """Returns the price for a loss that also penalizes `what`."""
         own = f"The rate itself has the weight {short(weight)}."
         return cls(f"This objective also penalizes {what}, so its loss implies no beta. {own}", weight)
 
 
 def smaller(objective: Any, name: str) -> str:
-    """Suggests a smaller weight, or a warm-up. A weight that is not above 0 keeps no latent from being used."""
+    """Suggests a smaller weight or a warm-up, unless the weight is 0 or negative."""
     value = getattr(objective, name)
     if isinstance(value, Schedule):
         return moved(objective, name, 0.25)
@@ -53,7 +53,7 @@ def smaller(objective: Any, name: str) -> str:
 
 
 def moved(objective: Any, name: str, times: float, of: str = "") -> str:
-    """Suggests to multiply a weight; `of` describes what it weighs. One that is not above 0 can only be larger."""
+    """Suggests to multiply a weight; `of` describes its term. Weights of 0 or less can only be increased."""
     value, word = getattr(objective, name), "larger" if times > 1 else "smaller"
     called = f"{name} {of}".rstrip()
     if isinstance(value, Schedule):

@@ -43,13 +43,13 @@ class EncodedBatch:
 @final
 @dataclass(frozen=True)
 class Step:
-    """One batch through one model: the input of an objective. A fleet maps the objective over many models.
+    """The input of an objective: one batch and one model. A fleet maps the objective over many models.
 
     `draws` holds the standard normal numbers of `draw_shapes`, by name. `progress` runs from 0 to 1 over training.
     `weights` is p(n) of the batch, where sampling is biased. `other` is a second, independent batch, for objectives
     that need one. `encode` and `decode` are the nets of the model (`likelihood` reads the output of `decode`). `state`
-    is that of the last `Loss`. `groups` are the latents that belong together, and `widths` the number of columns of
-    each latent; without `widths`, each has one. If the step is not `is_logged`, the parts of the loss are not read, and
+    is that of the last `Loss`. `groups` holds groups of latent indices, and `widths` the number of columns of each
+    latent; without `widths`, each has one. If the step is not `is_logged`, the parts of the loss are not read, and
     terms that only they need may be left out.
 
     There are two critics, so that each loss has gradients for its own weights only: `critic` has constant weights,
@@ -82,7 +82,7 @@ class Step:
         return self.prior.kl_from(self.posterior, self.z).sum(dim=1).mean()
 
     def as_logged(self) -> "Step":
-        """Returns the step with the density of its draws, which a loss may replace and a log may not."""
+        """Returns the step with the density of its draws, which logged values use."""
         true = self.posterior.with_true_density()
         return self if true is self.posterior else replace(self, posterior=true)
 
@@ -93,8 +93,8 @@ class Loss:
     """The loss to minimize, and its parts.
 
     `parts` are unweighted, in nats per image. `critic` is minimized over the weights of the critic, and those of the
-    encoder where it reads features. `state` is that of the next step; it has no gradient. `constant` is the part of
-    `total` that does not depend on the codes, from an estimator: it is in no part.
+    encoder where it reads features. `state` is the state of the next step, without gradient. `constant` is the constant
+    of an estimator in `total`; `parts` exclude it.
     """
 
     total: Float[Tensor, ""]
@@ -111,7 +111,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Objective(Config, ABC):
-    """A loss. Its hyperparameters are its fields; it has no weights, no optimizer and no random numbers.
+    """A loss with its hyperparameters as fields, without weights, optimizer or random numbers.
 
     Every field that is a number (or a schedule of one) may differ between the members of a fleet: there it is a 0-d
     tensor, so the formula must not branch on it. The properties and methods below define the other inputs. The critic,
@@ -120,7 +120,7 @@ class Objective(Config, ABC):
 
     critic_outputs: ClassVar[int] = 1
     weights_are_nonnegative: ClassVar[bool] = False
-    """Whether weights below 0, or not finite, are refused."""
+    """Whether weights must be finite and nonnegative."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -170,7 +170,7 @@ class Objective(Config, ABC):
             other: A second, independent batch, for FactorVAE.
             critic: The critic, for objectives that have one; see `build_critic`.
             likelihood: p(x | z) of a plain module, by default Bernoulli, of logits. A model of `Autoencoder.build` has
-                its own.
+                a likelihood already.
 
         Examples:
             >>> import torch
@@ -206,7 +206,7 @@ class Objective(Config, ABC):
         channels: Sequence[int] = CHANNELS,
         seed: int = 0,
     ) -> nn.Module:
-        """Returns a new critic for `loss`, with as many outputs as this objective reads.
+        """Returns a new critic for `loss`, with the number of outputs that this objective needs.
 
         A critic of images, such as that of InfoGAN, needs `image_shape`.
         """
@@ -223,7 +223,7 @@ class Objective(Config, ABC):
                 return seeded(lambda: critic_of_images(image_shape, self.critic_outputs, channels, hidden), seed)
 
     def general(self) -> "Objective":
-        """Returns the same loss as a case of its widest family, which can share a fleet; by default itself."""
+        """Returns the same loss as a case of its most general objective, for sharing fleets; by default itself."""
         return self
 
     @property
@@ -245,7 +245,7 @@ class Objective(Config, ABC):
             general.check_image_weights()
 
     def levers(self) -> Levers:
-        """Returns advice for `diagnose`: how to weigh the rate less or more, and the dependence of latents more."""
+        """Returns advice for `diagnose` on the weights of the rate and of the dependence of latents."""
         return Levers("a smaller weight of the terms of codes")
 
     def rate_price(self) -> RatePrice:
@@ -254,7 +254,7 @@ class Objective(Config, ABC):
         return RatePrice() if form is self else form.rate_price()
 
     def check(self, model: Autoencoder) -> None:
-        """Raises if this formula cannot train the model: by default, if its rate is not finite."""
+        """Raises if this objective cannot train the model; by default, if the rate is not finite."""
         check_rate(self, model)
         general = self.general()
         if general is not self:
@@ -265,7 +265,7 @@ class Objective(Config, ABC):
         """The input of the critic; None, the default, for no critic. A class variable works as well.
 
         A critic of "features" is called with images, and reads the output of the encoder before its last layer. The
-        encoder then learns with the critic: from its loss too, by its optimizer.
+        encoder then also learns from the loss of the critic, with the optimizer of the critic.
         """
         return None
 
@@ -280,22 +280,22 @@ class Objective(Config, ABC):
         return False
 
     def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
-        """Returns the shapes of the standard normal numbers that a step needs beside those of the codes, by name."""
+        """Returns the shapes of the standard normal numbers of a step by name, except those of the codes."""
         del batch_size, model, image_shape
         return {}
 
     def initial_state(self, latents: Latents) -> Mapping[str, Tensor]:
-        """Returns the `state` of the first step, by default none."""
+        """Returns the `state` of the first step; empty by default."""
         del latents
         return {}
 
     @property
     def hyperparameters(self) -> dict[str, Weight]:
-        """The fields that are numbers or schedules, by name, without those that are None."""
+        """The numeric fields and schedules by name, without fields that are None."""
         return {name: value for name in _number_fields(type(self)) if (value := getattr(self, name)) is not None}
 
     def bind(self, hyperparameters: Mapping[str, Float[Tensor, ""] | float]) -> "Objective":
-        """Returns a copy with these hyperparameters, such as those of a member of a fleet."""
+        """Returns a copy with these hyperparameters, for example of one fleet member."""
         if unknown := hyperparameters.keys() - set(_number_fields(type(self))):
             known = ", ".join(_number_fields(type(self))) or "none"
             raise SpecError(f"{type(self).__name__} has no hyperparameter {min(unknown)!r}; it has {known}.")
@@ -305,7 +305,7 @@ class Objective(Config, ABC):
         return bound
 
     def at(self, progress: Float[Tensor, ""]) -> "Objective":
-        """Returns the formula at this moment of training, with schedules resolved."""
+        """Returns the objective at this progress of training, with schedules resolved."""
         numbers: dict[str, Any] = {
             name: float(weight.at(progress))
             for name, weight in self.hyperparameters.items()
@@ -347,7 +347,7 @@ def check_fixed_prior(objective: Objective, model: Autoencoder) -> None:
 
 
 def check_weights(objective: Objective, least: float = 0.0) -> None:
-    """Raises if a weight is not finite, or below `least`, at any moment."""
+    """Raises if a weight is not finite, or below `least`, at any progress of training."""
     for name, value in objective.hyperparameters.items():
         if not isinstance(value, Tensor) and not all(math.isfinite(end) and end >= least for end in extremes(value)):
             expected = "a finite weight" + (" of 0 or more" if least == 0 else "")

@@ -18,7 +18,7 @@ from unbraid.models.distributions.priors.prior import StandardNormalPrior
 from unbraid.objectives.objective import EncodedBatch, Objective, Step
 
 Noise = Tensor | Mapping[str, Tensor]
-"""Standard normal numbers: those of the codes, or by name: "z", "other", and the names of `Objective.draw_shapes`."""
+"""Standard normal numbers for the codes, or by name ("z", "other" and the names of `Objective.draw_shapes`)."""
 
 
 def step_of_module(
@@ -35,7 +35,7 @@ def step_of_module(
     critic: nn.Module | None,
     likelihood: Likelihood | None,
 ) -> Step:
-    """Returns the `Step` of these images through the module; the arguments are those of `Objective.loss`."""
+    """Returns the `Step` of these images and the module, with the arguments of `Objective.loss`."""
     shape, x = x.shape[1:], _as_images(x, "x")
     progress = torch.as_tensor(progress, dtype=x.dtype, device=x.device)
     prior: Prior
@@ -141,8 +141,8 @@ def _as_posterior(encoded: Any, num_images: int) -> Posterior:
     mean, logvar = encoded
     if mean.ndim != 2 or mean.shape != logvar.shape or len(mean) != num_images:
         raise SpecError(
-            f"encode(x) returned tensors of shapes {tuple(mean.shape)} and {tuple(logvar.shape)}; expected twice "
-            f"({num_images}, number of latents): mean and log-variance of each latent of each image."
+            f"encode(x) returned tensors of shapes {tuple(mean.shape)} and {tuple(logvar.shape)}; expected both "
+            f"to have shape ({num_images}, number of latents), with one mean and log-variance per image and latent."
         )
     return DiagonalGaussian(mean, logvar)
 
@@ -179,7 +179,7 @@ def _draws(
     noise: Noise | None,
     generator: torch.Generator | None,
 ) -> dict[str, Tensor]:
-    """Returns the standard normal numbers of a step by name: the given ones, and new ones for the rest."""
+    """Returns the standard normal numbers of a step by name, with new draws for missing names."""
     image_shape = (x.shape[1], x.shape[2], x.shape[3])
     shapes: dict[str, tuple[int, ...]] = {"z": (len(x), config.latents.num_noise)}
     if objective.needs_other_batch:

@@ -1,4 +1,4 @@
-"""Posteriors q(z | x) and priors p(z): records of tensors without state, so that they can live inside `vmap`."""
+"""Posteriors q(z | x) and priors p(z): stateless records of tensors, for use inside `vmap`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from unbraid.codes import LatentPrior
 class Distribution(ABC):
     """A distribution of codes: q(z | x) of each image of a batch, or p(z).
 
-    A latent is one variable. It takes one column of z, or several: a discrete latent has a column for each category.
+    A latent is one variable. It has one column of z, except that a discrete latent has a column for each category.
     """
 
     @property
@@ -24,33 +24,33 @@ class Distribution(ABC):
 
     @property
     def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "*batch _category"]]:
-        """The log-probabilities of the discrete latents that estimates sum over, by number.
+        """The log-probabilities of the discrete latents that estimates sum over, by latent index.
 
-        By default there are none: each latent counts by its draw.
+        Empty by default: estimates use the draw of each latent.
         """
         return {}
 
     def by_category(self) -> Self:
-        """Returns the distribution with the measure "pmf": discrete latents count by the probability of a category."""
+        """Returns the distribution with the measure "pmf" for discrete latents, the probability of a category."""
         return self
 
     @abstractmethod
     def log_prob(self, z: Float[Tensor, "... column"]) -> Float[Tensor, "... latent"]:
-        """Returns log q(z_j | x) of each image's code, or log p(z_j), of each latent by itself, in nats.
+        """Returns log q(z_j | x) of each image's code, or log p(z_j), separately for each latent, in nats.
 
-        It is not summed: callers choose the axis. Further axes of `z` before that of the batch broadcast.
+        Callers choose the axis to sum over. Axes of `z` before the batch axis broadcast.
         """
 
     def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
-        """Returns the log-density of the given latents together: the sum over them, unless they are correlated."""
+        """Returns the joint log-density of the given latents: the sum over them, unless they are correlated."""
         return columns(self.log_prob(z), latents).sum(dim=1)
 
 
 class Posterior(Distribution):
     """A posterior q(z | x) for a batch of images.
 
-    Metrics read `mean` and `gaussian_std` (or `covariance`) of the continuous latents, and `probabilities` of the
-    discrete ones, a table each.
+    Metrics read `mean` and `gaussian_std` (or `covariance`) of the continuous latents, and one table of `probabilities`
+    per discrete latent.
     """
 
     @property
@@ -59,12 +59,12 @@ class Posterior(Distribution):
 
     @property
     def gaussian_std(self) -> Float[Tensor, "batch continuous_latent"] | None:
-        """The standard deviation of each Gaussian latent; None for other families, which codes describe by draws."""
+        """The standard deviation of each Gaussian latent; None for other families."""
         return None
 
     @property
     def std(self) -> Float[Tensor, "batch continuous_latent"] | None:
-        """The standard deviation of each continuous latent, Gaussian or not; None where there is no closed form."""
+        """The standard deviation of each continuous latent; None without a closed form."""
         return self.gaussian_std
 
     @property
@@ -77,7 +77,7 @@ class Posterior(Distribution):
         return ()
 
     def with_true_density(self) -> Self:
-        """Returns the posterior with the density of its draws: itself, unless a family trains with another density."""
+        """Returns the posterior with the density of its draws. By default this is the posterior itself."""
         return self
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"] | None:
@@ -103,7 +103,7 @@ class Posterior(Distribution):
     def pairwise_joint_log_prob(
         self, z: Float[Tensor, "sample column"], latents: Sequence[int]
     ) -> Float[Tensor, "sample batch"]:
-        """Returns log q(z_S^(i) | x_n) of the latents S together."""
+        """Returns the joint log-density log q(z_S^(i) | x_n) of the latents S."""
         return columns(self.pairwise_log_prob(z), latents).sum(dim=2)
 
 
@@ -112,19 +112,19 @@ class Prior(Distribution):
 
     @abstractmethod
     def sample(self, noise: Float[Tensor, "batch column"]) -> Float[Tensor, "batch column"]:
-        """Returns codes computed from standard normal noise: as many numbers as a code has columns."""
+        """Returns codes computed from standard normal noise of the same shape."""
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """Returns KL(q(z | x) || p(z)) in nats by image and latent; None, the default, without a closed form.
+        """Returns KL(q(z | x) || p(z)) in nats per image and latent, or None (the default) without a closed form.
 
-        Between products of latents it is KL(q(z_j | x) || p(z_j)). Otherwise it is spread over the latents: the sum is
-        the KL.
+        For factorized q and p, entry j is KL(q(z_j | x) || p(z_j)). Otherwise the joint KL is spread over the latents,
+        so that the entries sum to it.
         """
         del posterior
         return None
 
     def kl_from(self, posterior: Posterior, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
-        """Returns the KL in closed form; without one, log q(z | x) - log p(z) at the draw `z`: the same on average."""
+        """Returns the KL in closed form, or else its unbiased estimate log q(z | x) - log p(z) at the draw `z`."""
         closed = self.closed_form_kl_from(posterior)
         if closed is not None:
             return closed
@@ -135,19 +135,19 @@ class Prior(Distribution):
         return spread(posterior.joint_log_prob(z, everything) - self.joint_log_prob(z, everything), each)
 
     def for_codes(self, num_latents: int) -> LatentPrior | None:
-        """Returns this prior as numbers, which codes of `num_latents` latents carry.
+        """Returns this prior as a `LatentPrior` for codes of `num_latents` latents.
 
-        None, the default, if `LatentPrior` cannot describe it; scores then name the prior that they assume.
+        Returns None, the default, if `LatentPrior` cannot represent it; scores then name the prior that they assume.
         """
         del num_latents
         return None
 
 
 def spread(total: Float[Tensor, " batch"], each: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-    """Returns `each` plus an equal share of the rest of the `total` for every latent.
+    """Returns `each` plus an equal share per latent of the rest of the `total`.
 
-    A KL between joint distributions is no sum over latents: it is the sum of the KLs between marginals plus the cost of
-    q's correlations and minus that of p's. That part belongs to no latent more than to another.
+    A KL between joint distributions is the sum of the KLs between marginals plus the cost of the correlations of q and
+    minus the cost of the correlations of p. These correlation terms belong to all latents equally.
     """
     return each + (total - each.sum(dim=1))[:, None] / each.shape[1]
 

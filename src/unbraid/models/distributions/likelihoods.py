@@ -1,7 +1,7 @@
 """Likelihoods p(x | z) of images, given the output of the decoder.
 
-These are true log-likelihoods: sums over pixels and channels with every constant kept, so that an ELBO is an ELBO and a
-beta is a beta.
+These are true log-likelihoods, summed over pixels and channels with all constants, so that ELBOs and values of beta are
+comparable.
 """
 
 import copy
@@ -20,24 +20,24 @@ from unbraid.errors import SpecError
 from unbraid.models.distributions.distribution import Fixed
 
 Images = Float[Tensor, "*batch channel height width"]
-"""Images, or the outputs of a decoder for them."""
+"""Images, or outputs of a decoder."""
 
 # Where |logit| / 2 is below this, series are used: the next term of each is below 1e-15 there.
 _SERIES_BELOW = 0.1
 
 
 class Likelihood(Config, ABC):
-    """p(x | z), from the decoder's output: one number for each pixel and channel."""
+    """A likelihood p(x | z), given one decoder output for each pixel and channel."""
 
     @property
     def of_intensities(self) -> bool:
-        """Whether x must lie between 0 and 1, as the intensities of images do. By default it need not."""
+        """Whether x must be in [0, 1], the range of image intensities. False by default."""
         return False
 
     def make(self) -> nn.Module:
-        """Returns a module without inputs whose output is the likelihood; its parameters are learned with the model's.
+        """Returns a module without inputs whose output is the likelihood.
 
-        By default it has none.
+        Its parameters are trained with the model. By default the module has none.
         """
         return Fixed(self)
 
@@ -47,7 +47,7 @@ class Likelihood(Config, ABC):
 
     @abstractmethod
     def mean(self, output: Images) -> Images:
-        """Returns E[x | z], the image to show."""
+        """Returns the decoded image E[x | z]."""
 
 
 @final
@@ -55,8 +55,8 @@ class Likelihood(Config, ABC):
 class BernoulliLikelihood(Likelihood):
     """log p(x | z) = sum_p x_p l_p - softplus(l_p), with the decoder's output as logits l.
 
-    On gray images, where x is between 0 and 1, this is minus the cross-entropy with x read as a probability: a common
-    training loss, but not the density of anything.
+    On gray images, where x is between 0 and 1, this is minus the cross-entropy with x as a probability. It is a common
+    training loss, but not a log-density.
     """
 
     @property
@@ -71,7 +71,7 @@ class BernoulliLikelihood(Likelihood):
 
 
 class _LinkedLikelihood(Likelihood):
-    """A likelihood around the decoder's output, or with `sigmoid` around the sigmoid of it."""
+    """A likelihood with the decoder's output, or its sigmoid (`sigmoid`), as location."""
 
     sigmoid: bool
 
@@ -88,13 +88,13 @@ class _LinkedLikelihood(Likelihood):
 class GaussianLikelihood(_LinkedLikelihood):
     """log p(x | z) = -sum_p [(x_p - m_p)^2 / (2 std^2) + log std + log(2 pi) / 2].
 
-    The mean m is the decoder's output, or with `sigmoid` the sigmoid of it.
+    The mean m is the decoder's output, or with `sigmoid` its sigmoid.
     """
 
     std: float = 1.0
     """Standard deviation of every pixel."""
     sigmoid: bool = False
-    """Whether the mean is the sigmoid of the decoder's output, and so lies between 0 and 1."""
+    """Whether the mean is the sigmoid of the decoder's output, in (0, 1)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,12 +113,12 @@ class GaussianLikelihood(_LinkedLikelihood):
 class LaplaceLikelihood(_LinkedLikelihood):
     """log p(x | z) = -sum_p [|x_p - m_p| + log 2]: the L1 loss with its constant; the scale is 1.
 
-    The location m is the decoder's output, or with `sigmoid` the sigmoid of it, as in Do & Tran's code for CelebA
+    The location m is the decoder's output, or with `sigmoid` its sigmoid, as in Do & Tran's code for CelebA
     (arXiv:1908.09961v4).
     """
 
     sigmoid: bool = False
-    """Whether the location is the sigmoid of the decoder's output, and so lies between 0 and 1."""
+    """Whether the location is the sigmoid of the decoder's output, in (0, 1)."""
 
     def log_prob(self, x: Images, output: Images) -> Float[Tensor, " batch"]:
         return -((x - self.mean(output)).abs() + math.log(2)).sum(dim=(1, 2, 3))
@@ -129,12 +129,12 @@ class LaplaceLikelihood(_LinkedLikelihood):
 class LearnedGaussianLikelihood(Likelihood):
     """log p(x | z) = -sum_p [(x_p - m_p)^2 / (2 s^2) + log s + log(2 pi) / 2], with one learned s for all pixels.
 
-    At its best s^2 is the mean squared error, so the weight of the distortion against the rate is learned too: Rybkin
-    et al., arXiv:2006.13202v3.
+    At the optimum, s^2 is the mean squared error, so the weight of the distortion relative to the rate is learned too
+    (Rybkin et al., arXiv:2006.13202v3).
     """
 
     initial_std: float = 1.0
-    """Standard deviation of every pixel from which learning starts."""
+    """Initial standard deviation of every pixel."""
     # The learned logarithm of s, in the likelihood that the module outputs.
     _log_std: ClassVar[Tensor | None] = None
 
@@ -177,8 +177,8 @@ class ContinuousBernoulliLikelihood(Likelihood):
     """log p(x | z) = sum_p x_p l_p - log((exp(l_p) - 1) / l_p), with logits l: a density on [0, 1], for gray images.
 
     Loaiza-Ganem & Cunningham, arXiv:1907.06845v5. Their p(x) = C(s) s^x (1 - s)^(1 - x), s = sigmoid(l), is
-    proportional to exp(x l), and the integral of that over [0, 1] is (exp(l) - 1) / l: the same, without the
-    singularity of their C(s) = 2 artanh(1 - 2 s) / (1 - 2 s) at 1/2.
+    proportional to exp(x l), whose integral over [0, 1] is (exp(l) - 1) / l. This form avoids the singularity of their
+    C(s) = 2 artanh(1 - 2 s) / (1 - 2 s) at 1/2.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Transforms of standard normal numbers to other distributions, one for one.
+"""Elementwise transforms of standard normal numbers to other distributions.
 
 They are exact in both tails, because no probability is ever rounded to 0 or 1.
 """
@@ -21,12 +21,12 @@ def logistic(normal: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 
 
 def laplace(normal: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Returns standard Laplace noise: log(2 Phi(n)) where n is negative, and the mirror image of that."""
+    """Returns standard Laplace noise: log(2 Phi(n)) for n < 0, and the negative of its value at -n for n > 0."""
     return -torch.sign(normal) * (math.log(2) + log_ndtr(-normal.abs()))
 
 
 def log_ndtr(normal: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Returns log Phi(n). torch.special has it too, but not for vmap."""
+    """Returns log Phi(n). The function of torch.special does not support vmap."""
     scaled = normal * math.sqrt(0.5)
     below = torch.log(0.5 * torch.special.erfcx(scaled.clamp(max=0).neg())) - scaled.square()
     return torch.where(normal < 0, below, torch.log1p(-0.5 * torch.special.erfc(scaled)))

@@ -1,1 +1,1 @@
-"""What nets are made of: convolutions, heads, and where their weights start."""
+"""Layers of nets: convolutions, heads, and initial weights."""

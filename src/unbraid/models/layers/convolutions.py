@@ -13,7 +13,7 @@ from unbraid.models.layers.strided_convolutions import Conv2d, ConvTranspose2d
 from unbraid.models.layers.tiled_convolutions import TiledConv2d, TiledConvTranspose2d
 
 LEAST, MOST = 16, 256
-"""How many pixels high and wide an image may be."""
+"""Limits of the height and width of an image, in pixels."""
 _LAYERS_FOR = 64  # pixels: the published nets are for images of this size
 _UNIT = 16  # pixels, or more where more convolutions halve them
 
@@ -21,7 +21,7 @@ _UNIT = 16  # pixels, or more where more convolutions halve them
 @final
 @dataclass(frozen=True)
 class Canvas:
-    """A black canvas with an image in the middle, and the `widths` of the convolutions that halve it without a rest."""
+    """A black canvas with the image in its center, and the `widths` of the convolutions that halve it evenly."""
 
     image_shape: ImageShape
     size: tuple[int, int]
@@ -31,8 +31,8 @@ class Canvas:
     def from_channels(cls, net: str, image_shape: ImageShape, channels: Sequence[int]) -> "Canvas":
         """Returns the canvas for images of this shape and convolutions of these `channels`.
 
-        Up to 64 pixels there is one of each width; beyond that there is one more, as wide as the last, and beyond 128
-        two. `net` is the name of the net, for errors.
+        Up to 64 pixels there is one convolution per entry. Larger images have one more with the last width, and images
+        beyond 128 pixels have two more. `net` is the name of the net in error messages.
         """
         check_size(net, image_shape)
         longest = max(image_shape[1:])
@@ -65,11 +65,11 @@ class Canvas:
         return self.map_shape[0] * self.map_shape[1]
 
     def frame(self) -> list[nn.Module]:
-        """Returns the layer, if any, that puts the image on the canvas."""
+        """Returns the padding layer from the image to the canvas, if any."""
         return [nn.ZeroPad2d(self._margins)] if any(self._margins) else []
 
     def crop(self) -> list[nn.Module]:
-        """Returns the layer, if any, that takes the image off the canvas."""
+        """Returns the cropping layer from the canvas to the image, if any."""
         left, right, top, bottom = self._margins
         return [nn.ZeroPad2d((-left, -right, -top, -bottom))] if any(self._margins) else []
 
@@ -110,7 +110,7 @@ def check_size(net: str, image_shape: ImageShape) -> None:
 
 
 def halving(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Module]:
-    """Returns convolutions (4 x 4, stride 2, padding 1) from each width to the next, with ReLU after every one."""
+    """Returns convolutions (4 x 4, stride 2, padding 1) from each width to the next, each followed by ReLU."""
     layers: list[nn.Module] = []
     for fan_in, fan_out in pairwise(widths):
         layers += [Conv2d(fan_in, fan_out, bias=not batch_norm), *activation(fan_out, batch_norm=batch_norm)]
@@ -120,7 +120,7 @@ def halving(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Modul
 def doubling(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Module]:
     """Returns transposed convolutions (4 x 4, stride 2, padding 1) from each width to the next.
 
-    There is a ReLU between any two and none after the last.
+    ReLU is between any two convolutions, and not after the last.
     """
     *inner, last = pairwise(widths)
     layers: list[nn.Module] = []
@@ -130,10 +130,10 @@ def doubling(widths: Sequence[int], *, batch_norm: bool = False) -> list[nn.Modu
 
 
 def activation(width: int, *, batch_norm: bool) -> list[nn.Module]:
-    """Returns ReLU, after BatchNorm if there is one.
+    """Returns ReLU, preceded by BatchNorm if `batch_norm`.
 
-    A layer before BatchNorm has no bias: BatchNorm would subtract it, and its gradient would be rounding errors, which
-    Adam blows up.
+    A layer before BatchNorm has no bias. BatchNorm would subtract it, and its gradient would be rounding errors, which
+    Adam amplifies.
     """
     return [nn.BatchNorm2d(width), nn.ReLU()] if batch_norm else [nn.ReLU()]
 

@@ -44,7 +44,7 @@ def critic_of_images(
         height, width = height // 2, width // 2
     if min(height, width) < 1:
         raise SpecError(
-            f"Critic: {len(channels)} convolutions halve images of {image_shape} away. Give fewer channels."
+            f"Critic: {len(channels)} convolutions reduce images of {image_shape} to nothing. Give fewer channels."
         )
     num_features = height * width * (channels[-1] if channels else num_channels)
     return initialized(

@@ -1,4 +1,4 @@
-"""The outputs of an encoder by latent, for nets that have a head for each."""
+"""Heads of an encoder, for nets with separate outputs per latent."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -17,10 +17,10 @@ from unbraid.models.distributions.posteriors.latents import Latents
 @final
 @dataclass(frozen=True)
 class LatentsHead:
-    """Holds what latents of one family take: so many numbers for each of them.
+    """The number and layout of the parameters of the latents of one family.
 
-    Numbers of continuous latents come kind by kind (all means, then all log-variances); those of discrete ones latent
-    by latent (all logits of the first, then all of the second).
+    Parameters of continuous latents are ordered by kind (all means, then all log-variances). Parameters of discrete
+    latents are ordered by latent (all logits of the first, then all of the second).
     """
 
     num_latents: int
@@ -32,21 +32,20 @@ class LatentsHead:
         return self.num_latents * self.numbers_each
 
     def in_order(self, outputs: Float[Tensor, "batch latent number"]) -> Float[Tensor, "batch parameter"]:
-        """Returns the numbers as the family reads them."""
+        """Returns the outputs in the parameter order of the family."""
         return (outputs if self.is_discrete else outputs.transpose(1, 2)).flatten(1)
 
 
 def heads(latents: Latents) -> tuple[LatentsHead, ...]:
-    """Returns one head for each family of latents, in the order in which their parameters come."""
+    """Returns one head for each family of latents, in the order of their parameters."""
     if isinstance(latents, GroupedLatents):
         return tuple(chain.from_iterable(heads(part) for part in latents.parts))
     numbers_each, rest = divmod(latents.num_parameters, latents.num_latents)
     if rest or latents.num_discrete not in (0, latents.num_latents):
         raise SpecError(
             f"{type(latents).__name__} take {latents.num_parameters} numbers for {latents.num_latents} latents of "
-            "different kinds, so there cannot be a "
-            "head for each. Put families side by side with GroupedLatents, or use a net without heads, such as MLP or "
-            "Conv."
+            "different kinds, which does not allow a separate head per latent. Combine families with GroupedLatents, "
+            "or use a net without heads, such as MLP or Conv."
         )
     return (LatentsHead(latents.num_latents, numbers_each, is_discrete=latents.num_discrete > 0),)
 
@@ -54,8 +53,8 @@ def heads(latents: Latents) -> tuple[LatentsHead, ...]:
 def layer_sizes(latents: Latents) -> list[int]:
     """Returns the sizes of separate output layers of an encoder.
 
-    There is one for each kind of number of a continuous family (all means, all log-variances), and one for the logits
-    of each discrete latent.
+    There is one layer for each kind of parameter of a continuous family (all means, all log-variances), and one for the
+    logits of each discrete latent.
     """
     if isinstance(latents, GroupedLatents):
         return list(chain.from_iterable(layer_sizes(part) for part in latents.parts))
@@ -71,8 +70,8 @@ def layer_sizes(latents: Latents) -> list[int]:
 class Branched(nn.Module):
     """Maps features to the parameters of the latents, after Esmaeili et al., arXiv:1804.02086v1, tables 3 to 5.
 
-    Each kind of number of a continuous family (means, log-variances) has a separate hidden layer of `width` units,
-    which of `ConditionalLatents` reads the category too. Logits of discrete latents come straight from the features.
+    Each kind of parameter of a continuous family (means, log-variances) has a separate hidden layer of `width` units.
+    With `ConditionalLatents` that layer also reads the category. Logits of discrete latents are linear in the features.
     """
 
     def __init__(self, num_features: int, width: int, latents: Latents) -> None:
@@ -94,8 +93,8 @@ class Branched(nn.Module):
 class PerCategory(nn.Module):
     """Maps features and a category to a number for each latent, for every category.
 
-    It is a hidden layer that reads both, as the heads of the style in the examples of the library of Esmaeili et al.,
-    and a linear one.
+    It consists of a hidden layer that reads both and a linear layer, as do the style heads in the examples of the
+    library of Esmaeili et al.
     """
 
     def __init__(self, num_features: int, width: int, num_latents: int, num_categories: int) -> None:

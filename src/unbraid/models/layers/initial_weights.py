@@ -1,4 +1,4 @@
-"""Initial weights: their distribution, and the seed that they are drawn from."""
+"""Initial weights: their distribution and their seed."""
 
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar, final
@@ -19,7 +19,7 @@ AISTATS 2010, eq. 16), as in TensorFlow and so in disentanglement_lib.
 
 
 def initialized(net: nn.Module, how: InitialWeights) -> nn.Module:
-    """Returns the net, with its weights drawn again unless `how` is "torch"."""
+    """Returns the net after redrawing its weights, unless `how` is "torch"."""
     if how == "torch":
         return net
     for layer in net.modules():
@@ -34,11 +34,10 @@ def initialized(net: nn.Module, how: InitialWeights) -> nn.Module:
 
 
 def seeded(make: Callable[[], Made], seed: int, stream: str = "") -> Made:
-    """Returns the module of `make`, on the CPU, with all random numbers of torch drawn from this seed.
+    """Returns the module of `make`, on the CPU, with all random numbers of torch drawn from `seed`.
 
-    The numbers are those that torch's global generator would give from this seed, but the generator is a separate one:
-    threads may build models at the same time. A named stream keeps two nets of one seed apart: their weights would
-    otherwise be the same numbers, scaled.
+    The numbers equal those of the global generator of torch with this seed. The generator is a separate one, so threads
+    may build models at the same time. A named stream makes the weights of two nets with one seed independent.
     """
     with torch.device("cpu"):
         start = int(draws.bits(torch.tensor([seed]), f"weights of {stream}", 0, (1,))) if stream else seed
@@ -48,7 +47,7 @@ def seeded(make: Callable[[], Made], seed: int, stream: str = "") -> Made:
 
 @final
 class _Drawing(TorchDispatchMode):
-    """Makes the random operations of this thread draw from one generator.
+    """A dispatch mode in which random operations of this thread draw from one generator.
 
     Plain modules initialize themselves from the global generator and have no argument for another.
     """

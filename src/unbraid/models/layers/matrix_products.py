@@ -1,18 +1,18 @@
-"""What convolutions that are computed as products of matrices share."""
+"""Shared functions of convolutions computed as matrix products."""
 
 from jaxtyping import Float
 from torch import Tensor
 
 
 def are_used_for(x: Tensor) -> bool:
-    """Returns whether to use products of matrices: not on a CPU, where torch's convolutions are the faster."""
+    """Returns whether to use matrix products. On a CPU the convolutions of torch are faster."""
     return x.device.type != "cpu"
 
 
 def product(
     rows: Float[Tensor, "image height width number"], matrix: Float[Tensor, "number out"]
 ) -> Float[Tensor, "image height width out"]:
-    """Returns all rows of numbers, times the matrix."""
+    """Returns `rows` times the matrix."""
     return (rows.flatten(0, 2) @ matrix).unflatten(0, rows.shape[:3])
 
 
@@ -26,5 +26,5 @@ def plus(
 def kernel_matrix(
     weight: Float[Tensor, "smaller larger kernel_height kernel_width"],
 ) -> Float[Tensor, "covered smaller"]:
-    """Returns the matrix from all that a kernel covers (pixel, channel of the larger map) to a pixel of the smaller."""
+    """Returns the matrix from the inputs of a kernel (pixel, channel of the larger map) to a pixel of the smaller."""
     return weight.permute(2, 3, 1, 0).flatten(0, 2)

@@ -2,18 +2,18 @@
 
 Kernels are 4 x 4, with stride 2 and padding 1.
 
-In a fleet every member has its own kernels. To torch that is one convolution of many groups, at which GPUs are slow;
-a product of matrices becomes a batch of products, at which they are fast. What is left to save is memory traffic, so
-all here is laid out with channels last and nothing is written twice.
+In a fleet every member has its own kernels. In torch that is one convolution of many groups, which is slow on GPUs; a
+matrix product becomes a batch of products, which is fast. The remaining cost is memory traffic, so all tensors here
+have channels last and nothing is written twice.
 
 With a margin of 1, the larger image, of C channels, falls into blocks of 2 x 2 pixels. A kernel covers 2 x 2 blocks and
 moves by one block, so the smaller image, of O channels, is y[i, j] = Σ W[a, b] block[i + a, j + b] over a, b in {0, 1}.
-There are two ways to make that one product:
+There are two ways to compute this as one product:
 
 - by blocks: each of (4 C numbers) times all four W[a, b]; a pixel of y is the sum of four results (4 O numbers a block
   are written);
-- by patches: the four blocks of each pixel of y, side by side (16 C numbers), times all of W. It is the lesser traffic
-  where O is 3 C or more: next to images.
+- by patches: the four blocks of each pixel of y, side by side (16 C numbers), times all of W. This has less
+  traffic if O is at least 3 C, as in the layers next to images.
 
 The transposed convolution is the adjoint of either: from y to windows of 2 x 2 pixels to blocks, or from y to patches
 that are added up where they overlap.
@@ -37,7 +37,7 @@ from unbraid.models.layers.matrix_products import kernel_matrix, plus, product
 class Conv2d(nn.Conv2d):
     """Torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1.
 
-    The weights are the same, and the results but for rounding; it is fast in fleets on a GPU.
+    Weights are the same, and results differ only by rounding. The layer is fast in fleets on a GPU.
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
@@ -51,7 +51,7 @@ class Conv2d(nn.Conv2d):
 class ConvTranspose2d(nn.ConvTranspose2d):
     """Torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1.
 
-    The weights are the same, and the results but for rounding; it is fast in fleets on a GPU.
+    Weights are the same, and results differ only by rounding. The layer is fast in fleets on a GPU.
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
@@ -118,7 +118,7 @@ def _block_matrix(weight: Float[Tensor, "smaller larger 4 4"]) -> Float[Tensor, 
 class _Linear(torch.autograd.Function):
     """Applies a linear map, with its adjoint for gradients.
 
-    What autograd would derive in its place adds up many images of zeros.
+    The gradient that autograd derives would add up many images of zeros.
     """
 
     generate_vmap_rule = True
@@ -138,7 +138,7 @@ class _Linear(torch.autograd.Function):
 
 
 def _linear(x: Tensor, apply: Callable[[Tensor], Tensor], adjoint: Callable[[Tensor], Tensor]) -> Tensor:
-    """Returns `apply(x)`, with gradients by `adjoint`."""
+    """Returns `apply(x)`, with gradients computed by `adjoint`."""
     result: Tensor = _Linear.apply(x, apply, adjoint)
     return result
 
@@ -149,7 +149,7 @@ def _linear(x: Tensor, apply: Callable[[Tensor], Tensor], adjoint: Callable[[Ten
 def _blocks(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "image block_row block_column number"]:
     """Returns blocks of 2 x 2 pixels of the image with a margin of 1.
 
-    The margin below or to the right of an odd number of pixels is in no kernel's reach.
+    With an odd number of pixels, no kernel covers the margin below or to the right.
     """
     framed = pad(x, (0, 0, 1, 1 - x.shape[2] % 2, 1, 1 - x.shape[1] % 2))
     return framed.unflatten(2, (-1, 2)).unflatten(1, (-1, 2)).transpose(2, 3).flatten(3)
@@ -158,7 +158,7 @@ def _blocks(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "im
 def _from_blocks(
     blocks: Float[Tensor, "image block_row block_column number"], size: tuple[int, int]
 ) -> Float[Tensor, "image height width channel"]:
-    """The adjoint of `_blocks`, and its inverse: returns the image of this size without the margin."""
+    """Returns the image of this size from its blocks: the adjoint and inverse of `_blocks`."""
     framed = blocks.unflatten(3, (2, 2, -1)).transpose(2, 3).flatten(3, 4).flatten(1, 2)
     return framed[:, 1 : 1 + size[0], 1 : 1 + size[1]]
 
@@ -171,21 +171,21 @@ def _windows(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "i
 def _from_windows(
     windows: Float[Tensor, "image window_row window_column number"],
 ) -> Float[Tensor, "image height width channel"]:
-    """The adjoint of `_windows`: each pixel is the sum of its places in four windows."""
+    """Returns the adjoint of `_windows`: the sum over the four windows of each pixel."""
     parts = widened(windows).unflatten(3, (2, 2, -1))
     parts = parts[:, 1:, :, 0] + parts[:, :-1, :, 1]
     return parts[:, :, 1:, 0] + parts[:, :, :-1, 1]
 
 
 def _patches(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "image patch_row patch_column number"]:
-    """Returns the 4 x 4 pixels that a kernel covers at each of its places."""
+    """Returns the 4 x 4 pixels under the kernel at each position."""
     return _unfolded(x, 4, 2)
 
 
 def _from_patches(
     patches: Float[Tensor, "image patch_row patch_column number"], size: tuple[int, int]
 ) -> Float[Tensor, "image height width channel"]:
-    """The adjoint of `_patches`: each pixel is the sum of its places in the patches that cover it."""
+    """Returns the adjoint of `_patches`: the sum over the patches that cover each pixel."""
     parts = widened(patches).unflatten(3, (2, 2, 2, 2, -1))
     unpadded = (0, 0)
     parts = pad(parts[:, :, :, 0], (*unpadded * 5, 0, 1)) + pad(parts[:, :, :, 1], (*unpadded * 5, 1, 0))
@@ -194,10 +194,10 @@ def _from_patches(
 
 
 def _copied(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "image height width channel"]:
-    """Returns the same pixels, written anew with channels last; the adjoint is the same.
+    """Copies the pixels to a layout with channels last; the adjoint is the same.
 
-    Where this is not said, torch.compile stores the image with channels first and turns it round before every product.
-    It leaves out a plain clone.
+    Otherwise torch.compile stores the image with channels first and transposes it before every product. It removes a
+    plain clone.
     """
     return x.flip(1).flip(1)
 
@@ -205,6 +205,6 @@ def _copied(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "im
 def _unfolded(
     x: Float[Tensor, "image height width channel"], side: int, step: int
 ) -> Float[Tensor, "image row column number"]:
-    """Returns squares of this side, so many pixels apart, of the image with a margin of 1."""
+    """Returns squares with this side and step, in pixels, of the image with a margin of 1."""
     squares = pad(x, (0, 0, 1, 1, 1, 1)).unfold(1, side, step).unfold(2, side, step)
     return squares.permute(0, 1, 2, 4, 5, 3).flatten(3)

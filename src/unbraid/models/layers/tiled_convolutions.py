@@ -2,8 +2,8 @@
 
 A kernel that covers the whole map is one tile; kernels of 2 x 2 with stride 2 cover a map with many. No pixel is read
 twice, so the tiles, each as a row of numbers, times all kernels as one matrix is the convolution, and its transpose
-leads from pixels to tiles. In a fleet that is a batch of products, where torch would make a convolution of many groups,
-at which GPUs are slow.
+leads from pixels to tiles. In a fleet that is a batch of products, where torch would run a convolution of many groups,
+which is slow on GPUs.
 """
 
 from typing import final
@@ -19,7 +19,7 @@ from unbraid.models.layers.matrix_products import kernel_matrix, plus, product
 class TiledConv2d(nn.Conv2d):
     """Torch's layer of this name for kernels that cover the whole map, or whose `stride` is their size.
 
-    The weights are the same, and the results but for rounding; it is fast in fleets on a GPU.
+    Weights are the same, and results differ only by rounding. The layer is fast in fleets on a GPU.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class TiledConv2d(nn.Conv2d):
 class TiledConvTranspose2d(nn.ConvTranspose2d):
     """Torch's layer of this name for maps of one pixel, which becomes a map as large as the kernels.
 
-    The weights are the same, and the results but for rounding; it is fast in fleets on a GPU.
+    Weights are the same, and results differ only by rounding. The layer is fast in fleets on a GPU.
     """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, int], *, bias: bool = True) -> None:
@@ -57,7 +57,7 @@ def shrunk(
 ) -> Float[Tensor, "image out_channel tile_row tile_column"]:
     """Returns `nn.functional.conv2d(x, weight, bias, stride=kernel_size)`, with channels last in memory.
 
-    The height and the width must be multiples of the kernel's.
+    Height and width must be multiples of those of the kernel.
     """
     height, width = weight.shape[2:]
     tiles = x.permute(0, 2, 3, 1).unflatten(2, (-1, width)).unflatten(1, (-1, height)).transpose(2, 3)

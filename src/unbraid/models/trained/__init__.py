@@ -1,1 +1,1 @@
-"""What is done with a model that has been trained: encode, decode, its ELBO, its batch statistics."""
+"""Functions of trained models: codes, the ELBO and traversals."""

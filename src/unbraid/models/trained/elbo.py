@@ -1,4 +1,4 @@
-"""The ELBO of a trained model, and the codes and densities of images that it is computed from."""
+"""The ELBO of a trained model, with the underlying codes and densities of images."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,10 +19,10 @@ _BLOCK = 4096
 
 @final
 class CodedImages:
-    """Holds the images of some rows, and what a model makes of them.
+    """Images of some rows, with the codes and densities of a model.
 
-    Discrete latents count as categories, whatever the model was trained with: the decoder sees the category that was
-    drawn, and densities are those of categories. So a bound on log p(x) that is computed from this is one.
+    Discrete latents are categories, whatever the measure in training: the decoder reads the drawn category, and
+    densities are probabilities of categories. Bounds on log p(x) computed from these are therefore valid.
     """
 
     def __init__(self, model: AutoencoderModule, images: FactorImages, rows: Int64[Tensor, " row"]) -> None:
@@ -39,15 +39,14 @@ class CodedImages:
 
     @cached_property
     def reconstruction(self) -> Float[Tensor, "row channel height width"]:
-        """Returns E[x | z] at the likeliest code of each image, as `AutoencoderModule.reconstruct` gives it."""
+        """Returns E[x | z] at the likeliest code of each image, as in `AutoencoderModule.reconstruct`."""
         code = likeliest_code(self.posterior.mean, self.posterior.probabilities, self.model.latents.widths)
         return self.model.decode(code)
 
     def code(self, seed: int, number: int = 0) -> Float[Tensor, "row column"]:
         """Returns a draw from q(z | x) of each image.
 
-        It is a function of row, seed and the number of the draw, so that it does not depend on the batch that the image
-        comes in.
+        The draw depends only on the row, the seed and the number of the draw, not on the batch.
         """
         latents = self.model.latents
         stream = "hard elbo" if number == 0 else f"hard elbo {number}"
@@ -66,7 +65,7 @@ class CodedImages:
         return found
 
     def rate(self, seed: int) -> Float[Tensor, " row"]:
-        """Returns KL(q(z | x) || p(z)) of each image, in nats; from its drawn code where there is no closed form."""
+        """Returns KL(q(z | x) || p(z)) of each image, in nats. Without a closed form, uses the drawn code."""
         return self.prior.kl_from(self.posterior, self.code(seed)).double().sum(dim=1)
 
     def log_weight(self, seed: int, number: int) -> Float[Tensor, " row"]:
@@ -79,7 +78,7 @@ class CodedImages:
 @final
 @dataclass(frozen=True)
 class HardELBO:
-    """Holds the mean distortion and the mean rate of `num_images` images, in nats per image."""
+    """Mean distortion and mean rate of `num_images` images, in nats per image."""
 
     distortion: float
     rate: float
@@ -94,9 +93,9 @@ class HardELBO:
 def hard_elbo(model: AutoencoderModule, images: FactorImages, max_images: int = 10_000, seed: int = 0) -> HardELBO:
     """Returns the ELBO with hard categories: E log p(x | z) - KL(q(z | x) || p(z)), with one draw of each code.
 
-    The decoder sees the category of each discrete latent, not its relaxation, and the rate is that of the categories,
-    whatever the model was trained with: so it bounds log p(x) from below. Of more than `max_images` images, as many are
-    drawn from `seed`; images with weights are always drawn.
+    The decoder reads the category of each discrete latent, not its relaxation, and the rate is that of the categories,
+    whatever the measure in training. The result is therefore a lower bound on log p(x). Of more than `max_images`
+    images, `max_images` are drawn with `seed`. Images with weights are always drawn.
     """
     rows, distortion, rate = _rows(images, max_images, seed), 0.0, 0.0
     for block in rows.split(_BLOCK):

@@ -32,9 +32,9 @@ def encode(
 ) -> Codes:
     """Returns q(z | x) of every image, in the order and on the device of the images, streamed in batches.
 
-    For continuous latents that are not Gaussian the codes hold draws, 16 of each image. They are the same whenever the
-    image is encoded. `batch_size` is by default 1024 on a CPU and larger on a GPU. With the `precision` "tf32" or
-    "bf16" a GPU may round the inputs of products to TF32.
+    For continuous latents that are not Gaussian the codes hold 16 draws of each image. Draws of an image are the same
+    in every call. `batch_size` is by default 1024 on a CPU and larger on a GPU. With the `precision` "tf32" or "bf16" a
+    GPU may round the inputs of products to TF32.
     """
     return encode_all([model], images, batch_size, precision=precision)[0]
 
@@ -47,7 +47,7 @@ def encode_all(
     *,
     precision: Precision = "float32",
 ) -> list[Codes]:
-    """Returns the codes of each model, as `encode` does; images are read, unpacked and moved once for all models."""
+    """Returns the codes of each model, as `encode` does. Images are read and moved once for all models."""
     found: list[dict[str, list[Tensor]]] = [{} for _ in models]
     with matrix_units(precision, images.device):
         for rows in _batches(images, batch_size):
@@ -62,7 +62,7 @@ def encode_all(
 def encoder_of(model: AutoencoderModule) -> Callable[[Any], Codes]:
     """Returns a function from new images to their codes.
 
-    Gray and color are converted; images of another size than that of the model are refused.
+    Gray and color images are converted. Images whose size differs from that of the model raise an error.
     """
 
     def encoder(images: Any) -> Codes:
@@ -83,7 +83,7 @@ def _batches(images: FactorImages, batch_size: int | None) -> Iterator[slice]:
 def _described(
     model: AutoencoderModule, x: Float[Tensor, "batch channel height width"], rows: slice
 ) -> dict[str, Tensor]:
-    """Returns the tensors that codes hold of the posteriors of these images, by name."""
+    """Returns the tensors of `Codes` for the posteriors of these images, by name."""
     posterior = model.encode(x.to(next(model.parameters()).dtype))
     numbers = torch.arange(rows.start, rows.stop, device=x.device)
     known = {

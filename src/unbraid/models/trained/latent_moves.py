@@ -1,4 +1,4 @@
-"""The columns of each latent in a code, and codes in which a latent moves."""
+"""Columns of each latent in a code, and codes in which one latent moves."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ class Place:
     num_categories: int = 0
 
     def positions(self, ends: tuple[float, float], num_frames: int) -> tuple[float, ...]:
-        """Returns positions at equal distances, both ends among them; of a discrete latent, its categories."""
+        """Returns equidistant positions, including both ends, or the categories of a discrete latent."""
         if self.num_categories:
             return tuple(map(float, range(self.num_categories)))
         return tuple(ends[0] + (ends[1] - ends[0]) * step / (num_frames - 1) for step in range(num_frames))
@@ -42,7 +42,7 @@ class Place:
 
 
 def places(decoder: Decoder, codes: Codes | None, num_columns: int) -> tuple[Place, ...]:
-    """Returns the place of each latent in codes of the model, or in `codes`; else each column is a latent."""
+    """Returns the columns of each latent in codes of the model, or in `codes`; otherwise one column per latent."""
     if isinstance(decoder, AutoencoderModule):
         widths, num_discrete = decoder.latents.widths, decoder.latents.num_discrete
     elif codes is not None:
@@ -79,8 +79,8 @@ def decoding(decoder: Decoder, num_columns: int) -> Iterator[Decoder]:
         if not isinstance(frames, Tensor) or len(frames) != len(z) or not frames.is_floating_point():
             found = f"{frames.dtype} of {tuple(frames.shape)}" if isinstance(frames, Tensor) else type(frames).__name__
             raise CodesError(
-                f"The decoder gave {found} for {len(z)} codes; expected a tensor of floats with one image for each. "
-                "Wrap it in a function that returns that."
+                f"The decoder gave {found} for {len(z)} codes; expected a float tensor with one image per code. "
+                "Wrap the decoder in a function that returns such a tensor."
             )
         return frames.detach().cpu()
 

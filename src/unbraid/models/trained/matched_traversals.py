@@ -1,4 +1,4 @@
-"""Traversals of several models side by side, with latents matched with those of the first model."""
+"""Traversals of several models side by side, with latents matched to the first model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,12 +22,12 @@ def traverse_matched(
     num_frames: int = NUM_FRAMES,
     min_std: float = 0.05,
 ) -> SideBySide:
-    """Returns traversals of one image side by side: in each row a latent of the first model and those matched with it.
+    """Returns traversals of one image side by side, with a latent of the first model and its matches in each row.
 
-    `models` holds decoders and their codes of the same images, by name. `latents` are those of the first model, in the
-    order of the rows; by default all that are not dead (`min_std`; see `match_latents`). All start from the same
-    `image`, by default the one with the code nearest the mean in the first model. A latent that correlates negatively
-    with the first model's moves the other way, and its label has a minus and the size of the correlation.
+    `models` holds decoders and their codes of the same images, by name. `latents` are latents of the first model, in
+    row order; by default all that are not dead (`min_std`; see `match_latents`). All traversals start from the same
+    `image`, by default the image whose code is nearest the mean in the first model. A latent with a negative
+    correlation moves in the opposite direction, and its label has a minus sign and the absolute correlation.
     """
     if not models:
         raise CodesError("No model was given to traverse. Give at least one, with its codes: {'VAE': (model, codes)}.")
@@ -70,13 +70,13 @@ def _label(pair: MatchedLatents) -> str:
 
 
 def _named(traversal: Traversal, latents: Sequence[int]) -> Traversal:
-    """Returns the traversal of the first model, whose labels need no correlation."""
+    """Returns the traversal of the first model, with labels without correlations."""
     strips = (replace(strip, label=f"z{latent}") for strip, latent in zip(traversal.strips, latents, strict=True))
     return replace(traversal, strips=tuple(strips))
 
 
 def _without_gaps(strips: Sequence[Strip | None]) -> tuple[Strip, ...]:
-    """Returns the strips with blank ones where a latent has no partner. Raises if none has any."""
+    """Replaces missing strips by blank ones. Raises if no latent has a partner."""
     known = next((strip for strip in strips if strip is not None), None)
     if known is None:
         raise CodesError(

@@ -1,4 +1,4 @@
-"""Latent traversals: images decoded while one latent moves and the others are constant."""
+"""Latent traversals: images decoded from codes in which only one latent varies."""
 
 import math
 import operator
@@ -27,7 +27,7 @@ Words = Mapping[int, str] | Sequence[str]
 
 @runtime_checkable
 class PerLatent(Protocol):
-    """A score with a number for each latent."""
+    """A score with one value per latent."""
 
     @property
     def metric(self) -> str: ...
@@ -55,16 +55,16 @@ def traverse(
 
     Args:
         decoder: A model of unbraid, or any function of torch from codes to images. Discrete latents take each of their
-            categories; a function that is not a model of unbraid gets them as a one among zeros.
-        code: One code, or a table of them, to start from each; or `Codes`, to start from the image with the code
-            nearest the mean of all.
-        latents: The latents to move, by number; by default all.
-        range: The ends of the movement, of all latents, or of some by number.
+            categories; other functions get the categories one-hot encoded.
+        code: Code to start from, or a table of codes; or `Codes`, to start from the image whose code is nearest the
+            mean.
+        latents: Indices of the latents to move; by default all.
+        range: First and last value of every latent, or a mapping from latent indices to such pairs.
         num_frames: Number of frames in a row.
         images: Rows of the table to start from; with several there is a row of frames for each latent and image.
-        order_by: A score with a number for each latent, or such numbers: the highest comes first, and each label shows
-            its number.
-        labels: Words to add to the labels: one for each latent, or some by number.
+        order_by: A score with one value per latent, or those values. Latents are sorted in descending order, and labels
+            show the values.
+        labels: Text to add to the labels, one per latent or by latent index.
         grid: Two latents for one picture instead: with (3, 5) latent 3 moves from row to row and latent 5 from column
             to column.
 
@@ -131,7 +131,7 @@ def category_samples(
 
 
 def typical_image(codes: Codes) -> int:
-    """Returns the image with the mean code nearest the mean of all, each latent in units of its spread."""
+    """Returns the image whose mean code is nearest the mean of all, with each latent scaled by its spread."""
     mean = codes.mean.double()
     centered = mean - mean.mean(dim=0)
     # The std of the posterior keeps unused latents, whose means differ little, from counting.
@@ -143,12 +143,14 @@ def typical_image(codes: Codes) -> int:
 def _start(
     decoder: Decoder, code: Any, images: int | Iterable[int] | None
 ) -> tuple[Float[Tensor, "start column"], list[int], tuple[Place, ...]]:
-    """Returns the codes to start from, the numbers of their images, and where each latent lies in them."""
+    """Returns the codes to start from, their image numbers, and the columns of each latent."""
     if isinstance(code, Codes):
         where = places(decoder, code, 0)
         starts = [typical_image(code)] if images is None else _numbers(images, len(code.mean), "image")
         if len(where) != code.num_latents:
-            raise CodesError(f"The codes have {code.num_latents} latents, and the model {len(where)}. Give its own.")
+            raise CodesError(
+                f"The codes have {code.num_latents} latents, and the model {len(where)}. Pass its own codes."
+            )
         return likeliest(code, torch.tensor(starts), [place.width for place in where]), starts, where
     table = as_floats("code", code)
     # Floats of Python and NumPy are double by default; most decoders are not.
@@ -179,7 +181,7 @@ def _grid(
     words: Mapping[int, str],
     start: int,
 ) -> Traversal:
-    """Returns a row of frames for each position of the first latent; in each the second one moves."""
+    """Returns a row of frames for each position of the first latent, in which the second latent moves."""
     pair = _numbers(grid, len(where), "latent")
     if len(set(pair)) != 2 or len(pair) != 2:
         raise CodesError(f"grid is {grid!r}; expected the numbers of two different latents, such as (3, 5).")
@@ -218,7 +220,7 @@ def _ordered(latents: Any, order_by: Any, num_latents: int) -> tuple[list[int], 
 
 
 def _words(labels: Any, num_latents: int) -> dict[int, str]:
-    """Returns the words to add, by latent."""
+    """Returns the text to add to the label of each latent."""
     if not labels and (labels is None or isinstance(labels, Mapping)):
         return {}
     if isinstance(labels, Mapping):

@@ -1,1 +1,1 @@
-"""Terms that several objectives are made of."""
+"""Terms shared by several objectives."""

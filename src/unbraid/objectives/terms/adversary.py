@@ -1,4 +1,4 @@
-"""Losses with a critic: of real and fake inputs by one logit, and of joint and permuted codes by two."""
+"""Losses of critics, with one logit (real or fake inputs) or two (joint or permuted codes)."""
 
 from collections.abc import Callable, Sequence
 
@@ -26,7 +26,7 @@ def critic_loss(real: Float[Tensor, "batch 1"], fake: Float[Tensor, "batch 1"]) 
 
 
 def generator_loss(fake: Float[Tensor, "batch 1"]) -> Float[Tensor, ""]:
-    """Returns -log D(fake), in nats: the form whose gradient does not fade while the critic wins.
+    """Returns -log D(fake), in nats: the form whose gradient does not vanish when the critic is accurate.
 
     Goodfellow et al., arXiv:1406.2661v1, section 3.
     """
@@ -38,8 +38,8 @@ def permuted_codes(
 ) -> Float[Tensor, "batch column"]:
     """Returns each latent of the batch in the order of its noise: a draw from prod_j q(z_j).
 
-    Kim & Mnih, arXiv:1802.05983v3, algorithm 1. `widths` are the numbers of columns of each latent, which move
-    together; without them, each latent has one.
+    Kim & Mnih, arXiv:1802.05983v3, algorithm 1. `widths` are the numbers of columns of the latents (default: 1 each);
+    columns of one latent are permuted together.
     """
     order = noise.argsort(dim=0)
     if any(width != 1 for width in widths):
@@ -57,5 +57,5 @@ def density_ratio_loss(joint: Float[Tensor, "batch 2"], permuted: Float[Tensor, 
 
 
 def log_ratio(logits: Float[Tensor, "batch 2"]) -> Float[Tensor, " batch"]:
-    """Returns log D / (1 - D): how much likelier a code is to come from q(z)."""
+    """Returns the log-odds log D / (1 - D) that a code is from q(z)."""
     return logits[:, 0] - logits[:, 1]

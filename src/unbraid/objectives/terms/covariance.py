@@ -9,7 +9,7 @@ from torch import Tensor
 from unbraid.models.distributions.distribution import Posterior
 
 Kind = Literal["i", "ii"]
-"""The covariance of the means (i), or that of the codes (ii)."""
+"""Covariance of the means (i) or of the codes (ii)."""
 
 
 def covariance_of_means(posterior: Posterior) -> Float[Tensor, "latent latent"]:
@@ -28,7 +28,7 @@ def expected_covariance(posterior: Posterior) -> Float[Tensor, "latent latent"]:
 
 
 def covariance_of_batch(posterior: Posterior, kind: Kind) -> Float[Tensor, "latent latent"]:
-    """Returns the covariance of the means ("i"), or that of the codes ("ii"), by the law of total covariance."""
+    """Returns the covariance of the means ("i") or of the codes ("ii"), by the law of total covariance."""
     of_means = covariance_of_means(posterior)
     return of_means if kind == "i" else of_means + expected_covariance(posterior)
 

@@ -23,8 +23,8 @@ def squared_mmd(
 
     Gretton et al., JMLR 13 (2012), eq. 5 ("biased") and eq. 3 ("unbiased").
 
-    "biased" counts each code with itself too: it is never negative, and 0 for two equal sets. "unbiased" leaves those
-    out: where both sets are from one distribution its mean is 0, so it is often negative. It has no unit.
+    "biased" includes pairs of a code with itself. It is never negative, and 0 for two equal sets. "unbiased" excludes
+    those pairs. Its mean is 0 if both sets are from one distribution, so it is often negative. The result has no unit.
     """
     within = _mean(similarity(a, a, kernel, bandwidth), statistic) + _mean(
         similarity(b, b, kernel, bandwidth), statistic
@@ -37,7 +37,8 @@ def similarity(
 ) -> Float[Tensor, "sample other_sample"]:
     """Returns the kernel k(a, b) of every pair.
 
-    It is exp(-|a - b|^2 / s) for "rbf", c / (c + |a - b|^2) with c = 2 d for "imq", where d is the number of columns.
+    The kernel is exp(-|a - b|^2 / s) for "rbf", c / (c + |a - b|^2) with c = 2 d for "imq", where d is the number of
+    columns.
 
     s is 2 h^2: d for the bandwidth "dimension", under which two draws from a standard normal have |a - b|^2 = 2 s on
     average; d^2 for "zhao", as in the code of Zhao et al., arXiv:1706.02262v3.
@@ -57,5 +58,5 @@ def _mean(similarities: Float[Tensor, "sample sample"], statistic: Statistic) ->
         return similarities.mean()
     size = len(similarities)
     if size < 2:
-        raise SpecError("The statistic 'unbiased' compares different codes, and was given one. Use 2 or more.")
+        raise SpecError("The statistic 'unbiased' compares different codes, and there is only one. Use 2 or more.")
     return (similarities.sum() - similarities.diagonal().sum()) / (size * (size - 1))

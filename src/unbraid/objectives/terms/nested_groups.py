@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 Group = tuple[int, ...]
 Cut = tuple[Group, ...]
-"""Groups that hold every latent once: what a tree of groups is cut into at some depth."""
+"""Groups at one depth of a tree of groups, which together contain every latent once."""
 
 
 def cuts(groups: Sequence[Group]) -> list[Cut]:
-    """Returns the groups level by level, from the outermost down to single latents, which are left out.
+    """Returns the groups level by level, from the outermost down, without the level of single latents.
 
     >>> cuts(((0, 1, 2, 3), (0, 1), (4, 5)))
     [((0, 1, 2, 3), (4, 5)), ((0, 1), (2,), (3,), (4,), (5,))]
@@ -23,7 +23,7 @@ def cuts(groups: Sequence[Group]) -> list[Cut]:
 
 
 def shared(groups: Sequence[Group]) -> list[int]:
-    """Returns the latents of groups that overlap, and do not lie one within the other."""
+    """Returns the latents of groups that overlap without nesting."""
     sets = [frozenset(group) for group in groups]
     pairs = [(one, other) for place, one in enumerate(sets) for other in sets[:place]]
     twice = {latent for group in groups for latent in group if group.count(latent) > 1}
@@ -36,7 +36,7 @@ def _outermost(groups: Sequence[Group]) -> Cut:
 
 
 def _parts(group: Group, groups: Sequence[Group]) -> Cut:
-    """Returns the largest groups within this one, and the latents of it that are in none of them."""
+    """Returns the largest groups within `group`, and its remaining latents as single groups."""
     within = _outermost([each for each in groups if set(each) < set(group)])
     alone = set(group).difference(*within)
     return (*within, *((latent,) for latent in group if latent in alone))

@@ -61,7 +61,7 @@ class BinaryConcrete(Relaxed):
         return on * difference - softplus(posterior.logits) + softplus(self.logits)
 
     def for_codes(self, num_latents: int) -> LatentPrior:
-        """Returns the probabilities of off and on, as the tables of the posterior have them."""
+        """Returns the probabilities of off and on, in the layout of `probabilities`."""
         del num_latents
         logits = self.logits.double()
         return LatentPrior.from_arrays(probabilities=list(torch.stack([-logits, logits], dim=1).sigmoid()))
@@ -69,9 +69,9 @@ class BinaryConcrete(Relaxed):
     def _log_density(
         self, z: Float[Tensor, "*#batch latent"], logits: Float[Tensor, "*#batch latent"]
     ) -> Float[Tensor, "*batch latent"]:
-        """Returns the log-probability of each latent's side of 1/2, or the density of the relaxed number.
+        """Returns the log-probability of each latent's value (z > 1/2), or the log-density of the relaxed value.
 
-        The density is log t + u - 2 softplus(u) - log z - log(1 - z) with u = logit - t log(z / (1 - z)).
+        The log-density is log t + u - 2 softplus(u) - log z - log(1 - z) with u = logit - t log(z / (1 - z)).
         """
         if self.measure != "density":
             return torch.where(z > 0.5, logits, 0.0) - softplus(logits)
@@ -88,22 +88,22 @@ class BinaryConcrete(Relaxed):
 class BernoulliLatents(DiscreteLatents):
     """`size` binary latents, each a separate group. The encoder outputs a logit for each; z has a column from 0 to 1.
 
-    `temperature`, `measure` and `hard` are as in `ConcreteLatents`. `prior_probability` is p(on), of every latent; with
-    `learned_prior` it is only where learning starts.
+    `temperature`, `measure` and `hard` are as in `ConcreteLatents`. `prior_probability` is p(on) of every latent; with
+    `learned_prior` it is the initial value.
     """
 
     size: int = 1
-    """How many latents."""
+    """Number of latents."""
     temperature: Weight = 0.66
-    """How soft the draws are; a number, or a schedule over training."""
+    """Temperature of the relaxation; a number, or a schedule over training."""
     measure: Measure = "pmf"
-    """How a latent counts in log q and log p: by the probability of the draw, by the mean over both values, or by the
-    Concrete density.
+    """Measure of a latent in log q and log p: probability of the draw ("pmf"), mean over both values ("summed"), or
+    Concrete density ("density").
     """
     prior_probability: float = 0.5
     """p(on) of every latent."""
     learned_prior: bool = False
-    """Whether p(on) is learned, from there on."""
+    """Whether p(on) is learned, starting from `prior_probability`."""
     hard: bool = False
     """Whether the decoder reads 0 or 1 and the gradient passes straight through."""
 

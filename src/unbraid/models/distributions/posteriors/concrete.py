@@ -19,11 +19,11 @@ from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.distributions.priors.categorical_priors import CategoricalPriorConfig, UniformCategories
 
 Measure = Literal["pmf", "summed", "density"]
-"""How a discrete latent counts in estimates: "pmf", by the probability of the category drawn, for which the mean
-gradient of the logits is 0; "summed", by that probability in the exact mean over all categories, value and gradient;
-"density", by the density of the relaxed code.
+"""Measure of a discrete latent in estimates. "pmf" is the probability of the drawn category, for which the mean
+gradient of the logits is 0. "summed" is the exact mean over all categories, in value and gradient. "density" is the
+density of the relaxed code.
 
-One of them everywhere: a difference of a probability and a density means nothing.
+All discrete latents of a model use the same measure, because probabilities and densities are not comparable.
 """
 
 
@@ -31,8 +31,8 @@ One of them everywhere: a difference of a probability and a density means nothin
 class Relaxed(Posterior, Prior):
     """A distribution of discrete latents as points between their values, close to one of them at low temperatures.
 
-    As a posterior it has logits for each image, as a prior the same for all. Each latent has `probabilities` instead of
-    a mean and a variance.
+    A posterior has logits for each image; a prior has the same logits for all images. Each latent has `probabilities`
+    instead of a mean and a variance.
     """
 
     logits: Float[Tensor, "*batch parameter"]
@@ -64,7 +64,7 @@ class Concrete(Relaxed):
     """A distribution on the simplex: z = softmax((logits + g) / temperature), g standard Gumbel.
 
     Maddison et al., arXiv:1611.00712v3; Jang et al., arXiv:1611.01144v5. At low temperatures z is near a corner. The
-    category of z is that of its largest entry; its probabilities are softmax(logits) at any temperature.
+    category of z is its largest entry. Category probabilities are softmax(logits) at any temperature.
     """
 
     @property
@@ -158,19 +158,19 @@ class _RelaxedPrior(nn.Module):
 class ConcreteLatents(DiscreteLatents):
     """One discrete latent. The encoder outputs a logit for each category, and z has a column for each.
 
-    The default temperature is that of the examples of the HFVAE authors' library. With the measure "pmf" the logits
-    learn nothing from log q(z | x), log q(z) and log p(z) on average; with "summed" they do. With `hard` the decoder
-    reads the category, a one among zeros, and the gradient passes straight through to the relaxed code; then
-    distortion + rate is a bound.
+    The default temperature is that of the examples of the HFVAE authors' library. With the measure "pmf" the mean
+    gradient of the logits from log q(z | x), log q(z) and log p(z) is 0; with "summed" it is not. With `hard` the
+    decoder reads the one-hot category, and the gradient passes straight through to the relaxed code; then distortion +
+    rate is a bound.
     """
 
     categories: int = 10
-    """How many categories."""
+    """Number of categories."""
     temperature: Weight = 0.66
-    """How soft the draws are; a number, or a schedule over training."""
+    """Temperature of the relaxation; a number, or a schedule over training."""
     measure: Measure = "pmf"
-    """How the latent counts in log q and log p: by the probability of the category drawn, by the mean over all, or by
-    the Concrete density.
+    """Measure of the latent in log q and log p: probability of the drawn category ("pmf"), mean over all categories
+    ("summed"), or Concrete density ("density").
     """
     prior: CategoricalPriorConfig = field(default_factory=UniformCategories)
     """The prior probabilities of the categories."""
@@ -206,13 +206,13 @@ class ConcreteLatents(DiscreteLatents):
 
 
 def temperature_at(temperature: Weight, progress: Float[Tensor, ""], like: Tensor) -> Float[Tensor, ""]:
-    """Returns the temperature at this moment of training."""
+    """Returns the temperature at this progress of training."""
     value = value_at(temperature, progress)
     return value.to(like) if isinstance(value, Tensor) else like.new_full((), value)
 
 
 def log_share(z: Float[Tensor, "*batch category"]) -> Float[Tensor, "*batch category"]:
-    """Returns log z, with shares too small for the float type replaced by the least normal number."""
+    """Returns log z, with shares clamped to the smallest normal number of the float type."""
     return z.clamp(min=torch.finfo(z.dtype).tiny).log()
 
 
@@ -221,8 +221,8 @@ def concrete_log_density(
 ) -> Float[Tensor, "*batch"]:
     """Returns the log-density of z on the simplex, with n categories and temperature t.
 
-    It is log Gamma(n) + (n - 1) log t + sum_k [l_k - (t + 1) log z_k] - n log sum_k exp(l_k - t log z_k). Maddison et
-    al., arXiv:1611.00712v3: the density of the first n - 1 shares. With n = 2 it is the binary Concrete.
+    The log-density is log Gamma(n) + (n - 1) log t + sum_k [l_k - (t + 1) log z_k] - n log sum_k exp(l_k - t log z_k).
+    Maddison et al., arXiv:1611.00712v3: the density of the first n - 1 shares. With n = 2 it is the binary Concrete.
     """
     categories = logits.shape[-1]
     tilted = logits - temperature * log_z

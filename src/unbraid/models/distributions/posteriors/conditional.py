@@ -1,4 +1,4 @@
-"""Continuous latents with a posterior that depends on the category that was drawn."""
+"""Continuous latents whose posterior depends on the drawn category."""
 
 import math
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ class Conditional(Posterior):
         return torch.cat([DiagonalGaussian(loc, log_var).rsample(noise[:, :size]), relaxed], dim=1)
 
     def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
-        """Returns log q(z_j | x) of each latent by itself: for a continuous one that of the mixture over categories."""
+        """Returns log q(z_j | x) of each latent; for a continuous latent, under the mixture over categories."""
         style, shares = self._split(z)
         given = _log_density(style[:, None], self.loc, self.log_var) + self._log_pmf[..., None]
         return torch.cat([given.logsumexp(dim=1), self.category.log_prob(shares)], dim=1)
@@ -97,7 +97,7 @@ class Conditional(Posterior):
     def kl_to_product(self, priors: Sequence[Prior]) -> Float[Tensor, "batch latent"] | None:
         """Returns sum_c q(c | x) KL(q(z_j | x, c) || p(z_j)) of the continuous latents, and KL(q(c | x) || p(c)).
 
-        Their sum is the KL between the joint distributions. None where one of them has no closed form.
+        Their sum is the KL between the joint distributions. Returns None if one of the terms has no closed form.
         """
         style, category = priors
         of_category = category.closed_form_kl_from(self.category)
@@ -115,7 +115,7 @@ class Conditional(Posterior):
     def _split(
         self, z: Float[Tensor, "code column"]
     ) -> tuple[Float[Tensor, "code latent"], Float[Tensor, "code category"]]:
-        """Returns the continuous latents, and the shares of the categories."""
+        """Returns the columns of the continuous latents and those of the categories."""
         size = self.loc.shape[2]
         return z[:, :size], z[:, size:]
 
@@ -127,7 +127,7 @@ class Conditional(Posterior):
 @final
 @dataclass(frozen=True)
 class ConditionalLatents(LatentsInParts):
-    """One discrete latent and Gaussian ones with a posterior that depends on its category: q(c | x) q(z | x, c).
+    """One discrete latent, and Gaussian latents that depend on its category: q(c | x) q(z | x, c).
 
     The prior is a product, p(c) p(z), and both are separate groups, as in `GroupedLatents`. The encoder outputs the
     means of z for every category, the log-variances alike, and the logits of the category. In a draw z depends on the
@@ -138,7 +138,7 @@ class ConditionalLatents(LatentsInParts):
     style: GaussianLatents = field(default_factory=GaussianLatents)
     """The continuous latents."""
     category: ConcreteLatents = field(default_factory=ConcreteLatents)
-    """The discrete latent that they depend on."""
+    """The discrete latent that conditions `style`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -166,5 +166,5 @@ class ConditionalLatents(LatentsInParts):
 def _log_density(
     z: Float[Tensor, "*#batch latent"], loc: Float[Tensor, "*#batch latent"], log_var: Float[Tensor, "*#batch latent"]
 ) -> Float[Tensor, "*batch latent"]:
-    """Returns log N(z; loc, exp(log_var)), number by number."""
+    """Returns log N(z; loc, exp(log_var)) elementwise."""
     return -0.5 * ((z - loc).square() * (-log_var).exp() + log_var + math.log(2 * math.pi))

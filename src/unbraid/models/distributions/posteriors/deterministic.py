@@ -42,10 +42,10 @@ class Deterministic(Posterior):
 @final
 @dataclass(frozen=True)
 class DeterministicLatents(ContinuousLatents):
-    """One code for each image, the output of the encoder. For objectives that need no log q(z | x), such as AAE."""
+    """Codes equal to the output of the encoder, for objectives that need no log q(z | x), such as AAE."""
 
     size: int = 10
-    """How many latents."""
+    """Number of latents."""
     prior: PriorConfig = field(default_factory=StandardNormalPrior)
     """The prior p(z)."""
 

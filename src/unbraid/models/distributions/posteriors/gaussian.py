@@ -22,7 +22,7 @@ _LOG_2PI = math.log(2 * math.pi)
 class DiagonalGaussian(Posterior):
     """A factorized posterior: q(z | x) = prod_j N(z_j; loc_j, exp(log_var_j)).
 
-    It holds the log-variance, the output of the encoder, so that no scale is ever rounded to zero.
+    The record stores the log-variance, so that no scale is ever rounded to zero.
     """
 
     loc: Float[Tensor, "batch latent"]
@@ -50,7 +50,7 @@ class DiagonalGaussian(Posterior):
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:
         """Returns KL(N(m, s^2) || N(0, 1)) = (m^2 + s^2 - log s^2 - 1) / 2, per image and latent, in nats.
 
-        Kingma & Welling, arXiv:1312.6114v10, appendix B. It is not summed: callers choose the axis.
+        Kingma & Welling, arXiv:1312.6114v10, appendix B. Callers choose the axis to sum over.
         """
         return 0.5 * (self.loc.square() + self.log_var.exp() - self.log_var - 1)
 
@@ -61,8 +61,8 @@ class CorrelatedGaussian(DiagonalGaussian):
     """A Gaussian posterior with correlated noise: z = loc + std * epsilon with epsilon ~ N(0, (1 - rho) I + rho 11').
 
     The split-encoder paper (anonymous submission to ICLR 2020), section 5.1. The marginals are those of
-    `DiagonalGaussian`. If `exact`, log q(z | x) and the KL are those of this distribution, else those of the product of
-    its marginals, with which a model may be trained. `covariance`, which metrics read, is always that of the draws.
+    `DiagonalGaussian`. If `exact`, log q(z | x) and the KL are those of this distribution; otherwise, for training,
+    those of the product of its marginals. `covariance`, which metrics read, is always the covariance of the draws.
     """
 
     rho: float
@@ -116,7 +116,7 @@ class CorrelatedGaussian(DiagonalGaussian):
 
 
 def equicorrelation_log_det(size: int, rho: float) -> float:
-    """Returns log det((1 - rho) I + rho 11'): the eigenvalues are 1 + (size - 1) rho, once, and 1 - rho."""
+    """Returns log det((1 - rho) I + rho 11'). The eigenvalues are 1 + (size - 1) rho, once, and 1 - rho."""
     return (size - 1) * math.log1p(-rho) + math.log1p((size - 1) * rho)
 
 
@@ -137,7 +137,7 @@ class GaussianLatents(ContinuousLatents):
     """Independent Gaussian latents. The encoder outputs all means, then all log-variances."""
 
     size: int = 10
-    """How many latents."""
+    """Number of latents."""
     prior: PriorConfig = field(default_factory=StandardNormalPrior)
     """The prior p(z)."""
 
@@ -151,16 +151,16 @@ class GaussianLatents(ContinuousLatents):
 class CorrelatedGaussianLatents(ContinuousLatents):
     """Gaussian latents with noise correlated by `rho`. The encoder outputs all means, then all log-variances.
 
-    By default the loss takes log q(z | x) and the KL of independent latents, as when only the noise is replaced; with
-    `exact_kl` it takes the true ones. This affects the loss only: logged values and metrics always use the true ones.
+    By default the loss uses log q(z | x) and the KL of independent latents; with `exact_kl` it uses the true values.
+    The option affects the loss only: logged values and metrics always use the true ones.
     """
 
     size: int = 10
-    """How many latents."""
+    """Number of latents."""
     rho: float = 0.9
-    """Correlation of the noise of every two latents."""
+    """Correlation of the noise of any two latents."""
     exact_kl: bool = False
-    """Whether the loss takes the true KL instead of that of independent latents."""
+    """Whether the loss uses the true KL instead of the KL of independent latents."""
     prior: PriorConfig = field(default_factory=StandardNormalPrior)
     """The prior p(z)."""
 

@@ -51,7 +51,7 @@ class _Product(Distribution):
         return list(zip(self.parts, z.split([part.num_columns for part in self.layout], dim=1), strict=True))
 
     def _with_latents(self, z: Tensor, latents: Sequence[int]) -> list[tuple[Any, Tensor, list[int]]]:
-        """Returns the parts that have any of these latents, with their columns of z and the latents renumbered."""
+        """Returns the parts that have any of these latents, with their columns of z and part-wise latent indices."""
         found = []
         for (start, end), (part, piece) in zip(pairwise(_starts(self.layout)), self._with_columns(z), strict=True):
             if own := [latent - start for latent in latents if start <= latent < end]:
@@ -130,7 +130,7 @@ class GroupedPrior(_Product, Prior):
         return posterior.kl_to_product(self.parts)
 
     def kl_from(self, posterior: Posterior, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
-        """Returns the KL part by part, so that a part without a closed form does not cost the others theirs."""
+        """Returns the KL, computed per part so that only parts without a closed form are estimated."""
         if not isinstance(posterior, Grouped):
             return super().kl_from(posterior, z)
         pairs = zip(self._with_columns(z), posterior.parts, strict=True)
@@ -144,16 +144,15 @@ class GroupedPrior(_Product, Prior):
 
 
 class LatentsInParts(Latents):
-    """Families in one code, with a prior that is the product of theirs.
+    """Several families in one code, with the product of their priors as prior.
 
-    The columns of z and the noise are those of the parts, in order. Latents are numbered in that order, and each group
-    of a part is a group.
+    Columns of z, noise and latent indices follow the order of the parts. Each group of a part is a group.
     """
 
     @property
     @abstractmethod
     def parts(self) -> tuple[Latents, ...]:
-        """The families. Those with continuous latents come first, as in `Codes`."""
+        """The families. Families with continuous latents come first, as in `Codes`."""
 
     @property
     def num_latents(self) -> int:
@@ -213,12 +212,12 @@ class _PriorOfParts(nn.Module):
 class GroupedLatents(LatentsInParts):
     """Independent families in one code: q(z | x) and p(z) are products.
 
-    The encoder outputs the numbers of the parts, in order. The default is that of Esmaeili et al.,
-    arXiv:1804.02086v1, for MNIST: ten Gaussian latents for style, and one discrete one for the digit.
+    The encoder outputs the parameters of the parts, in order. The default is the model of Esmaeili et al.,
+    arXiv:1804.02086v1, for MNIST: ten Gaussian latents for style, and one discrete latent for the digit.
     """
 
     parts: tuple[Latents, ...] = (GaussianLatents(10), ConcreteLatents(10))
-    """The families, those with continuous latents first."""
+    """The families, with continuous latents first."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -232,8 +231,7 @@ class GroupedLatents(LatentsInParts):
             if seen_discrete and part.num_discrete < part.num_latents:
                 names = ", ".join(type(part).__name__ for part in self.parts)
                 raise SpecError(
-                    f"GroupedLatents: the parts are {names}. Put the parts with continuous latents first: codes "
-                    "number them so."
+                    f"GroupedLatents: the parts are {names}. Put the parts with continuous latents first, as codes do."
                 )
             seen_discrete = seen_discrete or part.num_discrete > 0
         if len(measures := sorted(_measures(self))) > 1:
@@ -253,19 +251,19 @@ class GroupedLatents(LatentsInParts):
 
 
 def _starts(layout: Sequence[Latents]) -> list[int]:
-    """Returns the number of the first latent of each part, and of what would come after the last."""
+    """Returns the index of the first latent of each part, followed by the number of latents."""
     return list(accumulate((part.num_latents for part in layout), initial=0))
 
 
 def _measures(latents: Latents) -> set[Measure]:
-    """Returns the measures of the discrete latents, including those of groups within groups."""
+    """Returns the measures of the discrete latents, including nested groups."""
     if isinstance(latents, DiscreteLatents):
         return {latents.measure}
     return set().union(*map(_measures, latents.parts)) if isinstance(latents, LatentsInParts) else set()
 
 
 def _joined(each: Sequence[Float[Tensor, "batch _latent"] | None]) -> Float[Tensor, "batch latent"] | None:
-    """Returns the columns of all parts, or None if those of a part are None."""
+    """Concatenates the columns of all parts. Returns None if a part has none."""
     known = [columns for columns in each if columns is not None]
     return torch.cat(known, dim=1) if len(known) == len(each) else None
 

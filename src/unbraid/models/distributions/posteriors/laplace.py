@@ -42,7 +42,7 @@ class Laplace(Posterior):
         return -(z - self.loc).abs() * (-self.log_scale).exp() - self.log_scale - _LOG_2
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:
-        """Returns (m^2 + 2 b^2 + log(2 pi)) / 2 - log(2 b) - 1: the variance is 2 b^2, the entropy 1 + log(2 b)."""
+        """Returns (m^2 + 2 b^2 + log(2 pi)) / 2 - log(2 b) - 1, with variance 2 b^2 and entropy 1 + log(2 b)."""
         return (
             0.5 * (self.loc.square() + math.log(2 * math.pi)) + (2 * self.log_scale).exp() - self.log_scale - _LOG_2 - 1
         )
@@ -60,7 +60,7 @@ class LaplacePrior(FixedPrior):
         return noises.laplace(noise)
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """Returns, from a Laplace posterior, |m| + b exp(-|m| / b) - log b - 1: E|z| is |m| + b exp(-|m| / b)."""
+        """Returns |m| + b exp(-|m| / b) - log b - 1 for a Laplace posterior, with E|z| = |m| + b exp(-|m| / b)."""
         if not isinstance(posterior, Laplace):
             return None
         distance = posterior.loc.abs()
@@ -78,7 +78,7 @@ class LaplaceLatents(ContinuousLatents):
     """Independent Laplace latents. The encoder outputs all locations, then the logarithms of all scales b."""
 
     size: int = 10
-    """How many latents."""
+    """Number of latents."""
     prior: PriorConfig = field(default_factory=LaplacePrior)
     """The prior p(z)."""
 

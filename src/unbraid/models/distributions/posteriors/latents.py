@@ -1,4 +1,4 @@
-"""Configs of families of latents: their posterior, made of an encoder's output, and their prior."""
+"""Configs of families of latents, which define the posterior (from encoder outputs) and the prior."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar, final
@@ -14,11 +14,11 @@ from unbraid.models.distributions.priors.prior import PriorConfig
 # A table of a large batch by so many combinations is as large as that of the pairs of its codes.
 _MAX_COMBINATIONS = 1024
 MAX_LATENTS = 1_000_000
-"""More would take seconds and gigabytes before the first weight is compared or made."""
+"""Greatest number of latents. More would take gigabytes before the first weight is created."""
 
 
 class Latents(Config, ABC):
-    """A config for q(z | x) and p(z): the number of latents, of an encoder's outputs, and of a code's columns."""
+    """A config for q(z | x) and p(z), with the numbers of latents, encoder outputs and code columns."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -34,7 +34,7 @@ class Latents(Config, ABC):
     @property
     @abstractmethod
     def num_latents(self) -> int:
-        """The number of variables: a discrete one counts once."""
+        """The number of latents. A discrete latent counts once."""
 
     @property
     def num_discrete(self) -> int:
@@ -48,7 +48,7 @@ class Latents(Config, ABC):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """The number of columns of each latent in a code, in order; by default one each."""
+        """The number of columns of each latent in a code, in order; 1 each by default."""
         return (1,) * self.num_latents
 
     @property
@@ -58,17 +58,17 @@ class Latents(Config, ABC):
 
     @property
     def num_noise(self) -> int:
-        """The number of standard normal numbers that a draw takes."""
+        """The number of standard normal inputs of a draw."""
         return self.num_columns
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The latents that belong together, by number; by default all are one group."""
+        """Groups of latent indices; by default one group of all latents."""
         return (tuple(range(self.num_latents)),)
 
     @property
     def hard_latents(self) -> tuple[int, ...]:
-        """The discrete latents that the decoder reads as categories, by number. The others it reads relaxed."""
+        """Indices of the discrete latents that the decoder reads as categories, not relaxed."""
         return ()
 
     @property
@@ -83,7 +83,7 @@ class Latents(Config, ABC):
 
     @property
     def prior_is_bounded(self) -> bool:
-        """Whether p(z) is 0 somewhere, so that the KL from a posterior that reaches there is infinite."""
+        """Whether p(z) is 0 somewhere, which makes the KL from unbounded posteriors infinite."""
         return False
 
     @abstractmethod
@@ -95,10 +95,10 @@ class Latents(Config, ABC):
 
     @abstractmethod
     def make_prior(self) -> nn.Module:
-        """Returns a module whose output is the `Prior`; its parameters, if any, are learned with the model's.
+        """Returns a module whose output is the `Prior`. Its parameters, if any, are learned with those of the model.
 
-        Its input is the progress of training, by default the end: the temperature of a discrete prior follows that of
-        its posterior.
+        Its input is the progress of training (default: the end), because the temperature of a discrete prior equals the
+        temperature of its posterior.
         """
 
 

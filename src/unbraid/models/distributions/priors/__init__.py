@@ -1,1 +1,1 @@
-"""What a code looks like before any image is seen."""
+"""Priors of codes."""

@@ -20,7 +20,7 @@ class CategoricalPriorConfig(Config, ABC):
         """Returns a module without inputs whose output is one logit for each category."""
 
     def check(self, categories: int) -> None:
-        """Raises if this prior does not fit the number of categories. By default it fits any."""
+        """Raises if this prior does not fit the number of categories. By default any number is valid."""
         del categories
 
 
@@ -36,10 +36,10 @@ class UniformCategories(CategoricalPriorConfig):
 @final
 @dataclass(frozen=True)
 class LearnedCategories(CategoricalPriorConfig):
-    """Logits learned with the model. They start at the probabilities `initial`, or, without them, uniform."""
+    """Logits learned with the model. They start at the probabilities `initial`, or uniform if it is empty."""
 
     initial: tuple[float, ...] = ()
-    """Probabilities to start from; without them uniform."""
+    """Initial probabilities. Uniform if empty."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,7 +62,7 @@ class LearnedCategories(CategoricalPriorConfig):
 
 @final
 class Logits(nn.Module):
-    """Logits that no image determines, learned or not."""
+    """Logits that do not depend on the image, learned or fixed."""
 
     def __init__(self, logits: Tensor, *, learned: bool) -> None:
         super().__init__()

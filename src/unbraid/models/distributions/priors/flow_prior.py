@@ -1,4 +1,4 @@
-"""A prior of any shape, latent by latent."""
+"""A factorized normalizing flow as a prior."""
 
 import math
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Flow(Prior):
     """A factorized flow as a prior (Rezende & Mohamed, arXiv:1505.05770v6, in one dimension).
 
     p(z_j) = N(x_T; 0, 1) |dx_T / dz_j|, where x_0 = z_j and each step is x <- x + u tanh(w x + b). It is the prior of
-    an ablation of Chen et al., arXiv:1802.04942v5, as in their code. Each step must rise everywhere, u w > -1, or p
+    an ablation of Chen et al., arXiv:1802.04942v5, as in their code. Each step must be increasing (u w > -1), or p
     would not integrate to one.
     """
 
@@ -39,7 +39,7 @@ class Flow(Prior):
     def sample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         """Returns the z that the steps map to the noise.
 
-        It is found by bisection; gradients are those of the implicit function.
+        The inverse is found by bisection, with gradients by the implicit function theorem.
         """
         frozen = Flow(self.u.detach(), self.w.detach(), self.b.detach())
         target = noise.detach()
@@ -122,7 +122,7 @@ class FlowPrior(PriorConfig):
     """
 
     num_steps: int = 32
-    """How many steps the flow has."""
+    """Number of steps of the flow."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -147,10 +147,10 @@ class _LearnedFlow(nn.Module):
 
 
 def rising(product: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Returns the factor by which to multiply u so that u w = p is above -1.
+    """Returns the factor of u that keeps the product p = u w above -1.
 
-    It is 1 where p is positive, and 1 / sqrt(1 + p^2) where it is negative. It is smooth through 0, where it changes
-    nothing; the softplus that is customary for planar flows divides by w, which starts near 0.
+    The factor is 1 for p > 0 and 1 / sqrt(1 + p^2) for p < 0. It is smooth at 0, where it changes nothing; the softplus
+    that is customary for planar flows divides by w, which starts near 0.
     """
     # Far below 0 the result rounds to -1 in float32, and the density is 0 somewhere.
     kept = torch.where(product < -500, 1 - 1e-6, 1.0)

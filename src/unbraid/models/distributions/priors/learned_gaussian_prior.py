@@ -54,10 +54,10 @@ class FullGaussian(Prior):
         return self.loc + noise @ self.scale_tril.mT
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """Returns the KL of Gaussian posteriors, latent by latent, and None for others.
+        """Returns the KL per latent for Gaussian posteriors, and None for others.
 
-        The entry of a latent is KL(q(z_j | x) || p(z_j)) between marginals, plus an equal share of what the joint KL
-        has beyond their sum.
+        The entry of a latent is KL(q(z_j | x) || p(z_j)) between marginals, plus an equal share of the difference
+        between the joint KL and their sum.
         """
         if not isinstance(posterior, DiagonalGaussian):
             return None
@@ -100,8 +100,8 @@ class FullGaussian(Prior):
 class LearnedGaussianPrior(PriorConfig):
     """N(m, L L') over all latents of the family, learned with the model (Esmaeili et al., arXiv:1804.02086v1).
 
-    It starts at N(0, I). The diagonal of L is a softplus. A correlation that the prior has learned is not penalized in
-    the posterior (sections 4.1 and 5).
+    It starts at N(0, I). The diagonal of L is a softplus. Correlations learned by the prior are not penalized in the
+    posterior (sections 4.1 and 5).
     """
 
     def make(self, size: int) -> nn.Module:

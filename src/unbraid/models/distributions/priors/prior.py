@@ -1,4 +1,4 @@
-"""Configs of priors of continuous latents, and those in which nothing is learned."""
+"""Configs of priors of continuous latents, and the priors without learned parameters."""
 
 import math
 from abc import ABC, abstractmethod
@@ -20,9 +20,9 @@ class PriorConfig(Config, ABC):
 
     @abstractmethod
     def make(self, size: int) -> nn.Module:
-        """Returns a module whose output is the `Prior` of `size` latents; its parameters are learned with the model's.
+        """Returns a module whose output is the `Prior` of `size` latents.
 
-        Its input is the progress of training, by default the end.
+        Its parameters are learned with the model. Its input is the progress of training (default: the end).
         """
 
     @property
@@ -32,7 +32,7 @@ class PriorConfig(Config, ABC):
 
 
 class FixedPrior(Prior, PriorConfig):
-    """A prior in which nothing is learned: the config is also the distribution."""
+    """A prior without learned parameters, whose config is also the distribution."""
 
     def make(self, size: int) -> nn.Module:
         del size
@@ -60,16 +60,16 @@ class StandardNormalPrior(FixedPrior):
 @final
 @dataclass(frozen=True)
 class UniformPrior(FixedPrior):
-    """Uniform between `low` and `high`, as the codes of a generator such as InfoGAN are drawn. Nothing is learned.
+    """Uniform between `low` and `high`, as for the codes of a generator such as InfoGAN. Nothing is learned.
 
-    Its density is 0 beyond them, so the KL from a posterior that reaches further, as every Gaussian does, is infinite:
-    it is for objectives that draw codes from the prior, not for those that compare posteriors with it.
+    The density is 0 outside this range, so the KL from a Gaussian posterior is infinite. Use this prior with objectives
+    that draw codes from the prior, not with objectives that compare posteriors with it.
     """
 
     low: float = -1.0
-    """Least code."""
+    """Lower bound."""
     high: float = 1.0
-    """Greatest code."""
+    """Upper bound."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
