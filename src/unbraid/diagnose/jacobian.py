@@ -128,7 +128,7 @@ def _finding(angles: JacobianAngles, levers: Levers) -> Finding:
 
 
 def _cosines(products: Float64[Tensor, "frame latent latent"]) -> Float64[Tensor, "frame latent latent"]:
-    """Returns |cos| of each pair of columns, NaN if one of them is 0."""
+    """Returns |cos| of each pair of columns, or NaN if a column is 0."""
     lengths = products.diagonal(dim1=1, dim2=2).clamp(min=0).sqrt()
     lengths = lengths.where(lengths > _NOTHING * lengths.max(), torch.nan)
     return (products / (lengths[:, :, None] * lengths[:, None, :])).abs().clamp(max=1.0)

@@ -21,7 +21,7 @@ from unbraid.metrics.selection import Metrics, select
 
 @final
 class CodesMetric(Metric):
-    """Metrics of the codes of all batches and processes, as `evaluate` computes them.
+    """Metrics of the codes of all batches and processes, computed by `evaluate`.
 
     Call `update(mean, std, factors)` for each batch and `compute()` at the end of an epoch; `forward` scores each batch
     separately. `factors` is a table with the columns `factor_names`, or a mapping from names to columns. `compute`

@@ -239,7 +239,7 @@ def _made(graph: Graph, facts: Mapping[str, str]) -> tuple[bytes, float]:
 
 
 def _content(model: Any, name: str, facts: Mapping[str, str]) -> bytes:
-    """Returns the bytes of the file, without the paths of source files that torch writes into it."""
+    """Returns the bytes of the file, without the source paths that torch adds."""
     for part in (*model.graph.node, *model.graph.value_info, *model.graph.input, *model.graph.output, model.graph):
         part.ClearField("doc_string")
         part.ClearField("metadata_props")
@@ -274,9 +274,9 @@ def _largest_difference(content: bytes, graph: Graph) -> float:
             difference = float((ours - torch.from_numpy(theirs)).abs().max()) / scale
             if not difference <= TOLERANCE:
                 raise RunError(
-                    f"The {name} that onnxruntime gives for {len(inputs)} inputs differs from torch's by "
-                    f"{difference:.1g} of the largest; expected at most {TOLERANCE:g}. Nothing was written. If the "
-                    "weights are finite, this is a bug in the export of one of its layers."
+                    f"The {name} of onnxruntime for {len(inputs)} inputs differs from the output of torch by "
+                    f"{difference:.1g} of the largest value; expected at most {TOLERANCE:g}. Nothing was written. If "
+                    "the weights are finite, this is a bug in the export of one of its layers."
                 )
             largest = max(largest, difference)
     return largest

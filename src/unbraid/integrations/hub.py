@@ -19,13 +19,13 @@ class PushOptions(TypedDict, total=False):
     private: bool
     """Whether to create a new repository as private. Default: False."""
     revision: str | None
-    """The branch to push to, created if it does not exist. Default: main."""
+    """The target branch. A missing branch is created. Default: main."""
     codes: bool
     """Whether the codes of the images are pushed. Default: True."""
     license: str | None
     """The license of the weights by its name on the Hub, such as "apache-2.0". Default: none."""
     data_license: str | None
-    """The license of the data, as the card states it. Default: the published one."""
+    """The license of the data for the model card. Default: the published license."""
 
 
 _NAME = re.compile(r"[\w.-]+/[\w.-]+")

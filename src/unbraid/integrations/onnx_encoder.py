@@ -60,8 +60,8 @@ class OnnxEncoder:
         where = Path(path)
         if where.suffix == ".pt2":
             raise SpecError(
-                f"{path} was written by torch.export, whose reader unpickles and can run code of the file. Export the "
-                "encoder as ONNX (torch.onnx.export) and name that file."
+                f"{path} was written by torch.export, whose reader unpickles and can run code from the file. Export "
+                "the encoder as ONNX (torch.onnx.export) and name that file."
             )
         try:
             runtime = session(str(files.regular(where)), str(path))

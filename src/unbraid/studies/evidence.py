@@ -104,11 +104,11 @@ def _check_fields(content: Mapping[str, Any]) -> None:
             check_value(run[name], _RUN_FIELDS[name], f"the field {name!r} of run {place}")
         if run.get("setting") not in labels:
             raise ValueError(
-                f"the field 'setting' of run {place} is {str(run.get('setting'))[:100]!r}, no setting of the file"
+                f"the field 'setting' of run {place} is {str(run.get('setting'))[:100]!r}, not a setting of the file"
             )
         if unknown := [name for name in run.get("numbers", {}) if name.partition("\t")[0] not in metrics]:
             raise ValueError(
-                f"the field 'numbers' of run {place} has {unknown[0][:100]!r}, which is no metric of the file"
+                f"the field 'numbers' of run {place} has {unknown[0][:100]!r}, which is not a metric of the file"
             )
 
 

@@ -52,7 +52,7 @@ class Questions:
         return self._of[id(spec)]
 
     def missing(self, spec: RunSpec, record: RunRecord) -> list[Question]:
-        """Returns the questions for which a run has neither a score nor a refusal."""
+        """Returns the questions without a score or a refusal in the record of a run."""
         return [
             question
             for key, question in self.of(spec).items()

@@ -88,7 +88,7 @@ def choices(study: Study, folder: Path, scores: StudyScores, by: Criterion) -> l
     else:
         raise UnbraidError(
             f"Selecting by {by} needs the metric {metric!r}; the metrics of the study are "
-            f"{', '.join(scores.metrics)}. Add it to them and run the study again."
+            f"{', '.join(scores.metrics)}. Add it to the study and run the study again."
         )
     names = {(run.setting, run.seed): run.run for run in scores.runs}
     found = []

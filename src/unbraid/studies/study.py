@@ -139,7 +139,7 @@ class Study(Config):
                 if other != setting.label:
                     raise SpecError(
                         f"The settings {other!r} and {setting.label!r} have the same spec, and both have the seed "
-                        f"{seed}: they would be one run. Give them other seeds, or leave one out."
+                        f"{seed}, so both would be one run. Give them different seeds, or remove one setting."
                     )
 
     @functools.cached_property
@@ -188,7 +188,7 @@ class Study(Config):
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
             raise SpecError(
-                f"{path} cannot be read ({reason}). Name the JSON of a study, as `study.save(...)` writes it."
+                f"{path} cannot be read ({reason}). Pass a JSON file written by `study.save(...)`."
             ) from None
         with no_garbage_collection():
             study: Study = from_json(content, cls, packages=packages, where=str(path))
@@ -238,7 +238,7 @@ class Study(Config):
 @final
 @dataclass(frozen=True)
 class StudyOptions:
-    """How a study is executed: devices, limits and what is logged.
+    """Execution options of a study: devices, limits and logging.
 
     Args:
         device: The device for training.

@@ -17,7 +17,7 @@ from unbraid.studies.study_scores import metric_and_part
 @final
 @dataclass(frozen=True)
 class Claim(Config):
-    """A sentence that scores may support or contradict: its quantity lies above a border, below one, or between two.
+    """A testable sentence: its quantity lies above a border, below a border, or between two borders.
 
     A contradicted claim is a result, not an error. `central` claims decide the verdict of an item or a study. `scoring`
     selects the scoring of the study by which the claim is judged. Default: the first scoring.

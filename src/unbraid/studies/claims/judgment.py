@@ -26,7 +26,7 @@ PlainScores = Mapping[str, Mapping[str, Mapping[int, float]]]
 @final
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim with its verdict, and the numbers behind it.
+    """A claim with its verdict, measurement and p-values.
 
     `p_supported` is the p-value of "the claim is false", and `p_contradicted` the p-value of "the claim is true", both
     adjusted for the number of claims. `raw_p_supported` and `raw_p_contradicted` are not adjusted. `problem` is the

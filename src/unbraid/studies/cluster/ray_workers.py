@@ -146,8 +146,8 @@ class RayWorkers:
             for node in nodes
         )
         raise TrainingError(
-            f"A fleet of this study asks for {asked}, and no node of the cluster has as many ({there}). Set `threads` "
-            "of the study to fewer, choose another --device, or give --autoscaling if such nodes can be started."
+            f"A fleet of this study asks for {asked}, and no node of the cluster has these ({there}). Reduce `threads` "
+            "of the study, choose another --device, or give --autoscaling if such nodes can be started."
         )
 
 
@@ -166,7 +166,7 @@ def _connect(address: str | None) -> None:
             )
     except exceptions.AuthenticationError as error:
         raise TrainingError(
-            f"The Ray cluster at {address} has token authentication on, and refused ours ({_first_line(error)}). Put "
+            f"The Ray cluster at {address} requires a token, and rejected the given one ({_first_line(error)}). Put "
             "the token of its head (~/.ray/auth_token there) into RAY_AUTH_TOKEN or ~/.ray/auth_token here."
         ) from None
     except (ConnectionError, RuntimeError, ValueError) as error:

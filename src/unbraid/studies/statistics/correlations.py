@@ -51,7 +51,7 @@ def slope(groups: Sequence[Values], at: Sequence[float] = ()) -> Measurement:
     positions = np.asarray(at if len(at) else range(len(arrays)), dtype=np.float64)
     if len(arrays) < 2 or len(positions) != len(arrays) or not (np.diff(positions) > 0).all():
         raise StatisticsError(
-            f"{len(arrays)} groups are at {positions.tolist()}; expected two or more, in rising order."
+            f"{len(arrays)} groups are at {positions.tolist()}; expected two or more groups at increasing positions."
         )
     sizes = tuple(len(array) for array in arrays)
     x, y = np.repeat(positions, sizes), np.concatenate(arrays)

@@ -71,7 +71,7 @@ def binomial(num_inside: int, num_seeds: int) -> Measurement:
     """Measures a share of seeds by the exact binomial test, with the interval of Clopper and Pearson."""
     if not 0 <= num_inside <= num_seeds or num_seeds < 1:
         raise StatisticsError(
-            f"{num_inside} of {num_seeds} seeds were given; expected at least one seed, and at most all."
+            f"{num_inside} of {num_seeds} seeds were given; expected 1 seed or more, and a count from 0 to all."
         )
 
     def test(border: float) -> tuple[float, float]:
