@@ -39,9 +39,9 @@ _NUM_DECODED = 64
 def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | str = "auto") -> Diagnosis:
     """Returns the findings about a finished run.
 
-    They are about collapsed latents, the effective beta, redundant latents, the angles of the decoder's Jacobian,
-    factors encoded by no latent or by two, and the convergence of training. A failed run has no codes: its findings are
-    the reason for the failure and the effective beta.
+    The findings cover collapsed latents, the effective beta, redundant latents, the angles of the decoder's Jacobian,
+    factors encoded by no latent or by two, and the convergence of training. A failed run has no codes. Its findings are
+    the effective beta and the reason for the failure.
 
     Args:
         run: The run.
@@ -74,7 +74,7 @@ def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | s
 def diagnose_codes(
     codes: Codes, decoder: Callable[[Tensor], Tensor] | None = None, *, num_images: int = NUM_IMAGES
 ) -> Diagnosis:
-    """Returns the findings about codes of any origin, and about a decoder, if one is given.
+    """Returns the findings about codes of any origin, and about the decoder if given.
 
     A decoder is a function from codes, one per row, to images.
     """
@@ -139,7 +139,7 @@ def _weights(run: Run, root_error: float | None = None) -> LossWeights:
 def _root_error(run: Run, rows: Tensor, device: torch.device) -> float | None:
     """Returns the root mean squared error of pixels, with codes drawn as in training.
 
-    It is None without images, and for losses that do not use the noise of a Gaussian likelihood.
+    Returns None if there are no images, or if the loss does not use the noise of a Gaussian likelihood.
     """
     if not isinstance(run.spec.model.likelihood, GaussianLikelihood) or run.spec.objective.generates:
         return None
@@ -159,7 +159,7 @@ def levers_of(objective: Objective, latents: Latents) -> Levers:
 
 
 def rate_price(objective: Objective, latents: Latents) -> RatePrice:
-    """Returns the weight of the rate at the end of training, where schedules have their last value."""
+    """Returns the weight of the rate at the last value of all schedules."""
     price, posterior = objective.at(torch.tensor(1.0)).rate_price(), _a_posterior(latents)
     if not price.reason and posterior.with_true_density() is not posterior:
         why = "The loss uses the rate of independent latents, but the noise of these is correlated, so it"

@@ -29,10 +29,10 @@ Aim = Literal[
     "more rate",
     "look",
 ]
-"""Aims of remedies, the most urgent first.
+"""Aims of remedies, sorted from most to least urgent.
 
-Three reduce the weight of the rate: "lower price" if it explains that a code has collapsed, "use latents" if latents
-are unused, and "less rate" if factors are lost.
+Three aims reduce the weight of the rate: "lower price" if the weight explains a collapsed code, "use latents" if
+latents are unused, and "less rate" if factors are lost.
 """
 _ORDER: tuple[Aim, ...] = get_args(Aim)
 _SEVERAL: tuple[Aim, ...] = ("keep factors", "fix decoder", "look")
@@ -56,7 +56,7 @@ OF_CODES = Levers("a smaller weight of the rate", "a larger weight of the rate",
 @final
 @dataclass(frozen=True)
 class Remedy:
-    """Advice in a sentence, and its aim."""
+    """A sentence of advice with its aim."""
 
     aim: Aim
     text: str
@@ -67,7 +67,7 @@ class Remedy:
 class Finding:
     """The result of one check: a sentence, numbers, and remedies.
 
-    `state` is "look" if the user should look at the model, and "unknown" if the check was not possible.
+    `state` is "look" if the model needs attention, and "unknown" if the check was not possible.
     """
 
     check: str
@@ -85,9 +85,9 @@ class Finding:
 @final
 @dataclass(frozen=True)
 class Diagnosis(Mapping[str, Finding]):
-    """The findings about one model by the names of their checks, in reading order.
+    """The findings about one model by the name of the check, in reading order.
 
-    `of` is the objective and the seed of a run, and `folder` the folder of the run.
+    `of` names the objective and the seed of a run. `folder` is the folder of the run.
     """
 
     of: str
@@ -124,7 +124,7 @@ class Diagnosis(Mapping[str, Finding]):
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What to try next, the most urgent first."""
+        """The suggested next steps, sorted from most to least urgent."""
         remedies = [remedy for finding in self.findings for remedy in finding.remedies]
         return tuple(remedy.text for remedy in sorted(remedies, key=lambda each: _ORDER.index(each.aim)))
 
@@ -146,7 +146,7 @@ class Diagnosis(Mapping[str, Finding]):
         return "\n".join(lines)
 
     def content(self) -> dict[str, Any]:
-        """Returns the diagnosis as plain values; numbers that are not finite are None."""
+        """Returns the diagnosis as plain values. Non-finite numbers become None."""
         findings = [
             {
                 "check": finding.check,
@@ -160,12 +160,12 @@ class Diagnosis(Mapping[str, Finding]):
         return {"of": self.of, "folder": self.folder or None, "findings": findings, "advice": list(self.advice)}
 
     def to_json(self) -> str:
-        """Returns the diagnosis as JSON; numbers that are not finite are null."""
+        """Returns the diagnosis as JSON. Non-finite numbers become null."""
         return json.dumps(self.content(), indent=2, allow_nan=False) + "\n"
 
 
 def kept_aims(aims: Iterable[Aim]) -> set[Aim]:
-    """Returns the aims that no more urgent aim replaces."""
+    """Returns the aims that are not replaced by a more urgent aim."""
     kept = set[Aim]()
     for aim in sorted(set(aims), key=_ORDER.index):
         if not any(aim in _REPLACED.get(other, ()) for other in kept):
@@ -174,7 +174,7 @@ def kept_aims(aims: Iterable[Aim]) -> set[Aim]:
 
 
 def depend_less(levers: Levers, why: str) -> Remedy:
-    """Returns the remedy for dependent latents: a weight of the objective if there is one, else other seeds."""
+    """Returns the remedy for dependent latents: a weight of the objective if available, else other seeds."""
     if not levers.independence:
         return Remedy("look", f"{why}: train several seeds, and keep the one whose latents are most independent.")
     return Remedy("independence", f"{why}. To have latents depend less on each other: {levers.independence}.")
@@ -192,7 +192,7 @@ def nats(number: float) -> str:
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
-    """Returns the lines of a text. Numbers and their percent signs are kept on one line."""
+    """Wraps a text into lines. Numbers and their percent signs stay on one line."""
     joined = re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", text)
     lines = textwrap.wrap(joined, _WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False)
     return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in lines]

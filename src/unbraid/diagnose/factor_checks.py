@@ -1,4 +1,4 @@
-"""Checks of which latents encode which factors: factors without a latent, in two latents, or mixed in one latent."""
+"""Checks of the latents of each factor: factors without a latent, in two latents, or mixed in one latent."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -26,7 +26,7 @@ from unbraid.metrics.latent_readings import (
 from unbraid.objectives.levers import Levers
 
 Shares = Mapping[str, list[float]]
-"""By factor: the share of its entropy in each latent, above the share for shuffled labels."""
+"""Maps each factor to the share of its entropy in each latent, minus the share for shuffled labels."""
 
 _NAMES = ("factors without a latent", "factors of two latents", "latents of two factors")
 _NUM_BINS = 10
@@ -164,7 +164,7 @@ def _mixed(shares: Shares, levers: Levers, vacuous: str) -> Finding:
 
 
 def _top_two(row: list[float]) -> tuple[int, int] | None:
-    """Returns the places of the largest two numbers, if the second is at least half of the first, and enough."""
+    """Returns the indices of the two largest shares, or None if the second is small or below half of the first."""
     ranked = sorted(range(len(row)), key=lambda place: -row[place])
     if len(ranked) < 2 or row[ranked[1]] < max(LEAST_SHARE, row[ranked[0]] / 2):
         return None
@@ -172,9 +172,10 @@ def _top_two(row: list[float]) -> tuple[int, int] | None:
 
 
 def joint_accuracy(codes: Codes, labels: Labels, latents: list[int], max_images: int = 4000) -> float:
-    """Returns how accurately the means of these latents together predict a factor, by nearest neighbors.
+    """Returns the accuracy of predicting a factor from the means of these latents, by nearest neighbors.
 
-    0 is the accuracy of guessing the most frequent value, 1 is always right. Test images are not among the neighbors.
+    The accuracy is rescaled: 0 is guessing the most frequent value, and 1 is always correct. Training and test images
+    are disjoint.
     """
     if not latents or labels.is_soft:
         return 0.0

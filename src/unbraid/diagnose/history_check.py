@@ -1,4 +1,4 @@
-"""Whether training had converged: the loss leveled off, still fell, rose, or was not finite."""
+"""Check of convergence: whether the loss leveled off, was falling, was rising, or was not finite."""
 
 import math
 from collections.abc import Sequence
@@ -27,9 +27,9 @@ _MOST_AUTOCORRELATION = 0.9
 
 
 def check_history(history: History, spec: RunSpec) -> Finding:
-    """Returns whether the loss had leveled off, or was falling, rising or not finite.
+    """Checks whether the loss had leveled off, or was falling, rising or not finite.
 
-    For objectives with a critic it judges the distortion, plus the rate if there is one, since their loss is a game.
+    Objectives with a critic are judged by the distortion plus the rate, if logged, because their loss is adversarial.
     """
     losses = history["loss"] if "loss" in history.columns else []
     if losses and not math.isfinite(losses[-1]):
@@ -60,7 +60,7 @@ def check_history(history: History, spec: RunSpec) -> Finding:
 
 
 def check_failure(failure: Failure, history: History, spec: RunSpec) -> Finding:
-    """Returns why a run failed, and what to try."""
+    """Returns the finding for a failed run: the reason for the failure and a remedy."""
     sentence = f"Training failed at step {failure.step:,} of {spec.num_steps:,}: {failure.reason}."
     steps, losses = (history[name] if name in history.columns else [] for name in ("step", "loss"))
     if losses:
@@ -70,7 +70,7 @@ def check_failure(failure: Failure, history: History, spec: RunSpec) -> Finding:
 
 
 def _diverged(steps: Sequence[float], losses: Sequence[float], spec: RunSpec) -> Finding:
-    """Returns the finding for a loss that was not finite when training ended."""
+    """Returns the finding for a loss that was not finite at the end of training."""
     num_finite = next(count for count in range(len(losses), -1, -1) if count == 0 or math.isfinite(losses[count - 1]))
     step = int(steps[num_finite])
     sentence = f"The loss is not a finite number from step {step:,} on: training diverged, and the model is unusable."
@@ -81,14 +81,14 @@ def _diverged(steps: Sequence[float], losses: Sequence[float], spec: RunSpec) ->
 @final
 @dataclass(frozen=True)
 class _Trend:
-    """How a curve ended.
+    """The trend at the end of a curve.
 
     Attributes:
         tenths: The means over the tenths of training.
         gained: The decrease over the last tenth, by the slope over the last third; smaller if the decrease slows down.
         clarity: The slope in units of its standard error.
         has_slope: Whether the slope is more than noise.
-        clear_rise: The difference from which two tenths differ by more than noise.
+        clear_rise: The smallest difference of two tenths that is more than noise.
     """
 
     tenths: list[float]
@@ -147,7 +147,7 @@ def _slower(spec: RunSpec) -> str:
 
 
 def _trend(steps: Sequence[float], values: Sequence[float]) -> _Trend | None:
-    """Returns how the curve ends; None if it has too few numbers."""
+    """Returns the trend at the end of the curve, or None if the curve has too few values."""
     at, curve = np.asarray(steps, dtype=float), np.asarray(values, dtype=float)
     if len(curve) < _FEWEST or at[-1] <= at[0]:
         return None
@@ -169,9 +169,9 @@ def _trend(steps: Sequence[float], values: Sequence[float]) -> _Trend | None:
 
 
 def _clear_rise(moments: np.ndarray, curve: np.ndarray, means: Sequence[float], num_last: int) -> float:
-    """Returns by how much one tenth must exceed another to differ by more than noise.
+    """Returns the smallest difference of two tenths that is more than noise.
 
-    The noise is estimated from the second half without the last tenth, in which training may have gone wrong.
+    The noise is estimated from the second half without the last tenth, because training may have diverged there.
     """
     half = (moments >= 0.5) & (moments < 0.9)
     _, noise, _ = _line(moments[half], curve[half])
@@ -180,14 +180,14 @@ def _clear_rise(moments: np.ndarray, curve: np.ndarray, means: Sequence[float], 
 
 
 def _clear(part: np.ndarray) -> float:
-    """Returns from how many standard errors a slope of either sign through these rows is more than noise."""
+    """Returns the two-sided threshold, in standard errors, for a significant slope through these rows."""
     return float(stats.t.isf(_BY_CHANCE / 2, int(part.sum()) - 2))
 
 
 def _line(moments: np.ndarray, values: np.ndarray) -> tuple[float, float, float]:
-    """Fits a line by least squares. Returns its slope, the noise around it, and the slope in standard errors.
+    """Fits a line by least squares. Returns the slope, the residual noise, and the slope in standard errors.
 
-    Autocorrelated residuals count as fewer rows.
+    Autocorrelated residuals reduce the effective number of rows.
     """
     away = moments - moments.mean()
     slope = float(away @ values / (away @ away))

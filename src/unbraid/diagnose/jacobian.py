@@ -27,14 +27,14 @@ _NOTHING = 1e-9
 @final
 @dataclass(frozen=True)
 class JacobianAngles:
-    """|cos| of the angles between columns of the decoder's Jacobian, the changes of the image along each latent.
+    """|cos| of the angles between columns of the decoder's Jacobian. A column is the derivative along one latent.
 
     Attributes:
         latents: The latents of the columns.
         cosines: The mean over images for each pair of latents; NaN if a latent has no effect.
         mean: The mean over pairs.
-        turned: The mean after random rotations of the latents in units of their spread. A code without preferred axes
-            has a similar `mean`.
+        turned: The mean after random rotations of the latents, in units of their spread. It is close to `mean` for a
+            code without preferred axes.
         lengths: The mean length of each column.
     """
 
@@ -46,7 +46,7 @@ class JacobianAngles:
 
     @property
     def moves(self) -> list[bool]:
-        """Whether each latent has an effect on the image, compared with the latent with the largest effect."""
+        """Whether each latent has an effect on the image, relative to the largest effect."""
         return (self.lengths > _NOTHING * self.lengths.max()).tolist()
 
 
@@ -57,12 +57,12 @@ def jacobian_angles(
     spread: Float64[Tensor, " latent"] | None = None,
     seed: int = 0,
 ) -> JacobianAngles:
-    """Returns the angles at these codes, by one Jacobian-vector product per column.
+    """Computes the angles at these codes, by one Jacobian-vector product per column.
 
     `spread` is the standard deviation of each column over all images.
     """
     if len(columns) < 2:
-        raise CodesError(f"The columns {list(columns)} were given; expected two or more, for angles between them.")
+        raise CodesError(f"The columns {list(columns)} were given; expected two or more, to measure angles.")
     moved = []
     for column in columns:
         direction = torch.zeros_like(codes)
@@ -87,7 +87,7 @@ def check_jacobian(
     spread: Float64[Tensor, " latent"],
     levers: Levers = OF_CODES,
 ) -> Finding:
-    """Returns whether the used latents change the image in different ways."""
+    """Checks whether the used latents change the image in different ways."""
     angles = jacobian_angles(decode, codes, columns, spread)
     if not bool(angles.lengths.isfinite().all()):
         return Finding(NAME, "unknown", "The decoder's changes along its latents are not finite numbers.")
@@ -106,7 +106,7 @@ def check_jacobian(
 
 
 def _finding(angles: JacobianAngles, levers: Levers) -> Finding:
-    """Returns the finding for latents that all have an effect on the image."""
+    """Returns the finding if all latents have an effect on the image."""
     if math.isnan(angles.mean):
         return Finding(NAME, "unknown", "No image is moved by two latents, so there is no angle to measure.")
     pairs = torch.combinations(torch.arange(len(angles.latents)))
@@ -128,7 +128,7 @@ def _finding(angles: JacobianAngles, levers: Levers) -> Finding:
 
 
 def _cosines(products: Float64[Tensor, "frame latent latent"]) -> Float64[Tensor, "frame latent latent"]:
-    """Returns |cos| of each pair of columns, NaN if one of them is 0."""
+    """Returns |cos| of each pair of columns, or NaN if a column is 0."""
     lengths = products.diagonal(dim1=1, dim2=2).clamp(min=0).sqrt()
     lengths = lengths.where(lengths > _NOTHING * lengths.max(), torch.nan)
     return (products / (lengths[:, :, None] * lengths[:, None, :])).abs().clamp(max=1.0)

@@ -1,4 +1,4 @@
-"""Checks of latents: unused ones, and ones with the same information."""
+"""Checks for unused latents and for redundant latents."""
 
 from itertools import combinations
 
@@ -15,7 +15,7 @@ from unbraid.objectives.levers import Levers
 
 COLLAPSE, REDUNDANCY = "collapsed latents", "redundant latents"
 REDUNDANT = 0.5
-"""Two latents are redundant if one explains this share of the other's variance."""
+"""The share of explained variance from which two latents count as redundant."""
 _NUM_GROUPS = 20
 _MAX_PAIRS_LISTED = 3
 
@@ -26,7 +26,7 @@ def used_latents(codes: Codes) -> list[int]:
 
 
 def check_collapse(codes: Codes, used: list[int], num_factors: int, levers: Levers = OF_CODES) -> Finding:
-    """Returns whether enough latents are in use for the factors."""
+    """Checks whether enough latents are in use for the factors."""
     unused = [latent for latent in range(codes.num_latents) if latent not in used]
     try:
         each = informativeness(codes).tolist()
@@ -59,7 +59,7 @@ def check_collapse(codes: Codes, used: list[int], num_factors: int, levers: Leve
 
 
 def check_redundancy(codes: Codes, used: list[int], levers: Levers = OF_CODES) -> Finding:
-    """Returns whether one of the used latents can be predicted from another."""
+    """Checks whether a used latent can be predicted from another."""
     continuous = [latent for latent in used if latent < codes.mean.shape[1]]
     if len(continuous) < 2:
         return Finding(REDUNDANCY, "unknown", "Fewer than two continuous latents are in use.")
@@ -96,8 +96,8 @@ def check_redundancy(codes: Codes, used: list[int], levers: Levers = OF_CODES) -
 def explained_variance(means: Float64[Tensor, "image latent"]) -> Float64[Tensor, "latent latent"]:
     """Returns the share of the variance of latent j (column) that latent i (row) explains.
 
-    It is the correlation ratio, with latent i in 20 groups of about equal size, minus the share that random groups
-    would explain. It detects any dependence of the mean, monotone or not.
+    The share is the correlation ratio, with latent i in 20 groups of about equal size, corrected for the expected share
+    of random groups. It detects any dependence of the mean, monotone or not.
     """
     num_images, num_latents = means.shape
     num_groups = min(_NUM_GROUPS, max(2, num_images // 5))

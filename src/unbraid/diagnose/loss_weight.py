@@ -1,4 +1,4 @@
-"""The weight of the rate in the minimized loss: beta, after all scaling."""
+"""The effective beta: the weight of the rate in the minimized loss, after all scaling."""
 
 import math
 from dataclasses import dataclass, replace
@@ -18,13 +18,13 @@ _HIGH = 1.5
 @final
 @dataclass(frozen=True)
 class LossWeights:
-    """The numbers that determine the weight of the rate.
+    """Final training measures that determine the weight of the rate.
 
     Attributes:
         loss: The loss at the end of training, in nats per image.
-        distortion: Its distortion.
-        rate: Its rate.
-        num_pixels: The number of pixels of an image.
+        distortion: The distortion at the end of training.
+        rate: The rate at the end of training.
+        num_pixels: The number of pixels per image.
         num_latents: The number of latents.
         std: The std of a Gaussian likelihood.
         root_error: The root mean squared error of pixels.
@@ -40,10 +40,10 @@ class LossWeights:
 
     @property
     def beta(self) -> float:
-        """(loss - distortion) / rate.
+        """The effective beta: (loss - distortion) / rate.
 
-        It is beta for a beta-VAE. For an objective with separate weights of the parts of the rate it is their average.
-        It is meaningless if the loss has other penalties.
+        For a beta-VAE, this is beta. For an objective with separate weights of the components of the rate, this is
+        their average. The value is meaningless if the loss has other penalties.
         """
         return (self.loss - self.distortion) / self.rate if self.rate > 0 else math.nan
 
@@ -55,9 +55,10 @@ def diagnose_weights(
     *,
     is_collapsed: bool = False,
 ) -> Finding:
-    """Returns the effective beta with its normalized and calibrated forms, or why the loss implies none.
+    """Returns the finding about the effective beta with its normalized and calibrated forms.
 
-    `price` is the weight of the rate in the formula of the objective.
+    `price` is the weight of the rate in the formula of the objective. If the loss implies no beta, the finding states
+    the reason.
     """
     price, beta = price or RatePrice(), weights.beta
     too_wide = (weights.std / weights.root_error) ** 2 if weights.std is not None and weights.root_error else None
@@ -100,7 +101,7 @@ def _why_no_beta(weights: LossWeights) -> str:
 
 
 def _with_noise(finding: Finding, weights: LossWeights, too_wide: float, need: str) -> Finding:
-    """Returns the finding with a comparison of the noise of a Gaussian likelihood with the error of pixels.
+    """Adds a comparison of the noise of a Gaussian likelihood with the pixel error to the finding.
 
     `too_wide` is the variance of the likelihood in units of the mean squared error.
     """

@@ -1,6 +1,6 @@
 """Adapters to other libraries: scikit-learn, torchmetrics, TensorBoard, ONNX and the Hugging Face Hub.
 
-Each is imported on first use.
+Each adapter is imported on first use.
 """
 
 import importlib

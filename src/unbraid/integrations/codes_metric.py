@@ -21,11 +21,11 @@ from unbraid.metrics.selection import Metrics, select
 
 @final
 class CodesMetric(Metric):
-    """Metrics of the codes of all batches and processes, as `evaluate` computes them.
+    """Metrics of the codes of all batches and processes, computed by `evaluate`.
 
     Call `update(mean, std, factors)` for each batch and `compute()` at the end of an epoch; `forward` scores each batch
     separately. `factors` is a table with the columns `factor_names`, or a mapping from names to columns. `compute`
-    returns a number for one metric and a dict for several; undefined values are NaN. `card` is the scorecard. All codes
+    returns a number for one metric and a dict for several. Undefined values are NaN. `card` is the scorecard. All codes
     are kept until `reset`. Other arguments are those of `evaluate`, `Codes.from_arrays` and `torchmetrics.Metric`.
     """
 
@@ -66,12 +66,12 @@ class CodesMetric(Metric):
         if wrong := [each for each in labels if each.values.ndim != 1 or each.known is not None or not each.ordered]:
             raise CodesError(
                 f"Factor {wrong[0].name!r} has words, masked labels or shape {tuple(wrong[0].values.shape)}; expected "
-                "a number an image, since words would be numbered anew in each batch."
+                "one number per image, because words would be renumbered in each batch."
             )
         columns = {each.name: each.is_continuous for each in labels}
         if len(self.mean) and (bool(len(self.std)) != (std is not None) or self._columns != columns):
             raise CodesError(
-                f"This batch has the factors {', '.join(columns) or 'none'}, and earlier ones have "
+                f"This batch has the factors {', '.join(columns) or 'none'}, and earlier batches have "
                 f"{', '.join(self._columns) or 'none'}, or they differ in std or types. Give every batch the same."
             )
         self._columns = columns
@@ -104,12 +104,12 @@ class CodesMetric(Metric):
 
     @property
     def higher_is_better(self) -> bool | None:
-        """Whether higher values are better; None if the metrics differ in this."""
+        """Whether higher values are better; None if the metrics have different directions."""
         return next(iter(self._directions)) if len(self._directions) == 1 else None
 
     @property
     def card(self) -> Scorecard | None:
-        """The scorecard of the last `compute`, with intervals, parts, factors and latents; None before."""
+        """The scorecard of the last `compute`, with intervals, parts, factors and latents; None before the first."""
         return self._card
 
     def reset(self) -> None:

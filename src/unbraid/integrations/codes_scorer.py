@@ -16,11 +16,11 @@ from unbraid.metrics.selection import Metrics, select
 class CodesScorer:
     """Scorer of fitted transformers, for `cross_val_score`, `cross_validate` and `GridSearchCV`.
 
-    It scores transformed rows against their factors. `y` holds the factors as a table or a DataFrame, which
-    scikit-learn can split. As for every scorer, higher is better: other metrics are negated, and the prefix "neg_"
-    marks them in a dict. One metric returns a number; several return a dict, of which `GridSearchCV(refit="dci")`
-    chooses one. The codes are means without stds, so choose a metric for these. Other arguments are those of
-    `evaluate` and `Codes.from_arrays`.
+    Transformed rows are scored against their factors. `y` holds the factors as a table or a DataFrame, which
+    scikit-learn can split. Higher is always better: metrics with lower-is-better values are negated, and named with the
+    prefix "neg_" in a dict. One metric returns a number. Several metrics return a dict; `GridSearchCV(refit="dci")`
+    selects one of its keys. The codes are means without stds, so choose a metric for means. Other arguments are those
+    of `evaluate` and `Codes.from_arrays`.
 
     >>> import numpy as np
     >>> from sklearn.decomposition import PCA

@@ -1,4 +1,4 @@
-"""Encoder and decoder of a model as files: of ONNX, compared with torch before they are written, or of torch.export."""
+"""Export of encoder and decoder as ONNX files, compared with torch before writing, or as torch.export files."""
 
 import contextlib
 import copy
@@ -32,10 +32,10 @@ _RANDOM = ("Random", "Multinomial", "Bernoulli")  # prefixes of random operators
 
 
 class Graph(nn.Module, ABC):
-    """A part of a model with one named input, a row for each image, and named outputs. It draws no random numbers."""
+    """A deterministic part of a model with one named input, which has a row per image, and named outputs."""
 
     name: str
-    """The name of its file, without the suffix."""
+    """The name of the file without its suffix."""
     input_name: str
     output_names: tuple[str, ...]
 
@@ -45,7 +45,7 @@ class Graph(nn.Module, ABC):
 
     @abstractmethod
     def inputs(self, batch_size: int) -> Tensor:
-        """Returns fixed inputs for comparisons: images of noise, or codes from a normal distribution."""
+        """Returns fixed inputs for comparisons: noise images, or codes from a normal distribution."""
 
     @torch.no_grad()
     def outputs(self, inputs: Tensor) -> list[Tensor]:
@@ -56,7 +56,7 @@ class Graph(nn.Module, ABC):
 
 @final
 class EncoderGraph(Graph):
-    """The encoder, from images to the parameters of the posterior, by the names that `OnnxEncoder` reads.
+    """The encoder, from images to the parameters of the posterior, named as `OnnxEncoder` expects.
 
     Outputs are the mean and the std of continuous latents, their covariance if they are correlated, and the
     probabilities of discrete latents.
@@ -114,9 +114,9 @@ def graphs_of(model: AutoencoderModule) -> tuple[EncoderGraph, DecoderMeanGraph]
 @final
 @dataclass(frozen=True)
 class ExportedFile:
-    """A written file: its path and SHA-256, and for ONNX the operator set and the largest difference from torch.
+    """A written file with its path and SHA-256. ONNX files also have the operator set and the difference from torch.
 
-    The difference is relative to the largest output.
+    `largest_difference` is relative to the largest output.
     """
 
     path: Path
@@ -130,14 +130,14 @@ def export_onnx(
 ) -> tuple[ExportedFile, ...]:
     """Writes `encoder.onnx` (images to mean and std) and `decoder.onnx` (codes to images).
 
-    Both take batches of any size and draw no random numbers. If onnxruntime's outputs differ from torch's by more than
-    1e-5 of the largest, nothing is written.
+    Both graphs are deterministic and accept batches of any size. Nothing is written if an output of onnxruntime differs
+    from the output of torch by more than 1e-5 of the largest value.
 
     Args:
         model: The model.
         folder: The folder for the files.
         force: Whether to replace existing files.
-        facts: Metadata of the files.
+        facts: Additional metadata for the files.
     """
     _check_installed()
     encoder, decoder = graphs = graphs_of(model)
@@ -153,8 +153,8 @@ def export_onnx(
 def export_torch(model: AutoencoderModule, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
     """Writes `encoder.pt2` and `decoder.pt2`, the graphs of `export_onnx` as torch.export files.
 
-    `torch.export.load` unpickles: it can run code of a file, so unbraid does not read these files. Only load files that
-    you trust.
+    `torch.export.load` unpickles files, which can run code from a file. unbraid therefore does not read these files.
+    Only load files that you trust.
     """
     graphs = graphs_of(model)
     paths = _paths(folder, [f"{graph.name}.pt2" for graph in graphs], force=force)
@@ -167,7 +167,7 @@ def export_torch(model: AutoencoderModule, folder: Path | str, *, force: bool = 
 
 
 def _paths(folder: Path | str, names: list[str], *, force: bool) -> list[Path]:
-    """Returns the paths of the files. Raises if one cannot be written, or exists without `force`."""
+    """Returns the paths of the files. Raises if a file cannot be written, or if it exists and `force` is False."""
     paths = [files.folder_path(folder) / name for name in names]
     for path in paths:
         files.check_writable(path)
@@ -209,7 +209,7 @@ def _check_installed() -> None:
 
 @torch.no_grad()
 def _traced(graph: Graph) -> torch.export.ExportedProgram:
-    """Returns the graph as torch.export traces it, for batches of any size."""
+    """Traces the graph with torch.export, for batches of any size."""
     sizes = {graph.input_name: {0: torch.export.Dim("batch", min=1)}}
     try:
         return torch.export.export(graph, (graph.inputs(_TRACED),), dynamic_shapes=sizes)
@@ -221,7 +221,7 @@ def _traced(graph: Graph) -> torch.export.ExportedProgram:
 
 
 def _made(graph: Graph, facts: Mapping[str, str]) -> tuple[bytes, float]:
-    """Returns the file of a graph, and its largest difference from torch."""
+    """Returns the bytes of an ONNX file of the graph, and its largest difference from torch."""
     program = _traced(graph)
     with _quiet():
         exported = torch.onnx.export(
@@ -239,7 +239,7 @@ def _made(graph: Graph, facts: Mapping[str, str]) -> tuple[bytes, float]:
 
 
 def _content(model: Any, name: str, facts: Mapping[str, str]) -> bytes:
-    """Returns the bytes of the file, without the paths of source files that torch writes into it."""
+    """Returns the bytes of the file, without the source paths that torch adds."""
     for part in (*model.graph.node, *model.graph.value_info, *model.graph.input, *model.graph.output, model.graph):
         part.ClearField("doc_string")
         part.ClearField("metadata_props")
@@ -264,7 +264,7 @@ def _content(model: Any, name: str, facts: Mapping[str, str]) -> bytes:
 
 
 def _largest_difference(content: bytes, graph: Graph) -> float:
-    """Returns the largest relative difference of onnxruntime's outputs from torch's. Raises beyond the tolerance."""
+    """Returns the largest relative difference between onnxruntime and torch. Raises if it exceeds the tolerance."""
     runtime, largest = session(content, f"The {graph.name}"), 0.0
     for inputs in map(graph.inputs, _COMPARED):
         expected = graph.outputs(inputs)
@@ -274,9 +274,9 @@ def _largest_difference(content: bytes, graph: Graph) -> float:
             difference = float((ours - torch.from_numpy(theirs)).abs().max()) / scale
             if not difference <= TOLERANCE:
                 raise RunError(
-                    f"The {name} that onnxruntime gives for {len(inputs)} inputs differs from torch's by "
-                    f"{difference:.1g} of the largest; expected at most {TOLERANCE:g}. Nothing was written. If the "
-                    "weights are finite, this is a bug in the export of one of its layers."
+                    f"The {name} of onnxruntime for {len(inputs)} inputs differs from the output of torch by "
+                    f"{difference:.1g} of the largest value; expected at most {TOLERANCE:g}. Nothing was written. If "
+                    "the weights are finite, this is a bug in the export of one of its layers."
                 )
             largest = max(largest, difference)
     return largest
@@ -284,7 +284,7 @@ def _largest_difference(content: bytes, graph: Graph) -> float:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Silences torch's warnings about optional exporters and about deprecated calls inside of it."""
+    """Silences warnings of torch about optional exporters and about deprecated calls inside torch."""
     log = logging.getLogger("torch.onnx")
     level = log.level
     log.setLevel(logging.ERROR)

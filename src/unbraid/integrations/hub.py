@@ -17,15 +17,15 @@ class PushOptions(TypedDict, total=False):
     """Options for pushing a run or a study."""
 
     private: bool
-    """Whether a new repository is private. Default: False."""
+    """Whether to create a new repository as private. Default: False."""
     revision: str | None
-    """The branch to push to, created if it does not exist. Default: main."""
+    """The target branch. A missing branch is created. Default: main."""
     codes: bool
     """Whether the codes of the images are pushed. Default: True."""
     license: str | None
     """The license of the weights by its name on the Hub, such as "apache-2.0". Default: none."""
     data_license: str | None
-    """The license of the data, as the card states it. Default: the published one."""
+    """The license of the data for the model card. Default: the published license."""
 
 
 _NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -39,9 +39,9 @@ def push(
     private: bool = False,
     revision: str | None = None,
 ) -> str:
-    """Pushes contents, bytes or files by their paths, in one commit, and returns the address of the commit.
+    """Pushes contents in one commit and returns the URL of the commit. `contents` maps paths to bytes or files.
 
-    The repository is created if it does not exist.
+    Creates the repository if it does not exist.
     """
     check_name(repo_id)
     hub = installed()
@@ -60,14 +60,14 @@ def push(
 
 
 def fetch(repo_id: str, revision: str | None = None, patterns: Sequence[str] | None = None) -> Path:
-    """Returns a folder with the files of a repository, named by the commit.
+    """Downloads the files of a repository and returns their folder, which is named by the commit.
 
-    The files are in the cache of the Hub, which also works without a network (`HF_HUB_OFFLINE=1`).
+    The folder is in the cache of the Hub. Cached files also work without a network (`HF_HUB_OFFLINE=1`).
 
     Args:
         repo_id: The repository.
         revision: A branch, a tag or a commit.
-        patterns: The patterns of paths to fetch, by default all.
+        patterns: The patterns of paths to fetch. Default: all paths.
     """
     check_name(repo_id)
     hub = installed()
@@ -77,13 +77,13 @@ def fetch(repo_id: str, revision: str | None = None, patterns: Sequence[str] | N
 
 
 def check_name(repo_id: Any) -> None:
-    """Raises if this is not the name of a repository."""
+    """Raises if `repo_id` is not a valid repository name, such as "me/zoo"."""
     if not isinstance(repo_id, str) or not _NAME.fullmatch(repo_id):
         raise SpecError(f"The repository is {repo_id!r}; expected its owner and its name, such as 'me/zoo'.")
 
 
 def installed() -> Any:
-    """Returns the package huggingface_hub. Raises if it is not installed."""
+    """Imports and returns huggingface_hub. Raises if the package is not installed."""
     try:
         import huggingface_hub
     except ImportError as error:
@@ -123,7 +123,7 @@ def _readable_errors(repo_id: str, verb: str) -> Iterator[None]:
 @final
 @dataclass(frozen=True)
 class Result:
-    """A score that the Hub lists beside a model, with the setting if there are several."""
+    """A score in the metadata of a model card. `setting` is empty for a single run."""
 
     dataset: str
     metric: str

@@ -45,7 +45,7 @@ _PROBABILITIES = "probabilities_"
 @final
 @dataclass(frozen=True, eq=False)
 class OnnxEncoder:
-    """An encoder in an ONNX file, with outputs that form codes.
+    """An encoder in an ONNX file whose outputs are converted to codes.
 
     `outputs` maps "mean", "std", "log_var", "covariance", "samples", "probabilities_0", ... to names in the file.
     """
@@ -56,12 +56,12 @@ class OnnxEncoder:
 
     @classmethod
     def open(cls, path: Path | str, outputs: Mapping[str, str] | None = None) -> "OnnxEncoder":
-        """Opens a file. Outputs are identified by their names or by `outputs`; a single unknown output is the mean."""
+        """Opens an ONNX file. Outputs are identified by name or by `outputs`. A single unknown output is the mean."""
         where = Path(path)
         if where.suffix == ".pt2":
             raise SpecError(
-                f"{path} was written by torch.export, whose reader unpickles and can run code of the file. Export the "
-                "encoder as ONNX (torch.onnx.export) and name that file."
+                f"{path} was written by torch.export, whose reader unpickles and can run code from the file. Export "
+                "the encoder as ONNX (torch.onnx.export) and name that file."
             )
         try:
             runtime = session(str(files.regular(where)), str(path))
@@ -69,13 +69,13 @@ class OnnxEncoder:
             raise DataError(f"{path} cannot be read ({error.strerror}). Name an .onnx file.") from None
         if len(runtime.get_inputs()) != 1:
             names = ", ".join(each.name for each in runtime.get_inputs())
-            raise SpecError(f"{path} has the inputs {names}; expected one, the images. Export the encoder alone.")
+            raise SpecError(f"{path} has the inputs {names}; expected one, the images. Export only the encoder.")
         return cls(where, _meanings(str(path), [each.name for each in runtime.get_outputs()], outputs), runtime)
 
     def encode(self, images: FactorImages) -> Codes:
         """Returns the codes of all images, with their factors.
 
-        Intensities are floats from 0 to 1, or bytes if the model expects these, with axes in the model's order.
+        The model receives pixels as floats from 0 to 1, or as bytes if it expects bytes, in its order of axes.
         """
         layout = self._layout(images.image_shape)
         found: dict[str, list[np.ndarray]] = {name: [] for name in self.outputs}
@@ -89,7 +89,7 @@ class OnnxEncoder:
         return self._codes({name: np.concatenate(arrays) for name, arrays in found.items()}, images)
 
     def _run(self, inputs: np.ndarray) -> dict[str, np.ndarray]:
-        """Returns the outputs, computed in a separate thread, which is stopped after `_MAX_SECONDS` or by Ctrl-C."""
+        """Runs the model in a separate thread and returns its outputs. Stops after `_MAX_SECONDS` or on Ctrl-C."""
         import onnxruntime
 
         options, name = onnxruntime.RunOptions(), self.runtime.get_inputs()[0].name
@@ -109,7 +109,7 @@ class OnnxEncoder:
             if array.ndim == 0 or len(array) != len(inputs):
                 raise CodesError(
                     f"{self.path}: the output {self.outputs[name]} has shape {array.shape} for {len(inputs)} images; "
-                    "expected a row for each."
+                    "expected one row per image."
                 )
         return {name: array if name == "covariance" else array.reshape(len(array), -1) for name, array in named.items()}
 
@@ -136,7 +136,7 @@ class OnnxEncoder:
         )
 
     def _layout(self, image_shape: tuple[int, int, int]) -> "_Layout":
-        """Returns the layout of images of this shape in the model's input."""
+        """Returns the input layout of the model for images of this shape. Raises if the shapes do not match."""
         takes = self.runtime.get_inputs()[0]
         if takes.type not in _TYPES:
             raise SpecError(f"{self.path} takes {takes.type}; expected one of {', '.join(_TYPES)}.")
@@ -170,7 +170,7 @@ class OnnxEncoder:
 @final
 @dataclass(frozen=True)
 class _Layout:
-    """The layout of images in the input of a model."""
+    """The axis order, shape, batch size and type of the input of a model."""
 
     axes: tuple[int, ...]
     shape: tuple[int, ...]
@@ -178,7 +178,7 @@ class _Layout:
     dtype: np.dtype
 
     def of(self, images: FactorImages, rows: slice) -> np.ndarray:
-        """Returns these images in this layout. The last image is repeated to fill a fixed batch size."""
+        """Returns images in this layout. Repeats the last image to fill a fixed batch size."""
         found: Tensor = images.bytes_of(rows) if self.dtype == np.uint8 else images.batch(rows)
         if self.batch_size is not None and len(found) < self.batch_size:
             found = torch.cat([found, found[-1:].expand(self.batch_size - len(found), -1, -1, -1)])
@@ -187,7 +187,7 @@ class _Layout:
 
 
 def _meanings(path: str, names: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
-    """Returns the names of the file's outputs by their meaning."""
+    """Maps meanings, such as "mean", to output names of the file. Raises if no output can be the mean."""
     found = dict(given or {})
     for meaning, name in found.items():
         if meaning not in _NAMES and not meaning.removeprefix(_PROBABILITIES).isdecimal():

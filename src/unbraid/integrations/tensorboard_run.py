@@ -22,23 +22,23 @@ _MAX_SPRITE_PIXELS = 8192  # the largest side of the picture of all images that 
 
 
 def write_tensorboard(run: Run, folder: Path | str, *, num_images: int = 1000, losses: bool = True) -> Path:
-    """Writes a finished run for `tensorboard --logdir FOLDER`, and returns its folder.
+    """Writes a finished run for `tensorboard --logdir FOLDER`, and returns the new folder.
 
-    The projector shows mean codes with their images and factors. There are also the traversal, maps of latents and
-    factors if matplotlib is installed, the scores of the run, and its losses.
+    The projector shows mean codes with their images and factors. The folder also contains the traversal, the scores and
+    the losses of the run, and maps of latents and factors if matplotlib is installed.
 
     Args:
         run: The run.
         folder: The parent of the new folder.
         num_images: The number of images in the projector, evenly spaced in the training data.
-        losses: Whether to write the loss and its parts. `TensorBoardListener` writes them during training.
+        losses: Whether to write the loss and its terms. Use False if `TensorBoardListener` has written them already.
     """
     new_writer = _summary_writer()
     place = Path(folder) / run.name
     if (place / "projector_config.pbtxt").exists():
         raise RunError(f"{place} holds the codes of a run already. Remove it, or name another folder.")
     if num_images < 1:
-        raise SpecError(f"num_images is {num_images}; expected the number of codes in the projector, at least 1.")
+        raise SpecError(f"num_images is {num_images}; expected 1 or more, the number of codes in the projector.")
     codes, traversal = run.codes(), run.traverse()
     with new_writer(str(place)) as writer:
         _add_codes(writer, run, codes, torch.linspace(0, len(codes) - 1, min(len(codes), num_images)).long())
@@ -56,9 +56,9 @@ def write_tensorboard(run: Run, folder: Path | str, *, num_images: int = 1000, l
 
 @final
 class TensorBoardListener:
-    """Writes the loss and its parts during training, in one folder for each run: `tensorboard --logdir FOLDER`.
+    """Callback of `train` that writes the loss and its terms to one folder per run, for `tensorboard --logdir FOLDER`.
 
-    It is a callback of `train`: `train(spec, watch=TensorBoardListener(folder))`.
+    Example: `train(spec, watch=TensorBoardListener(folder))`.
     """
 
     def __init__(self, folder: Path | str) -> None:
@@ -76,13 +76,13 @@ class TensorBoardListener:
                 self._writers.pop(run).close()
 
     def close(self) -> None:
-        """Flushes and closes the files of runs that are not over, as when training was stopped."""
+        """Flushes and closes the files of unfinished runs, such as after an interruption."""
         while self._writers:
             self._writers.popitem()[1].close()
 
 
 def _summary_writer() -> Any:
-    """Returns the class of torch that writes files for TensorBoard."""
+    """Returns the class `SummaryWriter` of torch. Raises if tensorboard is not installed."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
@@ -107,7 +107,7 @@ def _add_codes(writer: Any, run: Run, codes: Codes, rows: Int64[Tensor, " row"])
 
 
 def _small_images(run: Run, rows: Int64[Tensor, " row"]) -> Tensor | None:
-    """Returns square color images; None for vectors, and if all images together are too large."""
+    """Returns square color images, or None for vectors and for too many or too large images."""
     _, height, width = run.spec.dataset.image_shape
     side, num_across = max(height, width), math.ceil(math.sqrt(len(rows)))
     if run.spec.dataset.holds_vectors or side * num_across > _MAX_SPRITE_PIXELS:
@@ -124,7 +124,7 @@ def _texts(labels: Labels) -> list[str]:
 
 
 def _maps(codes: Codes) -> dict[str, bytes]:
-    """Returns the maps of latents as PNG files; none without matplotlib."""
+    """Returns the maps of latents as PNG files by name. Returns an empty dict without matplotlib."""
     if importlib.util.find_spec("matplotlib") is None or codes.mean.shape[1] == 0:
         return {}
     ordered = [labels for labels in codes.factors if labels.ordered and not labels.is_soft]

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 def collect(study: Study, folder: Path | str, *, parts: bool = True) -> StudyScores:
     """Returns the scores that the runs under the folder have so far. Nothing is computed, and no array is read.
 
-    Without `parts`, there are only the values of the metrics, as in a wide table, which takes a fifth of the time.
+    Without `parts`, only the values of the metrics are read, as for a wide table. This takes a fifth of the time.
     """
     placed = study.runs(Path(folder))
     found = read_records(Path(folder), [each.name for each in placed], "everything" if parts else "values")
@@ -64,9 +64,9 @@ def collect(study: Study, folder: Path | str, *, parts: bool = True) -> StudySco
 
 
 def _keys(study: Study, of: StudyRun) -> dict[str, tuple[str, str]]:
-    """Returns the metric and the scoring by the key under which the runs of a setting keep a score.
+    """Maps each score key of a run of this setting to its metric name and scoring name.
 
-    The name of the first scoring is empty.
+    The first scoring has an empty name.
     """
     found: dict[str, tuple[str, str]] = {}
     for place, scoring in enumerate(study.scorings):
@@ -88,10 +88,10 @@ def runs_with_codes(study: Study, folder: Path, scores: StudyScores) -> dict[str
 
 
 def swept_values(settings: Sequence[Setting]) -> dict[str, float]:
-    """Returns, by label, the value of the field in which the settings of a family differ, such as beta.
+    """Maps the label of each setting to the value of the numeric field that varies within its family, such as beta.
 
-    Where several fields differ, it is the one with most values, an objective's first. A family of one setting takes the
-    field that most other families differ in. Settings without such a number are left out.
+    If several fields vary, the field with the most distinct values is used. Fields of the objective take precedence. A
+    family with one setting uses the most common field of the other families. Settings without a value are left out.
     """
     families: dict[str, list[Setting]] = {}
     for setting in settings:

@@ -1,4 +1,4 @@
-"""Evidence: the scores of a study in one small file, with the circumstances in which they were computed."""
+"""Evidence: the scores of a study in one small file, with the command, commit and machine that computed them."""
 
 import datetime
 import json
@@ -56,7 +56,7 @@ class Evidence:
 
     @classmethod
     def load(cls, path: Path | str) -> "Evidence":
-        """Reads a file that `save` wrote. A file that was changed is refused."""
+        """Reads a file written by `save`. Raises if the file was changed."""
         path = Path(path)
         try:
             content = files.read_sealed(path)
@@ -66,7 +66,7 @@ class Evidence:
             return cls(content["study"], _scores_from_json(content), content["made_by"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError, SpecError) as error:
             raise UnbraidError(
-                f"{path} is not evidence as unbraid writes it ({error}). Restore it, or collect it again."
+                f"{path} is not evidence as unbraid writes it ({error}). Restore it, or collect the scores again."
             ) from None
 
 
@@ -85,7 +85,7 @@ def _runs_to_json(scores: StudyScores) -> Iterator[dict[str, Any]]:
 
 
 def _check_fields(content: Mapping[str, Any]) -> None:
-    """Raises if a field does not fit the others, and names it."""
+    """Raises an error that names the first field that is invalid or inconsistent with the others."""
     for name, kind in {"settings": str, "metrics": bool | None}.items():
         pairs = content[name]
         if not isinstance(pairs, list) or not all(
@@ -104,11 +104,11 @@ def _check_fields(content: Mapping[str, Any]) -> None:
             check_value(run[name], _RUN_FIELDS[name], f"the field {name!r} of run {place}")
         if run.get("setting") not in labels:
             raise ValueError(
-                f"the field 'setting' of run {place} is {str(run.get('setting'))[:100]!r}, no setting of the file"
+                f"the field 'setting' of run {place} is {str(run.get('setting'))[:100]!r}, not a setting of the file"
             )
         if unknown := [name for name in run.get("numbers", {}) if name.partition("\t")[0] not in metrics]:
             raise ValueError(
-                f"the field 'numbers' of run {place} has {unknown[0][:100]!r}, which is no metric of the file"
+                f"the field 'numbers' of run {place} has {unknown[0][:100]!r}, which is not a metric of the file"
             )
 
 
@@ -144,7 +144,7 @@ def _rounded(value: float) -> float | str | None:
 @final
 @dataclass(frozen=True)
 class Circumstances:
-    """The circumstances in which numbers were computed."""
+    """The command, date, commit, machine and versions with which scores were computed."""
 
     command: str
     date: str
@@ -158,9 +158,9 @@ class Circumstances:
         """Returns the circumstances of this process.
 
         Args:
-            command: The words of the command, by default those of the running `unbraid`.
-            device: The device, by default the GPU if there is one.
-            commit: The commit, by default that of the checkout.
+            command: The words of the command. Default: the arguments of the running `unbraid` command.
+            device: The device. Default: the GPU if available.
+            commit: The commit. Default: the commit of the checkout.
         """
         is_gpu = device.startswith("cuda") if device else torch.cuda.is_available()
         return cls(

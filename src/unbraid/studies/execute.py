@@ -40,11 +40,11 @@ class Outcome:
     """Result of `run_study`.
 
     Attributes:
-        failures: The reason, for each run that has not all scores.
+        failures: Maps the name of each run with missing scores to the reason.
         not_begun: Fleets that were not started, because the budget is too small.
-        needed: The seconds that the shortest of these takes.
-        halved: The number of models trained side by side, for each run whose whole fleet did not fit into memory. The
-            last bits of such a run may differ.
+        needed: The estimated seconds of the shortest fleet in `not_begun`.
+        halved: Maps each run whose fleet did not fit into memory to the number of models trained side by side. The
+            last bits of its results may differ.
     """
 
     num_trained: int = 0
@@ -56,10 +56,10 @@ class Outcome:
 
 
 def run_study(study: Study, folder: Path | str, options: StudyOptions | None = None) -> Outcome:
-    """Trains and scores what is missing of the study. After any interruption, the same call resumes it.
+    """Trains and scores the missing runs of the study. After an interruption, the same call resumes the study.
 
-    Failures are reported as they happen, and the other runs continue. If a score is missing of a run whose codes were
-    removed, the run is trained again; its old folder is kept in `.archived`.
+    Failures are reported as they happen, and the other runs continue. A run with a missing score and removed codes is
+    trained again. Its old folder is kept in `.archived`.
     """
     options = options or StudyOptions()
     try:
@@ -67,7 +67,7 @@ def run_study(study: Study, folder: Path | str, options: StudyOptions | None = N
             return _Execution(study, Path(folder), options).run()
     except KeyboardInterrupt as stopped:
         raise TrainingInterrupted(
-            "The study was stopped; what is finished and the checkpoints are kept. To resume, run it again with the "
+            "The study was stopped; finished runs and checkpoints are kept. To resume, run the study again with the "
             "same command or call.",
             getattr(stopped, "runs", ()),
             at_once=getattr(stopped, "at_once", False),
@@ -75,7 +75,7 @@ def run_study(study: Study, folder: Path | str, options: StudyOptions | None = N
 
 
 def retry_study(study: Study, folder: Path | str) -> list[StudyRun]:
-    """Archives the failed runs of the study, so that `run_study` trains them again, and returns them."""
+    """Archives the failed runs of the study, so that `run_study` trains them again. Returns these runs."""
     plan = plan_study(study, Path(folder))
     failed = plan.runs_that_need("failed")
     for each in failed:
@@ -84,7 +84,7 @@ def retry_study(study: Study, folder: Path | str) -> list[StudyRun]:
 
 
 def _in_this_process(study: Study, options: StudyOptions) -> StudyOptions:
-    """Returns options to run the study in this process if it uses classes that no other process can import."""
+    """Returns options for this process only if the study uses classes that other processes cannot import."""
     if not (names := classes_of_main(study)):
         return options
     if options.on == "ray":
@@ -105,10 +105,10 @@ class _Execution:
         options = _in_this_process(study, options)
         self._study, self._folder, self._options = study, folder, options
         if options.on == "local" and (options.address or options.autoscaling):
-            raise SpecError("An address and autoscaling are those of a Ray cluster. Add --on ray, or leave them out.")
+            raise SpecError("An address and autoscaling require a Ray cluster. Add --on ray, or leave them out.")
         self._num_workers = 0 if options.on == "ray" else num_workers(options.num_workers, options.device)
         if options.budget is not None and self._num_workers != 1:
-            raise SpecError("A budget is for one fleet at a time. Leave it out, or set num_workers=1 (--workers 1).")
+            raise SpecError("A budget limits one fleet at a time. Leave it out, or set num_workers=1 (--workers 1).")
         training = TrainingOptions(snapshots=options.snapshots)
         for setting in study.settings:
             training.check(setting.spec.num_steps)
@@ -192,7 +192,7 @@ class _Execution:
         return self._speed.seconds(fleet, count) + per_run * count
 
     def _train_fleet(self, fleet: StudyFleet, plan: StudyPlan) -> None:
-        """Trains the runs of the fleet that need it. Errors are recorded as failures."""
+        """Trains the missing runs of the fleet. Records errors as failures."""
         new = self._new(fleet, plan)
         began, error = time.monotonic(), ""
         try:
@@ -211,7 +211,7 @@ class _Execution:
                 self._fail(each, error)
 
     def _new(self, fleet: StudyFleet, plan: StudyPlan) -> list[StudyRun]:
-        """Returns the runs of a fleet to train. Archives what remains of an earlier training."""
+        """Returns the runs of a fleet to train. Archives their finished folders without codes."""
         new = [each for each in fleet.runs if plan.needs[each.name] == "training"]
         for each in new:
             if plan.records[each.name].state == "finished":
@@ -265,7 +265,7 @@ class _Execution:
                 self._fail(each, reason)
 
     def _start_workers(self, threads: int) -> tuple[Workers, str, Sequence[str]]:
-        """Returns workers, the kind of their devices, and the token with which they check for the shared folder."""
+        """Returns the workers, their device type, and the token that identifies the shared folder."""
         options, device = self._options, str(self._options.device)
         if options.on == "local":
             return *start_processes(self._num_workers, device, threads), ()
@@ -287,7 +287,7 @@ class _Execution:
                 self._scorers.submit(each.name, order | places)
 
     def _take_scores(self, seconds: float = 0.0) -> None:
-        """Takes the available scores; waits at most so many seconds for the next one."""
+        """Collects the available scores. Waits at most `seconds` for the next score."""
         for ended in self._scorers.wait(seconds):
             error = "" if ended.how == "answered" else ended.reason
             self._take_score(self._by_name[str(ended.ticket)], error, ended.answer.get("failed", {}))
@@ -303,7 +303,7 @@ class _Execution:
         self._seconds_of_scoring += time.monotonic() - began
 
     def _take_score(self, each: StudyRun, error: str, failed: Mapping[str, str]) -> None:
-        """Records how the scoring of a run ended, and removes arrays that are no longer needed."""
+        """Records the outcome of scoring a run, and removes arrays that are no longer needed."""
         self._outcome.num_scored += 1
         failed = {name: reason for name, reason in failed.items() if name in self._study.metrics_by_name}
         if error or failed:

@@ -13,10 +13,10 @@ _STRENGTH = "strength"
 
 
 def run_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Table:
-    """Returns the table that `unbraid.figures` draws: a row for each finished run, a column for each metric.
+    """Returns the table for `unbraid.figures`, with a row for each finished run and a column for each metric.
 
-    The column "strength" is the value of the field in which the settings of a family differ, such as beta. Missing
-    values are None.
+    The column "strength" holds the value of the numeric field that varies within a family, such as beta. Missing values
+    are None.
     """
     if metrics is not None:
         scores.check(metrics=metrics)
@@ -50,7 +50,7 @@ KINDS = (*_OF_ONE, "scatter", "rate-distortion", *_OF_MANY)
 
 
 def draw(scores: StudyScores, kind: str, metrics: Sequence[str] = ()) -> Any:
-    """Returns the axes of a figure of this kind, one of `KINDS`. Raises if scores or metrics are missing."""
+    """Draws a figure of a kind in `KINDS` and returns its axes. Raises if scores or metrics are missing."""
     if kind not in KINDS:
         raise UnbraidError(f"There is no kind of figure {kind!r}. Choose one of {', '.join(KINDS)}.")
     scores.check(metrics=metrics)

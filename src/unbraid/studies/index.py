@@ -1,8 +1,8 @@
 """Reads the records of the runs in a folder through an index, which takes seconds for hundreds of thousands of runs.
 
-The index is an SQLite file beside the runs, and a cache. A row copies the record of one run and has the checksum of
-that record. Each content has a seal, a checksum that includes the name of the run. Damaged and outdated rows are
-replaced from the records, and so is a damaged file.
+The index is an SQLite file beside the runs, and serves as a cache. Each row copies the record of one run and holds the
+checksum of that record. Each column has a seal, a checksum that includes the name of the run. Damaged and outdated rows
+are rebuilt from the records, and so is a damaged file.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ STUDIES = ".studies"
 """The folder beside the runs that holds the index and the studies of these runs."""
 
 Detail = Literal["questions", "values", "everything"]
-"""How much of the scores is read: which there are, their values with intervals, or parts and factors too."""
+"""Level of detail: the keys of the scores, also their values with intervals, or also parts and factors."""
 
 _FORMAT = 6
 _FILE = f"index-{_FORMAT}.sqlite"  # so that two versions of the package keep an index each
@@ -44,7 +44,7 @@ _NO_DAMAGE = {getattr(sqlite3, f"SQLITE_{name}") for name in _OTHERS}
 
 @final
 class RunRecords(NamedTuple):
-    """Records by the names of the runs, and why some are damaged. Damaged runs count as unfinished."""
+    """Records by run name, and the reason for each damaged record. Damaged runs count as unfinished."""
 
     records: dict[str, RunRecord]
     damaged: dict[str, str]
@@ -83,7 +83,7 @@ def _read(folder: Path, name: str, damaged: dict[str, str]) -> tuple[RunRecord, 
 
 @final
 class _Database:
-    """The file of the index. If it cannot be used, it has no rows and none are written."""
+    """The index file. An unusable file has no rows and is not written to."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / STUDIES / _FILE if folder.is_dir() else None
@@ -105,7 +105,7 @@ class _Database:
             yield from ((name, _intact(contents, name, found.get(name.encode()))) for name in part)
 
     def write(self, rows: Sequence[tuple[str, list[bytes]]]) -> None:
-        """Writes rows: a name, the checksum of its record, and the contents."""
+        """Writes rows. A row is the name of a run, and a list of the checksum of its record and the contents."""
 
         def insert(database: sqlite3.Connection) -> None:
             for name, (record, *contents) in rows:
@@ -124,7 +124,7 @@ class _Database:
         self._connection = None
 
     def _attempt(self, action: Callable[[sqlite3.Connection], Any]) -> Any:
-        """Returns the result of the action; None if the file cannot be used. Replaces a damaged file first."""
+        """Returns the result of the action, or None if the file is unusable. Replaces a damaged file first."""
         for _ in range(2):  # the second time with a new file
             if self._path is None:
                 break
@@ -155,7 +155,7 @@ def _is_damage(error: Exception, path: Path) -> bool:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    """Returns a connection to the file, which is created if necessary. Raises an sqlite3.Error if it is damaged."""
+    """Returns a connection to the file. Creates a missing file. Raises an sqlite3.Error if the file is damaged."""
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT)
     connection.text_factory = bytes  # damaged text is no error
@@ -168,7 +168,7 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def _intact(columns: Sequence[str], name: str, row: Sequence[Any] | None) -> list[bytes] | None:
-    """Returns the contents of a row; None if it is missing or damaged."""
+    """Returns the contents of a row, or None if the row is missing or damaged."""
     if row is None or any(not isinstance(value, bytes) for value in row):
         return None
     record, contents = row[0], list(row[1::2])
@@ -182,7 +182,7 @@ def _seal(column: str, name: str, record: bytes, content: bytes) -> bytes:
 
 
 def _contents(stamp: str, record: RunRecord) -> tuple[bytes, bytes, bytes]:
-    """Returns a record as the contents of a row."""
+    """Converts a record to the contents of a row."""
     kept = record.numbers.values()
     *plain, numbers, refused = record
     lines = [stamp, *map(json.dumps, (plain, list(numbers), dict(refused)))]
@@ -195,14 +195,14 @@ def _contents(stamp: str, record: RunRecord) -> tuple[bytes, bytes, bytes]:
 
 
 def _record(state: bytes, numbers: bytes | None = None, parts: bytes | None = None) -> RunRecord:
-    """Returns the record from the contents of a row."""
+    """Converts the contents of a row to a record."""
     _, plain, questions, refused = state.split(b"\n")
     kept = _unread(questions) if numbers is None else _kept(questions, numbers, parts)
     return RunRecord._make([*json.loads(plain), kept, _loaded(refused)])
 
 
 def _kept(questions: bytes, content: bytes, parts: bytes | None) -> dict[str, KeptNumbers]:
-    """Returns the numbers by question."""
+    """Returns the numbers by score key."""
     factors, _, numbers = content.partition(b"\n")
     asked = _asked(questions, factors)
     intervals: Iterable[tuple[Any, Any, Any]] = struct.iter_unpack("<ddd", numbers)  # value, low, high

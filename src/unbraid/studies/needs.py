@@ -1,4 +1,4 @@
-"""What the studies of a folder need of its runs: scores to compute, and weights and codes to keep."""
+"""Requirements of the studies of a folder: scores to compute, and weights and codes to keep."""
 
 import contextlib
 import functools
@@ -25,7 +25,7 @@ from unbraid.training.runs.spec import RunSpec
 
 @final
 class Question(NamedTuple):
-    """A metric with its name and its scoring, in the normal form under which a run keeps the score."""
+    """A metric with its name and its normalized scoring, which identify a score of a run."""
 
     name: str
     metric: Metric | ModelScore
@@ -34,14 +34,14 @@ class Question(NamedTuple):
 
 @final
 class Questions:
-    """The questions of a study by the key under which runs keep the scores. Runs with the same spec share them."""
+    """The questions of a study by score key. Runs with the same spec share their questions."""
 
     def __init__(self, study: Study) -> None:
         self._study, self._metrics = study, study.metrics_by_name
         self._of: dict[int, dict[str, Question]] = {}
 
     def of(self, spec: RunSpec) -> Mapping[str, Question]:
-        """Returns the questions about runs with this spec."""
+        """Returns the questions for runs with this spec, by score key."""
         if id(spec) not in self._of:  # the study holds its specs, of which thousands of runs share one
             scorings = dict.fromkeys(settled(spec, scoring) for scoring in self._study.scorings)
             self._of[id(spec)] = {
@@ -52,7 +52,7 @@ class Questions:
         return self._of[id(spec)]
 
     def missing(self, spec: RunSpec, record: RunRecord) -> list[Question]:
-        """Returns the questions for which a run has neither a score nor a refusal."""
+        """Returns the questions without a score or a refusal in the record of a run."""
         return [
             question
             for key, question in self.of(spec).items()
@@ -61,7 +61,7 @@ class Questions:
 
 
 def questions_to_json(questions: Sequence[Question]) -> dict[str, list[Any]]:
-    """Returns metrics by scoring, as an order holds them."""
+    """Returns the metrics by scoring as JSON, for a worker order."""
     asked: dict[str, list[Any]] = defaultdict(list)
     for question in questions:
         asked[json.dumps(question.scoring.changes())].append(to_json(question.metric))
@@ -69,9 +69,9 @@ def questions_to_json(questions: Sequence[Question]) -> dict[str, list[Any]]:
 
 
 def score_run(order: Json, beat: Callable[[], None]) -> Json:
-    """Computes and keeps scores of a run. Returns the tracebacks of the metrics that failed, by name.
+    """Computes and saves scores of a run. Returns the tracebacks of failed metrics by name.
 
-    The order has the `folder` of the run, what is `asked` of it (`questions_to_json`), the `device`, and the `packages`
+    The order holds the `folder` of the run, the `asked` scores (`questions_to_json`), the `device`, and the `packages`
     whose classes may be used.
     """
     packages, failed = order["packages"], dict[str, str]()
@@ -86,12 +86,12 @@ def score_run(order: Json, beat: Callable[[], None]) -> Json:
 
 
 def register(study: Study, folder: Path) -> None:
-    """Adds the study to those of this folder. Replaces an earlier one with the same name."""
+    """Adds the study to this folder. Replaces an earlier study with the same name."""
     files.write_json(folder / STUDIES / f"{study.name}.json", to_json(study))
 
 
 def registered(folder: Path, packages: Collection[str]) -> list[Study]:
-    """Returns all studies of this folder. Raises if one cannot be read, since it may need more of the runs."""
+    """Returns all studies of this folder. Raises if a study is unreadable, since it may need scores of the runs."""
     try:
         paths = sorted((folder / STUDIES).glob("*.json"))
         return [_read(path, files.read_bytes(path), tuple(packages)) for path in paths]
@@ -104,13 +104,13 @@ def registered(folder: Path, packages: Collection[str]) -> list[Study]:
 
 @functools.lru_cache(maxsize=256)
 def _read(path: Path, content: bytes, packages: tuple[str, ...]) -> Study:
-    """Returns the study of a file. One with the same content is not read twice: a folder may have many studies."""
+    """Loads the study of a file. Caches studies by content, because a folder may have many."""
     return Study.load(path, packages=packages)
 
 
 @final
 class Retention:
-    """Decides which arrays of the runs in a folder may be removed, and which scores must be computed before."""
+    """Retention policy of a folder: the arrays that may be removed, and the scores to compute before removal."""
 
     def __init__(self, studies: Sequence[Study], folder: Path) -> None:
         self._studies_of: dict[str, list[tuple[Study, Setting]]] = {}
@@ -122,7 +122,7 @@ class Retention:
                 self._siblings.setdefault((study.name, each.setting.label), []).append(each)
 
     def missing(self, run: StudyRun, record: RunRecord) -> list[Question]:
-        """Returns the scores of this run that a study of the folder includes and that are not computed yet."""
+        """Returns the missing scores of this run, over all studies of the folder."""
         found = [
             question
             for study, _ in self._studies_of.get(run.name, [])
@@ -131,7 +131,7 @@ class Retention:
         return list({(question.name, question.scoring): question for question in found}.values())
 
     def siblings(self, run: StudyRun) -> list[StudyRun]:
-        """Returns all runs of the settings that include this one, because its scores may change which is best."""
+        """Returns all runs of the settings that include this run. A new score of one may change the best run of all."""
         found = [
             sibling
             for study, setting in self._studies_of.get(run.name, [])
@@ -140,7 +140,7 @@ class Retention:
         return list({sibling.name: sibling for sibling in found}.values())
 
     def keeps_scores_alone(self, run: StudyRun) -> bool:
-        """Returns whether every study with this run keeps only its scores."""
+        """Returns whether all studies with this run keep only its scores."""
         return all(study.keep == "scores" for study, _ in self._studies_of.get(run.name, []))
 
     def is_removable(self, run: StudyRun, records: Mapping[str, RunRecord]) -> bool:

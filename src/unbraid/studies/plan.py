@@ -1,4 +1,4 @@
-"""The plan of a study: the fleets to train, the runs to score, and what both cost."""
+"""The plan of a study: the fleets to train, the runs to score, and their estimated time and disk space."""
 
 import functools
 import time
@@ -25,7 +25,7 @@ from unbraid.training.runs.spec import RunSpec
 from unbraid.training.state import Member, fleet_key
 
 Need = Literal["training", "scoring", "nothing", "failed"]
-"""What a run needs: "training" also if a score is missing and its codes were removed."""
+"""The remaining work of a run. It is also "training" if a score is missing and the codes were removed."""
 
 _BYTES_OF_RECORDS = 200_000  # history, scores with their tables, spec, log
 _SECONDS_TO_TIME = 1.0
@@ -51,7 +51,7 @@ class StudyFleet:
 @final
 @dataclass(frozen=True)
 class StudyPlan:
-    """Every fleet of a study, and the records and needs of the runs by their names."""
+    """All fleets of a study, and the records and needs of its runs by name."""
 
     fleets: tuple[StudyFleet, ...]
     records: Mapping[str, RunRecord]
@@ -97,9 +97,9 @@ def plan_study(study: Study, folder: Path) -> StudyPlan:
 
 
 def _fleets_of(study: Study, placed: Sequence[StudyRun]) -> list[StudyFleet]:
-    """Returns all runs of the study in fleets. They include finished runs, so a study always has the same fleets.
+    """Groups all runs of the study into fleets. Finished runs are included, so a study always has the same fleets.
 
-    The first seeds of all settings come first: whenever the study is stopped, settings have similar numbers of runs.
+    The first seeds of all settings come first, so a stopped study has similar numbers of runs in each setting.
     """
     keys = {setting.label: fleet_key(setting.spec) for setting in study.settings}
     kinds: dict[str, list[StudyRun]] = defaultdict(list)
@@ -115,7 +115,7 @@ def _fleets_of(study: Study, placed: Sequence[StudyRun]) -> list[StudyFleet]:
 
 
 def bytes_to_come(study: Study, plan: StudyPlan) -> tuple[int, int]:
-    """Estimates the bytes of weights, codes and records of the runs to train: at most at one time, and at the end."""
+    """Estimates the peak and the final disk space in bytes of the runs to train: weights, codes and records."""
     sizes: dict[str, int] = {}
     for setting in study.settings:
         spec = setting.spec
@@ -137,24 +137,24 @@ def bytes_to_come(study: Study, plan: StudyPlan) -> tuple[int, int]:
 
 @final
 class Speed:
-    """Estimates the time of fleets, from earlier fleets of the same kind or by timing some steps."""
+    """Estimator of training time, from earlier fleets of the same kind or from a few timed steps."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
         self._per_model_step: dict[str, float] = {}
 
     def learn(self, fleet: StudyFleet, seconds: float) -> None:
-        """Records the time of a whole fleet, for others of its kind."""
+        """Records the training time of a whole fleet, to predict other fleets of its kind."""
         self._per_model_step[fleet.kind] = seconds / (fleet.spec.num_steps * len(fleet.runs))
 
     def seconds(self, fleet: StudyFleet, num_models: int) -> float:
-        """Estimates the seconds of the fleet with so many of its models. Times some steps of unknown kinds."""
+        """Estimates the seconds to train `num_models` models of the fleet. Times a few steps of an unknown kind."""
         if fleet.kind not in self._per_model_step:
             self._per_model_step[fleet.kind] = self._measured(fleet)
         return self._per_model_step[fleet.kind] * fleet.spec.num_steps * num_models
 
     def _measured(self, fleet: StudyFleet) -> float:
-        """Times some steps of a fleet, compiled as it will be. Returns the seconds per model and step."""
+        """Times a few compiled training steps of a fleet. Returns the seconds per model and step."""
 
         def now() -> float:
             if self._device.type == "cuda":
@@ -182,7 +182,7 @@ class Speed:
 class Undecidable(NamedTuple):
     """A claim that the planned seeds cannot support, because its smallest possible p-value exceeds the `level`.
 
-    `seeds_needed` is the number that each of its settings needs; None if no number suffices.
+    `seeds_needed` is the required number of seeds per setting, or None if no number suffices.
     """
 
     claim: Claim
@@ -192,7 +192,7 @@ class Undecidable(NamedTuple):
 
 
 def undecidable(claims: Sequence[Claim], num_seeds: Mapping[str, int]) -> list[Undecidable]:
-    """Returns the claims that no scores of so many seeds by setting can support."""
+    """Returns the claims that no scores can support with these numbers of seeds per setting."""
     tested = [claim for claim in claims if not isinstance(claim.quantity, computed)]
     level = LEVEL / max(1, len(tested))
     found = []

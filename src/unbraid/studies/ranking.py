@@ -1,4 +1,4 @@
-"""Which setting of a study is best, how sure that is, and which metrics agree."""
+"""Ranking of the settings of a study with significance tests, and rank correlations between metrics."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,10 +20,10 @@ FEWEST_MODELS = 4  # with both scores, for a correlation
 @final
 @dataclass(frozen=True)
 class RankedSetting:
-    """A setting with its median, and its comparison with the best setting; None for the best itself.
+    """A setting with its median and its comparison with the best setting.
 
-    The `comparison` is the claim that the best setting is better. `seeds_needed` is the number of seeds per setting
-    that supports it with a power of 80 %, if the true difference is the observed one.
+    `comparison` judges the claim that the best setting is better; it is None for the best setting. `seeds_needed` is
+    the number of seeds per setting to support this claim with a power of 80 %, if the true difference is as observed.
     """
 
     setting: str
@@ -36,10 +36,10 @@ class RankedSetting:
 @final
 @dataclass(frozen=True)
 class Ranking:
-    """The settings by their median in one metric, the best first.
+    """The settings sorted by their median in one metric, best first.
 
-    The best is chosen from the scores that compare it with the others, so each p-value is multiplied by the number of
-    settings before all are adjusted together.
+    The best setting is chosen and compared by the same scores. Each p-value is therefore multiplied by the number of
+    settings, before all p-values are adjusted together.
     """
 
     metric: str
@@ -47,12 +47,12 @@ class Ranking:
 
     @property
     def inseparable(self) -> list[RankedSetting]:
-        """The settings that the best one is not significantly better than, at 5 % among all."""
+        """The settings without a significant difference from the best setting, at 5 % over all comparisons."""
         return [each for each in self.settings if each.comparison and each.comparison.verdict != "supported"]
 
 
 def rank_settings(scores: StudyScores, metric: str) -> Ranking | None:
-    """Ranks settings by a metric. Returns None if no run has it, or if neither direction is better."""
+    """Ranks settings by a metric. Returns None if no run has a score, or if neither direction is better."""
     scores.check(metrics=[metric])
     higher, labels = scores.higher_is_better[metric], scores.with_any_score(metric)
     if higher is None or not labels:
@@ -80,10 +80,10 @@ def rank_settings(scores: StudyScores, metric: str) -> Ranking | None:
 
 
 def metric_agreement(scores: StudyScores, metrics: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Computes the rank correlation of every two metrics over all models with both.
+    """Computes the rank correlation of each pair of metrics over all models with both scores.
 
-    It is positive if they prefer the same models, and NaN if fewer than four models have both, or if one metric does
-    not vary. A metric for which neither direction is better counts as one where higher is better.
+    A correlation is positive if the metrics prefer the same models. It is NaN with fewer than four models, or if a
+    metric is constant. A metric without a preferred direction counts as higher is better.
     """
     scores.check(metrics=metrics)
     by_model = {

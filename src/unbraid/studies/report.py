@@ -35,7 +35,7 @@ def write_study_report(
     command: str = "",
     date: datetime.date | None = None,
 ) -> Path:
-    """Writes a page about a study, one file without scripts, and returns its path.
+    """Writes the report of a study as one HTML file without scripts, and returns its path.
 
     `made_by` describes the origin of the scores, and `command` reproduces them.
     """
@@ -105,7 +105,7 @@ def answer(ranking: Ranking | None, scores: StudyScores) -> str:
 
 
 def strip_of(scores: StudyScores, metric: str) -> Markup:
-    """Draws the seeds of every setting in a metric, with their median. Scores from 0 to 1 have an axis from 0 to 1."""
+    """Draws the scores of all seeds by setting, with their median. The axis is 0 to 1 if all scores lie within."""
     values = {
         label: sorted(value for value in scores.of_seeds(label, metric) if math.isfinite(value))
         for label in scores.settings

@@ -1,4 +1,4 @@
-"""RunRecord: how a run ended and what it scored, read from its folder without its arrays."""
+"""RunRecord: the state and the scores of a run, read from its folder without its arrays."""
 
 import hashlib
 import json
@@ -21,9 +21,9 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 @final
 class KeptNumbers(NamedTuple):
-    """The numbers of one score: its value with its interval, and those of its parts and factors by name.
+    """The numbers of one score: its value with its interval, and the numbers of its parts and factors by name.
 
-    `over` names the factors for which it has a number.
+    `over` names the factors with a defined number.
     """
 
     value: float
@@ -39,7 +39,7 @@ class RunRecord(NamedTuple):
     """The state and the scores of a run.
 
     The keys of `numbers` and `refused` are those of `question_key`: the name of a metric and the scoring. `has_arrays`
-    states whether its weights and codes still exist.
+    is True if the weights and codes of the run still exist.
     """
 
     state: RunState
@@ -52,7 +52,7 @@ class RunRecord(NamedTuple):
 
 
 def stamp_of(folder: str) -> str:
-    """Returns a text that changes with the end and the scores of a run, and if another run replaces it."""
+    """Returns a text that changes if the run ends, gets new scores, or is replaced by another run."""
     for end in _ENDS:
         if stamp := _stamp_of_file(f"{folder}/{end}"):
             return f"{end} {stamp}; {_stamp_of_file(f'{folder}/{_SCORES}')}"
@@ -91,7 +91,7 @@ def read_run_record(folder: Path) -> tuple[RunRecord, bytes]:
 
 
 def _check_identity(name: str, spec: bytes, checksums: Mapping[str, Any]) -> None:
-    """Raises if the spec is not the one of this end, or if its digest and seed are not those in the name."""
+    """Raises if the spec does not match its checksum, or its digest and seed do not match the name of the run."""
     if hashlib.sha256(spec).hexdigest() != checksums.get(_SPEC):
         raise ValueError(f"{_SPEC} was changed, or is that of another run (its SHA-256 does not match)")
     content = json.loads(spec)
@@ -101,7 +101,7 @@ def _check_identity(name: str, spec: bytes, checksums: Mapping[str, Any]) -> Non
 
 
 def _scores_in(content: bytes, checksums: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the content of scores.json. Raises if it was changed, or if it is of other codes."""
+    """Returns the content of scores.json. Raises if the file was changed or belongs to other codes."""
     scores: dict[str, Any] = json.loads(content)
     if scores.get("sha256") != files.seal(scores):
         raise ValueError(f"{_SCORES} was changed (its SHA-256 does not match)")

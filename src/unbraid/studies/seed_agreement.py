@@ -1,4 +1,4 @@
-"""Agreement of the models of one setting, trained from several seeds: UDR, and the agreement of their latents."""
+"""Agreement across the seeds of one setting: UDR, and the correlation of matched latents."""
 
 import math
 import statistics
@@ -26,11 +26,11 @@ _NUM_ROWS = 1_000
 
 
 def udr_scores(codes: Mapping[int, Codes]) -> dict[int, float]:
-    """Computes the unsupervised disentanglement ranking (arXiv:1905.12614v4) of each model of one setting, by its seed.
+    """Computes the unsupervised disentanglement ranking (arXiv:1905.12614v4) of each model of one setting, by seed.
 
-    All codes are of the same images, of which 1,000 are drawn. The score is the median over all other models of how
-    uniquely the used latents match by absolute rank correlation: 1 for a one-to-one match, and 0 for a model without
-    used latents.
+    All codes must be of the same images; 1,000 of these are drawn. The score is the median over all other models of the
+    uniqueness of the match between used latents, by absolute rank correlation. It is 1 for a one-to-one match, and 0
+    for a model without used latents.
     """
     rows = row_draws.permuted_rows(_shared_size(codes), 0, "images of UDR")[:_NUM_ROWS].numpy()
     means = {model: _used_means(each)[rows] for model, each in codes.items()}
@@ -51,7 +51,7 @@ def _used_means(codes: Codes) -> Float64[np.ndarray, "image latent"]:
 
 
 def _agreement(own: Float64[np.ndarray, "image latent"], other: Float64[np.ndarray, "image other_latent"]) -> float:
-    """Returns the mean over the latents of both models of the largest correlation times its share of all."""
+    """Returns the mean over all latents of the largest correlation times its share of the sum of correlations."""
     if own.shape[1] == 0 or other.shape[1] == 0:
         return 0.0
     first, second = (_standardized(stats.rankdata(each, axis=0)) for each in (own, other))
@@ -70,10 +70,11 @@ def _standardized(values: Float64[np.ndarray, "image latent"]) -> Float64[np.nda
 
 
 def agreement_scores(codes: Mapping[int, Codes]) -> dict[int, float]:
-    """Computes the agreement of each model of one setting with the others, by its seed, from codes of the same images.
+    """Computes the agreement of each model of one setting with the other models, by seed.
 
-    It is the mean absolute correlation of matched latents (`unbraid.codes.matching`), on average over the other models.
-    Latents with less than 0.01 nats of information are left out. A model without informative latents has NaN.
+    All codes must be of the same images. The agreement is the mean absolute correlation of matched latents
+    (`unbraid.codes.matching`), averaged over the other models. Latents with less than 0.01 nats of information are left
+    out. A model without informative latents has NaN.
     """
     _shared_size(codes)
     informative = {seed: _informative_latents(each) for seed, each in codes.items()}
@@ -88,9 +89,9 @@ def agreement_scores(codes: Mapping[int, Codes]) -> dict[int, float]:
 
 
 def _shared_size(codes: Mapping[int, Codes]) -> int:
-    """Returns the number of images. Raises for fewer than two models, and for codes of other images."""
+    """Returns the number of images. Raises for fewer than two models, or if the numbers of images differ."""
     if len(codes) < 2:
-        raise CodesError(f"The seeds of a setting are compared; expected two or more, got {len(codes)}.")
+        raise CodesError(f"The seeds of a setting are compared; expected two or more seeds, got {len(codes)}.")
     sizes = {len(each) for each in codes.values()}
     if len(sizes) > 1:
         raise CodesError(f"Expected codes of the same images, got codes of {sorted(sizes)} images.")
@@ -100,7 +101,7 @@ def _shared_size(codes: Mapping[int, Codes]) -> int:
 def with_latent_agreement(study: Study, folder: Path, scores: StudyScores) -> StudyScores:
     """Returns the scores with the additional metric "latent-agreement", for the runs that still have codes.
 
-    It is the agreement of latents across the seeds of each setting.
+    The metric is the agreement of latents across the seeds of each setting.
     """
     numbers = [
         Number(label, seed, METRIC, "", "value", "", value, math.nan, math.nan, runs[seed].name)
@@ -117,7 +118,7 @@ def with_latent_agreement(study: Study, folder: Path, scores: StudyScores) -> St
 
 
 def _informative_latents(codes: Codes) -> Codes | None:
-    """Returns the codes of the informative latents; None without any."""
+    """Returns the codes of the informative latents, or None if all latents are uninformative."""
     codes = codes.without_discrete() if codes.probabilities else codes
     kept = torch.nonzero(informativeness(codes) > UNUSED).flatten().tolist()
     return codes.with_latents(kept) if kept else None

@@ -26,7 +26,7 @@ def best_runs(
 ) -> dict[str, Run]:
     """Returns the best run of each setting by a metric of the study, by default its `best_by`.
 
-    Only runs that still have weights and codes count. Settings without such a run or without the score are left out.
+    Only runs with weights and codes are considered. Settings without a scored run of this kind are left out.
     """
     metric = study.best_by if by is None else by
     found = collect(study, folder) if scores is None else scores
@@ -43,12 +43,12 @@ def best_runs(
 def best_traversals(
     study: Study, folder: Path | str, *, by: str | None = None, settings: Sequence[str] | None = None, **options: Any
 ) -> SideBySide:
-    """Returns traversals of the best run of each setting side by side, with latents matched to those of the first.
+    """Returns traversals of the best run of each setting side by side, with latents matched to the first run.
 
     Args:
         study: The study.
         folder: The folder of its runs.
-        by: The metric, by default the `best_by` of the study.
+        by: The metric. Default: the `best_by` of the study.
         settings: The labels of the settings to show, in this order.
         **options: Options of `unbraid.training.runs.traverse_together`.
     """
@@ -71,7 +71,7 @@ def best_traversals(
 @final
 @dataclass(frozen=True)
 class Choice:
-    """A run, by its setting and seed, with its value of the criterion. Higher is better."""
+    """A run with its setting, its seed and its value of the criterion. Higher is better."""
 
     setting: str
     seed: int
@@ -80,7 +80,7 @@ class Choice:
 
 
 def choices(study: Study, folder: Path, scores: StudyScores, by: Criterion) -> list[Choice]:
-    """Returns all runs with a value of the criterion, best first."""
+    """Returns all runs with a value of the criterion, sorted from best to worst."""
     if by in ("udr", "agreement"):
         values = _of_seeds(study, folder, scores, udr_scores if by == "udr" else agreement_scores)
     elif (metric := {"wsepin": "sepin", "elbo": "elbo"}[by]) in scores.higher_is_better:
@@ -88,7 +88,7 @@ def choices(study: Study, folder: Path, scores: StudyScores, by: Criterion) -> l
     else:
         raise UnbraidError(
             f"Selecting by {by} needs the metric {metric!r}; the metrics of the study are "
-            f"{', '.join(scores.metrics)}. Add it to them and run the study again."
+            f"{', '.join(scores.metrics)}. Add it to the study and run the study again."
         )
     names = {(run.setting, run.seed): run.run for run in scores.runs}
     found = []
@@ -101,7 +101,7 @@ def choices(study: Study, folder: Path, scores: StudyScores, by: Criterion) -> l
 def agreement(scores: StudyScores, chosen: list[Choice], metric: str) -> Measurement:
     """Returns the rank correlation of a criterion with a score of the same runs.
 
-    It is positive where better values of the criterion go with better scores.
+    The correlation is positive if runs with better values of the criterion have better scores.
     """
     sign = -1.0 if scores.higher_is_better.get(metric) is False else 1.0
     pairs = [
@@ -117,7 +117,7 @@ def agreement(scores: StudyScores, chosen: list[Choice], metric: str) -> Measure
 def _of_seeds(
     study: Study, folder: Path, scores: StudyScores, compare: Callable[[Mapping[int, Codes]], Mapping[int, float]]
 ) -> dict[tuple[str, int], float]:
-    """Returns a value for each run from comparing all seeds of its setting. Raises if no setting has two."""
+    """Compares the seeds of each setting and returns a value per run. Raises if no setting has two runs with codes."""
     found: dict[tuple[str, int], float] = {}
     for label, runs in runs_with_codes(study, folder, scores).items():
         if len(runs) > 1:

@@ -37,7 +37,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 class Setting(Config):
     """A spec that a study compares with others, under a label and with its seeds.
 
-    Settings of one `family` are drawn in one color; by default it is the name of the objective.
+    Settings of one `family` are drawn in one color. The default family is the name of the objective.
     """
 
     label: str
@@ -49,7 +49,7 @@ class Setting(Config):
         super().__post_init__()
         if not self.label.strip():
             raise SpecError(
-                "Expected the label of a setting to be a text, got an empty one. Give each setting its own label."
+                "Expected the label of a setting to be a text, got an empty one. Give each setting a unique label."
             )
         if not self.seeds:
             raise SpecError(f"The setting {self.label!r} has no seeds; give at least one, such as seeds=(0, 1, 2).")
@@ -62,7 +62,7 @@ class Setting(Config):
 
     @classmethod
     def each(cls, specs: Iterable[RunSpec], seeds: Iterable[int], family: str = "") -> "tuple[Setting, ...]":
-        """Returns a setting for each spec, all with these seeds, labeled by the objective and by what differs."""
+        """Returns a setting with these seeds for each spec. Labels name the objective and the fields that differ."""
         listed, numbers = list(specs), tuple(seeds)
         labels = spec_labels(listed)
         return tuple(cls(labels[spec.digest], spec, numbers, family) for spec in listed)
@@ -77,17 +77,17 @@ class Study(Config):
     same fleets. The last bits of a result on a CPU depend on the number of `threads`.
 
     Args:
-        name: The name, which also names files.
+        name: The name of the study and of its files.
         settings: The settings.
-        question: The question, for the report.
+        question: The question in the report.
         metrics: Metrics and scores of models, by name or as instances.
-        scorings: The ways in which every run is scored. Tables show the first.
-        keep: What is kept of a scored run: its "scores" only, weights and codes of the "best" seed of each setting, or
-            "all".
-        best_by: The metric that decides which seed is the best.
+        scorings: The scorings of every run. Tables show the first.
+        keep: The arrays to keep: none ("scores"), weights and codes of the "best" seed of each setting, or of "all"
+            runs. Scores are always kept.
+        best_by: The metric that selects the best seed.
         members_per_fleet: The largest number of runs trained side by side.
-        threads: The number of CPU threads of each fleet, by default that of torch.
-        claims: Sentences that the scores decide.
+        threads: The number of CPU threads of each fleet. Default: the number of threads of torch.
+        claims: Sentences to test with the scores.
     """
 
     name: str
@@ -139,7 +139,7 @@ class Study(Config):
                 if other != setting.label:
                     raise SpecError(
                         f"The settings {other!r} and {setting.label!r} have the same spec, and both have the seed "
-                        f"{seed}: they would be one run. Give them other seeds, or leave one out."
+                        f"{seed}, so both would be one run. Give them different seeds, or remove one setting."
                     )
 
     @functools.cached_property
@@ -158,13 +158,13 @@ class Study(Config):
         return {setting.label: len(setting.seeds) for setting in self.settings}
 
     def runs(self, folder: Path) -> "list[StudyRun]":
-        """Returns its runs under the folder, trained or not: the first seed of every setting, then the second, ..."""
+        """Returns all runs of the study under the folder. The first seed of every setting precedes the second, ..."""
         placed = [_placed(setting, folder) for setting in self.settings]
         longest = max(len(runs) for runs in placed)
         return [runs[place] for place in range(longest) for runs in placed if place < len(runs)]
 
     def only(self, labels: Collection[str]) -> "Study":
-        """Returns the study with only these settings and without claims; without labels, the study itself."""
+        """Returns the study with only these settings and without claims. Returns the study itself without labels."""
         if not labels:
             return self
         known = [setting.label for setting in self.settings]
@@ -181,14 +181,14 @@ class Study(Config):
 
     @classmethod
     def load(cls, path: Path | str, *, packages: Collection[str] = ("unbraid",)) -> "Study":
-        """Reads a study from the JSON that `save` wrote. `packages` are those whose classes it may name."""
+        """Reads a study from JSON written by `save`. The JSON may only name classes of these `packages`."""
         path = Path(path)
         try:
             content: Any = files.read_json(path)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
             raise SpecError(
-                f"{path} cannot be read ({reason}). Name the JSON of a study, as `study.save(...)` writes it."
+                f"{path} cannot be read ({reason}). Pass a JSON file written by `study.save(...)`."
             ) from None
         with no_garbage_collection():
             study: Study = from_json(content, cls, packages=packages, where=str(path))
@@ -198,7 +198,7 @@ class Study(Config):
         """Pushes all finished runs under the folder to the Hugging Face Hub in one commit, with a table of scores.
 
         Returns:
-            The address of the commit. `unbraid.integrations.hub.PushOptions` lists the options.
+            The URL of the commit. `unbraid.integrations.hub.PushOptions` lists the options.
         """
         from unbraid.studies.zoo import zoo_contents
 
@@ -215,7 +215,7 @@ class Study(Config):
         revision: str | None = None,
         packages: Collection[str] = ("unbraid",),
     ) -> "Study":
-        """Fetches a study from the Hugging Face Hub or its cache, and puts its runs below the folder.
+        """Fetches a study from the Hugging Face Hub or its cache, and copies its runs into the folder.
 
         Args:
             repo_id: The repository.
@@ -238,26 +238,26 @@ class Study(Config):
 @final
 @dataclass(frozen=True)
 class StudyOptions:
-    """How a study is executed: devices, limits and what is logged.
+    """Execution options of a study: devices, limits and logging.
 
     Args:
-        device: Where fleets are trained.
-        budget: Seconds. No fleet is started that cannot finish within them.
+        device: The device for training.
+        budget: The time limit in seconds. No fleet is started that cannot finish within this time.
         fail_fast: Whether to stop at the first failure.
-        num_scorers: The number of processes that compute scores, by default one per core. With 0, this process computes
-            them, which allows classes that are defined in a notebook.
+        num_scorers: The number of processes that compute scores. Default: one per core. With 0, scores are computed in
+            this process, which allows classes that are defined in a notebook.
         packages: The packages whose classes the studies in the folder may name.
         progress: Whether a terminal or a notebook shows the progress.
-        on: Where several fleets are trained at a time: by processes of this machine, or by a Ray cluster
-            (docs/cluster.md).
+        on: The workers that train fleets in parallel: processes of this machine ("local"), or a Ray cluster ("ray",
+            docs/cluster.md).
         address: The address of the cluster.
-        num_workers: The number of these processes, by default one per GPU.
+        num_workers: The number of local processes that train fleets. Default: one per GPU.
         autoscaling: Whether a fleet may ask for nodes that do not exist yet.
-        patience: When a fleet counts as lost.
-        latent_information_every: Steps after which the information in each latent is logged, as in `train`.
+        patience: The limits after which a fleet counts as lost or failed.
+        latent_information_every: The number of steps between logs of the information in each latent, as in `train`.
         beside: Other studies with the same folder. Their scores of shared runs are computed in the same pass.
-        snapshots: Steps after which weights are kept, as in `train`.
-        settings: The labels of the settings to run, by default all.
+        snapshots: The steps at which weights are saved, as in `train`.
+        settings: The labels of the settings to run. Default: all.
     """
 
     device: torch.device | str = "auto"
@@ -300,7 +300,7 @@ class StudyRun:
 
 
 def _placed(setting: Setting, folder: Path) -> list[StudyRun]:
-    """Returns the runs of a setting. `Run.place` names the first; the other names differ only in the seed."""
+    """Returns the runs of a setting. `Run.place` names the first run. The other names differ only in the seed."""
     first = Run.place(folder, setting.spec, setting.seeds[0])
     stem, place = first.name.removesuffix(f"{first.seed}"), first.folder.parent
     return [StudyRun(setting, seed, f"{stem}{seed}", place) for seed in setting.seeds]

@@ -1,6 +1,6 @@
 """StudyScores: all numbers of the runs of a study as plain data.
 
-Tables, figures and claims read nothing else, so they work with scores from a file as with those of local runs.
+Tables, figures and claims read only these scores, so they work equally with scores from a file and of local runs.
 """
 
 import functools
@@ -21,7 +21,7 @@ RunState = Literal["finished", "failed", "unfinished", "new"]
 class Number(NamedTuple):
     """One number of one run.
 
-    `of` names its part or factor. `scoring` is empty for the first scoring of the study.
+    `of` is the name of the part or factor. `scoring` is empty for the first scoring of the study.
     """
 
     setting: str
@@ -64,7 +64,7 @@ class StudyScores:
         settings: All labels in order, with or without runs.
         families: The family of each setting.
         metrics: The names of all metrics.
-        higher_is_better: Which direction of each metric is better; None for neither.
+        higher_is_better: Whether higher values of each metric are better; None without a preferred direction.
         runs: The runs, scored or not.
         numbers: The numbers of all scored runs.
         over: The factors that each metric covers in the first scoring, if `numbers` has no numbers of factors.
@@ -80,7 +80,7 @@ class StudyScores:
     swept: Mapping[str, float] = field(default_factory=dict)
 
     def values(self, setting: str, metric: str, of: str = "", scoring: str = "") -> dict[int, float]:
-        """Returns the score of each finished seed of a setting. Undefined scores are left out.
+        """Returns the scores of a setting by seed. Undefined scores are left out.
 
         `of` is a part or a factor of the score. It may also be a suffix of the metric: "rmig:scale".
         """
@@ -118,7 +118,7 @@ class StudyScores:
 
     @functools.cached_property
     def factors(self) -> dict[str, list[str]]:
-        """The factors that each metric covers in the first scoring: those with a number of any run."""
+        """The factors of each metric in the first scoring: all factors with a number in at least one run."""
         if self.over is not None:
             return {metric: list(names) for metric, names in self.over.items()}
         found: dict[str, dict[str, None]] = defaultdict(dict)

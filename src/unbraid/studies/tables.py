@@ -1,4 +1,4 @@
-"""The scores of a study as tables: long, a row for each number; wide, a row for each setting."""
+"""The scores of a study as tables: long (one row per number) or wide (one row per setting)."""
 
 import math
 from collections import defaultdict
@@ -27,7 +27,7 @@ CLAIM_NOTE = "p-values are adjusted for all claims (Holm, 5 %); intervals are no
 
 
 def long_table(scores: StudyScores) -> Table:
-    """Returns a row for each number of each run: values, parts and factors of metrics, with intervals over images."""
+    """Returns a table with one row per number: values, parts and factors of metrics, with intervals over images."""
     columns = ("setting", "family", "seed", "metric", "scoring", "quantity", "of", "value", "low", "high", "run")
     rows = []
     for number in scores.numbers:
@@ -38,7 +38,7 @@ def long_table(scores: StudyScores) -> Table:
 
 
 def wide_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Table:
-    """Returns a row for each setting: its seeds by state, and each metric's median, quartiles and number of seeds."""
+    """Returns a table with one row per setting: seeds by state, and median, quartiles and seeds of each metric."""
     chosen = _chosen(scores, metrics)
     summaries, records = _summaries(scores, chosen), []
     for label in scores.settings:
@@ -102,7 +102,7 @@ def claim_rows(judgment: Judgment) -> tuple[list[str], list[list[str]]]:
 
 
 def claim_markdown(judgment: Judgment) -> str:
-    """Returns the table of claims in Markdown, with the verdict of them all."""
+    """Returns the table of claims in Markdown, with the overall verdict."""
     heads, rows = claim_rows(judgment)
     return f"Together: {judgment.text}. {CLAIM_NOTE}\n\n{_markdown(heads, ['---'] * len(heads), rows)}\n"
 
@@ -120,7 +120,7 @@ def factors_of(scores: StudyScores, metrics: Sequence[str] | None = None) -> lis
 
 
 def _chosen(scores: StudyScores, metrics: Sequence[str] | None) -> list[str]:
-    """Returns these metrics or, by default, all that any run has."""
+    """Returns these metrics, by default all metrics with a score."""
     if metrics is None:
         return [name for name in scores.metrics if any(scores.values(label, name) for label in scores.settings)]
     scores.check(metrics=metrics)
@@ -142,7 +142,7 @@ def _counts(scores: StudyScores, label: str) -> dict[str, Any]:
 
 @final
 class _Summary(NamedTuple):
-    """The number of values, and their quartiles; None without values."""
+    """The number of values and their quartiles. Quartiles are None if there are no values."""
 
     num_values: int
     low: float | None = None
@@ -159,7 +159,7 @@ class _Summary(NamedTuple):
 def _summaries(scores: StudyScores, metrics: Sequence[str]) -> Mapping[tuple[str, str], _Summary]:
     """Returns the summary of each setting and metric.
 
-    Summaries of equally many values are computed at once, because there may be very many.
+    Groups with the same number of values are summarized together, for speed.
     """
     by_count = defaultdict[int, dict[tuple[str, str], list[float]]](dict)
     for label in scores.settings:

@@ -1,4 +1,4 @@
-"""A zoo: the runs of a study in one repository on the Hub, a folder for each, with all scores in one table."""
+"""A zoo: the runs of a study in one repository on the Hub, with one folder per run and a table of all scores."""
 
 import contextlib
 from collections.abc import Sequence
@@ -45,9 +45,9 @@ folder."""
 
 
 def zoo_contents(study: Study, folder: Path | str, repo_id: str, options: PushOptions) -> dict[str, bytes | Path]:
-    """Returns the files of a zoo by their paths.
+    """Returns the files of a zoo by path.
 
-    They are the study, its scores as one table, a folder for each finished run, pictures of the best run of each
+    The files are the study, its scores as one table, a folder for each finished run, pictures of the best run of each
     setting, and a card.
     """
     scores = collect(study, folder)
@@ -77,7 +77,7 @@ def zoo_contents(study: Study, folder: Path | str, repo_id: str, options: PushOp
 
 
 def _pictures(study: Study, folder: Path, scores: StudyScores) -> dict[str, tuple[str, bytes]]:
-    """Returns the name and a traversal of the best run of each setting, by its label."""
+    """Maps the label of each setting to the name and a traversal of its best run."""
     found = {}
     with contextlib.suppress(UnbraidError):  # the study does not have this metric, or no run has it
         for label, run in list(best_runs(study, folder, scores=scores).items())[:_MAX_PICTURES]:
@@ -94,7 +94,7 @@ def _text(
     pictures: dict[str, str],
     data_license: str | None,
 ) -> str:
-    """Returns the text of the card. The table of scores has the first metrics, because the file has all."""
+    """Returns the text of the card. The table shows only the first metrics; the file of scores has all."""
     metrics = [name for name in dict.fromkeys([study.best_by, *scores.metrics]) if name in scores.higher_is_better]
     metrics = [name for name in metrics if scores.with_any_score(name)]
     table = wide_markdown(scores, metrics[:_MAX_METRICS]).rstrip() if metrics else "None were computed."

@@ -17,10 +17,10 @@ from unbraid.studies.study_scores import metric_and_part
 @final
 @dataclass(frozen=True)
 class Claim(Config):
-    """A sentence that scores may support or contradict: its quantity lies above a border, below one, or between two.
+    """A testable sentence: its quantity lies above a border, below a border, or between two borders.
 
-    A claim that turns out false is a result and no error. `central` claims decide the verdict of an item or a study.
-    `scoring` is another scoring of the study than its first, by whose scores the claim is judged.
+    A contradicted claim is a result, not an error. `central` claims decide the verdict of an item or a study. `scoring`
+    selects the scoring of the study by which the claim is judged. Default: the first scoring.
     """
 
     sentence: str
@@ -45,13 +45,13 @@ class Claim(Config):
 
     @property
     def region(self) -> tuple[float, float]:
-        """The borders of the region; one of them is infinite unless it is `between`."""
+        """The lower and the upper border of the region. One border is infinite unless `between` is given."""
         if self.between:
             return self.between[0], self.between[-1]
         return -math.inf if self.above is None else self.above, math.inf if self.below is None else self.below
 
     def p_values(self, measured: Measurement) -> tuple[float, float]:
-        """Returns the p-value of "the claim is false", and that of "the claim is true"."""
+        """Returns the p-values of "the claim is false" and "the claim is true"."""
         low, high = self.region
         if self.between is None:
             alone = measured.test(low) if math.isinf(high) else measured.test(high)[::-1]
@@ -61,7 +61,7 @@ class Claim(Config):
         return min(1.0, self.quantity.num_choices * alone[0]), min(1.0, self.quantity.num_choices * alone[1])
 
     def smallest_p(self, num_seeds: Mapping[str, int]) -> float:
-        """Returns the smallest p-value by which so many seeds by setting can support the claim."""
+        """Returns the smallest possible p-value of "the claim is false" with these numbers of seeds per setting."""
         (low, high), sizes = self.region, self.quantity.sizes(num_seeds)
         if min(sizes, default=MIN_SEEDS) < MIN_SEEDS:
             return 1.0
@@ -70,7 +70,7 @@ class Claim(Config):
         return min(1.0, self.quantity.num_choices * max(above, below))
 
     def check(self, labels: Collection[str], metrics: Collection[str]) -> None:
-        """Raises if the claim is about a setting or a metric that its study does not have."""
+        """Raises if the claim uses a setting or a metric that is missing in its study."""
         for label in self.quantity.settings_used:
             if label not in labels:
                 raise SpecError(f"A claim is about the setting {label!r}. {suggestion(label, labels)}")

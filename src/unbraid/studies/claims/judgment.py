@@ -1,4 +1,4 @@
-"""From claims and scores to verdicts, by one rule for every study and every item of a paper."""
+"""Verdicts of claims from scores, by one rule for every study and every item of a paper."""
 
 import math
 from collections import Counter
@@ -15,22 +15,22 @@ from unbraid.studies.study_scores import StudyScores
 from unbraid.training.runs.run_scores import question_key
 
 LEVEL = 0.05
-"""The chance that any of the claims is wrongly supported, and the chance that any is wrongly contradicted."""
+"""Family-wise error rate: the probability of any wrongly supported claim, and of any wrongly contradicted claim."""
 
 ClaimVerdict = Literal["supported", "contradicted", "undecided"]
 Verdict = Literal["reproduced", "in part", "not reproduced", "undecided", "checked definition"]
-"""Verdict of an item or a study: the first that holds, as `judge` documents."""
+"""Overall verdict of an item or a study."""
 PlainScores = Mapping[str, Mapping[str, Mapping[int, float]]]
 
 
 @final
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim with its verdict, and the numbers behind it.
+    """A claim with its verdict, measurement and p-values.
 
-    `p_supported` is the p-value of "the claim is false", and `p_contradicted` that of "the claim is true", both
-    adjusted for the number of claims; `raw_p_supported` and `raw_p_contradicted` are those of this claim alone.
-    `problem` is a reason other than p-values why it is undecided.
+    `p_supported` is the p-value of "the claim is false", and `p_contradicted` the p-value of "the claim is true", both
+    adjusted for the number of claims. `raw_p_supported` and `raw_p_contradicted` are not adjusted. `problem` is the
+    reason for an undecided verdict, if it is not the p-values.
     """
 
     claim: Claim
@@ -54,7 +54,7 @@ class JudgedClaim:
 
     @property
     def num_seeds(self) -> tuple[int, ...]:
-        """The number of seeds on each side."""
+        """The number of seeds of each compared group."""
         return () if self.measured is None else self.measured.num_seeds
 
     @property
@@ -81,7 +81,7 @@ class JudgedClaim:
 @final
 @dataclass(frozen=True)
 class Judgment:
-    """The verdicts of claims that were judged together, and the verdict of them all."""
+    """The verdicts of claims that were judged together, and their overall verdict."""
 
     claims: tuple[JudgedClaim, ...]
 
@@ -93,7 +93,7 @@ class Judgment:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of all claims together. Where none is central, all of them are."""
+        """The overall verdict. If no claim is central, all claims count as central."""
         found = {each.verdict for each in self.claims}
         central = {each.verdict for each in self.claims if each.claim.central} or found
         if "contradicted" in central:
@@ -110,11 +110,11 @@ class Judgment:
 
 
 def judge(claims: Sequence[Claim], scores: StudyScores | PlainScores) -> Judgment:
-    """Judges claims together, as one family, by scores of a study or by plain numbers `{setting: {metric: {seed: x}}}`.
+    """Judges claims as one family, by the scores of a study or by plain numbers `{setting: {metric: {seed: x}}}`.
 
-    A claim is supported if "the claim is false" is rejected, and contradicted if "the claim is true" is. Both kinds of
-    p-values are adjusted by Holm's method at 5 % over all claims. With fewer than 4 seeds on a side, or without scores,
-    a claim is undecided, and counts among the claims.
+    A claim is supported if "the claim is false" is rejected, and contradicted if "the claim is true" is rejected. Both
+    kinds of p-values are adjusted by Holm's method at 5 % over all claims. A claim with fewer than 4 seeds on a side
+    or without scores is undecided. The adjustment includes undecided claims.
     """
     known = scores if isinstance(scores, StudyScores) else _Plain(scores)
     found = [_measured(claim, known) for claim in claims]
@@ -139,7 +139,7 @@ def judge(claims: Sequence[Claim], scores: StudyScores | PlainScores) -> Judgmen
 
 
 def _measured(claim: Claim, scores: "StudyScores | _Plain") -> tuple[Measurement | None, str]:
-    """Returns the measurement if there is one, and a reason why it cannot decide the claim."""
+    """Returns the measurement, or None, and the reason if the claim cannot be decided."""
     if claim.scoring is not None:
         if not isinstance(scores, StudyScores):
             raise UnbraidError(f"The claim {claim.sentence!r} is about another scoring; plain numbers have none.")

@@ -1,6 +1,6 @@
-"""Quantities that claims are about, and the settings that they compare.
+"""Quantities of claims, and the settings that they compare.
 
-Their names are written like functions in a claim: `difference("mig", "a", "b")`.
+Names are lower case because quantities are written like functions in a claim: `difference("mig", "a", "b")`.
 """
 
 import dataclasses
@@ -26,7 +26,7 @@ from unbraid.studies.statistics import (
 from unbraid.studies.statistics.arrangements import num_groupings, num_used
 
 MIN_SEEDS = 4
-"""On each side. A claim about fewer is undecided."""
+"""The minimum number of seeds on each side. Claims with fewer seeds are undecided."""
 
 _SIDES = ("setting", "settings", "ours", "theirs", "others")
 _METRICS = ("metric", "other_metric", "first", "second")
@@ -36,16 +36,16 @@ class Scores(Protocol):
     """Scores by setting and metric, such as `StudyScores`."""
 
     def values(self, setting: str, metric: str) -> Mapping[int, float]:
-        """Returns the score of each seed that has one."""
+        """Returns the defined scores of a setting by seed."""
 
 
 @final
 @dataclass(frozen=True)
 class best_of(Config):  # noqa: N801  # written like a function in a claim
-    """The setting with the highest median of the metric `by`, or the lowest: a side that is chosen from the scores.
+    """The setting with the highest (or lowest) median of the metric `by`, as a side of a comparison.
 
-    By default it is chosen by the metric that is then compared. Because the choice uses the same scores, every p-value
-    of the claim is multiplied by the number of settings.
+    `by` is by default the compared metric. Because the choice uses the same scores, every p-value of the claim is
+    multiplied by the number of settings.
     """
 
     settings: tuple[str, ...]
@@ -60,7 +60,7 @@ Side = str | tuple[str, ...] | best_of
 class Quantity(Config, ABC):
     """A number that the scores of a study estimate, with one-sided tests at any border.
 
-    A custom quantity is a frozen dataclass with `measure`, and with `smallest_p` if it has other arrangements.
+    A custom quantity is a frozen dataclass with `measure`. It overrides `num_arrangements` or `smallest_p` if needed.
     Its settings are in fields named setting, settings, ours, theirs or others, and its metrics in metric, other_metric,
     first or second.
     """
@@ -70,43 +70,43 @@ class Quantity(Config, ABC):
         """Returns the estimate with its test.
 
         Raises:
-            StatisticsError: The claim is then undecided, for the reason in the message.
+            StatisticsError: If there is no estimate. The claim is then undecided, with the message as the reason.
         """
 
     def num_arrangements(self, sizes: Sequence[int]) -> int:
-        """Returns the number of arrangements of sides of these sizes, by default assignments of seeds to sides."""
+        """Returns the number of arrangements for sides of these sizes, by default assignments of seeds to sides."""
         return num_groupings(tuple(sizes))
 
     def smallest_p(self, sizes: Sequence[int], border: float) -> tuple[float, float]:
-        """Returns the smallest p-values possible with so many seeds on each side.
+        """Returns the smallest possible p-values for sides of these sizes.
 
-        The first is for "the quantity lies above the border", the second for "it lies below".
+        The first p-value is for "the quantity lies above the border", the second for "it lies below".
         """
         return (1 / num_used(self.num_arrangements(sizes)),) * 2
 
     def sizes(self, num_seeds: Mapping[str, int]) -> list[int]:
-        """Returns the number of seeds on each side; for a chosen side that of the setting with the fewest."""
+        """Returns the number of seeds on each side. A chosen side counts the setting with the fewest seeds."""
         by_side = [(side, [num_seeds[label] for label in labels_of(side)]) for side in self.sides]
         return [min(counts) if isinstance(side, best_of) else sum(counts) for side, counts in by_side]
 
     @property
     def sides(self) -> list[Side]:
-        """The sides that are compared."""
+        """The compared sides."""
         return [getattr(self, field.name) for field in dataclasses.fields(self) if field.name in _SIDES]
 
     @property
     def num_choices(self) -> int:
-        """The number of settings from which sides are chosen, a factor of every p-value; 1 without a choice."""
+        """The number of possible choices of sides, a factor of every p-value. It is 1 if no side is chosen."""
         return math.prod(len(side.settings) for side in self.sides if isinstance(side, best_of))
 
     @property
     def settings_used(self) -> list[str]:
-        """The labels of all settings, each once."""
+        """The distinct labels of all settings."""
         return list(dict.fromkeys(label for side in self.sides for label in labels_of(side)))
 
     @property
     def metrics_used(self) -> list[str]:
-        """The names of all metrics, each once."""
+        """The distinct names of all metrics."""
         named = [getattr(self, field.name) for field in dataclasses.fields(self) if field.name in _METRICS]
         chosen_by = [side.by for side in self.sides if isinstance(side, best_of)]
         return [name for name in dict.fromkeys([*named, *chosen_by]) if name]
@@ -123,7 +123,7 @@ class Quantity(Config, ABC):
 @final
 @dataclass(frozen=True)
 class median(Quantity):  # noqa: N801
-    """The median of a metric over seeds, by order statistics, which assume nothing of its distribution."""
+    """The median of a metric over seeds, by the sign test, which makes no assumption about the distribution."""
 
     metric: str
     setting: Side
@@ -151,7 +151,7 @@ class difference(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class ratio(Quantity):  # noqa: N801
-    """The ratio of seeds of `ours` to those of `theirs`, for scores above 0."""
+    """The ratio of seeds of `ours` to seeds of `theirs`, by the Mann-Whitney test, for scores above 0."""
 
     metric: str
     ours: Side
@@ -167,8 +167,8 @@ class ratio(Quantity):  # noqa: N801
 class paired_difference(Quantity):  # noqa: N801
     """The difference between `ours` and `theirs` with the same seed, by the signed-rank test.
 
-    `other_metric` is the metric of `theirs`, so the same setting on both sides compares two metrics of the same runs.
-    If sides have several settings, these are paired in order.
+    `other_metric` is the metric of `theirs`. With the same setting on both sides, two metrics of the same runs are
+    compared. If the sides have several settings, the settings are paired in order.
     """
 
     metric: str
@@ -240,7 +240,7 @@ class correlation(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class share(Quantity):  # noqa: N801
-    """The share of seeds whose metric is at least and at most these values, by the binomial test."""
+    """The share of seeds with a metric from `at_least` to `at_most`, by the binomial test."""
 
     metric: str
     settings: Side
@@ -260,9 +260,10 @@ class share(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class lead(Quantity):  # noqa: N801
-    """The lead of `ours` over the closest of the other settings; with `lowest`, how far it lies below.
+    """The lead of `ours` over the closest of the other settings. With `lowest`, lower values lead.
 
-    The p-value of a lead is the largest over the others. That of no lead is the smallest, times their number.
+    The p-value for a lead is the largest p-value over the others. The p-value against a lead is the smallest p-value
+    over the others, multiplied by their number.
     """
 
     metric: str
@@ -275,7 +276,7 @@ class lead(Quantity):  # noqa: N801
         rivals: list[Side] = [other for other in self.others if other not in labels]
         ours, *others = (np.multiply(sign, values_of(side, self.metric, scores)) for side in [labels, *rivals])
         if not others:
-            raise StatisticsError(f"{self.ours} is compared with itself alone; expected others.")
+            raise StatisticsError(f"{self.ours} is compared only with itself; expected other settings.")
         found = [mann_whitney(ours, other) for other in others]
         closest = min(found, key=lambda each: each.value)
 
@@ -292,7 +293,7 @@ class lead(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class computed(Quantity):  # noqa: N801
-    """A result without seeds: the number of every run of these settings has to lie in the region.
+    """A deterministic result: the values of all runs of these settings must lie in the region.
 
     The region is widened by `tolerance` at both ends. There is no p-value, and other claims are not adjusted for it.
     """
@@ -306,7 +307,7 @@ class computed(Quantity):  # noqa: N801
         return super().text.replace("computed in", "value of", 1)
 
     def measure(self, scores: Scores) -> Measurement:
-        """Returns the median, with a test that is 0 where all numbers lie on that side of the border, else 1."""
+        """Returns the median, with a test that is 0 if all values lie on the tested side of the border, else 1."""
         values = values_of(self.settings, self.metric, scores)
         low, high = min(values), max(values)
 
@@ -320,12 +321,12 @@ class computed(Quantity):  # noqa: N801
 
 
 def labels_of(side: Side) -> tuple[str, ...]:
-    """Returns all settings of a side, before any choice."""
+    """Returns all settings of a side. For `best_of`, these are all candidates."""
     return (side,) if isinstance(side, str) else side.settings if isinstance(side, best_of) else side
 
 
 def chosen(side: Side, metric: str, scores: Scores) -> tuple[str, ...]:
-    """Returns the settings of a side, after the choice."""
+    """Returns the compared settings of a side. For `best_of`, this is the chosen setting."""
     if not isinstance(side, best_of):
         return labels_of(side)
     values = {label: list(scores.values(label, side.by or metric).values()) for label in side.settings}
@@ -336,7 +337,7 @@ def chosen(side: Side, metric: str, scores: Scores) -> tuple[str, ...]:
 
 
 def values_of(side: Side, metric: str, scores: Scores) -> list[float]:
-    """Returns the scores of all seeds of a side. Raises if a setting has none."""
+    """Returns the scores of all seeds of a side. Raises if a setting has no score."""
     by_label = {label: scores.values(label, metric) for label in chosen(side, metric, scores)}
     missing = [label for label, values in by_label.items() if not values] if by_label else ["A side without settings"]
     if missing:

@@ -1,7 +1,7 @@
-"""The driver of a study on many workers: it submits fleets, takes their results, and resubmits what is lost.
+"""The driver of a study on many workers, which submits fleets, collects results, and resubmits lost fleets.
 
-Workers are anything with the methods of `Workers`: processes of this machine, a Ray cluster, or a simulation of 64
-nodes that die.
+Any class with the methods of `Workers` can be used: processes of this machine, a Ray cluster, or a simulation of 64
+failing nodes.
 """
 
 import itertools
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class Workers(Protocol):
-    """The methods of `WorkerPool`. An order starts when there is room, if possible on none of the nodes to avoid."""
+    """Interface of `WorkerPool`. An order starts when a worker is free, if possible not on a node in `avoid`."""
 
     def submit(self, ticket: Hashable, order: Json, avoid: Collection[str]) -> None: ...
     def wait(self, seconds: float) -> Iterable[Ended]: ...
@@ -33,7 +33,7 @@ class Workers(Protocol):
 
 
 def num_workers(count: int | None, device: torch.device | str) -> int:
-    """Returns how many fleets are trained at a time on this machine: by default one per GPU."""
+    """Returns the number of fleets trained in parallel on this machine, by default one per GPU."""
     if count is not None:
         return count
     is_one = resolve_device(device).type != "cuda" or ":" in str(device)
@@ -41,7 +41,7 @@ def num_workers(count: int | None, device: torch.device | str) -> int:
 
 
 def start_processes(count: int, device: str, threads: int) -> tuple[Workers, str]:
-    """Starts processes of this machine, each with one GPU or with so many CPU threads. Returns their kind of device."""
+    """Starts `count` local processes, each with one GPU or with `threads` CPU threads. Also returns the device type."""
     kind = resolve_device(device).type
     environments = [{"OMP_NUM_THREADS": str(threads)} for _ in range(count)]
     if kind == "cuda":
@@ -55,10 +55,10 @@ def start_processes(count: int, device: str, threads: int) -> tuple[Workers, str
 @final
 @dataclass(frozen=True)
 class Patience:
-    """When a fleet counts as lost, and how often that may happen.
+    """Limits for lost fleets.
 
     Attributes:
-        losses: How often a fleet may be lost before it has failed.
+        losses: The maximum number of losses of a fleet. One more loss is a failure.
         silence: The seconds without a signal after which a fleet counts as lost.
         tick: The seconds between checks.
     """
@@ -74,7 +74,7 @@ _SECONDS_TO_STOP = 60.0  # for a process to end its step and to write a checkpoi
 @final
 @dataclass
 class FleetTask:
-    """A fleet to train: its order, which has the number of models trained side by side, and how often it was lost."""
+    """A fleet to train: its order, its number of losses, and the nodes to avoid."""
 
     key: str
     order: Json
@@ -87,7 +87,7 @@ Take = Callable[[FleetTask, Mapping[str, Any], Iterable[bytes]], None]
 
 @final
 class Driver:
-    """Brings every fleet to its end. `take` is called once with each answer."""
+    """Runs fleets on workers until each has finished or failed. Calls `take` once with each answer."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Driver:
         self.failures: dict[str, str] = {}
 
     def run(self, tasks: Iterable[FleetTask]) -> None:
-        """Submits all fleets at once, and returns when each is taken or has failed."""
+        """Submits all fleets at once. Returns when every fleet has finished or failed."""
         for task in tasks:
             self._submit(task)
         total = len(self._under_way)
@@ -136,7 +136,7 @@ class Driver:
                 self._lost(task, str(error), ended.node)
 
     def _lost(self, task: FleetTask, reason: str, node: str = "") -> None:
-        """Submits a fleet again, elsewhere if possible, unless it was lost too often."""
+        """Resubmits a lost fleet, if possible to another node. Records a failure after too many losses."""
         task.losses += 1
         if node and node not in task.avoid:
             task.avoid.append(node)
@@ -147,7 +147,7 @@ class Driver:
         self._submit(task)
 
     def _halve(self, task: FleetTask, ended: Ended) -> None:
-        """Submits a fleet again in halves: another attempt with the same size would end the same way."""
+        """Resubmits a fleet with half as many models side by side, after memory ran out."""
         size = task.order["side_by_side"]
         if size == 1:
             self._lost(task, f"memory ran out for one model alone ({ended.reason})", ended.node)
@@ -157,7 +157,7 @@ class Driver:
         self._submit(task)
 
     def _watch(self) -> None:
-        """Takes silent fleets for lost: those under way, and all others too if no worker signals anything."""
+        """Marks silent fleets as lost. If no worker has signaled for too long, marks all fleets as lost."""
         silent_for = self._workers.seconds_silent()
         if silent_for:
             self._heard_at = max(self._heard_at, self._clock() - min(silent_for.values()))

@@ -1,7 +1,7 @@
-"""The training and scoring of one fleet, as an order for a worker: of this machine or of a cluster.
+"""The training and scoring of one fleet, as an order for a worker on this machine or on a cluster.
 
-The order holds everything that decides the results: the specs and seeds, which of them are trained side by side, and
-the number of threads. Where it is carried out changes nothing. Machines that do not share the folder of the study
+The order holds everything that determines the results: the specs, the seeds, the number of models trained side by side,
+and the number of threads. The results do not depend on the worker. Machines that do not share the folder of the study
 return each run as a parcel: bytes with a checksum.
 """
 
@@ -48,9 +48,9 @@ def fleet_order(runs: Sequence[tuple[StudyRun, Sequence[Question]]], **common: A
     """Returns the order to train these runs side by side and to compute the missing scores of each.
 
     `common` is the same for all fleets of a study: its `folder`, the `device` that trains and the `scoring_device`, the
-    number of `threads`, the `packages` whose classes may be used, options of `training`, and the `token`, a file and
-    its text, or nothing. A worker that cannot read this file does not share the folder, and returns parcels.
-    `remove_arrays` is whether these leave out weights and codes.
+    number of `threads`, the `packages` whose classes may be used, options of `training`, and the `token`. The token is
+    the path and the text of a file, or empty. A worker that cannot read this file does not share the folder, and
+    returns parcels. If `remove_arrays` is True, parcels do not contain weights and codes.
     """
     specs = {each.setting.label: each.setting.spec for each, _ in runs}
     labels = list(specs)
@@ -70,7 +70,7 @@ def fleet_order(runs: Sequence[tuple[StudyRun, Sequence[Question]]], **common: A
 
 
 def train_fleet(order: Json, beat: Beat) -> Json:
-    """Trains and scores the fleet of an order in the folder of the study. Returns the answer."""
+    """Trains and scores the fleet of an order in the folder of the study. Returns the outcomes."""
     answer, _ = next(carry_out(order, beat))
     return answer
 
@@ -78,7 +78,7 @@ def train_fleet(order: Json, beat: Beat) -> Json:
 def carry_out(order: Json, beat: Beat = lambda: None) -> Iterator[tuple[Json, bytes]]:
     """Trains and scores the fleet of an order. Yields the answer, then each run as a parcel.
 
-    There are no parcels if the runs lie in the folder of the study. `beat` is called every few seconds of progress.
+    No parcels are yielded if the worker shares the folder of the study. Progress calls `beat` every few seconds.
     """
     if order["unbraid"] != __version__:
         there, here = order["unbraid"], f"{socket.gethostname()} has unbraid {__version__}"
@@ -122,7 +122,7 @@ def _train_and_score(runs: Sequence[Run], order: Json, beat: Beat, *, is_home: b
 
 
 def _wait_for_locks(runs: Sequence[Run], beat: Beat) -> None:
-    """Waits until no other process trains these runs, such as one of a node that seemed dead."""
+    """Waits until no other process trains these runs, such as a process on a node that was taken for dead."""
     deadline = time.monotonic() + _SECONDS_TO_WAIT_FOR_LOCKS
     for run in runs:
         while True:
@@ -138,7 +138,7 @@ def _wait_for_locks(runs: Sequence[Run], beat: Beat) -> None:
 
 @contextlib.contextmanager
 def _place(order: Json) -> Iterator[tuple[Path, bool]]:
-    """Yields the folder to train in, and whether it is that of the study. Any other folder is temporary."""
+    """Yields the training folder, and whether it is the folder of the study. Any other folder is temporary."""
     is_home = not order["token"]
     with contextlib.suppress(OSError, ValueError):
         is_home = is_home or files.read_bytes(Path(order["token"][0])).decode() == order["token"][1]
@@ -150,7 +150,7 @@ def _place(order: Json) -> Iterator[tuple[Path, bool]]:
 
 
 def _outcome(run: Run, order: Json, kind: int, error: str) -> Json:
-    """Returns how the training of a run ended. Computes the missing scores of a finished run, and adds their errors."""
+    """Returns the outcome of a run. Computes the missing scores of a finished run, and includes their errors."""
     if failure := run.failure:
         return {"status": "failed", "reason": str(failure)[:_MOST_LETTERS]}
     if run.status != "finished":
@@ -197,7 +197,7 @@ def unpack(parcel: bytes, parent: Path) -> str:
     """Writes the run of a parcel under the folder and returns its name. Raises a RunError if the parcel is damaged."""
     checksum, body = parcel[:_CHECKSUM], parcel[_CHECKSUM:]
     if hashlib.sha256(body).digest() != checksum:
-        raise RunError("A run was damaged on its way (its SHA-256 does not match). It is trained again.")
+        raise RunError("A run was damaged during transfer (its SHA-256 does not match). It is trained again.")
     start = body.index(b"\n") + 1
     head = json.loads(body[:start])
     for path, size in head["files"]:
@@ -207,7 +207,7 @@ def unpack(parcel: bytes, parent: Path) -> str:
 
 
 def receive(parcels: Iterable[bytes], folder: Path, fleet: str) -> None:
-    """Puts all runs of a fleet in place, or none: all are written and checked before the first is moved."""
+    """Moves all runs of a fleet into the folder, or none. Writes and checks all runs before the first move."""
     place = folder / STUDIES / _ARRIVING / fleet
     shutil.rmtree(place, ignore_errors=True)
     for parcel in parcels:
@@ -217,7 +217,7 @@ def receive(parcels: Iterable[bytes], folder: Path, fleet: str) -> None:
 
 
 def settle_arrivals(folder: Path) -> None:
-    """Puts fleets in place that had arrived when a process died, and removes incomplete ones."""
+    """Moves completely received fleets of an interrupted process into the folder. Removes incomplete fleets."""
     arriving = folder / STUDIES / _ARRIVING
     for place in sorted(arriving.iterdir()) if arriving.is_dir() else []:
         if (place / _COMPLETE).exists():
@@ -238,7 +238,7 @@ def _settle(place: Path, folder: Path) -> None:
 
 
 def _inside(parent: Path, name: str, path: str) -> Path:
-    """Returns the path of a file of a parcel. Raises if it is outside of the folder."""
+    """Returns the target path of a file in a parcel. Raises if the path is outside of the folder."""
     parts = PurePosixPath(name, path).parts
     if PurePosixPath(path).is_absolute() or ".." in parts or len(PurePosixPath(name).parts) != 1:
         raise RunError(f"A parcel of a run names {name}/{path}, which is outside of its folder. It is not unpacked.")

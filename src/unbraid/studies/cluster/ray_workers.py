@@ -1,7 +1,7 @@
-"""Workers that are nodes of a Ray cluster: one task of Ray Core is one fleet. No other file imports ray.
+"""Workers on the nodes of a Ray cluster. Each fleet is one task of Ray Core. No other file imports ray.
 
-Ray wraps the JSON texts and bytes in pickle, so a cluster has to be trusted (docs/cluster.md). The driver retries
-instead of Ray, which has no exceptions and no halved fleets, and chooses the same node again.
+Ray wraps the JSON texts and bytes in pickle, so a cluster has to be trusted (docs/cluster.md). The driver retries lost
+fleets instead of Ray. Retries of Ray cannot halve fleets or make exceptions, and use the same node again.
 """
 
 import contextlib
@@ -41,13 +41,13 @@ class _Heartbeats:
         self._latest[ticket] = node, time.monotonic()
 
     def latest(self) -> dict[Hashable, tuple[str, float]]:
-        """Returns for each ticket its node, and how many seconds ago it signaled progress."""
+        """Returns the node and the seconds since the last signal of each ticket."""
         now = time.monotonic()
         return {ticket: (node, now - at) for ticket, (node, at) in self._latest.items()}
 
 
 def _carry_out(ticket: Hashable, order: str, num_parcels: int, paths: Sequence[str], heartbeats: Any) -> Iterator[Any]:
-    """Carries out an order on a node. Yields the answer and exactly `num_parcels` parcels, which may be empty."""
+    """Executes an order on a node. Yields the answer and exactly `num_parcels` parcels, which may be empty."""
     sys.path.extend(path for path in paths if path not in sys.path)  # last: for classes of the user's packages
     node = ray.get_runtime_context().get_node_id()
     results = carry_out(json.loads(order), lambda: heartbeats.beat.remote(ticket, node))
@@ -58,9 +58,9 @@ def _carry_out(ticket: Hashable, order: str, num_parcels: int, paths: Sequence[s
 
 @final
 class RayWorkers:
-    """A Ray cluster at an address or, without one, on this machine.
+    """A Ray cluster at an address, by default on this machine.
 
-    Each fleet has so many CPUs, and a GPU if `device` is "cuda", or if it is "auto" and the cluster has GPUs. Nodes
+    Each fleet uses `num_cpus` CPUs, and a GPU if `device` is "cuda", or if it is "auto" and the cluster has GPUs. Nodes
     that do not share the `folder` return their runs as parcels.
     """
 
@@ -125,7 +125,7 @@ class RayWorkers:
         return {ticket: ago for ticket, (_, ago) in self._latest.items() if ticket in waiting}
 
     def close(self) -> None:
-        """Leaves the cluster, which ends its tasks. Unfinished runs resume from their last checkpoints."""
+        """Disconnects from the cluster, which stops all tasks. Unfinished runs resume from their last checkpoints."""
         with contextlib.suppress(OSError):
             Path(self.token[0]).unlink()
         with _kept_handlers():
@@ -135,7 +135,7 @@ class RayWorkers:
         return all(node["Resources"].get(name, 0) >= count for name, count in self._resources.items() if count)
 
     def _check_resources(self, *, autoscaling: bool) -> None:
-        """Raises if no node has the resources of a fleet: Ray would wait for such a node forever."""
+        """Raises if no node has the resources of a fleet, because Ray would wait forever."""
         nodes = _alive()
         if autoscaling or any(self._fits(node) for node in nodes):
             return
@@ -146,8 +146,8 @@ class RayWorkers:
             for node in nodes
         )
         raise TrainingError(
-            f"A fleet of this study asks for {asked}, and no node of the cluster has as many ({there}). Set `threads` "
-            "of the study to fewer, choose another --device, or give --autoscaling if such nodes can be started."
+            f"A fleet of this study asks for {asked}, and no node of the cluster has these ({there}). Reduce `threads` "
+            "of the study, choose another --device, or give --autoscaling if such nodes can be started."
         )
 
 
@@ -166,7 +166,7 @@ def _connect(address: str | None) -> None:
             )
     except exceptions.AuthenticationError as error:
         raise TrainingError(
-            f"The Ray cluster at {address} has token authentication on, and refused ours ({_first_line(error)}). Put "
+            f"The Ray cluster at {address} requires a token, and rejected the given one ({_first_line(error)}). Put "
             "the token of its head (~/.ray/auth_token there) into RAY_AUTH_TOKEN or ~/.ray/auth_token here."
         ) from None
     except (ConnectionError, RuntimeError, ValueError) as error:
@@ -188,7 +188,7 @@ def _outcome(ref: Any, ticket: Hashable) -> Ended:
 
 
 def _fetched(refs: list[Any]) -> Iterator[bytes]:
-    """Yields parcels one by one, each out of the object store: a fleet of them need not fit into memory."""
+    """Yields parcels from the object store one by one, because all parcels may not fit into memory."""
     while refs:
         try:
             yield ray.get(refs.pop(0))
@@ -206,7 +206,7 @@ def _first_line(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def _kept_handlers() -> Iterator[None]:
-    """Restores the signal handlers, which save checkpoints; Ray replaces them with its own."""
+    """Restores the signal handlers, which save checkpoints, because Ray replaces them."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield

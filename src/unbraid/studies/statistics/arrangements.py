@@ -20,7 +20,7 @@ def num_groupings(sizes: tuple[int, ...]) -> int:
 
 
 def num_used(num_arrangements: int) -> int:
-    """Returns the number of arrangements behind a p-value. Its inverse is the smallest possible p-value."""
+    """Returns the number of arrangements used for a p-value. Its inverse is the smallest possible p-value."""
     return num_arrangements if num_arrangements <= MOST_LISTED else NUM_DRAWN + 1
 
 
@@ -51,9 +51,9 @@ def signs(num_seeds: int) -> Float64[np.ndarray, "arrangement seed"]:
 
 
 def tails(sums: np.ndarray) -> tuple[float, float]:
-    """Returns the shares of arrangements with at least, and at most, the sum of the first, the observed one.
+    """Returns the shares of arrangements with a sum >= and <= the observed sum, which is the first.
 
-    Sums of ranks and of their doubles are compared exactly; others up to rounding.
+    Sums of ranks and half ranks are compared exactly. Other sums are compared up to rounding.
     """
     rounding = 1e-9 * max(1.0, float(np.abs(sums).max()))
     return float((sums >= sums[0] - rounding).mean()), float((sums <= sums[0] + rounding).mean())
@@ -64,7 +64,7 @@ def _orders(num_seeds: int) -> Int64[np.ndarray, "arrangement seed"]:
 
 
 def _groupings(sizes: tuple[int, ...], first: int) -> list[list[int]]:
-    """Returns every list of labels, those of the first group before all others in the first list."""
+    """Returns all arrangements of group labels. The first arrangement is sorted."""
     if len(sizes) == 1:
         return [[first] * sizes[0]]
     rest = _groupings(sizes[1:], first + 1)

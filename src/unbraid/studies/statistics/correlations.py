@@ -16,8 +16,8 @@ from unbraid.studies.statistics.measurement import Measurement, StatisticsError,
 def spearman(first: Values, second: Values) -> Measurement:
     """Measures Spearman's rank correlation of two scores of the same models, by permutation of their pairs.
 
-    At a border other than 0 it is compared with the correlations of 9,999 samples of as many pairs, drawn from a normal
-    distribution whose rank correlation is the border. The observed correlation is one more.
+    At a border other than 0, the null distribution is the rank correlation of 9,999 samples of the same size from a
+    bivariate normal distribution whose rank correlation is the border. The observed correlation is added to it.
     """
     x, y = checked(first, "values of the first score"), checked(second, "values of the second score")
     if len(x) != len(y):
@@ -45,13 +45,13 @@ def slope(groups: Sequence[Values], at: Sequence[float] = ()) -> Measurement:
     """Measures the slope of values from each group to the next (Theil, 1950; Sen, 1968).
 
     The test is the rank correlation of values and groups, by permutation of the seeds of all groups. `at` holds the
-    positions of the groups, by default 0, 1, 2, ... At a border other than 0, that slope is subtracted first.
+    positions of the groups, by default 0, 1, 2, ... A border other than 0 is subtracted as a slope first.
     """
     arrays = [checked(group, f"values of group {place}") for place, group in enumerate(groups, start=1)]
     positions = np.asarray(at if len(at) else range(len(arrays)), dtype=np.float64)
     if len(arrays) < 2 or len(positions) != len(arrays) or not (np.diff(positions) > 0).all():
         raise StatisticsError(
-            f"{len(arrays)} groups are at {positions.tolist()}; expected two or more, in rising order."
+            f"{len(arrays)} groups are at {positions.tolist()}; expected two or more groups at increasing positions."
         )
     sizes = tuple(len(array) for array in arrays)
     x, y = np.repeat(positions, sizes), np.concatenate(arrays)
@@ -70,7 +70,7 @@ def slope(groups: Sequence[Values], at: Sequence[float] = ()) -> Measurement:
 
 @functools.lru_cache(maxsize=8)
 def _of_normal_pairs(num_models: int, correlation: float) -> Float64[np.ndarray, " draw"]:
-    """Returns the rank correlations of samples of so many pairs."""
+    """Returns the rank correlations of normal samples of `num_models` pairs."""
     first, second = (row_draws.normal((NUM_DRAWN, num_models), 0, f"{which} of pairs").numpy() for which in ("x", "y"))
     pearson = 2 * math.sin(math.pi * correlation / 6)  # of the normal distribution with this rank correlation
     rest = math.sqrt(max(0.0, 1 - pearson**2))

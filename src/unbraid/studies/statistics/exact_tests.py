@@ -11,10 +11,10 @@ from unbraid.studies.statistics.measurement import Measurement, StatisticsError,
 
 
 def mann_whitney(ours: Values, theirs: Values, *, is_ratio: bool = False) -> Measurement:
-    """Measures how far `ours` lie above `theirs`, as a difference or a ratio.
+    """Measures the shift of `ours` relative to `theirs`, as a difference or a ratio.
 
-    This is the Hodges-Lehmann estimate with the test of Mann and Whitney (1947). At a border the test shifts or
-    multiplies `theirs` by it, so it assumes two distributions of the same shape.
+    This is the Hodges-Lehmann estimate with the test of Mann and Whitney (1947). The test shifts or multiplies `theirs`
+    by the border, so it assumes two distributions of the same shape.
     """
     a, b = checked(ours, "values of the first side"), checked(theirs, "values of the second side")
     smallest = min(a.min(), b.min())
@@ -36,9 +36,9 @@ def mann_whitney(ours: Values, theirs: Values, *, is_ratio: bool = False) -> Mea
 
 
 def signed_rank(differences: Values) -> Measurement:
-    """Measures where differences of pairs lie: the Hodges-Lehmann estimate and the signed-rank test of Wilcoxon (1945).
+    """Measures the center of paired differences: Hodges-Lehmann estimate and signed-rank test of Wilcoxon (1945).
 
-    It assumes that they are symmetric about their median. Pairs without a difference from the border are left out.
+    The test assumes differences that are symmetric about their median. Differences equal to the border are left out.
     """
     given = checked(differences, "differences")
     sign = signs(len(given))
@@ -54,9 +54,9 @@ def signed_rank(differences: Values) -> Measurement:
 
 
 def sign_test(values: Values) -> Measurement:
-    """Measures the median of the seeds by the sign test: it counts the seeds on either side of a border.
+    """Measures the median of the seeds by the sign test, which counts the seeds on either side of a border.
 
-    The interval ends at order statistics.
+    The limits of the interval are order statistics.
     """
     array = checked(values)
 
@@ -68,10 +68,10 @@ def sign_test(values: Values) -> Measurement:
 
 
 def binomial(num_inside: int, num_seeds: int) -> Measurement:
-    """Measures the share of seeds that have a property: the exact test, with the interval of Clopper and Pearson."""
+    """Measures a share of seeds by the exact binomial test, with the interval of Clopper and Pearson."""
     if not 0 <= num_inside <= num_seeds or num_seeds < 1:
         raise StatisticsError(
-            f"{num_inside} of {num_seeds} seeds were given; expected at least one seed, and at most all."
+            f"{num_inside} of {num_seeds} seeds were given; expected 1 seed or more, and a count from 0 to all."
         )
 
     def test(border: float) -> tuple[float, float]:
@@ -89,7 +89,7 @@ def binomial(num_inside: int, num_seeds: int) -> Measurement:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Returns p-values adjusted for their number (Holm, Scandinavian Journal of Statistics 1979).
 
-    To reject those of at most 0.05 errs at all in at most 5 % of families, however the tests depend on each other.
+    Rejection at adjusted p <= 0.05 limits the family-wise error rate to 5 % under any dependence of the tests.
     """
     array = np.asarray(p_values, dtype=np.float64)
     if not ((array >= 0) & (array <= 1)).all():
@@ -101,12 +101,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def seeds_needed(ours: Values, theirs: Values, *, level: float = 0.05, power: float = 0.8) -> int | None:
-    """Returns the number of seeds per side that shows, with this power, that `ours` lie above `theirs`.
+    """Returns the number of seeds per side to show, with this power, that `ours` lie above `theirs`.
 
-    It assumes that they do as often as in these values; None if they do in at most half of the pairs.
-
-    The formula of Noether (JASA 1987) rests on a normal distribution. The result is never fewer than the exact test
-    needs for two sides that do not overlap.
+    The probability that a seed of `ours` exceeds a seed of `theirs` is estimated from these values. Returns None if it
+    is at most one half. The formula of Noether (JASA 1987) uses a normal approximation. The result is at least the
+    minimum of the exact test for two sides that do not overlap.
     """
     if not 0 < level < 1 or not 0 < power < 1:
         raise StatisticsError(f"The level is {level} and the power {power}; expected numbers between 0 and 1.")

@@ -15,21 +15,21 @@ Values = Sequence[float] | Sequence[int] | np.ndarray
 """One number per seed."""
 
 Test = Callable[[float], tuple[float, float]]
-"""From a border to two p-values: of "the quantity is at most the border", and of "it is at least the border"."""
+"""Maps a border to the p-values of "the quantity is at most the border" and "... at least the border"."""
 
 TAIL = 0.025
-"""Each side of a 95 % interval."""
+"""The probability of each tail of a 95 % interval."""
 
 
 @final
 class StatisticsError(UnbraidError):
-    """Raised for values from which a quantity cannot be computed."""
+    """Raised if a quantity cannot be computed from the given values."""
 
 
 @final
 @dataclass(frozen=True)
 class Measurement:
-    """An estimated `value`, its one-sided `test` at any border, and the number of seeds on each side of it.
+    """An estimated `value`, its one-sided `test` at any border, and the number of seeds of each compared group.
 
     `limits` computes the 95 % interval: all borders that neither test rejects at 2.5 %.
     """
@@ -40,16 +40,16 @@ class Measurement:
     limits: Callable[[], tuple[float, float]]
 
     def p_above(self, border: float) -> float:
-        """Returns the p-value of "the quantity is at most this": small if it lies above."""
+        """Returns the p-value of "the quantity is at most the border"."""
         return self.test(float(border))[0]
 
     def p_below(self, border: float) -> float:
-        """Returns the p-value of "the quantity is at least this": small if it lies below."""
+        """Returns the p-value of "the quantity is at least the border"."""
         return self.test(float(border))[1]
 
     @functools.cached_property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval, not adjusted for other intervals beside it."""
+        """The 95 % interval, not adjusted for multiple intervals."""
         return self.limits()
 
 
@@ -68,7 +68,7 @@ def inverted(test: Test, borders: Float64[np.ndarray, " border"]) -> tuple[float
 
 
 def _first(count: int, is_kept: Callable[[int], bool]) -> int:
-    """Returns the first place from 0 to `count` that is kept; all later ones are kept as well."""
+    """Returns the first index from 0 to `count` for which `is_kept` is True, by bisection. All later ones are kept."""
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
@@ -77,14 +77,14 @@ def _first(count: int, is_kept: Callable[[int], bool]) -> int:
 
 
 def checked(values: Values, what: str = "values") -> Float64[np.ndarray, " seed"]:
-    """Returns the values as an array. Raises if there are none, or if one is not a finite number."""
+    """Returns the values as an array. Raises for an empty list and for values that are not finite."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or not len(array):
         raise StatisticsError(f"The {what} have the shape {array.shape}; expected a list of numbers, one per seed.")
     if not np.isfinite(array).all():
         raise StatisticsError(
             f"{int((~np.isfinite(array)).sum())} of {len(array)} {what} are not finite. Leave out seeds "
-            "without a score, and report how many they are."
+            "without a score, and report their number."
         )
     return array
 
@@ -92,6 +92,6 @@ def checked(values: Values, what: str = "values") -> Float64[np.ndarray, " seed"
 def scaled(
     values: Float64[np.ndarray, "..."], *scales: Float64[np.ndarray, "..."] | float
 ) -> Float64[np.ndarray, "..."]:
-    """Returns the values over the largest scale, rounded to 12 digits, so that values a border makes equal are ties."""
+    """Divides the values by the largest scale and rounds to 12 digits, so that rounding errors do not break ties."""
     scale = max(float(np.abs(each).max()) for each in scales) or 1.0
     return np.round(values / scale, 12)
