@@ -117,9 +117,9 @@ def zoo(
 ) -> None:
     """Push the runs of a study to the Hugging Face Hub.
 
-    One repository holds them all, a folder for each finished run, the scores of all as one table, and a card with the
-    medians of each setting and their intervals, the seeds, the license of the data, pictures and how to load them. It
-    is one commit.
+    One repository holds a folder for each finished run, a table of all scores, and a card with medians and intervals of
+    each setting, the seeds, the license of the data, pictures and loading instructions. All files are pushed in one
+    commit.
 
     Examples:
       unbraid zoo study.json me/beta-sweep --out runs
