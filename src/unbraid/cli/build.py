@@ -140,7 +140,7 @@ class _Builder:
         return next((other for other in self._given if other.startswith(f"{path}.")), "")
 
     def _refuse_second_values(self, path: str, text: str, config: Any) -> None:
-        """Raises if a field is set both after the name of its config and by a flag."""
+        """Raises SpecError if a field is set both after the name of its config and by a flag."""
         for field in fields(config) if config is not None else ():
             flag = f"{path}.{field.name}"
             if flag in self._given and getattr(config, field.name) != default_of(field):

@@ -186,7 +186,7 @@ def datasets_fetch(
     cls = named(name)
     name = kebab_case(cls, FactorDataset)
     if needed := required(cls):
-        say(f"{name} is for images of your own, which --dataset.{needed[0]} names: there is nothing to fetch.")
+        say(f"{name} is for images of your own, given by --dataset.{needed[0]}. There is nothing to fetch.")
         return
     if not issubclass(cls, ConvertedDataset):
         say(

@@ -58,7 +58,7 @@ def encode(
     place, opened = resolve_device(device), Run.open(run, packages=parse_packages(packages))
     if out.suffix == ".csv" and opened.spec.model.latents.num_discrete:
         raise SpecError(
-            f"--out is {out}, and a .csv has no place for the probabilities of discrete latents. Name an .npz file."
+            f"--out is {out}, and a .csv cannot hold the probabilities of discrete latents. Name an .npz file."
         )
     model, paths = loaded_model(opened).to(place), list[str]()
     say("Reading the images ...")
@@ -74,7 +74,7 @@ def encode(
     codes = encode_images(model, dataclasses.replace(read, pixels=pixels).to(place))
     if out.suffix == ".csv":
         if lost := without_columns(codes):
-            say(f"A .csv has no place for {', '.join(lost)}: scores that need it name it.")
+            say(f"A .csv cannot hold {', '.join(lost)}, which some scores need. Name an .npz file to keep all.")
         codes = dataclasses.replace(codes, std=codes.marginal_std, covariance=None, samples=None, groups=(), prior=None)
         paths = [plain_text(path) for path in paths]
     save_codes(codes, out, paths)

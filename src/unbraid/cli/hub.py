@@ -89,7 +89,7 @@ def pull(
         path = out / f"{study.name}.json"
         if path.exists() and Study.load(path, packages=imported) != study:
             raise RunError(
-                f"{path} is another study of that name, and is kept. The runs are in {out}; name another --out."
+                f"{path} holds another study of that name, and is kept. The runs are in {out}. Name another --out."
             )
         study.save(path)
         num_finished = sum(each.run.status == "finished" for each in study.runs(out))

@@ -80,7 +80,7 @@ def parse_seeds(text: str) -> list[int]:
             raise SpecError(f"--seeds is {text!r}; the largest seed is {_MAX_SEED}.")
         if len(seeds) + last - first >= _MAX_SEEDS:
             raise SpecError(
-                f"--seeds is {text!r}: more than {_MAX_SEEDS} seeds, each a model. Train them a part at a time."
+                f"--seeds is {text!r}: more than {_MAX_SEEDS} seeds, each a model. Train fewer seeds at a time."
             )
         seeds.extend(range(first, last + 1))
     if len(set(seeds)) < len(seeds):

@@ -213,7 +213,7 @@ def _encoded(
     opened = [OnnxEncoder.open(path, outputs) for path in encoders]
     datasets = build_kind(FactorDataset, "dataset", images, None)
     if len(datasets) > 1:
-        raise SpecError(f"The flags describe {len(datasets)} data sets; expected one. Name one.")
+        raise SpecError(f"The flags describe {len(datasets)} data sets; expected one. Give each field one value.")
     factor_images = datasets[0].open()
     rows = scoring.rows(len(factor_images))
     factor_images = factor_images if rows is None else factor_images.select(rows)

@@ -32,7 +32,7 @@ def save(axes: Axes | tuple[Axes, ...], path: Path | str, *, overwrite: bool = F
 def check_figure_place(path: Path, *, overwrite: bool = False, numbers: str | None = None) -> None:
     """Raises if no figure can be written to `path`. An existing csv with the same numbers is accepted."""
     if path.suffix.lower() not in _FORMATS:
-        raise UnbraidError(f"A figure was to be saved as {path.name}; its name may end in {', '.join(_FORMATS)}.")
+        raise UnbraidError(f"The figure file is {path.name}; its name may end in {', '.join(_FORMATS)}.")
     for each in (path, path.with_suffix(".csv")):
         if each.exists() and not overwrite and not (each != path and _holds(each, numbers)):
             raise UnbraidError(f"{each} exists and is kept. Choose another name, or pass overwrite=True (--force).")

@@ -111,7 +111,7 @@ def sorted_bars(
     else:
         found = [(name, "", float(value)) for name, value in values.items() if is_number(value)]
     if not found:
-        raise UnbraidError("There is no finite number to draw a bar of.")
+        raise UnbraidError("The values contain no finite number; expected at least one.")
     found.sort(key=lambda each: -each[2])
     axes = axes_or_new(axes, height_of_rows(len(found)))
     for place, (_, family, value) in enumerate(found):

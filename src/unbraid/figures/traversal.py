@@ -150,7 +150,7 @@ def _as_images(strip: Strip) -> Float[Tensor, "frame channel height width"]:
     if strip.frames.ndim not in (3, 4):
         raise CodesError(
             f"The decoder outputs {' x '.join(map(str, strip.frames.shape[1:]))} numbers for a code, not an "
-            "image (channel x height x width, or height x width). They are in .array()."
+            "image (channel x height x width, or height x width). Read them with .array()."
         )
     return strip.frames if strip.frames.ndim == 4 else strip.frames[:, None]
 

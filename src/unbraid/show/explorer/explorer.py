@@ -125,7 +125,7 @@ def _of_runs(runs: Sequence[Run]) -> tuple[list[ExploredModel], Any]:
     if not finished or len(finished) > MAX_RUNS:
         raise RunError(
             f"{len(finished)} finished runs were given; an explorer shows 1 to {MAX_RUNS} side by side. `unbraid runs` "
-            "lists them with their scores: name some."
+            "lists them with their scores. Name a few of them."
         )
     datasets = {(run.spec.dataset, run.spec.subset) for run in finished}
     if len(datasets) > 1:

@@ -100,8 +100,8 @@ def measures_of(members: Sequence[ReportedRun], by: str | None = None) -> list[M
     first = (by or "").strip().lower() or next((m.mig_name for m in members if m.mig is not None), TRAINING[0])
     if by and first not in names:
         raise SpecError(
-            f"The report was to be sorted by {by!r}, which no run here has a score of. {suggestion(first, names)} "
-            f"`unbraid score RUNS --metrics {first}` would make them."
+            f"by is {by!r}, and no run of the report has this score. {suggestion(first, names)} "
+            f"To compute it, run `unbraid score RUNS --metrics {first}`."
         )
     names.sort(key=lambda name: (name != first, name in TRAINING))
     return [named_measure(name) for name in dict.fromkeys((first, *names))]

@@ -197,7 +197,7 @@ def write_report(
     if not finished:
         states = ", ".join(f"{run.name} {why_left_out(run)}" for run in runs[:3]) or "no runs were given"
         raise RunError(
-            f"A report needs at least one finished run, and here {states}. `unbraid runs` lists the state of each run."
+            f"A report needs at least one finished run, but {states}. `unbraid runs` lists the state of each run."
         )
     path = Path(path)
     page = Page.from_members(read_members(finished, Scoring(factors=named(factors))), by)
