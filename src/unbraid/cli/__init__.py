@@ -1,4 +1,4 @@
-"""The command line: a command is one file."""
+"""The command line, with one module per group of commands."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ _INTERRUPTED = 130  # the exit code of a shell's command after Ctrl-C
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command that was typed."""
+    """Runs the command given by `arguments`, by default `sys.argv`."""
     is_main = threading.current_thread() is threading.main_thread()
     if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
@@ -22,8 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     """Raises KeyboardInterrupt, or ends the process where modules are being imported.
 
-    An exception in the middle of an import of torch can be lost, leave a traceback, or abort the process. Nothing that
-    would need to be put in order is open then.
+    An exception in the middle of an import of torch can be lost, leave a traceback, or abort the process. No resource
+    that needs cleanup is open during imports.
     """
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):

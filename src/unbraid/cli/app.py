@@ -1,4 +1,4 @@
-"""The app with all commands, and how errors end it."""
+"""The typer app with all commands, and its error handling."""
 
 import errno
 import sys
@@ -24,7 +24,7 @@ _LESS_MEMORY = {
 
 
 def make_app() -> Any:
-    """Returns the app with every command. A flag may be typed with dashes or underscores."""
+    """Returns the app with every command. Flags accept dashes or underscores."""
     return make_group(
         "",
         _unbraid,
@@ -70,8 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.exit(1)
         traceback.print_exc()
         complain(
-            "This is a bug in unbraid, not a mistake of yours. Please report it, with the command you typed, what "
-            "`unbraid doctor` prints and the lines above."
+            "This is a bug in unbraid, not a mistake of yours. Please report it, with the command you typed, the "
+            "output of `unbraid doctor` and the lines above."
         )
         sys.exit(1)
 

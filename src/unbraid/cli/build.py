@@ -1,4 +1,4 @@
-"""Configs from what was typed after flags."""
+"""Construction of configs from command-line flags."""
 
 import dataclasses
 import inspect
@@ -27,7 +27,7 @@ def build(cls: type, given: Given, start: Any = None) -> list[Any]:
 
 
 def build_kind(kind: type, path: str, given: Given, default: Any) -> list[Any]:
-    """Returns every config of a kind that was asked for, as `build` does; the default if none was."""
+    """Returns the requested configs of a kind, as `build` does, or the default if no config was requested."""
     builder = _Builder(given)
     built = builder.of_kind(kind, path, default) or [default]
     builder.refuse_unused()
@@ -35,21 +35,21 @@ def build_kind(kind: type, path: str, given: Given, default: Any) -> list[Any]:
 
 
 def kind_of(annotation: Any) -> type | None:
-    """Returns the kind of config that a field holds, if it holds one. A number that may follow a schedule is a number.
+    """Returns the kind of config that a field holds, or None. Numeric fields that accept a schedule return None.
 
-    The kind is an abstract class of which one config is chosen by name, or the class of the config.
+    The kind is the class of the config, or an abstract base class whose subclasses are chosen by name.
     """
     return None if float in alternatives(annotation) else next(iter(kinds_of(annotation)), None)
 
 
 def parse_each(text: str, annotation: Any, flag: str) -> list[Any]:
-    """Returns the values to try: as many as there are between commas, or one where the value is a text or a list."""
+    """Returns the parsed values. Commas separate values, except in fields that hold a text or a list."""
     return [parse(part, annotation, flag) for part in (split(text, ",") if _sweeps(annotation) else [text])]
 
 
 @final
 class _Builder:
-    """Goes down the fields, takes the texts that were given for them, and records the fields that were used."""
+    """Recursive builder of configs, which records the given fields that it used."""
 
     def __init__(self, given: Given) -> None:
         self._given = given
@@ -58,7 +58,7 @@ class _Builder:
         self._known: set[str] = set()  # the fields of the chosen configs
 
     def variants(self, cls: type, prefix: str, start: Any) -> list[Any]:
-        """Returns the class with every combination of the given values. Other fields have those of `start`."""
+        """Returns the class with every combination of the given values. Other fields are copied from `start`."""
         hints, values = hints_of(cls), {}
         for field in fields(cls):
             path = prefix + field.name
@@ -97,7 +97,7 @@ class _Builder:
         return self.variants(type(default), f"{path}.", default)
 
     def refuse_unused(self) -> None:
-        """Raises if a field was given that none of the chosen configs has."""
+        """Raises SpecError if a given field belongs to none of the chosen configs."""
         for path in self._unused:
             above, _, name = path.rpartition(".")
             while above and above not in self._chosen:
@@ -136,11 +136,11 @@ class _Builder:
         return self._given[path]
 
     def _below(self, path: str) -> str:
-        """Returns the first given field of the config in this field; nothing if there is none."""
+        """Returns the first given subfield of the config in this field; an empty text if there is none."""
         return next((other for other in self._given if other.startswith(f"{path}.")), "")
 
     def _refuse_second_values(self, path: str, text: str, config: Any) -> None:
-        """Raises if a field is set both after the name of its config and by a flag."""
+        """Raises SpecError if a field is set both after the name of its config and by a flag."""
         for field in fields(config) if config is not None else ():
             flag = f"{path}.{field.name}"
             if flag in self._given and getattr(config, field.name) != default_of(field):
@@ -153,7 +153,7 @@ class _Builder:
 
 
 def _named_config(text: str, kind: type, path: str) -> tuple[type, Any]:
-    """Returns the class of the config that was named, and the config itself if settings follow the name."""
+    """Returns the class of the named config, and the parsed config if settings follow the name (else None)."""
     valid, name = choices(kind), name_in(text)
     if name not in valid:
         raise SpecError(f"{spelled(path)} is {text!r}. {suggestion(name, valid)}")
@@ -161,5 +161,5 @@ def _named_config(text: str, kind: type, path: str) -> tuple[type, Any]:
 
 
 def _sweeps(annotation: Any) -> bool:
-    """Returns whether a comma separates values to try. In a text it may be a letter; in a list it separates entries."""
+    """Returns whether commas separate alternative values. In texts and lists, commas are part of the value."""
     return str not in alternatives(annotation) and entries_of(annotation) is None

@@ -1,4 +1,4 @@
-"""Every command by its name. Only the module of the command that is typed is imported.
+"""Registry of the commands. Only the module of the requested command is imported.
 
 A new command is a function and one line here. The words of the command, joined by underscores, are the name of the
 function. Its module is the first word, unless `_MODULES` has another.
@@ -87,9 +87,9 @@ def make_group(words: str, function: Callable[..., None], **settings: Any) -> An
 
 @functools.cache
 def command_of(words: str) -> Any:
-    """Returns a command that has none below it, and imports its module.
+    """Returns a command without subcommands, and imports its module.
 
-    It is made once in a process: typer spends half a millisecond on each of hundreds of flags.
+    The command is cached, because typer spends half a millisecond on each of hundreds of flags.
     """
     function = function_of(words)
     config_flags: ConfigFlags | None = vars(function).get("config_flags")
@@ -132,7 +132,7 @@ def _with_parameters(command: Callable[..., None], config_flags: ConfigFlags) ->
 
 @final
 class CommandGroup(TyperGroup):
-    """A group of commands that are imported when they are typed. Without a command it runs its `list`, if any."""
+    """A group of lazily imported commands. Without a subcommand, it runs its `list` command, if any."""
 
     words = ""
 
@@ -157,8 +157,8 @@ class CommandGroup(TyperGroup):
 class Command(TyperCommand):
     """A command whose help lists arguments, options, and flags of config fields, panel by panel, as plain text.
 
-    These are the fields of the configs that were named before --help or are taken by default. While the command runs,
-    long work shows its progress.
+    The listed fields are those of the configs named before --help and of the default configs. The progress of long
+    work is shown while the command runs.
     """
 
     config_flags: ConfigFlags | None = None
@@ -202,7 +202,7 @@ class Command(TyperCommand):
 
 
 def _wrapped(records: Sequence[tuple[str, str]], width: int) -> list[tuple[str, str]]:
-    """Returns the records with their texts in lines, so that no name is broken at its dash: it could not be copied."""
+    """Returns the records with wrapped texts. Names are not broken at dashes, so that they can be copied."""
     # The formatter indents by 2, and puts at most 30 columns of flags and 2 of space before the texts.
     room = max(width - min(max(len(name) for name, _ in records), 30) - 4, 10)
     # The sign \b keeps the formatter from wrapping them again.

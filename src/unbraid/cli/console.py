@@ -17,7 +17,7 @@ _WIDTH_OFF_SCREEN = 160  # of tables in a file or a pipe
 
 
 def output(*, stderr: bool = False) -> Console:
-    """Returns standard output or standard error, as it is now."""
+    """Returns a console for the current standard output or standard error."""
     console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDTH_OFF_SCREEN
@@ -44,7 +44,7 @@ def complain(message: str) -> None:
 
 @contextlib.contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Shows each warning of the block once as a note: raised ones, without their place in the code, and logged ones.
+    """Shows each Python warning and each logged warning of the block once, as a note without its source location.
 
     Other logged messages are printed as lines.
     """
@@ -61,7 +61,7 @@ def warnings_as_notes() -> Iterator[None]:
 
 @contextlib.contextmanager
 def informative(name: str) -> Iterator[None]:
-    """Makes the logger of this name log what the block does, and not only warnings."""
+    """Sets the logger of this name to the INFO level inside the block."""
     logger = logging.getLogger(name)
     level = logger.level
     logger.setLevel(logging.INFO)

@@ -19,7 +19,7 @@ _LICENSE_OF_DRAWN = "Apache-2.0"  # images that unbraid draws have its license
 
 
 def dataset_table() -> Table:
-    """Returns a row for each data set: its images, its factors, where it is, and its license."""
+    """Returns a table with one row per data set: images, factors, location and license."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("name", no_wrap=True, style="bold")
     table.add_column("images, factors (values)")
@@ -31,7 +31,7 @@ def dataset_table() -> Table:
 
 
 def named(name: str) -> type[FactorDataset]:
-    """Returns the class of the data set with this name. Raises if there is none."""
+    """Returns the class of the data set with this name. Raises SpecError for an unknown name."""
     known = choices(FactorDataset)
     if name_in(name) not in known:
         raise SpecError(f"There is no data set {name!r}. {suggestion(name_in(name), known)}")
@@ -39,19 +39,19 @@ def named(name: str) -> type[FactorDataset]:
 
 
 def required(cls: type) -> list[str]:
-    """Returns the required fields of a data set: those that name a user's own images."""
+    """Returns the required fields of a data set, which name the user's own images."""
     return [field.name for field in fields(cls) if field.default is field.default_factory is MISSING]
 
 
 def images_in_words(num_images: int, image_shape: tuple[int, int, int]) -> str:
-    """Returns for instance "60,000 images, 28 x 28, gray"."""
+    """Returns a description of the images, for instance "60,000 images, 28 x 28, gray"."""
     channels, height, width = image_shape
     kind = {1: "gray", 3: "color"}.get(channels, f"{channels} channels")
     return f"{num_images:,} images, {height} x {width}, {kind}"
 
 
 def _place_and_license(cls: type[FactorDataset]) -> tuple[str, str]:
-    """Returns where the images are or how to get them, and their license."""
+    """Returns the location of the images (or how to get them), and their license."""
     if required(cls):
         return "your files", "yours"
     if not issubclass(cls, ConvertedDataset):
@@ -70,7 +70,7 @@ def _place_and_license(cls: type[FactorDataset]) -> tuple[str, str]:
 
 
 def _contents(cls: type[FactorDataset]) -> Group:
-    """Returns the images and factors of the data set with its defaults. Those of a user's own images are unknown."""
+    """Returns the images and factors of the data set with its defaults. They are unknown for a user's own images."""
     if required(cls):
         return Group(Text("any images"), Text("any factors"))
     dataset = cls()

@@ -48,10 +48,10 @@ def datasets() -> None:
 def datasets_list() -> None:
     """List the data sets.
 
-    A row has the number and size of the images, their factors, where they are, and their license, for the default
-    settings of the data set.
+    A row has the number and size of the images, their factors, location and license, for the default settings of the
+    data set.
 
-    Words for where they are:
+    Locations:
       drawn here     made by unbraid at first use, without a download
       cached         converted, and ready
       files found    in a folder that you named; converted at first use
@@ -88,7 +88,7 @@ def datasets_show(
     ] = None,
     joint: Annotated[
         str | None,
-        typer.Option(metavar="FACTOR,FACTOR", help="Also draw how likely each combination of two factors is."),
+        typer.Option(metavar="FACTOR,FACTOR", help="Also draw the joint probabilities of two factors."),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The seed of the samples.")] = 0,
     *,
@@ -96,10 +96,10 @@ def datasets_show(
 ) -> None:
     """Write a page about a data set.
 
-    It shows samples, and for each factor a row of images that differ in it alone; where there are none such, images for
-    each of its values. With --sampling it also shows the table of probabilities, and the samples are drawn accordingly;
-    of several samplings (--sampling.design A,B,C,D) it shows the tables side by side. Fields of the data set,
-    --sampling and --subset are those of `unbraid train`.
+    The page shows samples, and for each factor a row of images that differ only in this factor or, if there are none,
+    images for each value. With --sampling, the samples are drawn accordingly, and the page also shows the table of
+    probabilities. The tables of several samplings (--sampling.design A,B,C,D) are shown side by side. Fields of the
+    data set, --sampling and --subset are the same as for `unbraid train`.
 
     Examples:
       unbraid datasets show dsprites
@@ -140,9 +140,9 @@ def datasets_show(
 
 
 def _one_and_designs(built: "Sequence[TrainingData]") -> "tuple[TrainingData, list[Joint]]":
-    """Returns the data to show, and the joints whose tables are drawn beside it.
+    """Returns the data to show, and the joint distributions whose tables are drawn beside it.
 
-    With several joints, the images are drawn without any.
+    With several joint distributions, the images are drawn without any of them.
     """
     shown, designs = built[0], [each.sampling for each in built if each.sampling is not None]
     if len(built) == 1:
@@ -186,7 +186,7 @@ def datasets_fetch(
     cls = named(name)
     name = kebab_case(cls, FactorDataset)
     if needed := required(cls):
-        say(f"{name} is for images of your own, which --dataset.{needed[0]} names: there is nothing to fetch.")
+        say(f"{name} is for images of your own, given by --dataset.{needed[0]}. There is nothing to fetch.")
         return
     if not issubclass(cls, ConvertedDataset):
         say(

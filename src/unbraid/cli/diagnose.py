@@ -27,9 +27,9 @@ def diagnose(
 ) -> None:
     """Diagnose runs and suggest fixes.
 
-    It looks for latents that are unused or hold the same information, prints what a nat of rate cost in the loss, how
-    alike latents change the image, which factors no latent holds or two share, and whether training was over. Of a run
-    that failed, it prints the reason.
+    It checks for unused and redundant latents, for factors held by no latent or by two, and for unfinished training. It
+    prints the cost of a nat of rate in the loss, and the similarity of the changes that latents make to the image. For
+    failed runs, it prints the reason.
 
     Examples:
       unbraid diagnose runs/beta-tcvae-0123456789ab-seed0
@@ -57,9 +57,9 @@ def diagnose(
 
 
 def _diagnosed(runs: "Sequence[Run]", num_images: int, device: str) -> "dict[str, Diagnosis]":
-    """Returns the diagnosis of each run by its name, or by its folder if several have this name.
+    """Returns the diagnosis of each run by run name, or by folder if several runs share the name.
 
-    Prints an error for a damaged run, and raises it if there is no other run.
+    Prints an error for a damaged run, and raises the error if it is the only run.
     """
     from unbraid.diagnose import diagnose as diagnose_run
 
@@ -76,7 +76,7 @@ def _diagnosed(runs: "Sequence[Run]", num_images: int, device: str) -> "dict[str
 
 
 def _with_findings(runs: "Sequence[Run]") -> "list[Run]":
-    """Returns the runs that failed or have a model, and prints a note on the others. Raises if there are none."""
+    """Returns the runs that failed or have a model, and prints a note on the others. Raises if none is left."""
     kept = [run for run in runs if run.status == "failed" or run.has_model]
     if not kept:
         with_models(runs, "diagnose")

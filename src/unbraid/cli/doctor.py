@@ -1,6 +1,6 @@
 """`unbraid doctor`.
 
-Every check imports what it needs, because the import may be what is broken: what a check raises is its result.
+Each check imports its own dependencies, because an import may fail. An exception in a check is its result.
 """
 
 import platform
@@ -28,7 +28,7 @@ _DEVICES = Path("/dev")
 
 @final
 class CheckResult(NamedTuple):
-    """The result of a check and, if something is wrong, what it is and how to fix it."""
+    """Result of a check and, in case of a problem, its description and fix."""
 
     found: str
     wrong: str | None = None
@@ -38,8 +38,8 @@ def doctor(out: OutFolder = Path(), device: Device = "auto") -> None:
     """Check the installation.
 
     It lists versions, device, threads, cache, free disk and memory, then trains, scores and shows a tiny model in a
-    temporary folder. It prints how to fix what is wrong, and exits with 1 if something is. Add the output to a bug
-    report.
+    temporary folder. For each problem, it prints a fix. The exit code is 1 if there is a problem. Add the output to
+    bug reports.
 
     Examples:
       unbraid doctor
@@ -82,7 +82,7 @@ def check_unbraid() -> CheckResult:
 
 
 def check_packages() -> CheckResult:
-    """Returns the versions of packages. Wrong are those that are too old, and required ones that are missing."""
+    """Returns the versions of packages. Outdated packages and missing required packages are reported as wrong."""
     from packaging.requirements import Requirement
 
     extras = set(metadata.metadata("unbraid").get_all("Provides-Extra", ())) - _FOR_DEVELOPERS
@@ -108,7 +108,7 @@ def check_packages() -> CheckResult:
 
 
 def check_device(name: str) -> CheckResult:
-    """Returns where models would be trained. Wrong is a GPU of this machine that torch cannot use."""
+    """Returns the device for training. A GPU of this machine that torch cannot use is reported as wrong."""
     import torch
 
     from unbraid._internal.device import resolve_device
@@ -126,7 +126,7 @@ def check_device(name: str) -> CheckResult:
 
 
 def check_threads() -> CheckResult:
-    """Returns the number of CPU threads of torch. Wrong are more of them than this process may use cores."""
+    """Returns the number of CPU threads of torch. More threads than available cores are reported as wrong."""
     import torch
 
     from unbraid._internal.cpu import others_are_running, usable_cores
@@ -138,7 +138,7 @@ def check_threads() -> CheckResult:
 
 
 def check_disk(folder: Path, fix: str) -> CheckResult:
-    """Returns the free disk for a folder. Raises if the folder cannot be written."""
+    """Returns the free disk space for a folder. Raises an error if the folder is not writable."""
     files.check_writable(folder / "doctor")
     absolute = folder.absolute()
     free = shutil.disk_usage(next(place for place in (absolute, *absolute.parents) if place.exists())).free
@@ -147,7 +147,7 @@ def check_disk(folder: Path, fix: str) -> CheckResult:
 
 
 def check_memory() -> CheckResult:
-    """Returns the free memory. Wrong is less than imports, images and a small fleet take."""
+    """Returns the free memory. Less than imports, images and a small fleet need is reported as wrong."""
     import torch
 
     from unbraid._internal.memory import free_memory

@@ -35,9 +35,9 @@ def encode(
 ) -> None:
     """Encode new images.
 
-    A code is the mean and the std of each latent, and a table of probabilities for each discrete one; all but a
-    .csv also hold the prior and the groups of latents. Pictures must have the height and width that the run was trained
-    on; gray and color are converted. Factors in the .npz are kept, so that `unbraid score` can read the codes.
+    Codes hold the mean and the std of each latent, and the probabilities of each discrete latent. Files other than .csv
+    also hold the prior and the groups of latents. Pictures must have the height and width of the training images; gray
+    and color are converted. Factors in the .npz are kept, so that `unbraid score` can read the codes.
 
     Examples:
       unbraid encode runs/beta-tcvae-0a1b2c3d4e5f-seed0 photos --out codes.csv
@@ -58,7 +58,7 @@ def encode(
     place, opened = resolve_device(device), Run.open(run, packages=parse_packages(packages))
     if out.suffix == ".csv" and opened.spec.model.latents.num_discrete:
         raise SpecError(
-            f"--out is {out}, and a .csv has no place for the probabilities of discrete latents. Name an .npz file."
+            f"--out is {out}, and a .csv cannot hold the probabilities of discrete latents. Name an .npz file."
         )
     model, paths = loaded_model(opened).to(place), list[str]()
     say("Reading the images ...")
@@ -74,7 +74,7 @@ def encode(
     codes = encode_images(model, dataclasses.replace(read, pixels=pixels).to(place))
     if out.suffix == ".csv":
         if lost := without_columns(codes):
-            say(f"A .csv has no place for {', '.join(lost)}: scores that need it name it.")
+            say(f"A .csv cannot hold {', '.join(lost)}, which some scores need. Name an .npz file to keep all.")
         codes = dataclasses.replace(codes, std=codes.marginal_std, covariance=None, samples=None, groups=(), prior=None)
         paths = [plain_text(path) for path in paths]
     save_codes(codes, out, paths)
@@ -82,7 +82,7 @@ def encode(
 
 
 def picture_paths(paths: Sequence[Path]) -> list[Path]:
-    """Returns the pictures that these paths are or, if they are folders, hold; those of a folder by name."""
+    """Returns the paths of pictures. A folder is replaced by the pictures it contains, sorted by name."""
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
@@ -104,7 +104,7 @@ def picture_paths(paths: Sequence[Path]) -> list[Path]:
 def read_pictures(paths: Sequence[Path], image_shape: tuple[int, int, int]) -> "FactorImages":
     """Returns the pictures as images of this shape, converted to gray or color.
 
-    Nothing is resized: how to resize is a choice of the user.
+    Images are not resized; resize them beforehand.
     """
     import numpy as np
 

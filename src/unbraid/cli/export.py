@@ -12,7 +12,7 @@ from unbraid.cli.options import Force, Packages, RunFolder, parse_packages
 def export(
     run: RunFolder,
     out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="The folder of the two files. By default that of the run.")
+        Path | None, typer.Option(metavar="FOLDER", help="The folder of the two files. Default: the folder of RUN.")
     ] = None,
     to: Annotated[
         Literal["onnx", "torch"], typer.Option(help="ONNX, or files of torch.export, which readers unpickle.")
@@ -23,9 +23,9 @@ def export(
 ) -> None:
     """Write the encoder and the decoder of a run as ONNX files.
 
-    The encoder takes images and outputs mean and std of each latent; the decoder takes a code and outputs the image
-    that it stands for. Neither draws random numbers, and batches may have any size. Both are compared with torch before
-    they are written, and the run keeps their checksums.
+    The encoder takes images and outputs mean and std of each latent; the decoder takes a code and outputs the
+    decoded image. Neither draws random numbers, and batches may have any size. Both are compared with torch before they
+    are written, and their checksums are recorded in the run.
 
     Examples:
       unbraid export runs/beta-tcvae-0a1b2c3d4e5f-seed0 --out exported

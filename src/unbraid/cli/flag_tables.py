@@ -64,7 +64,7 @@ def summary_line(cls: type) -> str:
 
 
 def placeholder(annotation: Any) -> str:
-    """Returns what the help shows for the value: NUMBER, or the words to choose from."""
+    """Returns the placeholder of the value in the help: NUMBER, or the valid choices."""
     kinds = [kind for kind in alternatives(annotation) if kind is not types.NoneType]
     return "|".join(map(_placeholder, kinds))
 

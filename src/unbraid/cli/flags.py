@@ -1,9 +1,9 @@
-"""Flags of config fields: their names, their help texts, and what was typed after them.
+"""Flags of config fields: their names, help texts and values.
 
-A field is a flag: `num_steps` is `--num-steps`. A field that holds a config takes the name of one,
-`--objective beta-tcvae`, and the fields of that config follow after a dot, `--objective.beta 6`, or after colons
+Each field has a flag: `num_steps` has `--num-steps`. A field that holds a config takes the name of a config,
+`--objective beta-tcvae`. The fields of this config follow after a dot, `--objective.beta 6`, or after colons
 (`unbraid.config.text`). The texts are read from a file, so that help is printed without importing torch.
-`flag_tables` makes them from the classes, and `build` makes configs from what was typed.
+`flag_tables` makes the texts from the classes, and `build` makes configs from the given values.
 """
 
 import contextlib
@@ -17,17 +17,18 @@ from typing import TypedDict, final
 from unbraid._internal import files
 
 Given = Mapping[str, Sequence[str]]
-"""What was typed: texts by the path of the field, such as "objective.beta"."""
+"""The given texts by the path of the field, such as "objective.beta"."""
 
 TABLES = Path(__file__).with_name("flags.json")
 """The texts as JSON, made from the classes and not kept in git."""
 
 
 class FieldTexts(TypedDict):
-    """The texts of a field: its meaning, what to type, and its default.
+    """The texts of a field: its meaning, its placeholder, and its default.
 
-    The default is empty if it is None, and None if the field is required. `configs` are those that the field may hold,
-    by name. A field that always holds a config of one class has this class under the name "".
+    `default` is an empty text for a default of None, and None if the field is required. `configs` maps the names of
+    the configs that the field may hold to their texts. A field that always holds a config of one class has this class
+    under the name "".
     """
 
     meaning: str
@@ -72,9 +73,9 @@ def _is_outdated() -> bool:
 @final
 @dataclass(frozen=True)
 class Flag:
-    """The flag of a field. `holders` are the classes with this field: the name of each, and its texts.
+    """The flag of a field. `holders` are pairs of a class name with this field, and the texts of the field.
 
-    `is_shared` is whether all classes that were named have the field.
+    `is_shared` is true if all named classes have the field.
     """
 
     path: str
@@ -83,7 +84,7 @@ class Flag:
 
     @property
     def configs(self) -> dict[str, str]:
-        """The configs that may be named, each with its summary."""
+        """The valid config names, each with the summary of its config."""
         return {name: config["summary"] for _, field in self.holders for name, config in field["configs"].items()}
 
     @property
@@ -110,9 +111,9 @@ class Flag:
 
 
 def flags_of(fields: Fields, given: Given | None = None) -> dict[str, Flag]:
-    """Returns the flags of the fields and of the configs that these may hold, by path.
+    """Returns the flags of the fields and of their possible configs, by path.
 
-    If `given` is set, only the configs that are named there or taken by default have flags.
+    If `given` is set, only the configs named in `given` and the default configs have flags.
     """
     holders: dict[str, list[tuple[str, FieldTexts]]] = defaultdict(list)
     named: dict[str, set[str]] = defaultdict(set)
@@ -129,7 +130,7 @@ def flags_of(fields: Fields, given: Given | None = None) -> dict[str, Flag]:
 def _walked(
     fields: Fields, given: Given | None, prefix: str, owner: str
 ) -> Iterator[tuple[str, str, FieldTexts, list[str]]]:
-    """Yields the path of each field, the name of its class, its texts, and the names of the configs that it holds."""
+    """Yields the path of each field, the name of its class, its texts, and the names of its configs."""
     for name, field in fields.items():
         path, configs = prefix + name, field["configs"]
         if "" in configs:
@@ -151,12 +152,12 @@ def spelled(path: str) -> str:
 
 
 def name_in(text: str) -> str:
-    """Returns the name of a config in what was typed: `beta-tcvae` in `Beta_TCVAE:beta=6`."""
+    """Returns the normalized name of a config: `beta-tcvae` for `Beta_TCVAE:beta=6`."""
     return text.partition(":")[0].strip().lower().replace("_", "-")
 
 
 def typed_in(arguments: Sequence[str], first: str = "") -> dict[str, list[str]]:
-    """Returns what follows each flag among the arguments, by the path of its field.
+    """Returns the values of each flag among the arguments, by the path of its field.
 
     `first` is the path of the field that the first argument sets, if there is one.
     """
@@ -173,10 +174,10 @@ def typed_in(arguments: Sequence[str], first: str = "") -> dict[str, list[str]]:
 @final
 @dataclass(frozen=True)
 class ConfigFlags:
-    """The flags that a command has for fields of configs, in addition to its own.
+    """Decorator that adds flags for config fields to a command.
 
-    What was typed after them is passed to the command as `given`. In the help, a flag stands in the panel of the first
-    part of its path. `alias` returns a second name of a flag by its path. `argument` is the path of the field that the
+    The values of these flags are passed to the command as `given`. In the help, the first part of the path of a flag
+    selects its panel. `alias` returns a second name of a flag by its path. `argument` is the path of the field that the
     first argument of the command sets, if there is one: this field has no flag.
     """
 

@@ -89,7 +89,7 @@ def pull(
         path = out / f"{study.name}.json"
         if path.exists() and Study.load(path, packages=imported) != study:
             raise RunError(
-                f"{path} is another study of that name, and is kept. The runs are in {out}; name another --out."
+                f"{path} holds another study of that name, and is kept. The runs are in {out}. Name another --out."
             )
         study.save(path)
         num_finished = sum(each.run.status == "finished" for each in study.runs(out))
@@ -117,9 +117,9 @@ def zoo(
 ) -> None:
     """Push the runs of a study to the Hugging Face Hub.
 
-    One repository holds them all, a folder for each finished run, the scores of all as one table, and a card with the
-    medians of each setting and their intervals, the seeds, the license of the data, pictures and how to load them. It
-    is one commit.
+    One repository holds a folder for each finished run, a table of all scores, and a card with medians and intervals of
+    each setting, the seeds, the license of the data, pictures and loading instructions. All files are pushed in one
+    commit.
 
     Examples:
       unbraid zoo study.json me/beta-sweep --out runs

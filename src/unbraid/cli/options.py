@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and what their values mean."""
+"""Arguments and options shared by several commands, and parsers of their values."""
 
 import os
 import re
@@ -40,7 +40,7 @@ Packages = Annotated[
 
 
 def check_target(flag: str, path: Path, suffixes: Sequence[str], *, force: bool) -> None:
-    """Raises if the file that a flag names cannot or must not be written, before anything is computed."""
+    """Raises SpecError if the file named by a flag has a wrong suffix, is not writable, or exists (without `force`)."""
     if path.suffix not in suffixes:
         raise SpecError(f"{flag} is {path}; name a file that ends in {', '.join(suffixes)}.")
     files.check_writable(path)
@@ -49,12 +49,12 @@ def check_target(flag: str, path: Path, suffixes: Sequence[str], *, force: bool)
 
 
 def parse_names(text: str | None) -> list[str]:
-    """Returns the names between commas."""
+    """Returns the names in a comma-separated text."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 def parse_packages(text: str | None) -> list[str]:
-    """Returns the names of the packages to import. They may lie in the current folder."""
+    """Returns the names of the packages to import, which may be in the current folder."""
     names = parse_names(text)
     for name in names:
         if not re.fullmatch(r"[^\W\d]\w*", name):
@@ -80,7 +80,7 @@ def parse_seeds(text: str) -> list[int]:
             raise SpecError(f"--seeds is {text!r}; the largest seed is {_MAX_SEED}.")
         if len(seeds) + last - first >= _MAX_SEEDS:
             raise SpecError(
-                f"--seeds is {text!r}: more than {_MAX_SEEDS} seeds, each a model. Train them a part at a time."
+                f"--seeds is {text!r}: more than {_MAX_SEEDS} seeds, each a model. Train fewer seeds at a time."
             )
         seeds.extend(range(first, last + 1))
     if len(set(seeds)) < len(seeds):
@@ -89,7 +89,7 @@ def parse_seeds(text: str) -> list[int]:
 
 
 def parse_steps(text: str | None) -> tuple[int, ...]:
-    """Returns the steps after which weights are to be kept: `1000`, or `1000,5000`."""
+    """Returns the steps after which weights are kept: `1000`, or `1000,5000`."""
     parts = [] if text is None else [part.strip().replace("_", "") for part in text.split(",")]
     if not all(re.fullmatch(r"[0-9]{1,18}", part) and int(part) > 0 for part in parts):
         raise SpecError(f"--snapshots is {text!r}; expected steps from 1 on, such as 1000, or 1000,5000.")

@@ -15,7 +15,7 @@ _RAW_BYTES = range(0xDC80, 0xDD00)  # how Python spells the bytes of a file name
 
 @contextlib.contextmanager
 def plain_letters() -> Iterator[None]:
-    """Replaces, within the block, what standard output and standard error cannot show by plain letters."""
+    """Replaces characters that standard output or standard error cannot encode by plain letters, inside the block."""
     streams = [stream for stream in (sys.stdout, sys.stderr) if hasattr(stream, "reconfigure")]
     before = [stream.errors for stream in streams]
     for stream in streams:
@@ -29,7 +29,7 @@ def plain_letters() -> Iterator[None]:
 
 
 def plain(character: str) -> str:
-    """Returns ASCII that stands for a character: "beta" for a Greek letter, "a" for "ä", "?" where nothing is alike."""
+    """Returns an ASCII replacement of a character: "beta" for "β", "a" for "ä", "?" if there is none."""
     if greek := re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (?:FINAL )?(\w+)", unicodedata.name(character, "")):
         return greek[2].lower() if greek[1] == "SMALL" else greek[2].capitalize()
     likeness = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()

@@ -1,4 +1,4 @@
-"""Progress of commands and of training: a bar or a table on a screen, elsewhere a line now and then."""
+"""Progress of commands and of training: a bar or a table on a terminal, occasional lines elsewhere."""
 
 import contextlib
 import threading
@@ -35,7 +35,7 @@ def progress_of_commands() -> Iterator[None]:
 
 @final
 class Lines:
-    """Prints a line when work turns out to be long, at most one a minute from then on, and one at its end."""
+    """Progress printer that starts once work takes long: at most one line per minute, and one at the end."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock = console, clock
@@ -81,9 +81,9 @@ def training_display(runs: "Sequence[Run]", console: Console | None = None) -> "
 
 @final
 class PlainDisplay:
-    """Prints the plan, a line when a fleet begins and ends, and at most one a minute between.
+    """Display that prints the plan, a line when a fleet begins and ends, and at most one line per minute between.
 
-    `labels` are those of the specs by the names of their runs.
+    `labels` maps the name of each run to the label of its spec.
     """
 
     def __init__(self, labels: Mapping[str, str], clock: Callable[[], float] = time.monotonic) -> None:
@@ -115,9 +115,9 @@ class PlainDisplay:
 
 @final
 class LiveDisplay:
-    """Prints the plan, and renders a bar for each fleet, a table of losses, and what is being done beside training.
+    """Live display of the plan, a bar for each fleet, a table of losses, and the current task.
 
-    `labels` are those of the specs by the names of their runs.
+    `labels` maps the name of each run to the label of its spec.
     """
 
     def __init__(self, console: Console, labels: Mapping[str, str]) -> None:
@@ -160,7 +160,7 @@ class LiveDisplay:
 
 
 def medians(event: Event, labels: Mapping[str, str]) -> list[tuple[str, dict[str, float]]]:
-    """Returns the loss and its parts for each label of the fleet: the median over its seeds that have not failed."""
+    """Returns the median loss and loss terms of each label of the fleet, over the seeds that have not failed."""
     from unbraid.cli.tables import median
 
     members: dict[str, list[int]] = defaultdict(list)

@@ -56,7 +56,7 @@ def quickstart(
 
 
 def config(objective: "Objective", num_steps: int) -> "RunSpec":
-    """Returns a spec: a heart in six sizes at 16 x 16 places, small enough for a laptop, with three factors to find."""
+    """Returns a spec for images of a heart in six sizes at 16 x 16 positions, with three factors; fast on a laptop."""
     from unbraid.datasets.synthetic.dsprites import DSprites
     from unbraid.models.autoencoder import Autoencoder
     from unbraid.models.conv import Conv

@@ -28,7 +28,7 @@ def report(
     """Write a page about runs.
 
     It shows their scores, what each latent does and how training went, and every model. It is a single file that needs
-    nothing else and no network. An explorer.html beside it is linked to.
+    no network. The page links to an explorer.html in the same folder.
 
     Examples:
       unbraid report runs

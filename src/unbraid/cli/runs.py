@@ -1,4 +1,4 @@
-"""`unbraid runs`, and the runs that other commands read."""
+"""`unbraid runs`, and functions that open runs for other commands."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -42,9 +42,9 @@ def runs(
 
 
 def open_runs(paths: Iterable[Path], packages: Sequence[str] = ()) -> "list[Run]":
-    """Returns the runs that these folders are or hold, at any depth.
+    """Returns the runs at these paths, and the runs at any depth below them.
 
-    A run that is named must be readable. Damaged runs below a folder are left out with a note.
+    A run given as a path must be readable. Damaged runs below a folder are left out with a note.
     """
     from unbraid.training.runs.runs_in import found_runs
 
@@ -55,7 +55,7 @@ def open_runs(paths: Iterable[Path], packages: Sequence[str] = ()) -> "list[Run]
 
 
 def finished_among(runs: "Sequence[Run]", verb: str) -> "list[Run]":
-    """Returns the finished runs, and prints a note on the others. Raises if there are none."""
+    """Returns the finished runs, and prints a note on the others. Raises RunError if no run is finished."""
     finished = [run for run in runs if run.status == "finished"]
     if not finished:
         reason = "there are no runs. Name a run, which is a folder with a spec.json, or a folder that holds runs."
@@ -71,7 +71,7 @@ def finished_among(runs: "Sequence[Run]", verb: str) -> "list[Run]":
 
 
 def with_models(runs: "Sequence[Run]", verb: str) -> "list[Run]":
-    """Returns the finished runs that still have weights, and prints a note on the others. Raises if there are none."""
+    """Returns the finished runs that still have weights, and prints a note on the others. Raises if none is left."""
     finished = finished_among(runs, verb)
     found = [run for run in finished if run.has_model]
     if not found:

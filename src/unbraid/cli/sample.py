@@ -21,7 +21,7 @@ _MOST_IN_A_PICTURE = 1024
 
 def sample(
     run: RunFolder,
-    num_images: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="How many images to draw.")] = 64,
+    num_images: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="Number of images to draw.")] = 64,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the draws.")] = 0,
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="The file to write: a .png that shows the images, or an .npz of bytes.")
@@ -33,7 +33,7 @@ def sample(
 ) -> None:
     """Draw images from the prior of a model.
 
-    Codes are drawn from p(z) and decoded. Of an unfinished run the model is that of its newest checkpoint. An .npz has
+    Codes are drawn from p(z) and decoded. For an unfinished run, the newest checkpoint is used. An .npz has
     an array `images`, which `unbraid encode` and `--dataset from-arrays` read.
 
     Examples:
@@ -65,7 +65,7 @@ def _png(images: "Tensor") -> bytes:
 
 
 def _npz(images: "Tensor") -> bytes:
-    """Returns the images as bytes, or the vectors of a run that was trained on vectors: `FromArrays` reads either."""
+    """Returns an .npz file of images (as bytes), or of vectors if the run was trained on vectors, for `FromArrays`."""
     import numpy as np
 
     stream, are_vectors = io.BytesIO(), images.shape[1:3] == (1, 1)

@@ -24,7 +24,7 @@ _PANELS = {"": "What to compute", "metric.": "Fields of --metric", "dataset.": "
 
 
 def _score_fields() -> Fields:
-    """Returns the fields of metrics and of `Scoring`, and those of `train` that choose the images of an encoder."""
+    """Returns the fields of metrics and of `Scoring`, and the fields of `train` that choose the encoded images."""
     return {**known_fields("score"), "dataset": known_fields("train")["dataset"]}
 
 
@@ -43,7 +43,7 @@ def score(
         str | None,
         typer.Option(
             metavar="MEANINGS",
-            help="The outputs of the encoder, if names do not show them: mean=dense_3,log_var=dense_4.",
+            help="Output names of the encoder, if not recognized: mean=dense_3,log_var=dense_4.",
         ),
     ] = None,
     metrics: Annotated[
@@ -57,7 +57,7 @@ def score(
         str | None,
         typer.Option(
             metavar="JOINT",
-            help="Of runs: other weights of images than in training, such as uniform:shape,scale; or data, for none.",
+            help="Image weights for scoring runs, if not those of training: uniform:shape,scale, or data for none.",
         ),
     ] = None,
     like: Annotated[
@@ -82,7 +82,7 @@ def score(
     """Score runs, or codes from anywhere.
 
     The scores of a run are kept in its folder. A file of codes holds mean, std (or log_var, or samples) and factors,
-    one row an image; factor_names and weights are optional. A .csv has the columns mean_0, ..., std_0, ...,
+    one row per image; factor_names and weights are optional. A .csv has the columns mean_0, ..., std_0, ...,
     factor:NAME.
 
     Examples:
@@ -153,7 +153,7 @@ def _check_sources(what: Sequence[Path], encoders: Sequence[Path], images: Given
 
 
 def _chosen_metrics(given: Given, metrics: str | None, like: str | None) -> "Metrics | None":
-    """Returns the metrics that were asked for, in one of three ways; None for the default."""
+    """Returns the metrics chosen by --metric, --metrics or --like; None for the default."""
     from unbraid.cli.build import build_kind
     from unbraid.metrics.metric import Metric
     from unbraid.metrics.mig import MIG
@@ -203,7 +203,7 @@ def _runs_in(folders: Sequence[Path], packages: Sequence[str]) -> "list[Run]":
 def _encoded(
     encoders: Sequence[Path], outputs: Mapping[str, str] | None, images: Given, scoring: "Scoring"
 ) -> "Mapping[Path, Codes]":
-    """Returns the codes by each encoder, of the fraction of images that is scored."""
+    """Returns the codes of the scored fraction of images, by encoder."""
     from unbraid.cli.build import build_kind
     from unbraid.datasets.dataset import FactorDataset
     from unbraid.integrations.onnx_encoder import OnnxEncoder
@@ -213,7 +213,7 @@ def _encoded(
     opened = [OnnxEncoder.open(path, outputs) for path in encoders]
     datasets = build_kind(FactorDataset, "dataset", images, None)
     if len(datasets) > 1:
-        raise SpecError(f"The flags describe {len(datasets)} data sets; expected one. Name one.")
+        raise SpecError(f"The flags describe {len(datasets)} data sets; expected one. Give each field one value.")
     factor_images = datasets[0].open()
     rows = scoring.rows(len(factor_images))
     factor_images = factor_images if rows is None else factor_images.select(rows)

@@ -83,8 +83,8 @@ def cards_of_codes(
 def show(cards: Sequence[NamedScorecard], *, is_short: bool) -> None:
     """Prints the cards.
 
-    One metric is a row for each card. One card is shown whole. Otherwise rows are metrics and columns are cards, or,
-    with `is_short`, there is a row for each card with its most important metrics.
+    A single metric is shown as one row per card. A single card is shown in full. Otherwise rows are metrics and
+    columns are cards or, with `is_short`, each card is a row with its most important metrics.
     """
     names = {name for each in cards for name in each.card.names}
     if len(names) == 1:
@@ -106,7 +106,7 @@ def show(cards: Sequence[NamedScorecard], *, is_short: bool) -> None:
 
 
 def _remarks(cards: Sequence[NamedScorecard]) -> dict[str, list[str]]:
-    """Returns remarks about scores, each with the names of its cards, except notes that were printed while scoring."""
+    """Returns remarks about scores with the names of their cards, except notes already printed while scoring."""
     found: dict[str, list[str]] = defaultdict(list)
     for each in cards:
         for title, sentences in each.card.remarks.items():
@@ -117,7 +117,7 @@ def _remarks(cards: Sequence[NamedScorecard]) -> dict[str, list[str]]:
 
 
 def complain_of_failures(cards: Sequence[NamedScorecard]) -> None:
-    """Prints the traceback of each metric that failed, and exits with 1 if there is one."""
+    """Prints the traceback of each metric that failed, and exits with 1 if any metric failed."""
     failed = [(f"{name} of {each.name}", text) for each in cards for name, text in each.card.failed.items()]
     for _, text in failed:
         output(stderr=True).print(Text(text), soft_wrap=True)
@@ -131,9 +131,9 @@ def complain_of_failures(cards: Sequence[NamedScorecard]) -> None:
 
 
 def save_cards(path: Path, cards: Mapping[str, Scorecard]) -> None:
-    """Saves one card, or several by name.
+    """Saves one card, or several cards by name.
 
-    Several are saved in .json under their names, in .csv behind a first column, in .md under headings.
+    The names of several cards are keys in a .json, the first column of a .csv, and headings in a .md file.
     """
     if len(cards) == 1:
         next(iter(cards.values())).save(path, overwrite=True)

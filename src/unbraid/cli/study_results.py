@@ -35,7 +35,7 @@ def study_table(
         str | None, typer.Option(metavar="NAMES", help="The metrics, separated by commas. Default: all.")
     ] = None,
     form: Annotated[
-        Literal["wide", "long"], typer.Option(help="A row for each setting, or one for each number of each run.")
+        Literal["wide", "long"], typer.Option(help="One row per setting (wide), or one per number of each run (long).")
     ] = "wide",
     to: Annotated[
         Path | None,
@@ -49,7 +49,7 @@ def study_table(
 ) -> None:
     """Show the scores of a study.
 
-    By default medians and quartiles over seeds; in the long form every number of every run.
+    The wide form shows medians and quartiles over seeds, the long form every number of every run.
 
     Examples:
       unbraid study table study.json --metrics mig,sap
@@ -153,10 +153,10 @@ def study_select(
 ) -> None:
     """Choose runs without labels.
 
-    It also shows how well the choice agrees with scores that need labels. udr: how well the latents of a run match
-    those of other seeds of its setting, and uniquely. agreement: how strongly its informative latents correlate with
-    those of other seeds, matched one to one. wsepin: how much information about the image each latent has that the
-    others lack. elbo: the bound on the likelihood.
+    It also shows how well the choice agrees with scores that need labels. udr: unique match of latents between
+    the seeds of a setting. agreement: correlation of informative latents with those of other seeds, matched one to
+    one. wsepin: information about the image in each latent that the other latents lack. elbo: lower bound on the
+    log-likelihood.
 
     Examples:
       unbraid study select study.json --by udr
@@ -201,8 +201,8 @@ def study_report(
 ) -> None:
     """Write a page about a study.
 
-    It has the question, which setting is best and how sure that is, every seed, the table, the claims with their
-    verdicts, which metrics agree, and how to repeat it: one file that needs no script and no network.
+    The page has the question, the best setting with its uncertainty, every seed, the table, the claims with verdicts,
+    the agreement of metrics, and the commands to repeat the study. It is one file without scripts or network access.
 
     Examples:
       unbraid study report study.json
@@ -220,7 +220,7 @@ def study_report(
 
 
 def _evidence(study: "Study", out: Path, file: Path | None) -> "Evidence":
-    """Returns the scores of a study with their origin: its runs, or a file of evidence."""
+    """Returns the scores of a study with their origin, read from its runs or from a file of evidence."""
     from unbraid.studies.collect import collect, swept_values
     from unbraid.studies.evidence import Circumstances, Evidence
 

@@ -27,8 +27,8 @@ _MOST_FITTED = 200
 class NamedScorecard:
     """The scores of a run or of a file of codes.
 
-    The label is that of the setting or the file, and the name that of the folder or the file. `ends` holds the
-    distortion and the rate at the end of the training of a run.
+    `label` is the label of the setting or the file name. `name` is the name of the folder or the file. `ends` holds
+    the final distortion and rate of a run.
     """
 
     label: str
@@ -39,7 +39,7 @@ class NamedScorecard:
 
     @property
     def unused(self) -> str:
-        """The number of unused latents of a collapsed model; empty for any other."""
+        """The number of unused latents of a collapsed model; an empty text for other models."""
         return f"{self.card.num_unused} of {self.card.num_latents}" if self.card.badge else ""
 
     def value(self, metric: str) -> float:
@@ -69,10 +69,10 @@ def runs_table(rows: Sequence[Sequence[str]]) -> Table:
 
 
 def score_table(cards: Sequence[NamedScorecard], names: Sequence[str] = ()) -> Table:
-    """Returns a row for one score of each card, then the medians over the seeds of each label.
+    """Returns a table with one score per card, followed by the medians over the seeds of each label.
 
-    The score is the first of these names, by default the first of the card. The parts that papers report, and the
-    values of the other names, have columns of their own. A factor without a score has none.
+    The first of `names`, by default the first score of the card, is the main score. Its components reported in papers
+    and the scores of the other names are further columns. Factors without a score have no column.
     """
     main, *others = names or [""]
     scores = [_score(each, main) for each in cards]
@@ -160,9 +160,9 @@ def card_table(card: Scorecard) -> Table:
 
 
 def comparison_table(cards: Sequence[NamedScorecard]) -> Table:
-    """Returns a row for each metric, with the better direction and a column for each label.
+    """Returns a table with one row per metric: the better direction, and a column for each label.
 
-    A cell is the value, or the median over the cards that share the label, with their range.
+    A cell holds the value, or the median and range over the cards that share the label.
     """
     by_label: dict[str, list[Scorecard]] = defaultdict(list)
     for each in cards:
@@ -197,7 +197,7 @@ def titled(name: str) -> str:
 
 
 def print_rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Prints a table without rules. One of very many rows is not fitted to the screen, which would take seconds."""
+    """Prints a table without rules. Very long tables are not fitted to the screen, which would take seconds."""
     if len(rows) <= _MOST_FITTED:
         table = columns(*heads)
         for row in rows:
@@ -228,7 +228,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def _median_and_range(values: Sequence[float]) -> str:
-    """Returns for instance "0.200 (0.100 to 0.300)": the median, the least and the greatest."""
+    """Returns the median, minimum and maximum as text, for instance "0.200 (0.100 to 0.300)"."""
     finite = [value for value in values if math.isfinite(value)]
     spread = f" ({interval_text(min(finite), max(finite))})" if len(finite) > 1 else ""
     return number_text(median(values)) + spread

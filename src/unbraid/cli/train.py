@@ -109,9 +109,9 @@ def train(
 ) -> None:
     """Train models side by side, from one seed or many.
 
-    A finished run is not repeated. Repeat a name, or a flag whose value is a list, or give a number several values, and
-    each is trained: --objective vae --objective beta-vae --objective.beta 1,4,16. This help lists the fields of what is
-    named before --help, or is taken by default: unbraid train --dataset celeba --objective factor-vae --help.
+    Finished runs are not repeated. Repeated names, repeated flags of lists, and several values of a number are all
+    trained: --objective vae --objective beta-vae --objective.beta 1,4,16. This help lists the fields of the default
+    configs and of configs named before --help: unbraid train --dataset celeba --objective factor-vae --help.
 
     Examples:
       unbraid train --dataset dsprites --objective beta-tcvae --objective.beta 6 --seeds 0-7
@@ -152,9 +152,9 @@ def train(
 
 
 def specs_of(given: Given, path: Path | None, packages: Sequence[str], preset: str | None = None) -> "list[RunSpec]":
-    """Returns the specs that the flags give, or the one of a file, which flags may not contradict.
+    """Returns the specs described by the flags, or the spec of a file. Raises if flags contradict the file.
 
-    Flags change a named preset, or the defaults. The file is a spec.json that a run wrote, or holds only a spec.
+    Flags change a named preset, or the defaults. The file is the spec.json of a run, or holds only a spec.
     """
     from unbraid.cli.build import build
     from unbraid.training.presets import preset as spec_of_preset

@@ -1,4 +1,4 @@
-"""Axes without a pyplot window, which keep the numbers that are drawn in them."""
+"""Axes without a pyplot window, which store the drawn numbers."""
 
 import functools
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ _IN_NOTEBOOK = "_repr_png_"  # the method by which a notebook displays a value
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """Returns an empty figure of this size in inches. matplotlib is imported here, and nowhere before."""
+    """Returns an empty figure of this size in inches. matplotlib is first imported here."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -30,7 +30,7 @@ def new_figure(width: float, height: float) -> "Figure":
 
 
 def axes_or_new(axes: Axes | None, height: float = 2.6, width: float = COLUMN_WIDTH) -> Axes:
-    """Returns the axes that were given, or those of a new figure."""
+    """Returns the given axes, or the axes of a new figure."""
     drawn = new_figure(width, height).add_subplot() if axes is None else axes
     drawn.tick_params(labelsize=TEXT_SIZE, colors=INK)
     drawn.spines[["top", "right"]].set_visible(False)
@@ -38,12 +38,12 @@ def axes_or_new(axes: Axes | None, height: float = 2.6, width: float = COLUMN_WI
 
 
 def height_of_rows(count: int) -> float:
-    """Returns the height in inches of a figure with that many rows of text."""
+    """Returns the height in inches of a figure with `count` rows of text."""
     return 0.75 + 0.19 * count
 
 
 def name_axes(axes: Axes, across: str = "", upright: str = "", title: str = "") -> None:
-    """Writes the titles of the axes; empty ones stay as they were."""
+    """Sets the axis labels and the title. Empty texts leave the current ones unchanged."""
     if across:
         axes.set_xlabel(across, fontsize=TEXT_SIZE, color=INK)
     if upright:
@@ -87,9 +87,9 @@ def show_families(axes: Axes, families: Iterable[str], *, lines: bool = False) -
 
 
 def keep_data(axes: Axes, table: Table) -> None:
-    """Stores the numbers that are drawn in the axes, and makes a notebook display their figure.
+    """Stores the drawn numbers in the axes, and makes notebooks display the figure of the axes.
 
-    Numbers of an earlier figure in the same axes stay.
+    Numbers of earlier drawings in the same axes are kept.
     """
     from unbraid.figures.saving import rendered
 
@@ -98,9 +98,9 @@ def keep_data(axes: Axes, table: Table) -> None:
 
 
 def data_of(axes: Axes) -> Table:
-    """Returns the numbers that are drawn in a figure: those of all axes that it has.
+    """Returns the numbers drawn in all axes of a figure.
 
-    Where there are several tables, the column "drawing" numbers the drawing of a row.
+    If there are several drawings, the column "drawing" holds the index of the drawing of each row.
     """
     tables = [table for each in axes.figure.axes for table in getattr(each, _DATA, ())]
     if not tables:

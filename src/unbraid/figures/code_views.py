@@ -1,4 +1,4 @@
-"""Codes of images against factors: curves of their means, maps of two latents, and histograms."""
+"""Plots of codes against factors: curves of means, maps of two latents, and histograms."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,7 @@ _HISTOGRAM_HEIGHT = 0.85  # of the highest bar of a row, or of the normal where 
 def mean_code_curves(codes: Codes, latents: Sequence[int] = ()) -> tuple[Axes, ...]:
     """Draws the mean of each latent (by default all) against the value of each factor that varies.
 
-    The mean is over the images of that value, without their weights; the band is one standard deviation of their codes.
+    The mean is the unweighted mean over the images with that value. The band is one standard deviation of their codes.
     """
     chosen = _checked(codes, latents) or list(range(codes.mean.shape[1]))
     factors, means = _varying(codes), codes.mean.double().cpu().numpy()
@@ -46,7 +46,7 @@ def mean_code_curves(codes: Codes, latents: Sequence[int] = ()) -> tuple[Axes, .
 def code_map(codes: Codes, latents: tuple[int, int], *, num_images: int = 2000) -> tuple[Axes, ...]:
     """Draws the means of images along two latents, once for each factor that varies, colored by its values.
 
-    There are at most `num_images` of them, evenly spaced among all. Weights of images are ignored.
+    At most `num_images` images are drawn, evenly spaced among all. Weights of images are ignored.
     """
     if num_images < 1:
         raise UnbraidError(f"num_images is {num_images}; expected 1 or more.")
@@ -69,9 +69,10 @@ def code_map(codes: Codes, latents: tuple[int, int], *, num_images: int = 2000) 
 def mean_histograms(
     codes: Any, *, num_bins: int = 40, span: float = 4.0, label: str = "mean of the latent", axes: Axes | None = None
 ) -> Axes:
-    """Draws a histogram of the means of each latent, one row a latent.
+    """Draws a histogram of the means of each latent, one row per latent.
 
-    Means beyond `span` are counted at its ends. The dashed curve is a standard normal, on the scale of its row.
+    Means beyond +-`span` are counted in the outermost bins. The dashed curve is a standard normal density, scaled like
+    its row.
 
     `codes` are `Codes`, or an array of images by latents. Weights of images are ignored.
     """
@@ -118,7 +119,7 @@ def means_by_value(
 ) -> tuple[Float[np.ndarray, " value"], Float[np.ndarray, "value column"], Float[np.ndarray, "value column"]]:
     """Returns the values of a factor, and the mean and standard deviation of each column over the images of each value.
 
-    Where there are more than `most_values`, neighbors are binned and replaced by their mean.
+    If there are more than `most_values` values, neighboring values are binned and replaced by their mean.
     """
     numbers = numbers_of(labels)
     known = ~np.isnan(numbers)

@@ -1,4 +1,4 @@
-"""Tables of numbers as colors: of latents and factors, of pairs of metrics, of sampling designs."""
+"""Heat maps of latents and factors, of pairs of metrics, and of sampling designs."""
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
@@ -26,10 +26,10 @@ def heat_map(
     label: str = "",
     axes: Axes | None = None,
 ) -> Axes:
-    """Draws each number of a table as a color, and writes it into its cell where there are at most twelve columns.
+    """Draws a table as a heat map. Tables with at most twelve columns also show the numbers.
 
-    `ends` are the values of the first and the last color, by default the smallest and the largest number. A scale from
-    below zero to above it has diverging colors. Cells that are NaN stay blank.
+    `ends` are the values of the first and the last color, by default the smallest and the largest number. A scale that
+    includes negative and positive values has diverging colors. NaN cells stay blank.
     """
     table = np.asarray(values, dtype=float)
     if table.shape != (len(rows), len(columns)) or not np.isfinite(table).any():
@@ -59,9 +59,8 @@ def heat_map(
 def latent_factor_map(codes: Any, factors: Sequence[str] = (), *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws a table of latents by factors as colors.
 
-    Of `Codes`, it is the absolute rank correlation of the mean of each latent with each factor that varies and is
-    ordered; else `codes` is a table of your own, such as mutual information, and `factors` names its
-    columns.
+    For `Codes`, the table is the absolute rank correlation of the mean of each latent with each ordered factor that
+    varies. Otherwise, `codes` is a custom table, such as mutual information, and `factors` names its columns.
     """
     if not isinstance(codes, Codes):
         values = np.asarray(codes, dtype=float)
@@ -85,7 +84,7 @@ def latent_factor_map(codes: Any, factors: Sequence[str] = (), *, label: str = "
 def latent_latent_map(codes: Any, *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws a table of latents by latents as colors.
 
-    Of `Codes` it is the absolute rank correlation of their means, else the table that was given.
+    For `Codes`, the table is the absolute rank correlation of the means. Otherwise, `codes` is the table itself.
     """
     if isinstance(codes, Codes):
         values, ends = np.abs(rank_correlations(codes.mean.double().cpu().numpy())), (0.0, 1.0)
@@ -100,13 +99,13 @@ def latent_latent_map(codes: Any, *, label: str = "", axes: Axes | None = None) 
 def metric_correlation(
     table: Table, columns: Sequence[str], *, lower_is_better: Collection[str] = (), axes: Axes | None = None
 ) -> Axes:
-    """Draws the rank correlation (Spearman's) of all pairs of columns over the runs that have both.
+    """Draws the rank correlation (Spearman's) of all pairs of columns, over the runs with values in both.
 
-    The sign of metrics for which lower is better is flipped, so +1 always means that two metrics agree.
+    The sign of metrics in `lower_is_better` is flipped, so +1 always means that two metrics agree.
     """
     check_columns(table, *columns)
     if len(columns) < 2:
-        raise UnbraidError(f"A correlation of metrics was given {len(columns)} of them; expected two or more.")
+        raise UnbraidError(f"A correlation of metrics was given {len(columns)} columns; expected two or more.")
     signed = [
         [(-value if name in lower_is_better else value) if is_number(value) else np.nan for value in table[name]]
         for name in columns
@@ -145,7 +144,7 @@ def joint_tables(designs: Mapping[str, Any], factors: tuple[str, str]) -> tuple[
 def rank_correlations(columns: Float[np.ndarray, "row column"]) -> Float[np.ndarray, "column column"]:
     """Returns Spearman's rank correlation of all pairs of columns, over the rows in which both are known.
 
-    It is NaN for a column that does not vary, or with fewer than three rows.
+    The result is NaN for a constant column, or with fewer than three rows.
     """
     from scipy import stats
 
@@ -158,7 +157,7 @@ def rank_correlations(columns: Float[np.ndarray, "row column"]) -> Float[np.ndar
 
 
 def _slanted(columns: Sequence[str]) -> dict[str, Any]:
-    """Returns how the names of columns are turned: not at all where all are short."""
+    """Returns the rotation of the column names; empty if all names are short."""
     if max(map(len, columns)) <= 3:
         return {}
     angle, va = (45, "baseline") if len(columns) <= _MOST_WITH_NUMBERS else (90, "center")

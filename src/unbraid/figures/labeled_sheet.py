@@ -1,4 +1,4 @@
-"""Rows of frames with a label before each row and one above each column, as a picture or a figure of matplotlib."""
+"""Sheets of frames with row and column labels, as a picture or a matplotlib figure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,8 @@ _INCHES = 0.7  # of a frame in a figure
 class LabeledSheet:
     """Frames in rows and columns, with texts beside them.
 
-    A frame of NaN is left blank; without labels there is no room for them. `corner` is the title of the row labels.
+    Frames of NaN are left blank. Sheets without labels have no margin for labels. `corner` is the title of the row
+    labels.
     """
 
     frames: Float[Tensor, "row column channel height width"]
@@ -84,10 +85,10 @@ class LabeledSheet:
 def tiles(frames: Float[Tensor, "row column channel height width"], gap: int = 1) -> UInt8[np.ndarray, "h w value"]:
     """Returns frames with intensities in [0, 1] (others are clipped), side by side.
 
-    Between them is a transparent line of `gap` pixels. The last channel is the opacity: pixels that are NaN are
+    Frames are separated by transparent lines of `gap` pixels. The last channel is the opacity: NaN pixels are
     transparent.
 
-    Three channels are red, green and blue; one is gray, and so is the mean of any other number of them.
+    Three channels are RGB, and one is gray. Any other number of channels is averaged to gray.
     """
     rows, columns, channels = frames.shape[:3]
     flat = rearrange(frames.float(), "row column channel height width -> (row column) channel height width")
@@ -106,14 +107,14 @@ def tiles(frames: Float[Tensor, "row column channel height width"], gap: int = 1
 
 
 def stack(rows: Sequence[Float[Tensor, "_column ..."]]) -> Float[Tensor, "row column ..."]:
-    """Returns rows of frames as one tensor. Shorter rows end in frames of NaN."""
+    """Returns rows of frames as one tensor. Shorter rows are padded with frames of NaN."""
     longest = max(map(len, rows))
     blank = torch.full_like(rows[0][:1], torch.nan)
     return torch.stack([torch.cat([row, *[blank] * (longest - len(row))]) for row in rows])
 
 
 def beside(pictures: Sequence["Image.Image"], titles: Sequence[str]) -> "Image.Image":
-    """Returns pictures in a row, each with its title above."""
+    """Returns one picture with the given pictures in a row, each below its title."""
     from PIL import Image, ImageDraw
 
     font, top = _font(), _TEXT_SIZE + 2 * _SPACE

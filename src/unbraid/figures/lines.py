@@ -1,4 +1,4 @@
-"""Plots with a line for each family, setting, latent or run: over a hyperparameter, training, or several scores."""
+"""Line plots over a hyperparameter, over training, or across several scores."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -29,8 +29,8 @@ def mean_band(
 ) -> Axes:
     """Draws the mean of the column `y` at each value of the column `x` as a line for each family.
 
-    The band is the 95 % interval of the mean (Student's t), cut at `bounds`, the least and the greatest possible value.
-    A family without an `x`, such as a VAE in a sweep of beta, is a line across.
+    The band is the 95 % interval of the mean (Student's t), clipped to `bounds`, the smallest and largest possible
+    value. A family without an `x`, such as a VAE in a sweep of beta, is drawn as a horizontal line.
     """
     check_columns(table, x)
     rows = chosen_rows(table, y)
@@ -69,7 +69,7 @@ def mean_band(
 def median_lines(table: Table, x: str, y: str, *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws the median of the column `y` at each value of the column `x` as a line for each setting.
 
-    A line has the color of its family: the later a setting comes among those of its family, the stronger.
+    A line has the color of its family. Later settings of a family have stronger colors.
     """
     rows = chosen_rows(table, x, y)
     axes = axes_or_new(axes)
@@ -98,10 +98,10 @@ def median_lines(table: Table, x: str, y: str, *, label: str = "", axes: Axes | 
 def latent_curves(
     steps: Sequence[float], values: Any, names: Sequence[str] = (), *, label: str = "", axes: Axes | None = None
 ) -> Axes:
-    """Draws a number of each latent, such as its KL, over training.
+    """Draws a quantity of each latent, such as its KL, over training.
 
-    `values` has a row for each step and a column for each latent. A latent has its name at the end of its curve; those
-    that are never informative are gray.
+    `values` has a row for each step and a column for each latent. Each curve ends with the name of its latent. Curves
+    of latents that are never informative are gray.
     """
     table = np.asarray(values, dtype=float)
     if table.ndim != 2 or len(table) != len(steps) or not table.size or not np.isfinite(table).all():
@@ -139,9 +139,10 @@ def latent_curves(
 def parallel_coordinates(
     table: Table, columns: Sequence[str], *, lower_is_better: Collection[str] = (), axes: Axes | None = None
 ) -> Axes:
-    """Draws a thin line for each run across these columns, and a thick one through the medians of each family.
+    """Draws a thin line for each run across these columns, and a thick line through the medians of each family.
 
-    Each column runs from its worst number, below, to its best, above: the highest, or the lowest where that is better.
+    Each column is scaled from its worst value (bottom) to its best value (top): the highest, or the lowest for columns
+    in `lower_is_better`.
     """
     if len(columns) < 2:
         raise UnbraidError(f"Parallel coordinates were given {len(columns)} columns; expected two or more.")

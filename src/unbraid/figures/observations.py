@@ -19,7 +19,7 @@ Values = Table | Mapping[str, Sequence[float]]
 @final
 @dataclass(frozen=True)
 class LabeledValues:
-    """Holds numbers of one label, and the family that it belongs to."""
+    """Values of one label, with the family of the label."""
 
     label: str
     family: str
@@ -30,7 +30,7 @@ class LabeledValues:
         return float(np.mean(self.values))
 
     def interval(self, bounds: tuple[float, float] = (-math.inf, math.inf)) -> tuple[float, float]:
-        """Returns the 95 % interval of the mean (Student's t), cut at bounds; the mean twice if there is one number."""
+        """Returns the 95 % interval of the mean (Student's t), clipped to `bounds`; (mean, mean) for a single value."""
         from scipy import stats
 
         count = len(self.values)
@@ -41,7 +41,7 @@ class LabeledValues:
 
 
 def as_table(values: Values, column: str = "value") -> Table:
-    """Returns the table itself, or that of numbers by label: the columns "setting", "family" and this one."""
+    """Returns a table unchanged, or numbers by label as a table with columns "setting", "family" and `column`."""
     if isinstance(values, Table):
         return values
     return Table(("setting", "family", column), tuple((k, k, float(v)) for k, each in values.items() for v in each))
@@ -50,8 +50,8 @@ def as_table(values: Values, column: str = "value") -> Table:
 def chosen_rows(table: Table, *columns: str) -> list[dict[str, Any]]:
     """Returns the rows that have a finite number in all of these columns.
 
-    Each has a setting and a family too; where the table has no families, each setting is its own family. Raises if
-    there is no such row.
+    Each row also has a setting and a family. Without a column of families, each setting is its own family. Raises
+    UnbraidError if there is no such row.
     """
     check_columns(table, "setting", *columns)
     rows = [{"family": row["setting"], **row} for row in table if all(is_number(row[name]) for name in columns)]
@@ -68,7 +68,7 @@ def check_columns(table: Table, *columns: str) -> None:
 
 
 def groups(rows: Iterable[Mapping[str, Any]], column: str, by: str = "setting") -> list[LabeledValues]:
-    """Returns the numbers of a column for each setting (or whatever `by` names), in the order in which they come."""
+    """Returns the numbers of a column for each value of the column `by`, in order of first occurrence."""
     found: dict[Any, list[Mapping[str, Any]]] = {}
     for row in rows:
         found.setdefault(row[by], []).append(row)
@@ -78,7 +78,7 @@ def groups(rows: Iterable[Mapping[str, Any]], column: str, by: str = "setting") 
 
 
 def drawn(rows: Iterable[Mapping[str, Any]], *columns: str) -> Table:
-    """Returns these rows with the columns that identify a run, and with these columns."""
+    """Returns a table of these rows with the given columns and the columns that identify a run."""
     listed = list(rows)
     names = [name for name in ("setting", "family", "seed", "run") if name in listed[0]]
     kept = dict.fromkeys((*names, *columns))

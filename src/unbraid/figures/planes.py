@@ -28,8 +28,8 @@ def scatter_plot(
 ) -> Axes:
     """Draws a point for each run, with the color and the marker of its family.
 
-    `across` and `upright` are reference lines by their labels, at these values of `y` and of `x`; `diagonal` is the
-    line on which both are equal. `labels` are the titles of the axes, by default the columns.
+    `across` and `upright` map labels of horizontal and vertical reference lines to values of `y` and `x`. `diagonal` is
+    the line x = y. `labels` are the axis labels, by default the column names.
     """
     rows = chosen_rows(table, x, y)
     axes = axes_or_new(axes, 3.2)
@@ -67,11 +67,11 @@ def median_paths(
 ) -> Axes:
     """Draws the settings of each family as a path through the plane of two columns.
 
-    The path goes through their medians over seeds, in the order of the column `along`, such as beta. Its values are
-    written beside the path.
+    The path connects the medians over seeds, in the order of the column `along`, such as beta. The values of `along`
+    are written beside the path.
 
-    Every run is a small point. The axes show all medians; the number of runs outside them is written in their corner.
-    `labels` are the titles of the axes, by default the columns.
+    Every run is a small point. The axes include all medians; the number of runs outside the axes is written in a
+    corner. `labels` are the axis labels, by default the column names.
     """
     rows = chosen_rows(table, x, y)
     axes = axes_or_new(axes, 3.4)
@@ -108,7 +108,7 @@ def rate_distortion_plane(
 ) -> Axes:
     """Draws `median_paths` through the plane of rate and distortion (both in nats).
 
-    Each faint line joins points of one ELBO.
+    Each faint line joins points of equal ELBO.
     """
     names = (f"{rate} (nats)", f"{distortion} (nats)")
     axes = median_paths(table, rate, distortion, along=along, labels=names, axes=axes)
@@ -120,7 +120,7 @@ def rate_distortion_plane(
 
 
 def _show_medians(axes: Axes, rows: list[dict[str, Any]], path: list[Any], x: str, y: str) -> None:
-    """Sets the ends of the axes, and writes how many runs are outside."""
+    """Sets the limits of the axes to the medians, and writes the number of runs outside."""
     medians = np.array([each[3:] for each in path])
     margins = _MARGIN * np.ptp(medians, axis=0)
     margins[margins == 0] = 1.0

@@ -1,4 +1,4 @@
-"""Texts beside points, where they do not hide each other."""
+"""Placement of text labels beside points without overlaps."""
 
 from collections.abc import Sequence
 
@@ -15,9 +15,9 @@ _PLACES = (
 
 
 def label_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
-    """Writes the text of each point (its place, its text, its color) beside it.
+    """Writes the text of each point (x, y, text, color) beside the point.
 
-    It hides no other text and no other point as far as there is such a place. The axes must have their limits.
+    Overlaps with other texts and points are avoided where possible. Set the limits of the axes first.
     """
     from matplotlib.transforms import Bbox
 
@@ -37,10 +37,10 @@ def label_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) ->
 
 
 def spread(places: Sequence[float], distance: float, low: float = -np.inf, high: float = np.inf) -> list[float]:
-    """Returns places at least this far apart, in the same order and each near its own.
+    """Returns positions at least `distance` apart, in the same order and near the given positions.
 
-    It is the mean of lifting the higher ones and of lowering the lower ones. They stay between `low` and `high` where
-    there is room.
+    The result is the mean of two solutions: raising the higher and lowering the lower positions. Positions stay between
+    `low` and `high` if there is room.
     """
     order = np.argsort(places, kind="stable")
     steps = distance * np.arange(len(order))

@@ -1,4 +1,4 @@
-"""Figures as files, their numbers beside them."""
+"""Functions that save figures as files, with a csv of the drawn numbers."""
 
 import io
 from pathlib import Path
@@ -17,7 +17,7 @@ _NO_DATE: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"Creatio
 def save(axes: Axes | tuple[Axes, ...], path: Path | str, *, overwrite: bool = False) -> Path:
     """Writes the figure of these axes in the format of its suffix (.svg, .pdf or .png), and returns its path.
 
-    The numbers that are drawn are written as a csv beside it. Files that exist are kept unless `overwrite` is true.
+    The drawn numbers are written as a csv beside the figure. Raises if a file exists, unless `overwrite` is true.
     """
     first = axes[0] if isinstance(axes, tuple) else axes
     path = Path(path)
@@ -30,9 +30,9 @@ def save(axes: Axes | tuple[Axes, ...], path: Path | str, *, overwrite: bool = F
 
 
 def check_figure_place(path: Path, *, overwrite: bool = False, numbers: str | None = None) -> None:
-    """Raises if no figure can be written there. A csv beside it that holds these very numbers is no hindrance."""
+    """Raises if no figure can be written to `path`. An existing csv with the same numbers is accepted."""
     if path.suffix.lower() not in _FORMATS:
-        raise UnbraidError(f"A figure was to be saved as {path.name}; its name may end in {', '.join(_FORMATS)}.")
+        raise UnbraidError(f"The figure file is {path.name}; its name may end in {', '.join(_FORMATS)}.")
     for each in (path, path.with_suffix(".csv")):
         if each.exists() and not overwrite and not (each != path and _holds(each, numbers)):
             raise UnbraidError(f"{each} exists and is kept. Choose another name, or pass overwrite=True (--force).")

@@ -18,7 +18,7 @@ _UNBOUNDED = (-np.inf, np.inf)
 def box_plot(values: Values, column: str = "value", *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws the quartiles of each setting as a box with its median.
 
-    Whiskers end at the last number within 1.5 boxes; numbers beyond are points.
+    Whiskers end at the last number within 1.5 times the interquartile range. Numbers beyond are drawn as points.
     """
     axes, found = _axes_with_rows(values, column, label, axes)
     boxes = axes.boxplot(
@@ -60,7 +60,7 @@ def violin_plot(values: Values, column: str = "value", *, label: str = "", axes:
 def strip_plot(values: Values, column: str = "value", *, label: str = "", axes: Axes | None = None) -> Axes:
     """Draws each number as a point in the row of its setting, and the median as a line.
 
-    Points are drawn a little above and below the middle of their row, so that equal ones stay visible.
+    Points are drawn a little above and below the middle of their row, so that equal values stay visible.
     """
     axes, found = _axes_with_rows(values, column, label, axes)
     for place, group in enumerate(found):
@@ -81,7 +81,7 @@ def error_bars(
 ) -> Axes:
     """Draws the mean of each setting as a bar, and the 95 % interval of the mean (Student's t over seeds) as a line.
 
-    Intervals are cut at `bounds`, the least and the greatest possible value.
+    Intervals are clipped to `bounds`, the smallest and largest possible value.
     """
     found = groups(chosen_rows(as_table(values, column), column), column)
     axes = axes_or_new(axes, height_of_rows(len(found)))
@@ -104,14 +104,14 @@ def sorted_bars(
 ) -> Axes:
     """Draws a bar for each number, the highest at the top.
 
-    `values` are numbers by label, such as the score of each latent, or a table; then medians by setting are drawn.
+    `values` are numbers by label, such as the score of each latent, or a table, whose medians by setting are drawn.
     """
     if isinstance(values, Table):
         found = [(g.label, g.family, float(np.median(g.values))) for g in groups(chosen_rows(values, column), column)]
     else:
         found = [(name, "", float(value)) for name, value in values.items() if is_number(value)]
     if not found:
-        raise UnbraidError("There is no finite number to draw a bar of.")
+        raise UnbraidError("The values contain no finite number; expected at least one.")
     found.sort(key=lambda each: -each[2])
     axes = axes_or_new(axes, height_of_rows(len(found)))
     for place, (_, family, value) in enumerate(found):

@@ -1,4 +1,4 @@
-"""How figures look: one color and one marker for each family, in every figure, and text of a size for columns."""
+"""Style of figures: the same color and marker for a family in every figure, and a text size for paper columns."""
 
 import hashlib
 import re
@@ -34,12 +34,12 @@ class Look:
 
 
 def family_look(family: str) -> Look:
-    """Returns the look of a family, which depends only on its name: "beta-VAE", "BetaVAE" and "β-VAE" are one."""
+    """Returns the style of a family, which depends only on its name. "beta-VAE", "BetaVAE" and "β-VAE" are the same."""
     return numbered_look(family_number(family))
 
 
 def family_number(family: str) -> int:
-    """Returns the number that the look of a family follows from.
+    """Returns the index of the style of a family.
 
     Pages number their colors in the same order, so that a family has one hue everywhere.
     """
@@ -51,6 +51,6 @@ def family_number(family: str) -> int:
 
 
 def numbered_look(number: int) -> Look:
-    """Returns the look with this number, such as that of a latent."""
+    """Returns the style with this index, for instance for a latent."""
     dashes = _DASHES[(number // len(_COLORS)) % len(_DASHES)]
     return Look(_COLORS[number % len(_COLORS)], _MARKERS[number % len(_MARKERS)], dashes)

@@ -1,4 +1,4 @@
-"""Images decoded from codes in which one latent moves, or two: of one model, or of several side by side."""
+"""Latent traversals: images decoded while one or two latents vary, for one model or several side by side."""
 
 import io
 from collections.abc import Callable, Mapping
@@ -25,9 +25,9 @@ _FRAME_MILLISECONDS = 120
 @final
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """Frames in a row, decoded from the code of one image as one latent takes each of the positions.
+    """A row of frames, decoded from the code of one image with one latent set to each of the positions.
 
-    `latent` is the latent that moves, and `start` the number of the image among the given ones. The positions of a
+    `latent` is the varied latent, and `start` the index of the start image among the given images. The positions of a
     discrete latent are its categories.
     """
 
@@ -42,7 +42,7 @@ class Strip:
 @final
 @dataclass(frozen=True, eq=False)
 class Traversal:
-    """Strips of frames, one below the other, which can be shown and saved.
+    """Strips of frames, one below the other.
 
     `caption` is the title of the row labels, such as the name of a score. Notebooks display a traversal as a picture.
     """
@@ -60,18 +60,18 @@ class Traversal:
 
     @property
     def positions(self) -> tuple[float, ...]:
-        """The value of the moving latent in each column; empty where rows differ in it.
+        """The value of the varied latent in each column; empty if rows have different values.
 
-        Categories count only where no latent is continuous.
+        Rows of discrete latents are considered only if no latent is continuous.
         """
         continuous = [strip for strip in self.strips if not strip.is_discrete]
         distinct = {strip.positions for strip in continuous or self.strips}
         return distinct.pop() if len(distinct) == 1 else ()
 
     def array(self) -> Float[np.ndarray, "row column ..."]:
-        """Returns the output of the decoder: row by column by channel by height by width, or whatever axes it has.
+        """Returns the decoder outputs of shape (row, column, ...), such as (row, column, channel, height, width).
 
-        Rows of discrete latents have a frame for each category; where a row is shorter than others it ends in NaN.
+        Rows of discrete latents have a frame for each category. Shorter rows are padded with NaN.
         """
         array: Float[np.ndarray, "row column ..."] = stack([strip.frames for strip in self.strips]).numpy()
         return array
@@ -87,7 +87,7 @@ class Traversal:
     def save(self, path: Path | str) -> Path:
         """Writes a picture (.png), an animation (.gif) or a drawing with labels as text (.svg), and returns its path.
 
-        In an animation the columns follow each other, there and back. A drawing needs matplotlib.
+        An animation shows the columns forward and backward. A drawing needs matplotlib.
         """
         kinds = {".png": self.png, ".gif": self._gif, ".svg": lambda: rendered(self._sheet().axes(), ".svg")}
         return _saved(Path(path), kinds, "A traversal was", " .figure().savefig(...) writes other formats.")
@@ -118,10 +118,10 @@ class Traversal:
 @final
 @dataclass(frozen=True, eq=False)
 class SideBySide:
-    """A traversal for each model, by its name.
+    """Traversals by model name, shown side by side.
 
-    Row r of each shows the latent that is matched with that of row r of the first; a row without a partner is blank.
-    Notebooks display it as a picture.
+    Row r of each traversal shows the latent matched with row r of the first model. Rows without a match are blank.
+    Notebooks display the traversals as a picture.
     """
 
     traversals: Mapping[str, Traversal]
@@ -146,17 +146,17 @@ class SideBySide:
 
 
 def _as_images(strip: Strip) -> Float[Tensor, "frame channel height width"]:
-    """Returns the frames of a strip, which may lack the axis of channels, if they are images."""
+    """Returns the frames of a strip as images, with a channel axis. Raises if they are not images."""
     if strip.frames.ndim not in (3, 4):
         raise CodesError(
             f"The decoder outputs {' x '.join(map(str, strip.frames.shape[1:]))} numbers for a code, not an "
-            "image (channel x height x width, or height x width). They are in .array()."
+            "image (channel x height x width, or height x width). Read them with .array()."
         )
     return strip.frames if strip.frames.ndim == 4 else strip.frames[:, None]
 
 
 def _saved(path: Path, kinds: Mapping[str, Callable[[], bytes]], what: str, hint: str = "") -> Path:
-    """Writes the bytes of the kind that the suffix of the path names."""
+    """Writes the file in the format given by the suffix, and returns its path."""
     if path.suffix.lower() not in kinds:
         raise CodesError(f"{what} to be saved as {path.name}; expected a name that ends in {', '.join(kinds)}.{hint}")
     files.write_bytes(path, kinds[path.suffix.lower()]())

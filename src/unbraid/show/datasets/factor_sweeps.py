@@ -1,6 +1,7 @@
 """Images that show the effect of a factor.
 
-They differ in this factor only where there are such images; else there are some for each of its values.
+The images of a sweep differ only in this factor if the data has such images. Otherwise, a sweep shows some images
+for each value of the factor.
 """
 
 from collections.abc import Sequence
@@ -30,10 +31,10 @@ Columns = Int[Tensor, "image factor"] | Float[Tensor, "image factor"]
 class FactorSweep:
     """Images in the order of a factor's values.
 
-    `rows` are the images of each of the `values` that are shown.
+    `rows` are the image indices for each of the shown `values`.
 
-    `is_alone`: the images agree in all other factors. `num_values` is how many values occur, shown or not; 0 for a
-    continuous factor. `width` is how many images of a value are side by side.
+    `is_alone` is true if the images agree in all other factors. `num_values` is the number of values in the data,
+    including those not shown; 0 for a continuous factor. `width` is the number of images per value side by side.
     """
 
     factor: Factor
@@ -49,7 +50,7 @@ class FactorSweep:
 class FactorSweeps:
     """A sweep of each factor that varies.
 
-    `anchor` is the image that is part of every sweep that is alone; `constant` are the factors that do not vary.
+    `anchor` is the image shared by all sweeps with `is_alone`. `constant` are the factors that do not vary.
     """
 
     sweeps: tuple[FactorSweep, ...]
@@ -99,9 +100,9 @@ def evenly(count: int, most: int = MAX_COLUMNS) -> list[int]:
 def _held_fixed(
     factors: Columns, varying: Sequence[int], seed: int
 ) -> tuple[int | None, dict[int, Int64[Tensor, " row"]]]:
-    """Returns an image, and for each factor the images that differ from it in no other, where there are any.
+    """Returns an anchor image and, for each factor, the images that differ from the anchor only in this factor.
 
-    A few images are tried, and the one that has most of them is taken.
+    A few anchors are tried. The anchor with the most such images is returned.
     """
     best: tuple[int | None, dict[int, Int64[Tensor, " row"]]] = (None, {})
     most, complete = 0, sum(len(torch.unique(factors[:, place])) for place in varying)
@@ -123,13 +124,13 @@ _Shown = tuple[tuple[float, ...], tuple[tuple[int, ...], ...], int]  # values, i
 
 
 def _in_order(column: Tensor, rows: Int64[Tensor, " image"]) -> _Shown:
-    """Returns one image for each shown value, from the least value to the greatest."""
+    """Returns one image for each shown value, in ascending order."""
     shown = column.argsort(stable=True)[evenly(len(column))]
     return tuple(map(float, column[shown])), tuple((row,) for row in rows[shown].tolist()), 1
 
 
 def _by_value(column: Tensor, rows: Int64[Tensor, " image"], num_lines: int, seed: int, stream: str) -> _Shown:
-    """Returns some images for each of some values."""
+    """Returns several random images for each shown value."""
     occurring = torch.unique(column)
     values = occurring[evenly(len(occurring))]
     width, chosen = MAX_COLUMNS // len(values), []

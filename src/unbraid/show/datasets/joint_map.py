@@ -1,4 +1,4 @@
-"""The probabilities of combinations of two factors as a heat map, and those of each value along its edges."""
+"""Heat map of the joint probabilities of two factors, with the marginal probabilities along its edges."""
 
 import hashlib
 import itertools
@@ -78,7 +78,7 @@ class JointMap:
 
     @cached_property
     def cells(self) -> Float64[Tensor, "column row"]:
-        """The table with as many cells as there is room for."""
+        """The table, with neighboring values summed if it has too many cells."""
         table = self.table
         for axis, step in enumerate(self.values_per_cell):
             table = torch.stack([part.sum(dim=axis) for part in table.split(step, dim=axis)], dim=axis)
@@ -86,12 +86,12 @@ class JointMap:
 
     @property
     def values_per_cell(self) -> list[int]:
-        """How many neighboring values of each factor are summed in one cell."""
+        """The number of neighboring values of each factor summed in one cell."""
         return [-(-size // _SIDE) for size in self.table.shape]
 
     @property
     def uniform(self) -> float:
-        """The probability of each shown cell if all were alike."""
+        """The probability of each shown cell under a uniform distribution."""
         return 1 / self.cells.numel()
 
     @property
@@ -101,7 +101,7 @@ class JointMap:
 
     @property
     def svg(self) -> Markup:
-        """The drawing: the first factor to the right, the second upwards. The stronger the color, the likelier."""
+        """The map as SVG: first factor to the right, second upwards. Stronger colors are more likely."""
         table, steps = self.cells, self.values_per_cell
         columns, rows = table.shape
         cell = min(_MAX_CELL, _SIDE / columns), min(_MAX_CELL, _SIDE / rows)
@@ -152,7 +152,7 @@ class JointMap:
 
 
 def maps_of_joint(joint: Joint, factors: Sequence[Factor], title: str) -> list[JointMap]:
-    """Returns the table of the joint. One of three factors or more is shown as pairs, each summed over the others."""
+    """Returns the maps of a joint distribution. Three or more factors are shown as pairs, summed over the others."""
     table = joint.table(joint.sizes_among(factors))
     named = tuple(next(factor for factor in factors if factor.name == name) for name in joint.factors)
     if len(named) == 1:
@@ -167,7 +167,7 @@ def maps_of_joint(joint: Joint, factors: Sequence[Factor], title: str) -> list[J
 
 
 def check_pair(names: Sequence[str], factors: Sequence[Factor]) -> tuple[Factor, ...]:
-    """Returns the two factors with these names, or raises if no map can be drawn of them."""
+    """Returns the two factors with these names. Raises if they are not two discrete factors."""
     if len(names) != 2 or names[0] == names[1]:
         raise SpecError(
             f"A joint map is of two factors, and {', '.join(names)} was given. Name two, separated by a comma."
@@ -176,7 +176,7 @@ def check_pair(names: Sequence[str], factors: Sequence[Factor]) -> tuple[Factor,
 
 
 def map_of_images(images: FactorImages, names: Sequence[str], title: str) -> JointMap:
-    """Returns the probability of each combination of two factors among images, each counted with its weight."""
+    """Returns the map of two factors over the images, weighted by the image weights."""
     first, second = check_pair(names, images.factor_table)
     columns = [value_indices(images.values, name, images.factor_table, "A joint map").cpu() for name in names]
     weights = torch.ones(len(images), dtype=torch.float64) if images.weights is None else images.weights.cpu().double()
@@ -186,7 +186,7 @@ def map_of_images(images: FactorImages, names: Sequence[str], title: str) -> Joi
 
 
 def _colored(shares: Float64[Tensor, "first second"], box: Mapping[str, float]) -> Markup:
-    """Draws the cells as the opacity of the color of the page, which differs between light and dark screens."""
+    """Draws the cells as opacities of the page color, which differs between the light and the dark theme."""
     alpha = (shares.T.flip(0).clamp(0, 1) * 255).round().numpy().astype(np.uint8)
     address = data_address(Image.fromarray(np.stack([np.zeros_like(alpha), alpha], axis=-1), mode="LA"))
     name = f"cells-{hashlib.sha256(address.encode()).hexdigest()[:8]}"  # the same map has the same name
@@ -196,11 +196,11 @@ def _colored(shares: Float64[Tensor, "first second"], box: Mapping[str, float]) 
 
 
 def _bars(marginal: Float64[Tensor, " value"], start: float, cell: float) -> list[tuple[float, float]]:
-    """Returns where the bar of each value begins along its axis, and its length as a share of the longest."""
+    """Returns the start of each bar along its axis, and its length relative to the longest bar."""
     return [(start + (place + 0.05) * cell, share) for place, share in enumerate((marginal / marginal.max()).tolist())]
 
 
 def _ticks(count: int, cell: float) -> range:
-    """Returns the values with room for their numbers: every one, or every second, fifth, tenth and so on."""
+    """Returns the labeled values: every one, or every second, fifth, tenth and so on, depending on the space."""
     steps = (multiple * 10**power for power in itertools.count() for multiple in (1, 2, 5))
     return range(0, count, next(step for step in steps if step * cell >= _PIXELS_PER_TICK))

@@ -26,7 +26,7 @@ _SHOWN_PIXELS = 64  # of the longer side of an image on the page; fine screens s
 @final
 @dataclass(frozen=True)
 class FrameRow:
-    """A row of the page: its name, notes below the name, and blocks of images, each with its caption."""
+    """A row of the page: its name, notes below the name, and blocks of images with captions."""
 
     name: str
     notes: tuple[str, ...]
@@ -43,8 +43,8 @@ def write_dataset_page(
 ) -> Path:
     """Writes a page that shows images, and returns its path: one HTML file without a script, which needs no network.
 
-    It has a title, notes, samples drawn by the seed, a row for each factor, and the maps. The same arguments give the
-    same bytes.
+    The page has a title, notes, samples drawn with `seed`, a row for each factor, and the maps. The same arguments give
+    the same bytes.
     """
     path = Path(path)
     files.write_bytes(path, render_dataset(images, title, notes, maps, seed).encode("utf-8", errors="replace"))
@@ -109,7 +109,7 @@ def _block(images: FactorImages, rows: Sequence[int], num_columns: int) -> Frame
     """Returns images in lines; the last line may end in blank frames."""
     found = images.bytes_of(torch.tensor(rows)).cpu()
     if found.is_floating_point():
-        raise DataError("These are vectors of numbers, which have no picture. Only images are shown.")
+        raise DataError("The data set holds vectors; expected images. Vectors cannot be shown as pictures.")
     num_columns = min(num_columns, len(rows))
     blank = torch.full((-len(rows) % num_columns, *found.shape[1:]), torch.nan)
     frames = torch.cat([found.float() / 255, blank])

@@ -1,3 +1,3 @@
-"""Runs or any decoder in, one HTML file out that decodes codes in the browser."""
+"""Interactive HTML page that decodes codes of runs, or of any decoder, in the browser."""
 
 from unbraid.show.explorer.explorer import write_explorer as write_explorer

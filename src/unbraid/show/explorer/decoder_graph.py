@@ -1,7 +1,7 @@
 """A decoder as a list of layers that a browser can compute.
 
-Layers with weights are recognized by their class, all others by their output: a layer that only moves numbers is
-found by giving it distinct numbers, and an activation by giving it a range of them. So it does not matter
+Layers with weights are recognized by their class, all other layers by their output. A layer that only moves numbers is
+detected by its output for distinct inputs, an activation by its output for a range of inputs. So it does not matter
 whether a net uses `nn.ReLU()`, `torch.relu(x)` or `x.relu()`.
 """
 
@@ -74,8 +74,7 @@ class DecoderGraph:
 def decoder_graph(decoder: nn.Module, num_inputs: int) -> DecoderGraph:
     """Returns the layers of the decoder.
 
-    Raises `UnknownLayerError` where one of them cannot be computed in a browser, or where they do not follow one
-    another in a chain.
+    Raises `UnknownLayerError` if a layer cannot be computed in a browser, or if the layers do not form a chain.
     """
     net = nn.Sequential(copy.deepcopy(decoder)).to("cpu", torch.float64).eval()
     try:
@@ -106,7 +105,7 @@ class _Tracer(fx.Tracer):
 
 @final
 class _Reader(fx.Interpreter):
-    """Runs the net and records each step as a layer."""
+    """Interpreter that runs the net and records each step as a layer."""
 
     def __init__(self, module: fx.GraphModule) -> None:
         super().__init__(module)
@@ -213,7 +212,7 @@ _WEIGHTED: dict[type[nn.Module], Callable[[Any, Tensor, Tensor], Layer]] = {
 
 # ----------------------------------------------------------------------------------------------- layers without weights
 def _arrangement(apply: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> list[Layer] | None:
-    """Returns the layer, or none where nothing moves, if each number of the result is a number of x or a constant."""
+    """Returns an arrangement layer (or [] for the identity) if each output is an input or a constant; else None."""
     size = x[0].numel()
     first = torch.arange(_BATCH * size, dtype=x.dtype).add(1000.375).reshape(x.shape)
     second = -3 * first - 0.5

@@ -1,4 +1,4 @@
-"""Runs or any decoder in, one HTML file out."""
+"""Writer of the explorer, an HTML page for runs or for any decoder."""
 
 import json
 import math
@@ -22,7 +22,7 @@ from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec_text import run_labels
 
 MAX_RUNS = 12
-"""How many models one page shows side by side."""
+"""Maximum number of models on one page."""
 
 # In this order they make one script.
 _SCRIPTS = ("blobs.js", "decoder.js", "models.js", "gif.js", "state.js", "pictures.js", "controls.js", "explorer.js")
@@ -40,13 +40,13 @@ def write_explorer(
 ) -> Path:
     """Writes a page on which sliders move the latents of trained models, and returns its path.
 
-    It is one file that decodes in the browser, and needs no server and no network.
+    The page is one file that decodes in the browser, and needs no server and no network.
 
-    It shows the finished `runs` that still have weights side by side, if they were trained on the same images. The one
-    with the best MIG labels the sliders, and the others are matched to it. Or it shows any `decoder`, a module
-    of torch from codes to images between 0 and 1, with `codes` of some images (`Codes`, or a table of numbers) and, if
-    available, the `images` themselves in the same order. Weights are written in half precision, and those of a
-    large decoder in int8, which `precision` can change.
+    Pass either `runs` or a `decoder`. Finished `runs` with weights are shown side by side if they were trained on the
+    same images. The model with the best MIG labels the sliders, and the latents of other models are matched to its
+    latents. A `decoder` is a torch module from codes to images between 0 and 1. It requires `codes` of some images
+    (`Codes`, or a table of numbers) and accepts the `images` in the same order. By default, weights are written in
+    half precision, and those of a large decoder in int8; `precision` overrides this.
 
     Examples:
         >>> import numpy as np
@@ -71,7 +71,7 @@ def page_content(
     title: str | None = None,
     precision: Precision = "auto",
 ) -> dict[str, Any]:
-    """Returns the content of the page as JSON: all that depends on the models."""
+    """Returns the model-dependent content of the page as JSON."""
     check_value(precision, Precision, "precision")
     arguments = {"runs": runs, "decoder": decoder, "codes": codes, "images": images}
     given = [name for name, value in arguments.items() if value is not None]
@@ -97,7 +97,7 @@ def page_content(
 
 
 def render_explorer(content: dict[str, Any]) -> str:
-    """Returns the page as text. Its policy allows one script and one style sheet, by their hashes, and nothing else."""
+    """Returns the page as text. Its content policy allows only its script and style sheet, by hash."""
     folder = resources.files("unbraid.show.explorer")
     script = "\n" + "\n".join(folder.joinpath(name).read_text("utf-8") for name in _SCRIPTS)
     style = "\n" + filled("colors.css") + folder.joinpath("explorer.css").read_text("utf-8")
@@ -125,7 +125,7 @@ def _of_runs(runs: Sequence[Run]) -> tuple[list[ExploredModel], Any]:
     if not finished or len(finished) > MAX_RUNS:
         raise RunError(
             f"{len(finished)} finished runs were given; an explorer shows 1 to {MAX_RUNS} side by side. `unbraid runs` "
-            "lists them with their scores: name some."
+            "lists them with their scores. Name a few of them."
         )
     datasets = {(run.spec.dataset, run.spec.subset) for run in finished}
     if len(datasets) > 1:
@@ -145,7 +145,7 @@ def _of_runs(runs: Sequence[Run]) -> tuple[list[ExploredModel], Any]:
 
 
 def _image_shape(image: Tensor, originals: Tensor | None) -> ImageShape:
-    """Returns (channels, height, width) of a decoded image. A flat one has the shape of the originals."""
+    """Returns (channels, height, width) of a decoded image. Flat outputs take the shape of the originals."""
     shape = tuple(image.shape)
     if len(shape) == 2:
         shape = (1, *shape)

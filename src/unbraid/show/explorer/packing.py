@@ -1,4 +1,4 @@
-"""Tensors of a page: all of a model in one compressed blob, as base64."""
+"""Packing of the tensors of a model into one compressed base64 blob."""
 
 import base64
 import zlib
@@ -20,7 +20,7 @@ INT8_FROM = 1_000_000
 @final
 @dataclass(frozen=True)
 class Packer:
-    """Collects tensors by name, each in the form in which it is written."""
+    """Collection of tensors by name, encoded in their output formats."""
 
     _parts: list[bytes] = field(default_factory=list)
     _index: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -28,8 +28,8 @@ class Packer:
     def add(self, name: str, tensor: Tensor, kind: Kind) -> str:
         """Adds a tensor and returns its name.
 
-        Rows of an "int8" matrix are scaled each by its largest number; numbers too large for half precision make their
-        tensor single.
+        Each row of an "int8" matrix is scaled by its largest magnitude. A "half" tensor with numbers too large for half
+        precision is stored in single precision.
         """
         values = tensor.detach().cpu().numpy()
         if kind == "half" and np.abs(values).max(initial=0) > np.finfo(np.float16).max:

@@ -1,4 +1,4 @@
-"""Models of the explorer, and the content of the page as JSON: latents, images to start from, and codes."""
+"""Models of the explorer, and the content of the page as JSON: latents, start images, and codes."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -44,10 +44,10 @@ ImageShape = tuple[int, int, int]
 @final
 @dataclass(frozen=True, eq=False)
 class ExploredModel:
-    """Holds a decoder with its codes.
+    """A decoder with its codes.
 
-    `net` is the decoder as a module, from codes (and `num_noise` zeros) to the image that is shown; None if it is no
-    module.
+    `net` is the decoder as a module, from codes (and `num_noise` zeros) to the displayed image. It is None if the
+    decoder is not a module.
     """
 
     name: str
@@ -89,7 +89,7 @@ class ExploredModel:
 
     @property
     def score(self) -> float | None:
-        """MIG, or None where it is not known."""
+        """MIG, or None if it is unknown."""
         return None if self.mig is None or math.isnan(self.mig.value) else self.mig.value
 
     @property
@@ -101,7 +101,7 @@ class ExploredModel:
         return likeliest(self.codes, rows, [place.width for place in self.where])
 
     def decode(self, columns: Float[Tensor, "code column"]) -> Float[Tensor, "code ..."]:
-        """Returns the images that torch decodes, clipped to [0, 1]."""
+        """Returns the images decoded with torch, clipped to [0, 1]."""
         with decoding(self.decoder, self.num_columns) as decode:
             return decode(columns).float().clamp(0, 1)
 
@@ -124,7 +124,7 @@ class ExploredModel:
 
 @final
 class _AsShown(nn.Module):
-    """Turns the output of the decoder into the image that is shown."""
+    """Module from the output of the decoder to the displayed image."""
 
     def __init__(self, likelihood: Likelihood) -> None:
         super().__init__()
@@ -135,9 +135,9 @@ class _AsShown(nn.Module):
 
 
 def _mig(measure: Callable[[MIG], Score], codes: Codes) -> Score | None:
-    """Returns a MIG for its tables: exact, or through bins where codes have no densities.
+    """Returns a MIG for its tables: exact, or quantized for codes without densities.
 
-    It is None without factors that it takes.
+    Returns None if the codes have no factors valid for MIG.
     """
     if not codes.factors:
         return None
@@ -156,9 +156,9 @@ def payload(
     shape: ImageShape,
     precision: Precision,
 ) -> dict[str, Any]:
-    """Returns the data of the scripts.
+    """Returns the data for the scripts of the page.
 
-    `rows` are the images to start from, and `originals` their pixels, where they are known.
+    `rows` are the indices of the start images, and `originals` their pixels, if known.
     """
     packer = Packer()
     first = models[0]
@@ -178,7 +178,7 @@ def payload(
 
 
 def starting_rows(model: ExploredModel, num_images: int) -> Int64[Tensor, " row"]:
-    """Returns the images to start from: the typical one, and others from all over the data, the same every time."""
+    """Returns the indices of the start images: a typical image, and random images with a fixed seed."""
     typical = typical_image(model.codes)
     drawn = draws.permutation(torch.tensor([0]), "explorer", 0, num_images)[0, :NUM_STARTS]
     return torch.cat([torch.tensor([typical]), drawn[drawn != typical]])[:NUM_STARTS]
@@ -265,7 +265,7 @@ def _rounded(value: float, decimals: int) -> float | None:
 
 
 def _proof(model: ExploredModel, columns: Float[Tensor, "row column"], packer: Packer) -> dict[str, Any]:
-    """Adds codes and their images, decoded by torch: codes of images, and as many drawn from the range of codes."""
+    """Adds codes of images and random codes of a similar range, both with their images decoded by torch."""
     known = columns[: _NUM_PROOFS // 2]
     noise = draws.normal(torch.arange(_NUM_PROOFS - len(known)), "explorer proof", 0, (columns.shape[1],)).to(columns)
     drawn = known[torch.arange(len(noise)) % len(known)].clone()
@@ -284,7 +284,7 @@ def _proof(model: ExploredModel, columns: Float[Tensor, "row column"], packer: P
 def _decoded_frames(model: ExploredModel, order: list[int], rows: Tensor, packer: Packer) -> dict[str, Any]:
     """Returns decoded frames for a page that cannot run the decoder.
 
-    There is one for each of the first images, each of the most informative latents, and each position of that latent.
+    There is one frame for each combination of a first image, a most informative latent, and a position of that latent.
     """
     starts = model.columns(rows[:_FRAME_STARTS])
     latents = order[:_FRAME_LATENTS]

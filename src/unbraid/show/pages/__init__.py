@@ -1,1 +1,1 @@
-"""Templates of pages, and what fills them: one HTML file each, without a script from elsewhere."""
+"""Templates of the HTML pages, and functions that fill them. Pages load no external scripts."""

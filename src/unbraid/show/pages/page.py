@@ -42,14 +42,14 @@ def _environment(filters: tuple[tuple[str, Filter], ...], package: str) -> Envir
 
 
 def fixed(value: float, decimals: int = 2) -> str:
-    """Returns a number with so many decimals and a true minus, and a dash for an unknown or infinite one."""
+    """Returns a number as text with this many decimals and a true minus sign, or a dash if it is not finite."""
     return f"{value:z,.{decimals}f}".replace("-", "−") if math.isfinite(value) else "–"
 
 
 def content_policy(script: str = "", style: str = "") -> str:
-    """Returns the content security policy of a page: no connection, no form, and no script but this one.
+    """Returns a content security policy that forbids connections, forms, and all scripts except `script`.
 
-    With a `style`, only that style sheet is allowed, and no picture; without one, both may be inline.
+    With a `style`, only this style sheet and no picture is allowed. Without it, inline styles and pictures are allowed.
     """
 
     def by_hash(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Images as they go into the page: sheets of frames, inside the text."""
+"""Sheets of frames as pictures embedded in the page."""
 
 import base64
 import io
@@ -25,7 +25,7 @@ _HIGH, _LOW = 90, 60  # qualities of a WebP
 class FrameSheet:
     """A picture that shows rows and columns of frames, as a `data:` address.
 
-    `is_small`: its pixels are to be shown as squares, not smoothed.
+    If `is_small` is true, pixels are shown as squares without smoothing.
     """
 
     address: str
@@ -36,12 +36,12 @@ class FrameSheet:
 
     @property
     def frame_width(self) -> float:
-        """Returns the width of a frame in pixels; between two of them there is one more."""
+        """The width of a frame in pixels, without the gap of one pixel between frames."""
         return (self.width - self.num_columns + 1) / self.num_columns
 
     @property
     def style(self) -> str:
-        """Returns the properties by which the style sheet shows the picture, and moves through its columns."""
+        """CSS properties for the style sheet, which shows the picture and steps through its columns."""
         return (
             f"--s:url({self.address});--r:{self.width}/{self.height};--n:{self.num_columns};"
             f"--f:{self.frame_width:g}/{self.height};--w:{100 * self.width / self.frame_width:.2f}%"
@@ -53,8 +53,8 @@ def sheet(
 ) -> FrameSheet:
     """Returns frames with intensities in [0, 1] (others are clipped), side by side.
 
-    Between them is a transparent line. Frames that are larger than `max_pixels` are made smaller; `lossy` makes the
-    file smaller still.
+    Frames are separated by transparent lines. Frames larger than `max_pixels` are scaled down. `lossy` reduces the
+    file size further.
     """
     rows, columns, channels = frames.shape[:3]
     flat = rearrange(frames.float(), "row column channel height width -> (row column) channel height width")
@@ -83,7 +83,7 @@ def data_address(image: Image.Image, quality: int | None = None) -> str:
 def _at_most(
     frames: Float[Tensor, "frame channel height width"], max_pixels: int
 ) -> Float[Tensor, "frame channel h w"]:
-    """Returns the frames, made smaller by averaging if a side is longer than the limit."""
+    """Returns the frames, downsampled by averaging if a side is longer than the limit."""
     height, width = frames.shape[2:]
     factor = max_pixels / max(height, width)
     if factor >= 1:

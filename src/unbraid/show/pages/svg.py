@@ -10,10 +10,10 @@ from markupsafe import Markup, escape
 from unbraid.figures.style import family_number
 
 Ticks = Sequence[tuple[float, str]]
-"""Places along an axis, each with its text."""
+"""Pairs of a position along an axis and its text."""
 
 STRONG = 2 / 3
-"""The share of a color from which text on it is light: black and white text change places at a luminance of 0.18."""
+"""The share of a color above which text on it is light: the contrast of black and white is equal at luminance 0.18."""
 
 _NUM_COLORS = 8
 
@@ -21,8 +21,8 @@ _NUM_COLORS = 8
 def element(tag: str, *children: str, **attributes: object) -> Markup:
     """Returns an SVG element. Texts and values are escaped, numbers rounded to two decimals.
 
-    The underscore at the end of a name is dropped (`class_`), others become dashes (`text_anchor`). Attributes that are
-    None are left out.
+    A trailing underscore of a name is dropped (`class_`), other underscores become dashes (`text_anchor`). Attributes
+    that are None are left out.
 
     Examples:
         >>> element("circle", class_="dot", r=3.5, stroke_width=1)
@@ -48,7 +48,7 @@ def line(x1: object, y1: float, x2: object, y2: float, **attributes: object) -> 
 
 
 def polyline(points: Iterable[tuple[float, float]], tag: str = "polyline", **attributes: object) -> Markup:
-    """Returns a line through points, or with `tag="polygon"` the area that it encloses."""
+    """Returns a line through points, or with `tag="polygon"` the enclosed area."""
     return element(tag, points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), **attributes)
 
 
@@ -60,18 +60,18 @@ def rounded_text(value: object) -> str:
 @final
 @dataclass(frozen=True)
 class Axis:
-    """A scale with round numbers, its `ticks`. It ends on the first and the last of them, or at `ends`."""
+    """A scale with round numbers as `ticks`. It spans the first to the last tick, or `ends` if given."""
 
     ticks: tuple[float, ...]
     ends: tuple[float, float] | None = None
 
     @classmethod
     def over(cls, values: Sequence[float], *, steps: int = 4) -> "Axis":
-        """Returns the shortest axis of about this many round steps that holds all values.
+        """Returns the shortest axis of about this many round steps that contains all values.
 
         A step is 1, 2, 2.5 or 5 times a power of ten.
 
-        It begins at zero where that costs little: where the least value is below a third of the greatest.
+        The axis begins at zero if the smallest value is below a third of the largest.
         """
         low, high = min(values), max(values)
         if 0 < low < high / 3:
@@ -84,7 +84,7 @@ class Axis:
 
     @classmethod
     def until(cls, last: float, *, steps: int = 4) -> "Axis":
-        """Returns an axis from 0 that ends where the values do, with a tick there instead of one that is near."""
+        """Returns an axis from 0 to `last`, with a tick at `last` instead of a nearby round tick."""
         step = round_step(last / steps)
         round_numbers = [round(step * k, 12) for k in range(math.ceil(last / step))]
         ticks = [tick for tick in round_numbers if last - tick > 0.4 * step]
@@ -103,7 +103,7 @@ def tick_text(value: float) -> str:
 
 
 def round_step(rough: float) -> float:
-    """Returns the least of 1, 2, 2.5 and 5 times a power of ten that is not below this."""
+    """Returns the smallest number >= `rough` that is 1, 2, 2.5 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(rough))
     return power * next(multiple for multiple in (1, 2, 2.5, 5, 10) if rough <= multiple * power * (1 + 1e-9))
 
@@ -164,7 +164,7 @@ class Frame:
 
 
 def swarm(places: Sequence[float], diameter: float) -> list[float]:
-    """Returns how far each dot must leave the line so that none overlap: the nearest free place, above before below."""
+    """Returns the offset of each dot from the line without overlaps: the nearest free place, above before below."""
     offsets: dict[int, float] = {}
     last: list[int] = []
     for index in sorted(range(len(places)), key=lambda i: places[i]):
@@ -180,7 +180,7 @@ def swarm(places: Sequence[float], diameter: float) -> list[float]:
 def family_class(family: str) -> str:
     """Returns the CSS classes for the color of a family.
 
-    They are "g3", or "g3 again" where another family had that color before, and lines are dashed.
+    They are "g3", or "g3 again" (with dashed lines) if another family has the same color.
     """
     number = family_number(family)
     return f"g{number % _NUM_COLORS}" + (" again" if number >= _NUM_COLORS else "")

@@ -1,3 +1,3 @@
-"""Runs in, one page out."""
+"""Report on runs as one HTML page."""
 
 from unbraid.show.report.report import write_report as write_report

@@ -45,10 +45,10 @@ class CodeCurves:
 
 
 def code_curves(codes: Codes, readings: Sequence[Reading], color: str = "") -> CodeCurves | None:
-    """Draws the most informative latents that have a mean, in a color of the page; None where no factor varies.
+    """Draws the most informative latents that have a mean, in a color of the page; None if no factor varies.
 
-    A line is the mean of a latent over the images of each value, a band one standard deviation of their codes on either
-    side. Values without an order are dots.
+    A line is the mean of a latent over the images of each value. The band is one standard deviation of the codes on
+    either side. Unordered values are drawn as dots.
     """
     latents = [r.latent for r in readings if not r.is_unused and not r.num_categories][:MAX_LATENTS]
     if not latents:
@@ -82,7 +82,7 @@ class CodeMaps:
 def code_maps(codes: Codes, readings: Sequence[Reading]) -> CodeMaps | None:
     """Returns the maps of the two most informative latents that have a mean.
 
-    It is None where there are fewer, or where no factor varies.
+    Returns None if there are fewer than two such latents, or if no factor varies.
     """
     latents = [reading.latent for reading in readings if not reading.is_unused and not reading.num_categories][:2]
     shares = {labels.name: _shares(labels) for labels in codes.factors if not labels.is_soft}

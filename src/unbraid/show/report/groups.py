@@ -52,18 +52,18 @@ class Group:
 
     @property
     def collapsed(self) -> str:
-        """A note beside a median; empty if no member has fewer than two latents in use."""
+        """A note with the number of collapsed members (fewer than two latents in use); empty if there are none."""
         count = sum(bool(member.badge) for member in self.members)
         return f"{count} of {len(self.members)} collapsed" if count else ""
 
     def median(self, measure: Measure) -> float:
-        """Returns the median of the values that are known; NaN where none is."""
+        """Returns the median of the known values; NaN if no value is known."""
         return statistics.median(measure.known(self.members) or [math.nan])
 
     def cell(self, measure: Measure) -> tuple[str, str]:
-        """Returns the cell of a table: the median over seeds, with the least and greatest of them.
+        """Returns the cell of a table: the median over seeds, with the minimum and maximum.
 
-        Of a single model it is the value, with the 95 % interval if that is known and finite.
+        For a single model, the cell is the value, with its 95 % interval if the interval is known and finite.
         """
         values, member = measure.known(self.members), self.members[0]
         score = member.mig if measure.name == member.mig_name else member.scores.get(measure.name)
@@ -83,9 +83,9 @@ def seed_text(seeds: Sequence[int]) -> str:
 
 
 def group_members(members: Sequence[ReportedRun]) -> list[Group]:
-    """Returns one group for each spec, as it was when its runs were started.
+    """Returns one group for each spec, as recorded when its runs were started.
 
-    Objectives keep the order in which they first come; groups of one objective are ordered by their hyperparameters.
+    Objectives keep the order of their first occurrence; groups of one objective are ordered by their hyperparameters.
     """
     by_digest: dict[str, list[ReportedRun]] = {}
     for member in members:
@@ -104,7 +104,7 @@ def group_members(members: Sequence[ReportedRun]) -> list[Group]:
 
 
 def _shade(index: int, families: Sequence[type]) -> float:
-    """Returns how strong the color of a group is: the last of a family is the strongest."""
+    """Returns the color strength of a group. The last group of a family has the strongest color."""
     same_family = [place for place, family in enumerate(families) if family == families[index]]
     share = 1.0 if len(same_family) == 1 else same_family.index(index) / (len(same_family) - 1)
     return round(_FAINTEST + (1 - _FAINTEST) * share, 2)

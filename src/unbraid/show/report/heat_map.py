@@ -33,7 +33,10 @@ class Cell:
 @final
 @dataclass(frozen=True)
 class HeatMap:
-    """A table of latents by factors. `gaps` are first minus second of each column, and their mean is MIG."""
+    """A table of latents by factors.
+
+    `gaps` are the largest minus the second largest share of each column. Their mean is MIG.
+    """
 
     factors: tuple[str, ...]
     entropies: tuple[float, ...]

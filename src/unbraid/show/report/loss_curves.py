@@ -1,4 +1,4 @@
-"""The parts of the loss over training: one small plot for each part, one line for each model."""
+"""Loss terms over training: one small plot for each term, one line for each model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from unbraid.training.runs.history import History, is_latent_column
 from unbraid.training.runs.spec_text import name_text
 
 Curve = Float[np.ndarray, "2 _point"]
-"""Steps, and values."""
+"""A pair of steps and values."""
 
 Line = tuple[Group, Curve, str]
 """A curve of a group, "thin" or "thick"."""
@@ -48,7 +48,7 @@ _OF_LATENTS = (
 @final
 @dataclass(frozen=True)
 class LossPanel:
-    """The drawn curves of one part of the loss."""
+    """The drawn curves of one loss term."""
 
     name: str
     meaning: str
@@ -56,7 +56,7 @@ class LossPanel:
 
 
 def loss_panels(groups: Sequence[Group]) -> list[LossPanel]:
-    """Returns every logged part, the loss itself last, and then the information of each latent, where it was logged."""
+    """Returns a panel for each logged term, then for the total loss, then for the information of latents if logged."""
     logged = dict.fromkeys(part for group in groups for m in group.members for part in m.history.columns[1:])
     latents = [name for name in logged if is_latent_column(name)]
     names = sorted((part for part in logged if part not in latents), key=lambda part: part == "loss")
@@ -79,7 +79,7 @@ def loss_panels(groups: Sequence[Group]) -> list[LossPanel]:
 
 
 def mean_curve(history: History, part: str, count: int) -> Curve:
-    """Returns the means of a part over equal stretches of training; no points where it was not logged."""
+    """Returns the means of a loss term over intervals with equally many logged steps; empty if it was never logged."""
     if part not in history.columns:
         return np.empty((2, 0))
     table = np.array([history["step"], history[part]])
@@ -105,10 +105,10 @@ def _of_part(name: str, curves: Sequence[tuple[Group, Curve]], x_axis: Axis, num
 
 
 def _median(curves: Sequence[Curve]) -> Curve:
-    """Returns the median of the members of a group.
+    """Returns the median curve of the members of a group.
 
-    They share a spec and so the steps that were logged; members that were logged at other steps than the first are left
-    out.
+    Members share a spec, and so usually their logged steps. Members logged at other steps than the first member are
+    left out.
     """
     steps = curves[0][0]
     return np.stack([steps, np.median([curve[1] for curve in curves if np.array_equal(curve[0], steps)], axis=0)])
@@ -133,7 +133,7 @@ def _plot(lines: Sequence[Line], labels: Sequence[Markup], x_axis: Axis, y_axis:
 
 
 def _end_labels(ends: Mapping[Group, float], axis: Axis) -> list[Markup]:
-    """Draws the value at the end of each line, and a short line to it where it had to move."""
+    """Draws the value at the end of each line, with a leader line if the label was moved."""
     drawn = [min(max(FRAME.y(axis.share(end)), FRAME.top), FRAME.base) for end in ends.values()]
     places = spread(drawn, _LABEL_DISTANCE, FRAME.top, FRAME.base)
     return [

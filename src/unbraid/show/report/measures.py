@@ -1,4 +1,4 @@
-"""Numbers that sort and color the models of a report: kept scores, and the ends of training."""
+"""Measures that sort and color the models of a report: saved scores and final training measures."""
 
 import math
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ _DIRECTIONS = {"training-elbo": True, "training-rate": None, "training-distortio
 @final
 @dataclass(frozen=True)
 class Measure:
-    """A number that models are compared by, with its name on the command line.
+    """A measure for comparing models, with its name on the command line.
 
-    `bounds` are the least and the greatest value that it can take. Where `higher_is_better` is None, it is neither good
-    nor bad, and the greatest comes first.
+    `bounds` are its smallest and largest possible values. If `higher_is_better` is None, neither direction is better,
+    and models are sorted from the largest value.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Measure:
     bounds: tuple[float, float] = (-math.inf, math.inf)
 
     def value(self, member: ReportedRun) -> float:
-        """Returns the number of the member; NaN where it has none."""
+        """Returns the value of the member; NaN if it is unknown."""
         return member.values.get(self.name, math.nan)
 
     def known(self, members: Sequence[ReportedRun]) -> list[float]:
@@ -50,24 +50,24 @@ class Measure:
 
     @property
     def label(self) -> str:
-        """Its name as papers write it: "MIG" for `mig`. Other names are not changed."""
+        """The name in the spelling of papers: "MIG" for `mig`. Names that are not acronyms are unchanged."""
         head, *settings = self.name.split(":")
         return ":".join((head.upper() if head in _acronyms() else head, *settings))
 
     @property
     def title(self) -> str:
-        """Its label, with an arrow that shows which direction is better."""
+        """The label, with an arrow for the better direction."""
         return f"{self.label} {ARROWS[self.higher_is_better]}".strip()
 
     @property
     def direction(self) -> str:
-        """Which direction is better, as text."""
+        """The better direction as text."""
         return {True: "higher is better", False: "lower is better", None: "neither is better"}[self.higher_is_better]
 
     def shares(self, values: Sequence[float]) -> list[float]:
-        """Returns how strongly each value is colored: the best 1, the worst 0, and 0 where there is none.
+        """Returns the color strength of each value, from 0 for the worst or an unknown value to 1 for the best.
 
-        Values that are the same to three decimals are the worst, all of them.
+        If all values are the same to three decimals, all have strength 0.
         """
         faint, strong = self.color_ends(values)
         if not abs(strong - faint) > _LEAST_DIFFERENCE:
@@ -75,7 +75,7 @@ class Measure:
         return [abs(round((v - faint) / (strong - faint), 3)) if math.isfinite(v) else 0.0 for v in values]
 
     def color_ends(self, values: Sequence[float]) -> tuple[float, float]:
-        """Returns the values that are colored faintest and strongest; NaN where none is known."""
+        """Returns the values with the faintest and the strongest color; NaN if no value is known."""
         finite = [value for value in values if math.isfinite(value)] or [math.nan]
         return (max(finite), min(finite)) if self.higher_is_better is False else (min(finite), max(finite))
 
@@ -91,17 +91,17 @@ def _acronyms() -> frozenset[str]:
 
 
 def measures_of(members: Sequence[ReportedRun], by: str | None = None) -> list[Measure]:
-    """Returns every measure that some member has, the one to sort by first.
+    """Returns every measure that some member has, with the sorting measure first.
 
-    That is the requested one, else MIG, else the ELBO at the end of training. Those of training come last.
+    The sorting measure is the requested one, else MIG, else the final training ELBO. Training measures come last.
     """
     known = {name for member in members for name, value in member.values.items() if not math.isnan(value)}
     names = [name for name in dict.fromkeys(n for member in members for n in member.values) if name in known]
     first = (by or "").strip().lower() or next((m.mig_name for m in members if m.mig is not None), TRAINING[0])
     if by and first not in names:
         raise SpecError(
-            f"The report was to be sorted by {by!r}, which no run here has a score of. {suggestion(first, names)} "
-            f"`unbraid score RUNS --metrics {first}` would make them."
+            f"by is {by!r}, and no run of the report has this score. {suggestion(first, names)} "
+            f"To compute it, run `unbraid score RUNS --metrics {first}`."
         )
     names.sort(key=lambda name: (name != first, name in TRAINING))
     return [named_measure(name) for name in dict.fromkeys((first, *names))]
@@ -119,9 +119,9 @@ def named_measure(name: str) -> Measure:
 
 
 def shown_members(members: Sequence[ReportedRun], measure: Measure) -> dict[Role, ReportedRun]:
-    """Returns the members to show in full: the best, the middle and the worst; fewer where there are fewer.
+    """Returns the members to show in full: the best, the middle and the worst, or fewer if there are fewer than three.
 
-    Of an even number the middle is the lower of two.
+    For an even number of members, the middle is the lower of the two middle members.
     """
     ordered = measure.order([member for member in members if not math.isnan(measure.value(member))]) or list(members)
     if len(ordered) == 1:

@@ -1,4 +1,4 @@
-"""The runs of a report, with their scores and the ends of their training."""
+"""The runs of a report, with their scores and final training measures."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from unbraid.training.runs.history import History
 from unbraid.training.runs.run import Run
 
 Role = Literal["only", "best", "middle", "worst"]
-"""Why a model is shown in full."""
+"""Reason for showing a model in full."""
 
 TRAINING = ("training-elbo", "training-distortion", "training-rate")
 """Names of the measures at the end of training."""
@@ -25,16 +25,16 @@ TRAINING = ("training-elbo", "training-distortion", "training-rate")
 @final
 @dataclass(frozen=True, eq=False)
 class ReportedRun:
-    """Holds a finished run and what was measured of it.
+    """A finished run with its measured values.
 
-    `mig` is None where MIG does not apply: no factors, or continuous ones.
+    `mig` is None where MIG does not apply: without factors, or with continuous factors.
 
-    `scores` are all that the run has kept, by name; `mig_name` is the name of `mig`. `hard` is the ELBO of a model with
-    discrete latents, with hard categories: its log adds the rate of categories to the distortion of relaxed codes,
-    which is not a bound. `num_unused` is the number of latents that are not informative about the image.
+    `scores` are all saved scores of the run, by name; `mig_name` is the name of `mig`. `hard` is the ELBO with hard
+    categories, for models with discrete latents: the training log adds the rate of categories to the distortion of
+    relaxed codes, which is not a bound. `num_unused` is the number of latents that are not informative about the image.
 
-    `number` is its place among all members, best first from 1, and its address on the page. `role` is None unless it is
-    shown in full.
+    `number` is the rank among all members, from 1 for the best, and the anchor on the page. `role` is None unless the
+    run is shown in full.
     """
 
     run: Run
@@ -49,7 +49,7 @@ class ReportedRun:
 
     @cached_property
     def values(self) -> dict[str, float]:
-        """Every number that the member may be sorted by: its scores, and the ends of its log."""
+        """All sortable values of the member: its scores and final training measures."""
         scored = {} if self.mig is None else {self.mig_name: self.mig.value}
         scored |= {name: score.value for name, score in self.scores.items() if name != self.mig_name}
         return scored | dict(zip(TRAINING, (self.elbo, self.distortion, self.rate), strict=True))
@@ -65,11 +65,11 @@ class ReportedRun:
 
     @property
     def badge(self) -> str:
-        """A note on its scores if it is collapsed; else an empty text."""
+        """A note for a collapsed model; an empty text otherwise."""
         return badge(self.num_unused, self.run.spec.model.latents.num_latents)
 
     def gap(self, factor: str) -> float:
-        """Returns the gap of a factor in MIG; NaN where it has none."""
+        """Returns the gap of a factor in MIG; NaN if there is none."""
         return math.nan if self.mig is None else self.mig.per_factor.get(factor, math.nan)
 
     @cached_property
@@ -81,8 +81,8 @@ class ReportedRun:
 def read_members(runs: Sequence[Run], scoring: Scoring | None = None) -> list[ReportedRun]:
     """Returns the finished runs, each with a MIG of the same settings.
 
-    That is a MIG that all runs have kept, `mig` first; else `mig` is computed and kept. Where the codes of a run have
-    no densities, the MIG of all is taken through bins.
+    A MIG saved by all runs is used, `mig` before others. Otherwise `mig` is computed and saved. If the codes of a run
+    have no densities, the quantized MIG is used for all runs.
     """
     scoring = scoring or Scoring()
     kept = [run.named_scores(scoring) for run in runs]
@@ -102,7 +102,7 @@ def read_members(runs: Sequence[Run], scoring: Scoring | None = None) -> list[Re
 
 
 def why_left_out(run: Run) -> str:
-    """Returns why a run is left out: it is not finished, or its weights are gone."""
+    """Returns the reason for leaving out a run: it is not finished, or its weights were deleted."""
     if run.status == "finished":
         return "is finished, and its study keeps only its scores"
     if failure := run.failure:
@@ -129,7 +129,7 @@ def _num_unused(run: Run, mig: Score | None) -> int:
 
 
 def _mig(run: Run, name: str, scoring: Scoring) -> Score | None:
-    """Computes and keeps a MIG; None where the codes have no factors that it takes."""
+    """Computes and saves a MIG. Returns None if the codes have no factors valid for MIG."""
     if not run.codes().factors:
         return None
     try:

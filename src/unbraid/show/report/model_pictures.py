@@ -1,4 +1,4 @@
-"""Pictures of models: of those shown in full, and a card for every model."""
+"""Pictures of the models shown in full, and a card for every model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -52,9 +52,9 @@ def traversals(pictures: Pictures, readings: Sequence[Reading]) -> Traversals:
 def traversal_sheet(
     pictures: Pictures, readings: Sequence[Reading], num_frames: int, max_pixels: int, *, lossy: bool
 ) -> FrameSheet:
-    """Returns a row for each of these latents as one picture.
+    """Returns one picture with a row for each of these latents.
 
-    A discrete one stays at its last category where it has fewer than others have frames.
+    A discrete latent with fewer categories than columns repeats its last category.
     """
     made = pictures.traversal([reading.latent for reading in readings], num_frames)
     rows = [strip.frames[torch.linspace(0, len(strip.frames) - 1, num_frames).round().long()] for strip in made.strips]
@@ -83,9 +83,9 @@ def prior_samples(shown: Mapping[Role, ReportedRun]) -> dict[Role, FrameSheet]:
 @final
 @dataclass(frozen=True, eq=False)
 class Card:
-    """Shows one model.
+    """The card of one model.
 
-    That of a model that is shown in full elsewhere on the page is empty.
+    The card of a model shown in full elsewhere on the page is empty.
     """
 
     member: ReportedRun

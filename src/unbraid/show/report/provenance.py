@@ -1,4 +1,4 @@
-"""How the models of a report were trained: data, settings, versions, time, and the commands that repeat it."""
+"""How the models of a report were trained: data, settings, versions, time, and commands to repeat it."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -73,10 +73,10 @@ def _data_of(groups: Sequence[Group]) -> DataProvenance:
 
 
 def spec_table(specs: Sequence[RunSpec]) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Returns the fields of specs by their flags: those with one value in all specs that have them, and the others.
+    """Returns the fields of specs by flag: first the fields with one common value, then the differing fields.
 
-    Differing fields have a value for each spec, empty where it has no such field. A field that some objectives lack
-    differs only if it is not at its default.
+    Differing fields have a value for each spec, or an empty text for specs without the field. A field that some
+    objectives lack differs only if it is not at its default.
     """
     described = [_described(spec) for spec in specs]
     worth = {flag_of(f"objective.{name}") for spec in specs for name in labeled_fields(spec.objective)}
@@ -124,7 +124,7 @@ def training_facts(members: Sequence[ReportedRun]) -> dict[str, str]:
 
 
 def _training_time(members: Sequence[ReportedRun]) -> str:
-    """Returns how long all fleets took one after the other: the runs of a fleet share their time."""
+    """Returns the total training time of all fleets as text. The runs of a fleet share their time."""
     fleets: dict[str, float] = {}
     for member in members:
         try:

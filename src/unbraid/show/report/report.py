@@ -1,4 +1,4 @@
-"""Runs in, one HTML file out."""
+"""Writer of the report, an HTML page about runs."""
 
 import datetime
 import math
@@ -40,7 +40,7 @@ from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec_text import train_command
 
 EXPLORER = "explorer.html"
-"""The name of an explorer that the report links to where it is in the same folder."""
+"""The file name of an explorer, which the report links to if it exists in the same folder."""
 
 # Limits the page of many models with many scores; a strip is as large as some dots.
 _MAX_DOTS, _DOTS_A_STRIP = 12_000, 10
@@ -51,7 +51,7 @@ MAX_STRIPS = 40
 @final
 @dataclass(frozen=True, eq=False)
 class MeasureFigures:
-    """Figures of one measure: a plot for each sweep, strips for all other settings, and the plane."""
+    """Figures of one measure: a plot for each sweep, strips for all other settings, and the rate-distortion plane."""
 
     measure: Measure
     sweeps: tuple[SweepPlot, ...]
@@ -115,7 +115,7 @@ class Page:
 
     @cached_property
     def figures(self) -> list[MeasureFigures]:
-        """Figures of as many measures as the page has room for, the first in any case."""
+        """Figures of the first measures, up to the limit of the page; at least one."""
         most = max(1, _MAX_DOTS // (2 * len(self.members) + _DOTS_A_STRIP * len(self.stripped)))
         return [self._figures(measure) for measure in self.measures[:most]]
 
@@ -132,7 +132,7 @@ class Page:
 
     @cached_property
     def stripped(self) -> list[Group]:
-        """The groups that have a strip: all that are in no sweep, or the best of them, in their order."""
+        """The groups with a strip: those outside of sweeps, limited to the best ones, in their order."""
         if len(self.others) <= MAX_STRIPS:
             return list(self.others)
         best = dict.fromkeys(group for _, group in self.ordered if group in self.others)
@@ -174,13 +174,12 @@ def write_report(
 ) -> Path:
     """Writes a page that shows these runs, and returns its path: one file that needs no network.
 
-    It can be read without its script too.
+    The page can be read without JavaScript.
 
-    Runs without a MIG are scored first, and keep their scores. Runs that are not finished, or have no weights any more,
-    are listed on the page and left out of its figures. The same runs, title and `date` (today by default) give
-    the same bytes. `factors` are the names of those that scores are over; by default, all. Models are sorted and
-    colored `by` a score that they have kept, by its name; by default "mig". With a folder for `figures`, each figure is
-    written there too, as SVG and PNG.
+    Runs without a MIG are scored first, and their scores are saved. Unfinished runs and runs without weights are listed
+    on the page and left out of its figures. The same runs, title and `date` (today by default) give the same bytes.
+    `factors` are the names of the factors to score, by default all. `by` is the name of the saved score that sorts and
+    colors the models, by default "mig". If `figures` is a folder, each figure is also written there as SVG and PNG.
 
     Examples:
         >>> from unbraid import MLP, Autoencoder, DSprites, RunSpec, train
@@ -198,7 +197,7 @@ def write_report(
     if not finished:
         states = ", ".join(f"{run.name} {why_left_out(run)}" for run in runs[:3]) or "no runs were given"
         raise RunError(
-            f"A report needs at least one finished run, and here {states}. `unbraid runs` lists the state of each run."
+            f"A report needs at least one finished run, but {states}. `unbraid runs` lists the state of each run."
         )
     path = Path(path)
     page = Page.from_members(read_members(finished, Scoring(factors=named(factors))), by)
@@ -263,7 +262,7 @@ def render_report(
 
 
 def _command(runs: Sequence[Run], factors: str | Sequence[str], by: str | None) -> str:
-    """Returns the command that writes such a page, run beside the folders of the runs."""
+    """Returns the command that writes this page, to be run in the parent of the folders of runs."""
     folders = list(dict.fromkeys(run.folder.resolve().parent.name or "." for run in runs))
     chosen = ["--factors", ",".join(named(factors))] if named(factors) else []
     return shlex.join(["unbraid", "report", *folders, *chosen, *(["--by", by] if by else [])])

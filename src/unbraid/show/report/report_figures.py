@@ -47,7 +47,7 @@ def write_figures(page: Page, folder: Path) -> list[Path]:
 
 
 def _figures(page: Page) -> Iterator[tuple[str, Figure]]:
-    """Yields every figure that the page has, behind its name."""
+    """Yields the name and the figure of every figure of the page."""
     runs = _run_table(page, page.sweeps)
     for measure in (each.measure for each in page.figures):
         yield f"scores-{measure.name}", figures.strip_plot(runs, measure.name, label=measure.title)
@@ -75,7 +75,7 @@ def _figures(page: Page) -> Iterator[tuple[str, Figure]]:
 
 
 def _run_table(page: Page, sweeps: Sequence[Sweep]) -> Table:
-    """Returns a row for each member, with the number that these sweeps vary."""
+    """Returns a row for each member, with the value of the field varied by its sweep."""
     swept = {id(group): at for sweep in sweeps for series in sweep.series for at, group in series}
     return Table.from_records(
         {

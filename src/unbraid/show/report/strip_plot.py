@@ -38,9 +38,9 @@ def model_dot(
     share: float | None = None,
     title: str = "",
 ) -> Markup:
-    """Draws a model in the color of its `family`, or inside of it in that of a measure, from 0 to 1 (`share`).
+    """Draws a model as a dot in the color of its `family`, filled by `share` (0 to 1) of a measure if given.
 
-    A collapsed model is hollow, and one that is shown in full has a ring. The script adds a title where there is none.
+    Dots of collapsed models are hollow. Models shown in full have a ring. The script of the page adds missing titles.
     """
     kinds = ["dot", family, "heated" if share is not None else "hollow" if member.badge else ""]
     dot = element(
@@ -59,14 +59,14 @@ def model_dot(
 @final
 @dataclass(frozen=True, eq=False)
 class StripPlot:
-    """A drawn strip for each group, and the axis that they share."""
+    """A drawn strip for each group, and their common axis."""
 
     strips: tuple[tuple[Group, Markup], ...]
     axis: Markup
 
 
 def score_strips(groups: Sequence[Group], measure: Measure) -> StripPlot:
-    """Draws the models of these groups by a measure. The axis begins at 0 where the measure does."""
+    """Draws the models of these groups by a measure. The axis begins at 0 if the lower bound of the measure is 0."""
     axis = value_axis(measure, [measure.value(member) for group in groups for member in group.members])
     return StripPlot(
         tuple((group, _strip(group, measure, axis)) for group in groups),
@@ -83,7 +83,8 @@ def score_strips(groups: Sequence[Group], measure: Measure) -> StripPlot:
 def value_axis(measure: Measure, values: Sequence[float]) -> Axis:
     """Returns the axis of a measure over all finite values.
 
-    Where a measure has a highest value, the axis reaches at least a twentieth of it, so that noise does not fill it.
+    If a measure is bounded by 0 and an upper bound, the axis spans at least a twentieth of the upper bound, so that
+    noise is not magnified.
     """
     finite = [value for value in values if math.isfinite(value)]
     if measure.bounds[0] != 0:

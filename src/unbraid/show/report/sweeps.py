@@ -1,4 +1,4 @@
-"""Plots with a line for each family: scores against a number such as beta, and distortion against rate."""
+"""Plots with a line for each family: scores against a hyperparameter such as beta, and distortion against rate."""
 
 import math
 from collections.abc import Callable, Hashable, Sequence
@@ -33,15 +33,15 @@ _RATE, _DISTORTION = Measure("training-rate", None), Measure("training-distortio
 
 Point = tuple[float, float]
 Series = tuple[tuple[float, Group], ...]
-"""Groups that differ only in one number, each behind its value, in the order of the values."""
+"""Pairs of a value and a group, in ascending order, for groups that differ only in one numeric field."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Series that vary along one number.
+    """Series that vary in one numeric field.
 
-    `field` is its flag; `others` are groups that have no such number or only one, to be compared with.
+    `field` is the flag of the field. `others` are groups for comparison, which lack the field or do not vary it.
     """
 
     field: str
@@ -53,9 +53,9 @@ class Sweep:
         return sorted({value for each in self.series for value, _ in each})
 
     def share(self, value: float) -> float:
-        """Returns the place of a value, from 0 to 1.
+        """Returns the position of a value on the axis, from 0 to 1.
 
-        Values that are far apart are spaced by their logarithms; evenly where that is not possible because of a 0.
+        Values that span a wide range are spaced logarithmically, or evenly if a value of 0 prevents this.
         """
         values = self.values
         if values[-1] <= 0 or values[-1] < _LOG_RATIO * abs(values[0]):
@@ -66,7 +66,7 @@ class Sweep:
 
 
 def sweeps_of(groups: Sequence[Group]) -> tuple[list[Sweep], list[Group]]:
-    """Returns the sweeps, one for each number that varies, and the groups that are in none."""
+    """Returns one sweep for each varying numeric field, and the groups outside of all sweeps."""
     by_path: dict[str, list[Series]] = {}
     for family in dict.fromkeys(group.family for group in groups):
         members = [group for group in groups if group.family == family]
@@ -78,9 +78,9 @@ def sweeps_of(groups: Sequence[Group]) -> tuple[list[Sweep], list[Group]]:
 
 
 def swept_path(specs: Sequence[RunSpec], least_values: int = 2) -> str | None:
-    """Returns the path of the number that takes most values among these specs, at least `least_values`.
+    """Returns the path of the numeric field with the most distinct values in these specs.
 
-    A number of the objective comes first.
+    Fields of the objective take precedence. Returns None if no field has at least `least_values` values.
     """
     fields = [fields_of(spec) for spec in specs]
     numbers = {
@@ -92,7 +92,7 @@ def swept_path(specs: Sequence[RunSpec], least_values: int = 2) -> str | None:
 
 
 def _series(members: Sequence[Group], path: str) -> list[Series]:
-    """Returns a line for each combination of the other fields that has several values of this one."""
+    """Returns a series for each combination of the other fields with several values of this field."""
     by_rest: dict[Hashable, dict[float, Group]] = {}
     for group in members:
         fields = fields_of(group.spec)
@@ -104,14 +104,14 @@ def _series(members: Sequence[Group], path: str) -> list[Series]:
 
 
 def is_plain_number(value: Any) -> bool:
-    """Returns whether a field holds an int or a float, and no schedule or bool."""
+    """Returns whether a value is an int or a float, not a schedule or a bool."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class SweepPlot:
-    """A drawn sweep, and whether medians of other settings are lines across."""
+    """A drawn sweep, with a flag for horizontal lines at the medians of other settings."""
 
     field: str
     svg: Markup
@@ -119,7 +119,7 @@ class SweepPlot:
 
 
 def sweep_plot(sweep: Sweep, measure: Measure) -> SweepPlot:
-    """Draws a sweep in a measure, over the members that have a value."""
+    """Draws a measure along a sweep, for the members with a known value."""
     groups = [*(group for series in sweep.series for _, group in series), *sweep.others]
     axis = value_axis(measure, [measure.value(member) for group in groups for member in group.members])
 
@@ -149,7 +149,7 @@ def sweep_plot(sweep: Sweep, measure: Measure) -> SweepPlot:
 
 
 def _levels(others: Sequence[Group], measure: Measure, up: Callable[[float], float]) -> list[Markup]:
-    """Draws a line across for each family of a single setting, if there are not too many."""
+    """Draws a horizontal line for each family of a single setting, if there are not too many."""
     families = [group.family for group in others]
     single = [group for group in others if families.count(group.family) == 1]
     known = [(group, up(value)) for group in single if math.isfinite(value := group.median(measure))]
@@ -168,7 +168,7 @@ def _levels(others: Sequence[Group], measure: Measure, up: Callable[[float], flo
 
 
 def _numbers(sweep: Sweep, across: Callable[[float], float]) -> list[tuple[float, str]]:
-    """Returns the values of the sweep below its axis, without those that have no room."""
+    """Returns the labels of the sweep values below the axis, without overlapping labels."""
     found: list[tuple[float, str]] = []
     for value in sweep.values:
         place = across(value)
@@ -180,10 +180,10 @@ def _numbers(sweep: Sweep, across: Callable[[float], float]) -> list[tuple[float
 @final
 @dataclass(frozen=True, eq=False)
 class RateDistortionPlot:
-    """The drawn plane, and what its caption needs.
+    """The drawn plane, with the data of its caption.
 
-    `has_lines` is whether lines go through sweeps, `color_ends` are the values of the measure that are colored faintest
-    and strongest.
+    `has_lines` is true if lines connect the settings of sweeps. `color_ends` are the values of the measure with the
+    faintest and the strongest color.
     """
 
     svg: Markup
@@ -194,7 +194,7 @@ class RateDistortionPlot:
 def rate_distortion_plot(
     groups: Sequence[Group], sweeps: Sequence[Sweep], measure: Measure
 ) -> RateDistortionPlot | None:
-    """Draws every model that has a rate and a distortion, colored by the measure; None where fewer than three have."""
+    """Draws every model that has a rate and a distortion, colored by the measure. Returns None for fewer than 3."""
     found = [
         (group, member)
         for group in groups
@@ -240,7 +240,7 @@ def rate_distortion_plot(
 
 
 def _labels(medians: Sequence[tuple[Point, str, str]]) -> list[Markup]:
-    """Draws texts beside their points, without those that would overlap others."""
+    """Draws texts beside their points, and omits texts that would overlap others."""
     drawn: list[Markup] = []
     kept: list[Point] = []
     for (x, y), label, family in medians:
