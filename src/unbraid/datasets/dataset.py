@@ -54,10 +54,10 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
 
     Args:
         pixels: Bytes, bits, or floats of vectors; a batch is made by indexing.
-        factors: The labels of each factor; none for unlabeled images.
+        factors: The labels of each factor; empty for unlabeled images.
         factor_table: The name and number of values of each factor.
-        weights: The probability of each image, p(n), unless all are equally likely.
-        streamed_on: The device of the batches, if the pixels stay memory-mapped on the CPU.
+        weights: The probability of each image, p(n); None for equally likely images.
+        streamed_on: The device of the batches, for pixels that stay memory-mapped on the CPU.
     """
 
     pixels: Raw | Pixels
@@ -163,7 +163,7 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
         return replace(self.streamed_to(device), pixels=self.pixels.to(device), streamed_on=None)
 
     def streamed_to(self, device: torch.device | str) -> "FactorImages":
-        """Returns images with batches on this device. The pixels are not moved."""
+        """Returns images with batches on this device. The pixels stay on their device."""
         weights = None if self.weights is None else self.weights.to(device)
         factors = tuple(labels.to(device) for labels in self.factors)
         return replace(self, factors=factors, weights=weights, streamed_on=torch.empty(0, device=device).device)

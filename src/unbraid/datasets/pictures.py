@@ -51,7 +51,7 @@ class Framing:
         follow_exif: Whether to apply the EXIF orientation.
         background: The color behind transparent pixels.
         shrink: If above 1, each pixel is the mean of a square with this side, which takes a fifth of the time.
-            Otherwise Pillow's bilinear filter resizes, averaging over all replaced pixels.
+            Otherwise Pillow's antialiased bilinear filter resizes.
         mask: Whether to return the mask of the pixels that are not white, computed at the size of the picture. A
             pixel of the image is white if at least half of its area is in the mask.
     """

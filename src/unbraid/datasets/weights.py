@@ -190,7 +190,7 @@ class ChenDesign(Joint):
 
     ====== ================================ ============================================================================
     B      (1 + t (x+1)/2) (1 + t (y+1)/2)  t = sqrt(ratio) - 1, so that either marginal varies by sqrt(ratio)
-    C      1 + c f(x) g(y)                  f(x) = x^2 - mean(x^2), g alike: marginals uniform, correlation 0; c is
+    C      1 + c f(x) g(y)                  f(x) = x^2 - mean(x^2), same for g: marginals uniform, correlation 0; c is
                                             computed from the ratio
     D      1 + c x y                        c = (ratio - 1) / (ratio + 1): marginals uniform
     ====== ================================ ============================================================================

@@ -68,7 +68,7 @@ class IdxDataset(ConvertedDataset):
 class MNIST(IdxDataset):
     """The handwritten digits of LeCun, Cortes & Burges: 60,000 training and 10,000 test images, 28 by 28 gray bytes.
 
-    The four official IDX files may be gzipped or not.
+    The official IDX files may be gzipped or not.
     """
 
     publication: ClassVar = Publication(

@@ -198,7 +198,7 @@ def _paint(head: Head, polar: Values, longitude: Values) -> Values:
 
 
 def _beard(head: Head, y: Values, longitude: Values) -> Values:
-    """Returns the mask of the beard: 1 below a line from under the nose to the ears."""
+    """Returns a soft mask of the beard: 1 below a line from under the nose to the ears."""
     turned = np.abs(longitude)
     line = head.nose_tip - 0.07 + (0.05 - head.nose_tip) * _step(turned, 0.45, 1.2)
     return _step(line - y, 0.0, 0.08) * (1 - _step(turned, 1.3, 1.6))

@@ -20,8 +20,8 @@ def from_torch(
     """Reads all items of a torch data set once, saves them in the cache, and returns their config.
 
     An item is an image, a pair of an image and its target (a number, several numbers, or a dict of numbers), or a dict
-    with the entry `image`. Images are tensors, arrays or PIL pictures of equal size: bytes, booleans, or floats from 0
-    to 1. Targets become factors: integers are discrete, floats continuous.
+    with one entry for the image. Images are tensors, arrays or PIL pictures of equal size: bytes, booleans, or floats
+    from 0 to 1. Targets become factors: integers are discrete, floats continuous.
 
     Args:
         dataset: A `torch.utils.data.Dataset`.

@@ -24,7 +24,7 @@ def ranked(labels: Labels) -> Labels:
 
 
 def factor_table(columns: Sequence[Labels], words: Mapping[str, Sequence[str]] | None = None) -> tuple[Factor, ...]:
-    """Returns the factors of labels numbered from 0. The words of a factor are a lower bound of its size."""
+    """Returns the factors of labels numbered from 0. The size of a factor is at least its number of words."""
     if unknown := [labels.name for labels in columns if not bool(labels.is_known.any())]:
         raise DataError(f"The factor {unknown[0]!r} is not known in any image. Label some, or leave it out.")
     sizes = [0 if labels.is_continuous else int(labels.values.max()) + 1 for labels in columns]
