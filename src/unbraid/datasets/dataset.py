@@ -1,4 +1,4 @@
-"""The config of a data set, and its images on a device."""
+"""Base class of data set configs, and images with factors on a device."""
 
 import functools
 import math
@@ -54,10 +54,10 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
 
     Args:
         pixels: Bytes, bits, or floats of vectors; a batch is made by indexing.
-        factors: The labels of each factor; none for unlabeled images.
-        factor_table: The factors, with their numbers of values.
-        weights: The probability of each image, p(n), unless all are equally likely.
-        streamed_on: The device of the batches, if the pixels stay memory-mapped on the CPU.
+        factors: The labels of each factor; empty for unlabeled images.
+        factor_table: The name and number of values of each factor.
+        weights: The probability of each image, p(n); None for equally likely images.
+        streamed_on: The device of the batches, for pixels that stay memory-mapped on the CPU.
     """
 
     pixels: Raw | Pixels
@@ -88,24 +88,24 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
         """Returns images with the columns of a table as factors."""
         if values.shape != (len(pixels), len(factors)):
             raise DataError(
-                f"The factors have shape {tuple(values.shape)}; expected {(len(pixels), len(factors))}: one row an "
-                "image, one column a factor."
+                f"The factors have shape {tuple(values.shape)}; expected {(len(pixels), len(factors))}: one row per "
+                "image, one column per factor."
             )
         labels = tuple(labels_of(factor, column) for factor, column in zip(factors, values.unbind(1), strict=True))
         return cls(pixels, labels, factors, weights)
 
     @cached_property
     def values(self) -> Values:
-        """Returns the factors as the columns of one table, as for `from_table`."""
+        """The factors as columns of one table, in the layout of `from_table`."""
         return tabulated(self.factors, len(self)).to(self.device)
 
     def __len__(self) -> int:
         return len(self.pixels)
 
     def __getitem__(self, row: int | slice) -> tuple[Float[Tensor, "*batch channel height width"], dict[str, Any]]:
-        """Returns an image with intensities in [0, 1], and its factors by name: numbers, or tensors of probabilities.
+        """Returns an image with intensities in [0, 1] and a dict of its factors: numbers, or tensors of probabilities.
 
-        Unknown values are -1, or NaN. A slice gives a batch of images, and tensors of factors.
+        Unknown values are -1, or NaN. A slice returns a batch of images and tensors of factors.
         """
         columns = self._columns
         if isinstance(row, slice):
@@ -125,13 +125,13 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
-        """Returns (channels, height, width)."""
+        """Shape of an image: (channels, height, width)."""
         _, channels, height, width = self.pixels.shape
         return channels, height, width
 
     @property
     def device(self) -> torch.device:
-        """Returns the device of the batches."""
+        """Device of the batches."""
         return self.streamed_on or self.pixels.device
 
     @property
@@ -141,7 +141,7 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
     def bytes_of(
         self, rows: Int[Tensor, "*batch"] | slice
     ) -> UInt8[Tensor, "*batch channel height width"] | Float[Tensor, "*batch channel height width"]:
-        """Returns the images of these rows (a slice is fastest) as bytes on the device; vectors as floats."""
+        """Returns the images of these rows as bytes on the device; vectors as floats. A slice is fastest."""
         return self.pixels[rows if isinstance(rows, slice) else rows.to(self.pixels.device)].to(self.device)
 
     def batch(self, rows: Int[Tensor, "*batch"] | slice) -> Float[Tensor, "*batch channel height width"]:
@@ -163,7 +163,7 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
         return replace(self.streamed_to(device), pixels=self.pixels.to(device), streamed_on=None)
 
     def streamed_to(self, device: torch.device | str) -> "FactorImages":
-        """Returns images with batches on this device. The pixels are not moved."""
+        """Returns images with batches on this device. The pixels stay on their device."""
         weights = None if self.weights is None else self.weights.to(device)
         factors = tuple(labels.to(device) for labels in self.factors)
         return replace(self, factors=factors, weights=weights, streamed_on=torch.empty(0, device=device).device)
@@ -172,7 +172,7 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
 def tabulated(factors: Sequence[Labels], num_images: int) -> Values:
     """Returns the labels as the columns of one table."""
     if soft := [labels.name for labels in factors if labels.is_soft]:
-        raise DataError(f"The factor {soft[0]!r} has soft labels, which have no place in a table of values.")
+        raise DataError(f"The factor {soft[0]!r} has soft labels, which do not fit in a table of values.")
     if not factors:
         return torch.zeros(num_images, 0, dtype=torch.int64)
     columns = [_filled(labels) for labels in factors]
@@ -197,21 +197,21 @@ def labels_of(factor: Factor, column: Int[Tensor, " image"] | Float[Tensor, " im
 
 
 class FactorDataset(Config, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
-    """A config of images: frozen, comparable, written to JSON by its fields, and cheap to construct. `open` reads them.
+    """A config of images: frozen, comparable, serialized to JSON by its fields. `open` reads the images.
 
-    `len(data)` is the number of images and `data[0]` the first of them, as in `FactorImages`. The images stay open as
-    long as the config lives.
+    `len(data)` is the number of images and `data[0]` the first image, as in `FactorImages`. The images stay open for
+    the lifetime of the config. Construction reads no images.
     """
 
     origin: ClassVar[Literal["drawn", "read"]]
     """Whether the images are drawn by this package, or read from files."""
     stands_in_for: ClassVar[str] = ""
-    """The name of a data set that may not be copied, if this one is a stand-in for it."""
+    """Name of the data set under a restrictive license that this synthetic one replaces, if any."""
 
     @property
     @abstractmethod
     def factors(self) -> tuple[Factor, ...]:
-        """Returns the factors in the order of the columns; none for unlabeled images."""
+        """Factors in column order; empty for unlabeled images."""
 
     @property
     @abstractmethod
@@ -220,18 +220,18 @@ class FactorDataset(Config, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
     @property
     @abstractmethod
     def image_shape(self) -> tuple[int, int, int]:
-        """Returns (channels, height, width) without loading images, so that a model is checked early."""
+        """Shape of an image, (channels, height, width), available without loading images."""
 
     @property
     def holds_vectors(self) -> bool:
-        """Returns whether the rows are vectors of numbers instead of images."""
+        """Whether the rows are vectors of numbers instead of images."""
         return False
 
     @abstractmethod
     def open(self, *, verify: bool = False) -> FactorImages:
-        """Returns the images on the CPU, large ones memory-mapped. They are drawn or converted first, if necessary.
+        """Returns the images on the CPU, memory-mapped if large. Missing images are drawn or converted first.
 
-        With `verify`, the checksum of mapped files is compared too, not only their size, header and a few images.
+        By default, the size, the header and a few images of a mapped file are checked; `verify` adds its checksum.
         """
 
     def __len__(self) -> int:
@@ -243,7 +243,7 @@ class FactorDataset(Config, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
         return _OPENED[self][row]
 
     def load(self, device: torch.device | str = "cpu") -> FactorImages:
-        """Returns all images, verified, on the device."""
+        """Returns all images on the device, after verifying the checksums of their files."""
         try:
             place = torch.device(device)
         except RuntimeError:  # "auto", or an invalid device: resolve_device raises
@@ -256,7 +256,7 @@ _OPENED: weakref.WeakKeyDictionary[FactorDataset, FactorImages] = weakref.WeakKe
 
 
 def factor_named(name: str, factors: Sequence[Factor], owner: str) -> Factor:
-    """Returns the factor of this name, or raises an error that lists them. `owner` is the config that names it."""
+    """Returns the factor of this name, or raises an error that lists them. `owner` is the config with the field."""
     names = [factor.name for factor in factors]
     if name not in names:
         known = suggestion(name, names) if names else "The data set has no factors."
@@ -265,7 +265,7 @@ def factor_named(name: str, factors: Sequence[Factor], owner: str) -> Factor:
 
 
 def discrete_factor(name: str, factors: Sequence[Factor], owner: str) -> Factor:
-    """Returns the factor of this name, or raises an error if it is continuous."""
+    """Returns the discrete factor of this name. Raises an error if the factor is continuous."""
     factor = factor_named(name, factors, owner)
     if factor.size == 0:
         discrete = [factor.name for factor in factors if factor.size]
@@ -277,7 +277,7 @@ def discrete_factor(name: str, factors: Sequence[Factor], owner: str) -> Factor:
 
 
 def value_indices(values: Values, name: str, factors: Sequence[Factor], owner: str) -> Int64[Tensor, " image"]:
-    """Returns the column of a discrete factor, or raises an error if a value is unknown (-1) or beyond its size."""
+    """Returns the column of a discrete factor. Raises an error if a value is unknown (-1) or out of range."""
     factor = discrete_factor(name, factors, owner)
     column = values[:, factors.index(factor)].long()
     if num_unknown := int((column == -1).sum()):
@@ -293,25 +293,25 @@ def value_indices(values: Values, name: str, factors: Sequence[Factor], owner: s
 
 
 def grid_rows(factors: tuple[Factor, ...]) -> Int64[np.ndarray, "image factor"]:
-    """Returns every combination of value indices, the last factor changing fastest."""
+    """Returns all combinations of value indices; the last factor changes fastest."""
     sizes = [factor.size for factor in factors]
     return np.indices(sizes, dtype=np.int64).reshape(len(sizes), -1).T.copy()
 
 
 def check_drawable(config: FactorDataset, max_images: int, **ranges: tuple[int, int]) -> None:
-    """Raises an error for a field outside of its range, or for more images than are drawn."""
+    """Raises an error if a field is out of range, or if the config has more than `max_images` images."""
     name = type(config).__name__
     for field, (least, most) in ranges.items():
         if not least <= (value := getattr(config, field)) <= most:
             raise SpecError(f"{name}: {field} is {value!r}; give a whole number from {least} to {most:,}.")
     if config.num_images > max_images:
         raise SpecError(
-            f"{name}: these are {config.num_images:,} images; at most {max_images:,} are drawn. Take fewer values."
+            f"{name}: these are {config.num_images:,} images; expected at most {max_images:,}. Choose fewer values."
         )
 
 
 def plain_array(name: str, values: Any) -> np.ndarray:
-    """Returns an array, a tensor or nested lists as an array. Raises an error for masked entries and Python objects."""
+    """Converts arrays, tensors or nested lists to arrays. Raises an error for masked entries and Python objects."""
     try:
         array = as_array(name, values)
     except CodesError as error:
@@ -323,7 +323,7 @@ def plain_array(name: str, values: Any) -> np.ndarray:
 
 
 def check_names(names: Sequence[str], owner: str, field: str = "factors", count: int | None = None) -> None:
-    """Raises an error if a field of names is empty, holds another number of them than `count`, or one of them twice."""
+    """Raises an error if a field of names is empty, has a duplicate, or does not have exactly `count` names."""
     if not names or (count is not None and len(names) != count):
         raise SpecError(
             f"{owner}: {field} is {', '.join(names) or 'empty'}; expected {count or 'at least one'}. Name them."

@@ -1,4 +1,4 @@
-"""Stamps and checksums of files: whether a file has changed since it was last read, and files named by checksums."""
+"""Stamps and checksums of files, to detect changes since the last read, and cache files named by checksum."""
 
 import contextlib
 import hashlib
@@ -22,17 +22,17 @@ _COARSEST_STEP_NS = 2 * 10**9
 
 
 def stamp(path: Path) -> list[int]:
-    """Returns numbers that change when the file is written or replaced, or when a file is added to the folder."""
+    """Returns the stamp of a file or folder, which changes with each write, replacement or added file."""
     return stamp_of(path.stat())
 
 
 def stamp_of(about: os.stat_result) -> list[int]:
-    """Returns size (0 for a folder), modification time, inode and device."""
+    """Returns the size (0 for a folder), modification time, inode and device."""
     return [0 if stat.S_ISDIR(about.st_mode) else about.st_size, about.st_mtime_ns, about.st_ino, about.st_dev]
 
 
 def is_settled(modified_ns: int) -> bool:
-    """Returns whether another write will change the stamp of a file that was written at this time."""
+    """Returns whether any later write will change the stamp of a file with this modification time."""
     return abs(time.time_ns() - modified_ns) > _COARSEST_STEP_NS
 
 
@@ -40,11 +40,11 @@ def check_unchanged(paths: Sequence[Path], before: Sequence[list[int]]) -> None:
     """Raises an error if a file was written or replaced since these stamps were taken."""
     for path, then in zip(paths, before, strict=True):
         if not path.exists() or stamp(path) != then:
-            raise DataError(f"{path} was changed while it was read. Leave it alone, and start again.")
+            raise DataError(f"{path} was changed while it was read. Do not modify it during the read, and start again.")
 
 
 def known_sha256(path: Path, *, anew: bool = False) -> str:
-    """Returns the SHA-256 of the file: from the cache if the file is large and its stamp is the same, unless `anew`."""
+    """Returns the SHA-256 of the file. Large files with an unchanged stamp use the cached value, unless `anew`."""
     then, is_large = stamp(path), path.stat().st_size > ALWAYS_VERIFIED_BYTES
     known = (recalled("checksum", str(path)) or {}) if is_large and not anew else {}
     if known.get("stamp") == then:
@@ -62,7 +62,7 @@ def check_sha256(given: str, owner: str) -> None:
 
 
 def check_expected(path: Path, found: str, expected: str) -> None:
-    """Raises an error if the SHA-256 of a file is not that of its config, where the config has one."""
+    """Raises an error if the SHA-256 of a file differs from the one in its config, if any."""
     if expected and found != expected:
         raise DataError(
             f"{path} has SHA-256 {found}, but the config expects {expected}: the file was changed or damaged. Restore "
@@ -71,7 +71,7 @@ def check_expected(path: Path, found: str, expected: str) -> None:
 
 
 def sha256_or_empty(given: str, path: Path, owner: str) -> str:
-    """Returns the field `sha256` of a config, or else the checksum of its file; "" while no file can be read."""
+    """Returns the field `sha256` of a config if set, else the checksum of its file; "" if the file cannot be read."""
     check_sha256(given, owner)
     try:
         return given or (known_sha256(path) if path.is_file() else "")
@@ -80,7 +80,7 @@ def sha256_or_empty(given: str, path: Path, owner: str) -> str:
 
 
 def keep(write: Callable[[IO[bytes]], None], folder: str, suffix: str) -> tuple[str, str]:
-    """Returns the path and SHA-256 of a file in the cache, named by its checksum: equal content is kept once.
+    """Returns the path and SHA-256 of a file in the cache, named by its checksum, so that equal content is stored once.
 
     `write` is called twice: first to compute the checksum, then to write the file.
     """
@@ -96,9 +96,9 @@ def keep(write: Callable[[IO[bytes]], None], folder: str, suffix: str) -> tuple[
 
 @final
 class _HashedStream(io.RawIOBase):
-    """Passes what is written on to `stream`, if there is one, and computes its SHA-256.
+    """Write-only stream that computes the SHA-256 of the written bytes and forwards them to `stream`, if given.
 
-    It cannot seek, on purpose: a writer that went back to patch an earlier byte would make the checksum wrong.
+    Seeking is not supported, because overwriting an earlier byte would make the checksum wrong.
     """
 
     def __init__(self, stream: IO[bytes] | None) -> None:
@@ -122,29 +122,29 @@ class _HashedStream(io.RawIOBase):
 
 @contextlib.contextmanager
 def writing_to_cache(path: Path) -> Iterator[None]:
-    """Raises a DataError for a failed write in the block."""
+    """Converts a failed write in the block to a DataError."""
     try:
         yield
     except OSError as error:
         raise DataError(
-            f"{path} cannot be written ({error.strerror or error}). Set UNBRAID_CACHE to a folder with room that you "
-            "may write to."
+            f"{path} cannot be written ({error.strerror or error}). Set UNBRAID_CACHE to a writable "
+            "folder with enough free space."
         ) from error
 
 
 def remember(content: dict[str, Any], *key: Any) -> None:
-    """Writes a result to the cache under this key, if the cache can be written to."""
+    """Writes a result to the cache under this key, if the cache is writable."""
     with contextlib.suppress(OSError):
         files.write_sealed(_memory(key), content)
 
 
 def recalled(*key: Any) -> dict[str, Any] | None:
-    """Returns the last result under this key, valid or not."""
+    """Returns the last result under this key, without checking that it is still valid."""
     return read_sealed(_memory(key))
 
 
 def read_sealed(path: Path) -> dict[str, Any] | None:
-    """Returns a record with its checksum; None if there is none, or it was changed."""
+    """Returns a record with its checksum; None if the record is missing or was changed."""
     try:
         return files.read_sealed(path)
     except (OSError, ValueError):

@@ -1,8 +1,8 @@
-"""Stores of images as bytes or bits in one file: made once, by one process at a time, and memory-mapped.
+"""Stores of images as bytes or bits in one file: written once, by one process at a time, and memory-mapped.
 
 A store is a folder with the plain arrays `images.npy` and `factors.npy`, and `record.json`, which is written last and
-sealed with its checksum. While the store is being made, `images.part` grows block by block and `progress.json` records
-how much of it is flushed, so that the next process resumes there.
+sealed with its checksum. While the store is being written, `images.part` grows block by block and `progress.json`
+records the flushed length, where an interrupted process resumes.
 
 Black-and-white images may be packed into bits: an image is one 64-bit word per row, bit c for column c.
 """
@@ -47,16 +47,16 @@ Blocks = Iterator[UInt8[np.ndarray, "block channel height width"] | UInt64[np.nd
 @final
 @dataclass(frozen=True)
 class Plan:
-    """The content of a store, made when `blocks` is called.
+    """Content of a store; the images are computed when `blocks` is called.
 
     Args:
         image_shape: (channels, height, width).
         factor_table: The factors.
-        factors: Their values.
-        blocks: Returns the images from a number on.
-        packing: Whether blocks hold bytes or words.
-        facts: The origin of the images, which the record keeps.
-        made_from: What must be equal for an interrupted making to resume; by default the facts.
+        factors: The factor values of each image.
+        blocks: Returns the blocks of images from a given image number on.
+        packing: The content of the blocks: bytes or words.
+        facts: The origin of the images, stored in the record.
+        made_from: Key of an interrupted write; it resumes only if the key is equal. By default the facts.
     """
 
     image_shape: tuple[int, int, int]
@@ -69,7 +69,7 @@ class Plan:
 
     @property
     def array(self) -> np.ndarray:
-        """Returns an array of the type and shape of all images, which takes no memory."""
+        """Placeholder with the dtype and shape of all images; takes no memory."""
         (channels, height, width), num_images = self.image_shape, len(self.factors)
         if self.packing == "bytes":
             return np.broadcast_to(np.uint8(0), (num_images, channels, height, width))
@@ -85,13 +85,13 @@ def sliced(images: UInt8[np.ndarray, "image channel height width"], start: int, 
 @final
 @dataclass(frozen=True)
 class ImageStore:
-    """Store of images in a folder, finished or not."""
+    """Store of images in a folder, complete or incomplete."""
 
     folder: Path
 
     @property
     def record(self) -> dict[str, Any] | None:
-        """Returns the record of a finished store; None if there is none, or it is damaged or of another format."""
+        """Record of a complete store; None if it is missing, damaged or of another format."""
         content = read_sealed(self.folder / "record.json") or {}
         return content if content.get("format") == _FORMAT else None
 
@@ -101,16 +101,16 @@ class ImageStore:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Returns the facts of the plan."""
+        """Facts of the plan, read from the record."""
         return dict((self.record or {}).get("facts", {}))
 
     def note(self, facts: Mapping[str, Any]) -> None:
-        """Replaces the facts, if the folder can be written to."""
+        """Replaces the facts in the record, if the folder is writable."""
         with contextlib.suppress(OSError):
             files.write_sealed(self.folder / "record.json", {**(self.record or {}), "facts": dict(facts)})
 
     def flaw(self, *, verify: bool = False) -> str | None:
-        """Returns what is wrong with the store, or None. With `verify`, checksums of large files are compared too."""
+        """Returns a description of the first flaw, or None. `verify` adds the checksums of large files."""
         if (record := self.record) is None:
             return "its record.json is damaged" if (self.folder / "record.json").exists() else "it was never finished"
         try:
@@ -134,19 +134,21 @@ class ImageStore:
         return None
 
     def images(self) -> FactorImages:
-        """Returns the images and factors of a store without a flaw, memory-mapped on the CPU."""
+        """Returns the images and factors of an intact store, memory-mapped on the CPU."""
         record = self.record
         images, factors = self._mapped("images.npy"), torch.from_numpy(self._mapped("factors.npy"))
         # A process that makes a store again removes its record first, so images and factors belong to this record.
         if record is None or (self.record or {}).get("files") != record["files"]:
-            raise DataError(f"{self.folder} is being made again by another process. Wait until it ends, and try again.")
+            raise DataError(
+                f"{self.folder} is being made again by another process. Wait until that process ends, and try again."
+            )
         pixels = (
             torch.from_numpy(images) if images.dtype == np.uint8 else Bitmaps.from_words(images, record["shape"][-1])
         )
         return FactorImages.from_table(pixels, factors, tuple(Factor(**factor) for factor in record["factors"]))
 
     def make(self, plan: Plan, doing: str) -> None:
-        """Makes the images of the plan and finishes the store. An interrupted one resumes at the last saved image."""
+        """Writes all images of the plan and completes the store. Resumes interrupted writes at the last saved image."""
         array = plan.array
         about = {"shape": [len(array), *plan.image_shape], "array": [array.dtype.str, *array.shape]}
         begun = {"made_from": dict(plan.facts) if plan.made_from is None else plan.made_from, **about}
@@ -188,7 +190,7 @@ class ImageStore:
         verify: bool = False,
         flaw: Callable[[], str | None] | None = None,
     ) -> FactorImages:
-        """Returns the images, made first by one process if the check `flaw`, by default that of the store, fails."""
+        """Returns the images. If `flaw` (by default the method) reports a flaw, one process writes them first."""
         flaw = flaw or (lambda: self.flaw(verify=verify))
         if flaw() is not None:
             with (
@@ -202,7 +204,7 @@ class ImageStore:
         return self.images()
 
     def _safe_images(self, begun: Mapping[str, Any], array: np.ndarray) -> int:
-        """Returns the number of images of an interrupted making of the same plan that are saved."""
+        """Returns the number of images saved by an interrupted write of the same plan."""
         content = read_sealed(self.folder / "progress.json") or {}
         done = content.pop("done", 0)
         part = self.folder / "images.part"
@@ -221,7 +223,7 @@ class ImageStore:
 
 
 def _write_images(stream: IO[bytes], plan: Plan, done: int, save: Callable[[int], None], doing: str) -> str:
-    """Appends the images from number `done` on. Returns the SHA-256 of the whole file."""
+    """Appends the images from number `done` on, and returns the SHA-256 of the whole file."""
     digest, array = hashlib.sha256(), plan.array
     if done:
         log.info("Going on with image %s of %s in %s.", f"{done:,}", f"{len(array):,}", stream.name)

@@ -1,6 +1,6 @@
-"""Decoding of pictures with Pillow: bytes of a file in, an array of bytes out.
+"""Decoding of picture files with Pillow to arrays of bytes.
 
-A picture that is cut short, damaged or far too large raises an error with its name, and so does a warning of Pillow.
+Truncated, damaged or oversized pictures and warnings of Pillow raise an error with the name of the picture.
 """
 
 import contextlib
@@ -40,20 +40,20 @@ _warning_filters = threading.RLock()
 @final
 @dataclass(frozen=True)
 class Framing:
-    """How a picture becomes an image of `image_shape` (channels, height, width): cropped, then resized.
+    """Conversion of a picture to an image of `image_shape` (channels, height, width): cropped, then resized.
 
     Args:
         image_shape: The shape of the image.
-        crop: The side of the central square that is kept, "largest" for as much as the picture has, or None. An odd
-            pixel is cut off at the right and at the bottom.
-        picture_size: The height and width that the picture must have.
-        formats: The formats of Pillow that the picture may have.
-        follow_exif: Whether a picture that the camera marked as turned is turned upright.
+        crop: The side of the central square to keep, "largest" for the largest possible square, or None. An odd
+            pixel is removed at the right and at the bottom.
+        picture_size: The required height and width of the picture.
+        formats: The accepted Pillow formats.
+        follow_exif: Whether to apply the EXIF orientation.
         background: The color behind transparent pixels.
-        shrink: If above 1, each pixel is the mean of a square of so many pixels a side, in a fifth of the time;
-            otherwise sizes are changed by Pillow's bilinear filter, which covers all pixels that are replaced.
-        mask: Whether the image is white where the picture is anything but white, decided at the size of the picture:
-            a pixel is white if at least half of it is.
+        shrink: If above 1, each pixel is the mean of a square with this side, which takes a fifth of the time.
+            Otherwise Pillow's antialiased bilinear filter resizes.
+        mask: Whether to return the mask of the pixels that are not white, computed at the size of the picture. A
+            pixel of the image is white if at least half of its area is in the mask.
     """
 
     image_shape: tuple[int, int, int]
@@ -67,7 +67,7 @@ class Framing:
 
 
 def decode(content: bytes, name: str, channels: int | None = None) -> UInt8[np.ndarray, "height width channel"]:
-    """Returns the picture, upright: one channel if it is gray, else three, or as given. Transparent pixels are black.
+    """Returns the upright picture with one channel if gray, else three, or as given. Transparent pixels are black.
 
     Pillow converts colors to gray by their brightness (ITU-R BT.601).
     """
@@ -80,7 +80,7 @@ def decode(content: bytes, name: str, channels: int | None = None) -> UInt8[np.n
 
 
 def shape_of(content: bytes, name: str) -> tuple[int, int, int]:
-    """Returns (channels, height, width) of the decoded picture, from the head of the file."""
+    """Returns (channels, height, width) of the decoded picture, read from the file header."""
     with _strict_pillow(), _opened(content, name) as picture:
         turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
         width, height = picture.size[::-1] if turned else picture.size
@@ -88,7 +88,7 @@ def shape_of(content: bytes, name: str) -> tuple[int, int, int]:
 
 
 def framed(content: bytes, name: str, framing: Framing) -> UInt8[np.ndarray, "channel height width"]:
-    """Returns the picture as an image."""
+    """Returns the picture, cropped and resized as `framing` specifies."""
     from PIL import Image, ImageOps
 
     channels, height, width = framing.image_shape
@@ -109,7 +109,7 @@ def framed(content: bytes, name: str, framing: Framing) -> UInt8[np.ndarray, "ch
             side = min(picture.size) if framing.crop == "largest" else framing.crop
             if min(picture.size) < side:
                 raise DataError(
-                    f"{name} is {picture.height} x {picture.width} pixels, too small to cut {side} x {side} out of it."
+                    f"{name} is {picture.height} x {picture.width} pixels, too small for a crop of {side} x {side}."
                 )
             left, top = (picture.width - side) // 2, (picture.height - side) // 2
             picture = picture.crop((left, top, left + side, top + side))
@@ -128,9 +128,9 @@ def framed(content: bytes, name: str, framing: Framing) -> UInt8[np.ndarray, "ch
 def decode_many(
     source: Container, members: Sequence[ArchiveMember], framing: Framing, num_threads: int | None = None
 ) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-    """Yields the pictures as images, in order, in blocks.
+    """Yields blocks of the pictures as images, in order.
 
-    They are read by this thread and decoded by one thread per core: Pillow releases the interpreter while it decodes.
+    This thread reads the files, and one thread per core decodes them: Pillow releases the GIL while decoding.
     """
     contents = source.contents(members)
     with ThreadPoolExecutor(num_threads or usable_cores()) as threads:
@@ -160,7 +160,7 @@ def _decode_into(
 
 @contextlib.contextmanager
 def _strict_pillow() -> Iterator[None]:
-    """Makes a warning of Pillow's an error inside the block."""
+    """Turns warnings of Pillow into errors inside the block."""
     with _warning_filters, warnings.catch_warnings():
         warnings.filterwarnings("error", module=r"PIL\.")
         yield
@@ -168,7 +168,7 @@ def _strict_pillow() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _opened(content: bytes, name: str, formats: tuple[str, ...] | None = None) -> Iterator["Image.Image"]:
-    """Opens the picture, not yet decoded. Errors inside the block are raised with the name of the picture."""
+    """Opens the picture without decoding it. Errors inside the block are raised with the name of the picture."""
     from PIL import Image, UnidentifiedImageError
 
     is_limited = formats is not None
@@ -180,13 +180,13 @@ def _opened(content: bytes, name: str, formats: tuple[str, ...] | None = None) -
         with Image.open(io.BytesIO(content), formats=formats) as picture:
             if picture.width * picture.height > MAX_PIXELS or max(picture.size) > _MAX_SIDE:
                 raise DataError(
-                    f"{name} is {picture.height} x {picture.width} pixels; at most {MAX_PIXELS:,} are read, and at "
-                    f"most {_MAX_SIDE:,} a side. Make it smaller."
+                    f"{name} is {picture.height} x {picture.width} pixels; expected at most {MAX_PIXELS:,} pixels, "
+                    f"and at most {_MAX_SIDE:,} per side. Make it smaller."
                 )
             yield picture
     except UnidentifiedImageError:
         known = " or ".join(formats) if is_limited else "any picture"
-        raise DataError(f"{name} does not begin as {known} does. Save it again as one, or fetch it again.") from None
+        raise DataError(f"{name} does not begin as {known} does. Save it in this format, or fetch it again.") from None
     except DataError:
         raise
     except Exception as error:
@@ -203,7 +203,9 @@ def _plain(picture: "Image.Image", name: str, background: str) -> "Image.Image":
     if picture.mode.startswith("I;16"):
         return Image.fromarray((np.asarray(picture) // 257).astype(np.uint8))
     if picture.mode in ("I", "F"):
-        raise DataError(f"{name} has more than 16 bits a pixel (mode {picture.mode}). Save it with 8 bits a channel.")
+        raise DataError(
+            f"{name} has more than 16 bits per pixel (mode {picture.mode}). Save it with 8 bits per channel."
+        )
     mode: Literal["L", "RGB"] = "L" if picture.mode in _GRAY_MODES else "RGB"
     if picture.has_transparency_data:
         seen = picture.convert("RGBA")
@@ -237,7 +239,7 @@ _LUMA = (0.299, 0.587, 0.114)
 
 
 def fitted(images: FactorImages, image_shape: tuple[int, int, int], origin: str) -> Raw:
-    """Returns the pixels with the channels that the model takes: colors become gray by their brightness, or gray color.
+    """Converts the pixels to the channels of the model: color to gray by brightness, or gray to color.
 
     Raises an error if height or width differs: whether to resize or to crop is the user's choice.
     """
@@ -260,7 +262,7 @@ def fitted(images: FactorImages, image_shape: tuple[int, int, int], origin: str)
 
 
 def wrong_size(origin: str, has: tuple[int, int], expected: tuple[int, int]) -> str:
-    """Returns the error message for images of another height and width."""
+    """Returns the error message for images with an unexpected height or width."""
     return (
         f"{origin} is {has[0]} x {has[1]} pixels (height x width); this run was trained on {expected[0]} x "
         f"{expected[1]}. Resize or crop it first."

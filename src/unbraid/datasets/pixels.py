@@ -10,24 +10,24 @@ from jaxtyping import Float, Float32, Int, Int64, UInt8, UInt64
 from torch import Tensor
 
 Raw = UInt8[Tensor, "image channel height width"] | Float32[Tensor, "image channel height width"]
-"""Bytes of images, or the numbers of vectors: one channel, one row."""
+"""Bytes of images, or floats of vectors with one channel and one row."""
 Rows = Int[Tensor, "*batch"] | slice | int | list[int]
 
 _IMAGES_AT_ONCE = 4096
 
 
 def inputs(raw: UInt8[Tensor, "*shape"] | Float32[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Returns the input of nets: bytes divided by 255; numbers of vectors unchanged."""
+    """Returns the input of a network: bytes divided by 255; floats unchanged."""
     return raw if raw.is_floating_point() else raw.to(torch.float32) / 255
 
 
 class Pixels(ABC):
-    """Images that become bytes when they are indexed, like a tensor of bytes. A frozen dataclass of tensors."""
+    """Images converted to bytes on indexing, like a tensor of bytes. Subclasses are frozen dataclasses of tensors."""
 
     @property
     @abstractmethod
     def shape(self) -> torch.Size:
-        """Returns (image, channel, height, width)."""
+        """Shape of all images: (image, channel, height, width)."""
 
     @property
     def _tensors(self) -> "dict[str, Tensor | Pixels]":
@@ -39,7 +39,7 @@ class Pixels(ABC):
 
     @property
     def nbytes(self) -> int:
-        """Returns the memory they take, in bytes."""
+        """Memory of all tensors, in bytes."""
         return sum(tensor.nbytes for tensor in self._tensors.values())
 
     @abstractmethod
@@ -57,7 +57,7 @@ class Pixels(ABC):
 @final
 @dataclass(frozen=True)
 class Bitmaps(Pixels):
-    """Black-and-white images as bits, on any device. They become bytes when they are indexed: 255 for a set bit."""
+    """Black-and-white images as bits, on any device. Indexing returns bytes: 255 for a set bit."""
 
     words: UInt8[Tensor, "image row 8"]
     """A row of pixels is one little-endian 64-bit word; bit c is column c."""
@@ -85,7 +85,7 @@ class Bitmaps(Pixels):
 
 
 def shifted_apart(words: UInt8[Tensor, "*batch row 8"], num_columns: int) -> UInt8[Tensor, "*batch row {num_columns}"]:
-    """Returns the bits as bytes, without NumPy: for other devices."""
+    """Returns the bits as bytes, using torch only, for devices other than the CPU."""
     places = torch.arange(8, dtype=torch.uint8, device=words.device)
     return ((words[..., None] >> places) & 1).flatten(-2)[..., :num_columns] * 255
 
@@ -101,7 +101,7 @@ def packed(images: UInt8[np.ndarray, "image row column"]) -> UInt64[np.ndarray, 
 @final
 @dataclass(frozen=True)
 class ChannelsLast(Pixels):
-    """Images with channels last, permuted when they are indexed, so that a memory-mapped array stays mapped."""
+    """Images with channels last, permuted on indexing, so that a memory-mapped array stays mapped."""
 
     images: UInt8[Tensor, "image height width channel"]
 
@@ -152,7 +152,7 @@ class SelectedPixels(Pixels):
 def select(
     pixels: Raw | Pixels, rows: Int64[Tensor, " row"]
 ) -> UInt8[Tensor, "row channel height width"] | Float32[Tensor, "row channel height width"] | Pixels:
-    """Returns these images: a view of a tensor if the rows are consecutive."""
+    """Returns the images of these rows: a view of a tensor if the rows are consecutive."""
     first, last = int(rows[0]), int(rows[-1])
     if isinstance(pixels, Tensor) and last - first + 1 == len(rows):
         return pixels[first : last + 1]  # a view of consecutive rows

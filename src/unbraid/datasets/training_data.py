@@ -1,4 +1,4 @@
-"""TrainingData: a data set, a subset of it, and how often its images are drawn."""
+"""TrainingData: a data set, an optional subset, and sampling weights."""
 
 from dataclasses import dataclass, replace
 from typing import final
@@ -15,7 +15,7 @@ from unbraid.datasets.weights import Joint, image_weights
 class TrainingData:
     """The images of a data set, or of a subset of it, weighted by `sampling`.
 
-    Without sampling, images have the weights of the data set, or else are equally likely.
+    Without `sampling`, images have the weights of the data set, or equal weights if the data set has none.
     """
 
     dataset: FactorDataset
@@ -30,7 +30,7 @@ class TrainingData:
             self.sampling.sizes_among(self.dataset.factors)
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        """Returns the images with their weights, on the CPU, large ones memory-mapped."""
+        """Returns the images with their weights on the CPU, memory-mapped if large."""
         images = self.dataset.open(verify=verify)
         if self.subset is not None:
             images = self.subset.select(images)
@@ -40,5 +40,5 @@ class TrainingData:
         return replace(images, weights=weights)
 
     def load(self, device: torch.device | str = "cpu") -> FactorImages:
-        """Returns the images, verified, on the device."""
+        """Returns the images on the device, after verifying the checksums of their files."""
         return self.open(verify=True).to(device)

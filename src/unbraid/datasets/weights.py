@@ -1,4 +1,4 @@
-"""Weights of images: how often each is drawn, from a joint table over factors."""
+"""Sampling weights of images, from a joint probability table over factors."""
 
 import logging
 import math
@@ -25,21 +25,21 @@ MAX_CELLS = 50_000_000
 class Joint(Config, ABC):
     """Probability of each combination of values of some factors. The other factors keep their conditional distribution.
 
-    `image_weights` computes from it the weights of the images of a data set.
+    `image_weights` converts the table to weights of the images of a data set.
     """
 
     if TYPE_CHECKING:
         # Only declared: a property that exists would become the default of the dataclass field that takes its place.
         @property
         def factors(self) -> tuple[str, ...]:
-            """Returns the names of the factors, one per axis of the table."""
+            """Names of the factors, one per axis of the table."""
 
     @abstractmethod
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "..."]:
-        """Returns the probability of each combination of values, with one axis per factor of this size."""
+        """Returns the probability of each combination of values, with one axis of the given size per factor."""
 
     def sizes_among(self, factors: Sequence[Factor]) -> tuple[int, ...]:
-        """Returns the sizes of the factors of this joint, among those of a data set, if the table exists for them."""
+        """Returns the sizes of the factors of this joint in a data set. Raises an error if the table is too large."""
         sizes = tuple(discrete_factor(name, factors, type(self).__name__).size for name in self.factors)
         if math.prod(sizes) > MAX_CELLS:
             raise SpecError(
@@ -53,10 +53,10 @@ class Joint(Config, ABC):
 @final
 @dataclass(frozen=True)
 class UniformJoint(Joint):
-    """Joint table of equally likely combinations, also if some have more images than others."""
+    """Joint table of equally likely combinations, regardless of the number of images of each."""
 
     factors: tuple[str, ...]
-    """The factors it is about, by name."""
+    """Names of the factors."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -69,15 +69,15 @@ class UniformJoint(Joint):
 @final
 @dataclass(frozen=True)
 class JointTable(Joint):
-    """A given table, row by row: the values of the last factor follow one another. Scaled to sum to one.
+    """Given table in row-major order (the last factor changes fastest), normalized to sum to one.
 
-    `JointTable.from_array(factors, array)` takes the numbers from an array with an axis for each factor.
+    `JointTable.from_array(factors, array)` accepts an array with one axis per factor.
     """
 
     factors: tuple[str, ...]
-    """The factors it is about, by name."""
+    """Names of the factors."""
     probabilities: tuple[float, ...]
-    """The table row by row, the values of the last factor following one another."""
+    """The table in row-major order: the last factor changes fastest."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -90,7 +90,7 @@ class JointTable(Joint):
 
     @classmethod
     def from_array(cls, factors: Sequence[str], table: Any) -> "JointTable":
-        """Returns the table from an array, a tensor or nested lists with one axis per factor."""
+        """Returns the config for an array, a tensor or nested lists with one axis per factor."""
         numbers = plain_array("JointTable: the table", table)
         if numbers.ndim != len(factors) or numbers.dtype.kind not in "biuf":
             raise SpecError(
@@ -113,14 +113,14 @@ class JointTable(Joint):
 @final
 @dataclass(frozen=True)
 class Product(Joint):
-    """Product of joint tables, scaled to sum to one.
+    """Product of joint tables, normalized to sum to one.
 
-    Tables over different factors keep their marginals and are independent of each other. Where two of them name the
-    same factor, neither keeps its marginals: so one factor can be correlated with several others.
+    Tables over different factors keep their marginals and are independent. Tables that share a factor do not keep
+    their marginals, but allow correlations of one factor with several others.
     """
 
     joints: tuple[Joint, ...]
-    """The tables that are multiplied."""
+    """The tables to multiply."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -151,18 +151,18 @@ class Product(Joint):
 class Correlated(Joint):
     """A pair of correlated factors (Träuble et al., arXiv:2006.07886v3).
 
-    p(a, b) is proportional to exp(-(a - b)^2 / (2 strength^2)), with a and b, the value indices, scaled to [0, 1]. The
-    smaller the `strength`, the closer the factors: 0.2 is strong, 0.7 is weak, and the uniform table is approached as
-    it grows. The marginals are not uniform: values at either end are less likely. `opposed` replaces b by 1 - b, so
-    that one factor falls as the other rises.
+    p(a, b) is proportional to exp(-(a - b)^2 / (2 strength^2)), with a and b, the value indices, scaled to [0, 1]. A
+    smaller `strength` gives a stronger correlation: 0.2 is strong, 0.7 is weak, and the table becomes uniform in the
+    limit of large values. The marginals are not uniform: values at either end are less likely. `opposed` replaces b by
+    1 - b, for a negative correlation.
     """
 
     factors: tuple[str, ...]
-    """The two factors, by name."""
+    """Names of the two factors."""
     strength: float
-    """How far from the line: 0.2 is strongly correlated, 0.7 weakly."""
+    """Width of the distribution around the line a = b: 0.2 is a strong correlation, 0.7 a weak one."""
     opposed: bool = False
-    """Whether one factor falls as the other rises."""
+    """Whether the correlation is negative."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -182,7 +182,7 @@ class Correlated(Joint):
 @final
 @dataclass(frozen=True)
 class ChenDesign(Joint):
-    """Two factors that are A: uniform; B: not uniform but independent; C: uncorrelated but dependent; D: correlated.
+    """Two factors: uniform (A), independent but not uniform (B), uncorrelated but dependent (C) or correlated (D).
 
     Chen et al., arXiv:1802.04942v5, section 6.1, where the factors are the pose of a face. In B, C and D the most
     likely combination is `ratio` times as likely as the least. The paper prints no tables; these are our choice. With x
@@ -190,8 +190,8 @@ class ChenDesign(Joint):
 
     ====== ================================ ============================================================================
     B      (1 + t (x+1)/2) (1 + t (y+1)/2)  t = sqrt(ratio) - 1, so that either marginal varies by sqrt(ratio)
-    C      1 + c f(x) g(y)                  f(x) = x^2 - mean(x^2), g alike: marginals uniform, correlation 0; c makes
-                                            the ratio what it is
+    C      1 + c f(x) g(y)                  f(x) = x^2 - mean(x^2), same for g: marginals uniform, correlation 0; c is
+                                            computed from the ratio
     D      1 + c x y                        c = (ratio - 1) / (ratio + 1): marginals uniform
     ====== ================================ ============================================================================
 
@@ -202,15 +202,17 @@ class ChenDesign(Joint):
     design: Literal["A", "B", "C", "D"]
     """Uniform (A), independent (B), uncorrelated (C) or correlated (D)."""
     factors: tuple[str, ...] = ("azimuth", "elevation")
-    """The two factors, by name."""
+    """Names of the two factors."""
     ratio: float = 4.0
-    """How many times likelier the likeliest combination is than the least likely."""
+    """Ratio of the probabilities of the most and the least likely combination."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_names(self.factors, "ChenDesign", count=2)
         if not (math.isfinite(self.ratio) and self.ratio > 1):
-            raise SpecError(f"ChenDesign: ratio is {self.ratio}; expected a number above 1, most to least likely.")
+            raise SpecError(
+                f"ChenDesign: ratio is {self.ratio}; expected a number above 1 (largest over smallest probability)."
+            )
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "first second"]:
         _check_sizes(self, sizes)
@@ -218,7 +220,7 @@ class ChenDesign(Joint):
         return shares / shares.sum()
 
     def _shares(self, x: Float64[Tensor, " first"], y: Float64[Tensor, " second"]) -> Float64[Tensor, "first second"]:
-        """Returns the table up to scale."""
+        """Returns the unnormalized table."""
         match self.design:
             case "A":
                 return torch.ones(len(x), len(y), dtype=torch.float64)
@@ -228,8 +230,8 @@ class ChenDesign(Joint):
             case "C":
                 if max(len(x), len(y)) < 3:
                     raise SpecError(
-                        f"ChenDesign: {' and '.join(self.factors)} have two values each, and are independent if they "
-                        "are uncorrelated. Design C needs a factor of three values or more."
+                        f"ChenDesign: {' and '.join(self.factors)} have two values each; uncorrelated factors of two "
+                        "values are independent. Design C needs a factor with three values or more."
                     )
                 product = torch.outer(_even(x), _even(y))
             case "D":
@@ -264,8 +266,8 @@ def image_weights(
     """Returns p(n): the probability of the image's combination of values, divided among the images that have it.
 
     The weights sum to one. The probability is divided equally, or in proportion to `base`, the previous weights of the
-    images: all factors that the joint does not name keep their distribution, given those it names. A combination that
-    no image has cannot be drawn: the others become more likely, all by the same factor, and a warning is logged.
+    images. All other factors keep their distribution conditional on the factors of the joint. Combinations without
+    images cannot be drawn: a warning is logged, and the probabilities of the others are rescaled to sum to one.
     """
     sizes, owner = joint.sizes_among(factors), type(joint).__name__
     cells = torch.zeros(len(values), dtype=torch.int64, device=values.device)
@@ -278,7 +280,7 @@ def image_weights(
     present = torch.where(masses > 0, table, 0.0)
     over = f"{owner} over {', '.join(joint.factors)}"
     if not bool((present > 0).any()):
-        raise SpecError(f"{over}: no image has any of the combinations that it makes likely. Choose another table.")
+        raise SpecError(f"{over}: no image has any combination with positive probability. Choose another table.")
     if num_missing := int(((table > 0) & (present == 0)).sum()):
         log.warning(
             "%s: %s of %s combinations, with a probability of %.3g, are shown by no image. The others are drawn more "

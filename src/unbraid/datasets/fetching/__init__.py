@@ -1,1 +1,1 @@
-"""How published files come here, and how they are known to be the published ones."""
+"""Download and verification of published files."""

@@ -1,7 +1,7 @@
-"""Download of one file, over as many connections as it takes.
+"""Resumable download of one file.
 
-An incomplete download is `<name>.part`; `<name>.part.json` keeps the headers of the server, so that a later try or
-process resumes where this one stopped. Nothing else reads a part.
+An incomplete download is `<name>.part`; `<name>.part.json` keeps the headers of the server, so that a later attempt or
+process can resume. Only this module reads a part.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ _TEMPORARY = frozenset({408, 425, 429})
 
 
 class Dropped(Exception):  # noqa: N818 - not yet an error: another connection may succeed
-    """Raised if a connection ended too soon. Another may succeed, after `wait` seconds if the server sent a number."""
+    """Raised if a connection ended early. A retry may succeed, after `wait` seconds if the server sent a number."""
 
     def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
@@ -46,13 +46,13 @@ class Dropped(Exception):  # noqa: N818 - not yet an error: another connection m
 
 
 class Refused(Exception):  # noqa: N818 - as above
-    """Raised for a response that another try will not change."""
+    """Raised for a response that a retry will not change."""
 
 
 @final
 @dataclass(frozen=True)
 class Download:
-    """One published file on its way to `<name>.part` in the folder. `advice` ends the error messages."""
+    """Download of one published file to `<name>.part` in the folder. Error messages end with `advice`."""
 
     published: PublishedFile
     url: str
@@ -65,11 +65,11 @@ class Download:
 
     @property
     def num_bytes(self) -> int:
-        """Returns the size of the part."""
+        """Size of the part, in bytes."""
         return self.part.stat().st_size if self.part.exists() else 0
 
     def receive_all(self) -> bool:
-        """Receives every byte of the part. Returns whether they came over more than one connection."""
+        """Receives all bytes of the part. Returns whether more than one connection was needed."""
         failures, mark, resumed = 0, self.num_bytes, False
         while True:
             resumed = resumed or self.num_bytes > 0
@@ -88,7 +88,7 @@ class Download:
                 if failures >= NUM_TRIES:
                     raise DataError(
                         f"{self.published.name} could not be fetched from {self.url}: {dropped}, at the last of "
-                        f"{failures} tries. {self.num_bytes:,} bytes are kept, and a later try resumes after them. "
+                        f"{failures} tries. {self.num_bytes:,} bytes are kept, and a later try resumes from there. "
                         f"{self.advice}"
                     ) from dropped
                 wait = min(max(dropped.wait, 2.0 ** (failures - 1)), MAX_WAIT_SECONDS)
@@ -97,13 +97,13 @@ class Download:
                 sleep(wait)
 
     def discard(self) -> None:
-        """Removes the part and its record, so that the next try starts from the beginning."""
+        """Removes the part and its record, so that the next attempt starts from the beginning."""
         # The part first: a record without a part does no harm.
         self.part.unlink(missing_ok=True)
         self.forget()
 
     def forget(self) -> None:
-        """Removes the record of the part, which is complete and in place."""
+        """Removes the record of a complete part."""
         self._about.unlink(missing_ok=True)
 
     @property
@@ -144,7 +144,7 @@ class Download:
         return None
 
     def _begin(self, response: Any) -> int | None:
-        """Starts from the beginning. Returns the number of bytes of the file if it is known."""
+        """Starts the part from the beginning. Returns the size of the file in bytes, if known."""
         self.discard()
         promised, published = response.length, self.published.num_bytes
         if promised is not None and published is not None and promised != published:
@@ -158,7 +158,7 @@ class Download:
         return total
 
     def _continue(self, response: Any, begun: "_Remote", start: int) -> int | None:
-        """Checks that the server resumes the same file at the end of the part. Returns its size if it is known."""
+        """Checks that the server resumes the same file at the end of the part. Returns the file size, if known."""
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "").strip())
         total = int(found[2]) if found and found[2] != "*" else begun.num_bytes
         # Not every server supports If-Range.
@@ -172,7 +172,7 @@ class Download:
         return total
 
     def _check_whole(self, response: Any, begun: "_Remote", start: int) -> None:
-        """Checks that the part is complete if the server has no bytes after it; else the file has changed."""
+        """Checks that the part is complete, after a response without further bytes. If not, the file has changed."""
         total = re.fullmatch(r"bytes \*/(\d+)", response.headers.get("Content-Range", "").strip())
         if begun.num_bytes is not None or not total or int(total[1]) != start:
             self.discard()
@@ -200,7 +200,7 @@ class Download:
 @final
 @dataclass(frozen=True)
 class _Remote:
-    """Headers of the server when a part was begun."""
+    """Response headers from the start of a part."""
 
     url: str
     num_bytes: int | None
@@ -209,24 +209,24 @@ class _Remote:
 
     @property
     def validator(self) -> str | None:
-        """Returns the header that identifies this version of the file. A weak ETag does not, byte for byte."""
+        """Header that identifies this version of the file. A weak ETag does not guarantee equal bytes."""
         return self.etag if self.etag and not self.etag.startswith("W/") else self.last_modified
 
     def headers(self, start: int) -> dict[str, str]:
-        """Returns the headers that request the rest of this version, or all of another."""
+        """Returns the headers that request the rest of this version, or the whole file if the version has changed."""
         condition = {"If-Range": self.validator} if self.validator else {}
         return {"Range": f"bytes={start}-"} | condition
 
 
 @final
 class Pace:
-    """Measures the speed of a connection in windows, so that a fast start does not make up for a trickle after it."""
+    """Measures the speed of a connection in windows, so that a fast start does not hide a later slowdown."""
 
     def __init__(self, done: int) -> None:
         self._since, self._mark = monotonic(), done
 
     def check(self, done: int) -> None:
-        """Raises `Dropped` if too few bytes came in a window."""
+        """Raises `Dropped` if too few bytes arrived in a window."""
         now = monotonic()
         if (elapsed := now - self._since) < WINDOW_SECONDS:
             return
@@ -236,7 +236,7 @@ class Pace:
 
 
 class Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows up to ten redirects, without loops, to http and https, but not from https to http."""
+    """Handler for up to ten redirects, without loops, to http and https, but not from https to http."""
 
     max_repeats = 1
 
@@ -249,7 +249,7 @@ class Redirects(urllib.request.HTTPRedirectHandler):
 
 @contextlib.contextmanager
 def opened(url: str, headers: Mapping[str, str]) -> Iterator[Any]:
-    """Opens the response to a request, after redirects, with any status."""
+    """Opens the response to a request after redirects, whatever its status."""
     _scheme(url)  # raises for any but http and https
     # Not urllib's default opener, which reads file: and ftp: addresses too.
     opener = urllib.request.OpenerDirector()
@@ -280,7 +280,7 @@ def opened(url: str, headers: Mapping[str, str]) -> Iterator[Any]:
 
 
 def read(response: http.client.HTTPResponse) -> bytes:
-    """Returns the bytes that have come in, at least one; none at the end."""
+    """Returns the available bytes, at least one; empty at the end of the response."""
     try:
         # Not read(), which waits until all requested bytes are there, however slowly they come.
         return response.read1(_BYTES_PER_READ)

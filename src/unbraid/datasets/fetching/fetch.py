@@ -1,4 +1,4 @@
-"""Fetches published files: one process at a time, verified, and in place only when complete."""
+"""Fetches published files with one process at a time. Only complete, verified files are put in place."""
 
 import contextlib
 import logging
@@ -21,14 +21,14 @@ log = logging.getLogger(__name__)
 
 
 def fetched_folder(publication: Publication) -> Path:
-    """Returns the default folder of a fetch."""
+    """Returns the default download folder of a publication."""
     return Path(files.absolute(str(files.cache_folder() / "files" / publication.subfolders[0])))
 
 
 def fetch(publication: Publication, folder: Path | None = None) -> tuple[Path, ...]:
     """Returns the files of the publication in `folder`: downloaded if they are missing, and verified.
 
-    A file without a URL has to be put there by hand; while it is missing, the error explains how to get it.
+    A file without a URL must be added by hand; if it is missing, the error explains how to get it.
     """
     folder = fetched_folder(publication) if folder is None else Path(files.absolute(str(folder)))
     for published in publication.files:

@@ -17,15 +17,15 @@ from unbraid.errors import DataError
 @final
 @dataclass(frozen=True)
 class PublishedFile:
-    """A file, under the name that its owner gave it.
+    """A published file.
 
     Args:
-        name: Its name.
-        url: None if the owner allows no direct download.
-        num_bytes: Its size, if it is published.
+        name: The published file name.
+        url: The address; None if the owner allows no direct download.
+        num_bytes: The published size, if any.
         checksum: "md5:..." or "sha256:..."; without one, the SHA-256 of the first file is recorded, and later files are
             compared with it.
-        checksum_source: Who published the checksum.
+        checksum_source: The publisher of the checksum.
     """
 
     name: str
@@ -38,7 +38,7 @@ class PublishedFile:
 def published_files(
     folder_url: str | None, checksum_source: str, named: Mapping[str, tuple[int, str]]
 ) -> tuple[PublishedFile, ...]:
-    """Returns published files, given their sizes and checksums by name; without an address, none can be downloaded."""
+    """Returns published files, from their sizes and checksums by name. Without `folder_url`, none can be downloaded."""
     return tuple(
         PublishedFile(name, folder_url and f"{folder_url}/{name}", num_bytes, checksum, checksum_source)
         for name, (num_bytes, checksum) in named.items()
@@ -48,17 +48,17 @@ def published_files(
 @final
 @dataclass(frozen=True)
 class Publication:
-    """A data set as its owner publishes it.
+    """A published data set.
 
     Args:
-        title: Its title.
-        homepage: The page of its owner.
+        title: The official title.
+        homepage: The official web page.
         license: The name of the license.
-        files: Its files.
+        files: The published files.
         subfolders: The files are searched in these folders below the user's folder, then in that folder itself; a
             fetch puts them into the first.
-        license_note: Conditions that a user must know before downloading.
-        how_to_get: How to get files without a URL.
+        license_note: License conditions, shown before a download.
+        how_to_get: Instructions for files without a URL.
     """
 
     title: str
@@ -80,10 +80,10 @@ _LABELS = {"md5": "md5", "sha256": "SHA-256"}
 
 
 def check_file(path: Path, published: PublishedFile) -> str:
-    """Returns how the file was verified, for instance "md5 as published by its owner".
+    """Returns a description of the verification, for instance "md5 as published by its owner".
 
-    Raises an error for any other file than the published one. If no checksum is published, that of the first file is
-    recorded and logged.
+    Raises an error if the file differs from the published one. If no checksum is published, the checksum of the first
+    file is recorded and logged.
     """
     try:
         expected = expected_checksum(path, published)
@@ -92,7 +92,7 @@ def check_file(path: Path, published: PublishedFile) -> str:
             return record(path, published, path) if expected is None else expected.phrase
     except OSError as error:
         raise DataError(
-            f"{path} cannot be read ({error.strerror or error}). Make it a file that you may read, or get it again."
+            f"{path} cannot be read ({error.strerror or error}). Make the file readable, or get it again."
         ) from error
     if published.checksum is None and (seen := record_of(path)).exists():
         raise DataError(
@@ -105,7 +105,7 @@ def check_file(path: Path, published: PublishedFile) -> str:
 @final
 @dataclass(frozen=True)
 class ExpectedChecksum:
-    """Checksum that a file must have. `phrase` names its source."""
+    """Expected checksum of a file. `phrase` names its source."""
 
     algorithm: str
     digest: str
@@ -113,7 +113,7 @@ class ExpectedChecksum:
 
 
 def expected_checksum(path: Path, published: PublishedFile) -> ExpectedChecksum | None:
-    """Returns the published checksum, or else the recorded one of this path; None if there is neither."""
+    """Returns the published checksum, else the recorded checksum of this path, else None."""
     if published.checksum is not None:
         algorithm, _, digest = published.checksum.partition(":")
         source = f" by {published.checksum_source}" if published.checksum_source else ""
@@ -133,7 +133,7 @@ def expected_checksum(path: Path, published: PublishedFile) -> ExpectedChecksum 
 
 
 def file_flaw(path: Path, published: PublishedFile, expected: ExpectedChecksum | None) -> str | None:
-    """Returns the difference of the file to the published one, or None."""
+    """Returns a description of the first difference from the published file, or None."""
     if published.num_bytes is not None and (found := path.stat().st_size) != published.num_bytes:
         return f"has {found:,} bytes; expected {published.num_bytes:,}, as published"
     if expected is not None and (digest := _digest(path, expected.algorithm, published.name)) != expected.digest:
@@ -142,9 +142,9 @@ def file_flaw(path: Path, published: PublishedFile, expected: ExpectedChecksum |
 
 
 def record(found: Path, published: PublishedFile, path: Path) -> str:
-    """Records the checksum of the file `found`, which is or will be at `path`. Returns how it was verified.
+    """Records the checksum of the file `found`, which is or will be at `path`. Returns a description of the record.
 
-    A cache that cannot be written to only causes a warning.
+    A cache that is not writable only causes a warning.
     """
     content = {
         "name": published.name,
@@ -171,7 +171,7 @@ def record(found: Path, published: PublishedFile, path: Path) -> str:
 
 
 def record_of(path: Path) -> Path:
-    """Returns the path of the recorded checksum of this file, for files without a published one."""
+    """Returns the path of the recorded checksum of this file, used if no checksum is published."""
     place = files.absolute(str(path))
     # Files of the same name in two folders may be different files.
     name = f"{hashlib.sha256(os.fsencode(place)).hexdigest()[:16]}-{path.name}.json"

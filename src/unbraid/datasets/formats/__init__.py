@@ -1,4 +1,4 @@
-"""File formats: one module per format, which reads bytes and returns arrays.
+"""Readers of file formats: one module per format, with functions from bytes to arrays.
 
-A file that violates its format raises a DataError with the name of the file.
+Invalid files raise a DataError with the name of the file.
 """

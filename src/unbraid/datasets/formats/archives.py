@@ -1,8 +1,8 @@
 """Named files in a folder or in an archive. Nothing is unpacked on disk.
 
 `Zip` and a gzipped `Tar` are for archives with a published checksum, which is compared first. A folder and a plain
-`Tar` may come from anyone: sizes are compared with their bounds before anything is read, and entries that are neither
-files nor folders are refused.
+`Tar` may be untrusted: sizes are compared with their bounds before content is read, and entries other than files and
+folders raise an error.
 """
 
 import contextlib
@@ -37,27 +37,27 @@ class ArchiveMember:
 
 
 class Container(ABC):
-    """A folder or an archive, opened again for each call."""
+    """A folder or an archive, reopened for each call."""
 
     path: Path
 
     @abstractmethod
     def members(self) -> tuple[ArchiveMember, ...]:
-        """Returns all files in it, by name. Folders are not among them."""
+        """Returns all files sorted by name, without folders."""
 
     def named(self, member: ArchiveMember) -> str:
-        """Returns the name of the file for a message."""
+        """Returns the name of the file for error messages."""
         return f"{member.name} in {self.path}"
 
     @abstractmethod
     def contents(self, members: Iterable[ArchiveMember]) -> Iterator[bytes]:
-        """Yields the contents of these files in order. A gzipped tar is read again for each step back in `offset`."""
+        """Yields the contents of these files in order. A gzipped tar is reread for each decrease of `offset`."""
 
 
 @final
 @dataclass(frozen=True)
 class Folder(Container):
-    """Files in a folder and in the folders inside it."""
+    """Files in a folder and its subfolders."""
 
     path: Path
     max_member_bytes: int = MAX_MEMBER_BYTES
@@ -85,7 +85,7 @@ class Folder(Container):
             content = read_bounded(place, self.max_member_bytes)
             if len(content) != member.num_bytes:
                 raise DataError(
-                    f"{place} had {member.num_bytes} bytes and now has others. Leave the folder alone while it is read."
+                    f"{place} had {member.num_bytes} bytes and now has others. Do not change the folder meanwhile."
                 )
             yield content
 
@@ -93,7 +93,7 @@ class Folder(Container):
 @final
 @dataclass(frozen=True)
 class Zip(Container):
-    """Members of a zip with the published checksum."""
+    """Members of a zip, which must have the published checksum."""
 
     path: Path
 
@@ -113,7 +113,7 @@ class Zip(Container):
 @final
 @dataclass(frozen=True)
 class Tar(Container):
-    """Members of a tar. A gzipped one must have the published checksum: it may unpack to a very large file."""
+    """Members of a tar. A gzipped tar must have the published checksum, because it may unpack to a very large file."""
 
     path: Path
     is_gzipped: bool = False
@@ -156,7 +156,7 @@ class Tar(Container):
                 raise ValueError(f"neither a header nor the mark of the end is at byte {archive.offset}")
 
     def _checked_name(self, entry: tarfile.TarInfo) -> str:
-        """Returns the name without `./` and doubled slashes. Raises for links and paths out of the folder."""
+        """Returns the name without `./` and doubled slashes. Raises an error for links and paths outside the folder."""
         parts = PurePosixPath(entry.name).parts
         odd = entry.name.startswith("/") or "\\" in entry.name or ".." in parts or not entry.name.isprintable()
         if odd or not (entry.isdir() or (entry.isreg() and not entry.issparse())):
@@ -176,7 +176,7 @@ class Tar(Container):
 
 
 class _TarHeaders:
-    """The stream of a tar, for `tarfile`, which reads a header of any size that the file claims."""
+    """Stream of a tar that bounds the size of headers, because `tarfile` reads headers of any claimed size."""
 
     def __init__(self, stream: io.BufferedIOBase) -> None:
         self.tell, self.seek, self._stream = stream.tell, stream.seek, stream
@@ -188,7 +188,7 @@ class _TarHeaders:
 
 
 def read_bounded(path: Path, most: int = MAX_MEMBER_BYTES) -> bytes:
-    """Returns the content of a file. Raises an error if it cannot be read, or has more bytes than `most`."""
+    """Returns the content of a file. Raises an error if the file is unreadable or larger than `most` bytes."""
     try:
         with files.opened(path) as stream:
             if (num_bytes := os.fstat(stream.fileno()).st_size) > most:
@@ -199,7 +199,7 @@ def read_bounded(path: Path, most: int = MAX_MEMBER_BYTES) -> bytes:
 
 
 def read_unzipped(path: Path, most: int) -> bytes:
-    """Returns at most so many bytes of a file, unpacked if its name ends in .gz."""
+    """Returns at most `most` bytes of a file, decompressed if its name ends in .gz."""
     try:
         with files.opened(path) as file:
             return (gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else cast(IO[bytes], file)).read(most)
@@ -208,11 +208,11 @@ def read_unzipped(path: Path, most: int) -> bytes:
 
 
 def _too_large(what: Path | str, num_bytes: int, most: int) -> DataError:
-    return DataError(f"{what} takes {num_bytes:,} bytes; at most {most:,} are read. Fetch the official file.")
+    return DataError(f"{what} takes {num_bytes:,} bytes; expected at most {most:,}. Fetch the official file.")
 
 
 def _unreadable(place: Path | str, error: OSError) -> DataError:
-    return DataError(f"{place} cannot be read ({error.strerror or error}). Check that it is a file you may read.")
+    return DataError(f"{place} cannot be read ({error.strerror or error}). Check that it is a readable file.")
 
 
 def _raise(error: OSError) -> None:

@@ -1,9 +1,9 @@
 """MATLAB's MAT-files of level 5: arrays of bytes, lists of names and lists of positions.
 
 A file is a header of 128 bytes and then one element for each variable, plain or packed with zlib. An element is a tag
-(its type and its length) and its content; that of a variable is again made of elements: flags, dimensions, name and
-values ("MAT-File Format", The MathWorks). The files may come from anyone, and `scipy.io.loadmat` unpacks them to any
-size; here no variable is unpacked beyond its expected size.
+(its type and its length) and its content. The content of a variable consists of elements: flags, dimensions, name and
+values ("MAT-File Format", The MathWorks). The files may be untrusted. Unlike `scipy.io.loadmat`, this module unpacks
+no variable beyond its expected size.
 """
 
 import contextlib
@@ -35,9 +35,9 @@ _MAX_LIST_BYTES = 2**22
 
 
 def read_array(content: bytes, name: str, shape: tuple[int, ...], where: str) -> UInt8[np.ndarray, "..."]:
-    """Returns the array of bytes of this name and shape. `where` is the name of the file for messages.
+    """Returns the array of bytes of this name and shape. Error messages name the file `where`.
 
-    The axes are those of MATLAB; the first is the fastest in the file and in memory.
+    The axes have the order of MATLAB: the first one changes fastest, in the file and in memory.
     """
     size = math.prod(shape)
     with _readable(where):
@@ -60,7 +60,7 @@ def read_names(content: bytes, name: str, where: str) -> list[str]:
 
 
 def read_positions(content: bytes, name: str, where: str) -> list[int]:
-    """Returns a vector of positions, or the positions of the ones in a vector of zeros and ones; counted from 0."""
+    """Returns a vector of positions, counted from 0; for a vector of zeros and ones, the positions of the ones."""
     with _readable(where):
         found = _find(content, name, _MAX_LIST_BYTES)
         ((kind, content),) = found.elements() or ((0, b""),)
@@ -79,7 +79,7 @@ def read_positions(content: bytes, name: str, where: str) -> list[int]:
 @final
 @dataclass(frozen=True)
 class _Variable:
-    """A variable after its head: `rest` holds its values or, in a cell array, more variables."""
+    """A variable with its parsed header: `rest` holds its values or, in a cell array, more variables."""
 
     name: str
     flags: int
@@ -93,7 +93,7 @@ class _Variable:
 
 @contextlib.contextmanager
 def _readable(where: str) -> Iterator[None]:
-    """Raises a DataError that names the file `where` for an error inside the block."""
+    """Converts errors inside the block to a DataError that names the file `where`."""
     try:
         yield
     except (ValueError, struct.error, zlib.error) as error:
@@ -103,7 +103,7 @@ def _readable(where: str) -> Iterator[None]:
 
 
 def _find(content: bytes, name: str, max_bytes: int) -> _Variable:
-    """Returns the variable of this name, of at most `max_bytes` when it is unpacked."""
+    """Returns the variable of this name, with at most `max_bytes` after unpacking."""
     order = _BYTE_ORDERS.get(content[126:_HEADER_BYTES])
     if order is None or struct.unpack(f"{order}H", content[124:126]) != (_LEVEL_5,):
         raise ValueError(f"bytes 124 to 127 are {content[124:128]!r}, not those of level 5, which MATLAB's -v7 saves")
@@ -124,7 +124,7 @@ def _find(content: bytes, name: str, max_bytes: int) -> _Variable:
 
 
 def _unpacked(element: bytes, order: str, max_bytes: int, *, whole: bool) -> bytes:
-    """Returns the one variable that is packed in an element: its first bytes, or the whole of it."""
+    """Returns the variable packed in an element: its first bytes, or all of them if `whole`."""
     content = zlib.decompressobj().decompress(element, 8 + max_bytes + whole)
     kind, length = struct.unpack(f"{order}II", content[:8])
     if kind != _MATRIX:
@@ -149,7 +149,7 @@ def _variable(content: bytes, order: str) -> _Variable:
 
 
 def _elements(content: bytes, order: str) -> Iterator[tuple[int, bytes, int]]:
-    """Yields type, content and end of each element."""
+    """Yields the type, content and end of each element."""
     start = 0
     while start < len(content):
         kind, length = struct.unpack(f"{order}II", content[start : start + 8])

@@ -1,8 +1,8 @@
-"""Reading of one tensor from a file of `torch.save`.
+"""Safe reading of one tensor from a file of `torch.save`.
 
-Such a file is a pickle, which can call any function. No other module reads one. The functions of the pickle are listed
-first, without calling any of them, and more than a tensor needs is an error. Only then is the file read by torch's
-unpickler for weights, which calls no other functions either.
+Such a file is a pickle, and unpickling can call any function. No other module reads pickles. The instructions are
+checked first without executing them, and any function that a tensor does not need raises an error. Then torch's
+weights-only unpickler reads the file.
 """
 
 import io
@@ -44,7 +44,7 @@ _FUNCTION, _PROTOCOL, _STOP = ord("c"), 0x80, ord(".")
 
 
 def read_tensor(path: Path) -> Tensor:
-    """Returns the tensor in the file, on the CPU; memory-mapped, where torch 1.6 or later wrote the file."""
+    """Returns the tensor in the file, on the CPU; memory-mapped if torch 1.6 or later wrote the file."""
     try:
         with files.opened(path) as stream:
             is_zip = stream.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
@@ -92,7 +92,7 @@ def _zipped_pickles(stream: IO[bytes]) -> Iterator[io.BytesIO]:
 
 
 def _legacy_pickles(stream: IO[bytes]) -> Iterator[io.BytesIO]:
-    """Yields the five pickles with which a file of torch before 1.6 begins."""
+    """Yields the five pickles at the start of a file written by torch before 1.6."""
     content = stream.read(_MAX_PICKLE_BYTES)
     if not content.startswith(_LEGACY_MAGIC):
         raise ValueError("it does not begin as files of torch.save do")
@@ -102,7 +102,7 @@ def _legacy_pickles(stream: IO[bytes]) -> Iterator[io.BytesIO]:
 
 
 def _check_harmless(pickled: io.BytesIO) -> None:
-    """Reads the instructions of one pickle without executing them."""
+    """Checks the instructions of one pickle without executing them."""
     while (instruction := _exactly(pickled, 1)[0]) != _STOP:
         if instruction == _FUNCTION:
             module, name = pickled.readline(), pickled.readline()

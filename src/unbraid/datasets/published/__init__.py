@@ -1,1 +1,1 @@
-"""Data sets that their owners publish as files: a data set is one file."""
+"""Published data sets, read from their official files. Each module defines one data set."""

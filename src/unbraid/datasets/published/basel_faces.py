@@ -27,9 +27,9 @@ _GET_IT = "Get the file that the code of Chen et al. reads."
 class BaselFaces(ConvertedDataset):
     """The 127,050 face renders of Chen et al., arXiv:1802.04942v5, 64 by 64 gray bytes.
 
-    50 people under 21 azimuths, 11 elevations and 11 directions of light, which change fastest. The images are read
-    from the file of the authors' code, one tensor. The license does not allow copies; `ShadedFaces` is a synthetic
-    stand-in with the same factors.
+    50 people under 21 azimuths, 11 elevations and 11 directions of light, the last changing fastest. The images are
+    read from a file of one tensor, as used by the authors' code. The license does not allow copies; `ShadedFaces` is a
+    synthetic stand-in with the same factors.
     """
 
     publication: ClassVar = Publication(
@@ -44,8 +44,8 @@ class BaselFaces(ConvertedDataset):
         subfolders=("basel-faces", "data"),
         how_to_get=(
             "The Basel Face Model may not be passed on by its license, so there is no download; ShadedFaces "
-            "(--dataset shaded-faces) is a drawn stand-in with the same factors. For the original, get the model at "
-            "https://faces.dmi.unibas.ch/bfm, and then the renders from the authors of arXiv:1802.04942v5"
+            "(--dataset shaded-faces) is a synthetic stand-in with the same factors. For the original, get the model "
+            "at https://faces.dmi.unibas.ch/bfm, and then the renders from the authors of arXiv:1802.04942v5"
         ),
     )
     factors: ClassVar = (
@@ -81,7 +81,7 @@ class BaselFaces(ConvertedDataset):
 
 
 def _as_bytes(path: Path, first: int, block: Tensor) -> UInt8[Tensor, "..."]:
-    """Converts the images to bytes. Raises an error for other numbers than whole ones from 0 to 255."""
+    """Converts the images to bytes. Raises an error for values other than whole numbers from 0 to 255."""
     if block.dtype == torch.uint8:
         return block
     exact = block.double()

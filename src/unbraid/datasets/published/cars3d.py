@@ -34,8 +34,8 @@ _IMAGES_PER_BLOCK = 1_000
 class Cars3D(ConvertedDataset):
     """The 17,568 renders of 183 cars by Reed, Zhang, Zhang & Lee, in color, resized from 128 by 128 to 64 by 64.
 
-    Each car is rendered from 4 elevations and 24 azimuths. The images are read from the official archive, or from the
-    folder of its .mat files. The identity is the position of a car in the official list, and changes fastest; a folder
+    Each car is rendered from 4 elevations and 24 azimuths. The images are read from the official archive, or from a
+    folder of its .mat files. The identity is the position of a car in the official list, and changes fastest. A folder
     with fewer cars has fewer identities.
     """
 
@@ -118,7 +118,7 @@ def _cars(source: Container) -> tuple[ArchiveMember, ...]:
 def _images(
     source: Container, cars: tuple[ArchiveMember, ...], side: int
 ) -> UInt8[np.ndarray, "image channel {side} {side}"]:
-    """Returns the images of all cars, read in the order of the archive: a gzipped one is read forwards only."""
+    """Returns the images of all cars, read in the order of the archive, because a gzipped one has no random access."""
     images = np.empty((_NUM_ELEVATIONS, _NUM_AZIMUTHS, len(cars), 3, side, side), np.uint8)
     places = sorted(range(len(cars)), key=lambda place: cars[place].offset)
     contents = source.contents(cars[place] for place in places)

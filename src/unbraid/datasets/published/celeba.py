@@ -59,12 +59,12 @@ _MAX_BYTES = 2**28
 class CelebA(PartedDataset):
     """The 202,599 face photographs of Liu, Luo, Wang & Tang, aligned and cropped, with 40 attributes each.
 
-    The photographs are 178 wide and 218 high. Faces and attributes are matched by name: a face without attributes, or
-    attributes without a face, are left out, and the log counts them. The lists beside a folder of faces may differ from
-    the published ones.
+    The photographs are 178 wide and 218 high. Faces and attributes are matched by name. Faces without attributes and
+    attributes without a face are skipped, and their number is logged. The lists beside a folder of faces may differ
+    from the published ones.
 
-    `train`, `validation` and `test` are the official splits; `train90` is a random nine tenths of all faces and
-    `test10` the rest. All splits share one cache.
+    `train`, `validation` and `test` are the official splits; `train90` is a random 90 % of all faces and `test10`
+    the rest. All splits share one cache.
     """
 
     publication: ClassVar = Publication(
@@ -82,9 +82,9 @@ class CelebA(PartedDataset):
     factors: ClassVar = tuple(Factor(name, 2) for name in ATTRIBUTES)
 
     split: Split = "all"
-    """The official splits, or a random nine tenths of all faces and the rest."""
+    """An official split, a random 90 % of all faces (train90), or the rest (test10)."""
     crop: int | None = 128
-    """Height and width of the central crop, in pixels; without it, the whole photograph is squeezed."""
+    """Height and width of the central crop, in pixels. If None, the whole photograph is resized to a square."""
     resolution: int = 64
     """Height and width of the images, in pixels."""
 
@@ -101,7 +101,7 @@ class CelebA(PartedDataset):
         return (3, self.resolution, self.resolution)
 
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        """Returns faces, attributes and, if there is one, the partition. A zip is preferred: it can be verified."""
+        """Returns the faces, the attributes and any partition. A zip is preferred for its published checksum."""
         images = _first(folder, (f"Img/{_ARCHIVE}", _ARCHIVE, f"Img/{_FOLDER}", f"{_FOLDER}/{_FOLDER}", _FOLDER))
         labels = _first(folder, (f"Anno/{_LABELS}", _LABELS))
         partition = _first(folder, (f"Eval/{_PARTITION}", _PARTITION))
@@ -164,7 +164,7 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def _faces(source: Container, attributes: Mapping[str, bytes], labels: Path) -> dict[str, ArchiveMember]:
-    """Returns the faces that have attributes, by name. The number of others is logged."""
+    """Returns the faces with attributes, by name. The number of skipped faces and attributes is logged."""
     found: dict[str, ArchiveMember] = {}
     for member in source.members():
         name = PurePosixPath(member.name).name
@@ -188,10 +188,10 @@ def _faces(source: Container, attributes: Mapping[str, bytes], labels: Path) -> 
 
 
 def read_attributes(path: Path) -> dict[str, bytes]:
-    """Returns the attributes of each face, by its name: one byte per attribute, 1 for present and 0 for absent.
+    """Returns the attributes of each face by name: one byte per attribute, 1 for present and 0 for absent.
 
-    The first line is the number of faces, the second the names of the attributes; each other line is a name and then 1
-    or -1 for each attribute.
+    The first line is the number of faces, the second the names of the attributes; each other line is a name followed by
+    1 or -1 for each attribute.
     """
     lines = _lines(path)
     next(lines, None)
@@ -205,14 +205,14 @@ def read_attributes(path: Path) -> dict[str, bytes]:
 
 
 def read_partition(path: Path) -> dict[str, bytes]:
-    """Returns the split of each face, by its name: one byte, 0 for train, 1 for validation, 2 for test."""
+    """Returns the split of each face by name, as one byte: 0 for train, 1 for validation, 2 for test."""
     return _by_face(path, _lines(path), {b"0": 0, b"1": 1, b"2": 2}, 1)
 
 
 def _by_face(
     path: Path, lines: Iterable[tuple[int, list[bytes]]], codes: Mapping[bytes, int], num_values: int
 ) -> dict[str, bytes]:
-    """Returns the values of each face, by its name. A line is a name and then these values."""
+    """Returns the values of each face by name. Each line is a name followed by the values."""
     found: dict[str, bytes] = {}
     for number, (name, *values) in lines:
         if len(values) != num_values or not codes.keys() >= set(values) or not name.isascii():
@@ -227,6 +227,6 @@ def _by_face(
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[bytes]]]:
-    """Yields the number and the fields of each line that is not empty; spaces and line ends vary among mirrors."""
+    """Yields the number and the fields of each nonempty line. Spaces and line ends vary among mirrors."""
     lines = enumerate(read_bounded(path, _MAX_BYTES).splitlines(), start=1)
     return ((number, fields) for number, line in lines if (fields := line.split()))

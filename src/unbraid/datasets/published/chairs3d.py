@@ -40,9 +40,9 @@ View = tuple[int, int]
 class Chairs3D(PartedDataset):
     """The 86,366 renders of 1393 chairs by Aubry, Maturana, Efros, Russell & Sivic, on white.
 
-    Each chair is rendered from 2 elevations and 31 azimuths. The images are read from the official tar, or from the
-    folder in it. `models="809"` leaves out near duplicates, by a list that the user provides. `train` is the first 80 %
-    of the models and `test` the rest: no chair is in both.
+    Each chair is rendered from 2 elevations and 31 azimuths. The images are read from the official tar, or from its
+    unpacked folder. `models="809"` excludes near duplicates, by a list that the user provides. `train` is the first
+    80 % of the models and `test` the rest, so that no chair is in both.
     """
 
     publication: ClassVar = Publication(
@@ -59,11 +59,11 @@ class Chairs3D(PartedDataset):
     models: Literal["all", "809"] = "all"
     """All models, or the 809 without near duplicates."""
     masks: bool = False
-    """Whether chairs are white on black instead of the renders."""
+    """Whether images are masks, white chairs on black, instead of renders."""
     color: bool = False
     """Whether the renders keep their colors."""
     crop: int | None = None
-    """Height and width of the central crop, in pixels; without it the whole render."""
+    """Height and width of the central crop, in pixels. If None, the whole render is used."""
     resolution: int = 64
     """Height and width of the images, in pixels."""
 
@@ -75,7 +75,7 @@ class Chairs3D(PartedDataset):
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        """Returns the factors of the converted chairs; before the conversion, the published ones."""
+        """Factors of the converted chairs; before the conversion, the published factors."""
         return self.store.factor_table or _factor_table(_NUM_MODELS[self.models])
 
     @property
@@ -89,7 +89,7 @@ class Chairs3D(PartedDataset):
         return (3 if self.color else 1, self.resolution, self.resolution)
 
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        """Returns the tar, or else the folder in it, and the list of models, if it is needed and exists."""
+        """Returns the tar, or else its unpacked folder, and the list of models if needed and present."""
         places = [folder / _ARCHIVE, folder / _FOLDER, *([folder] if folder.name == _FOLDER else [])]
         if (source := next((place for place in places if place.exists()), None)) is None:
             return None
@@ -148,7 +148,7 @@ def _factor_table(num_models: int) -> tuple[Factor, ...]:
 
 
 def _renders(source: Container, members: Sequence[ArchiveMember]) -> dict[str, dict[View, ArchiveMember]]:
-    """Returns the views of each model: MODEL/renders/NAME, where the name holds the angles."""
+    """Returns the views of each model. Paths are MODEL/renders/NAME, with the angles in NAME."""
     found: dict[str, dict[View, ArchiveMember]] = {}
     for member in members:
         *_, model, folder, name = ("", "", *PurePosixPath(member.name).parts)
@@ -185,7 +185,7 @@ def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names:
     if not lists:
         raise DataError(
             f"Chairs3D: the 809 models are listed in a file outside of the tar. Put {_SELECTED} (of "
-            f"github.com/jimeiyang/deepRotator, folder chair), or {_LISTED} with one name of a model a line, into "
+            f"github.com/jimeiyang/deepRotator, folder chair), or {_LISTED} with one model name per line, into "
             f"{path.parent}."
         )
     (listing,) = lists

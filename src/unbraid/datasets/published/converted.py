@@ -1,4 +1,4 @@
-"""Base classes of published data sets: official files, converted once and kept in the cache."""
+"""Base classes of published data sets: official files, converted once and cached."""
 
 import dataclasses
 import hashlib
@@ -30,19 +30,19 @@ _FEWEST_PIXELS = 8
 
 @dataclass(frozen=True)
 class ConvertedDataset(FactorDataset):
-    """A published data set, read from its official files and kept as bytes in the cache.
+    """A published data set, converted from its official files to bytes in the cache.
 
     The files are searched in `root`, or else in the folder `UNBRAID_DATA`, or else in the folder of `unbraid datasets
-    fetch`. They are never changed and never unpacked on disk. Once converted, they are no longer needed.
+    fetch`. Official files are never changed or unpacked on disk, and are not needed after the conversion.
     """
 
     origin: ClassVar = "read"
     publication: ClassVar[Publication]
     converter_version: ClassVar[int] = 1
-    """Part of the name of the cache. Raise it when a change to the loader changes a pixel or a factor."""
+    """Version in the name of the cache. Increase it if a change to the loader changes a pixel or a factor."""
 
     root: str | None = None
-    """Folder of the official files, where it is not that of UNBRAID_DATA or the cache."""
+    """Folder of the official files; by default UNBRAID_DATA or the download folder in the cache."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -52,27 +52,27 @@ class ConvertedDataset(FactorDataset):
             object.__setattr__(self, "root", files.absolute(self.root))
 
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        """Returns the official files, or their top folder, in this folder; None if they are missing."""
+        """Returns the official files in this folder, or their top folder; None if files are missing."""
         found = tuple(folder / file.name for file in self.needed_files)
         return found if all(path.is_file() for path in found) else None
 
     @abstractmethod
     def plan(self, sources: tuple[Path, ...]) -> Plan:
-        """Returns the plan of a conversion. Raises an error with the name of an invalid file."""
+        """Returns the plan of a conversion. Raises an error that names any invalid file."""
 
     @property
     def published_num_images(self) -> int:
-        """Returns how many images the official files hold: by default, each combination of the factors once."""
+        """Number of images in the official files; by default one for each combination of the factors."""
         return math.prod(factor.size for factor in self.factors)
 
     @property
     def needed_files(self) -> tuple[PublishedFile, ...]:
-        """Returns the published files that this config reads."""
+        """Published files that this config reads."""
         return self.publication.files
 
     @property
     def num_images(self) -> int:
-        """Returns the number of converted images; before the conversion, the published number."""
+        """Number of converted images; before the conversion, the published number."""
         record = self.store.record
         return self.published_num_images if record is None else int(record["shape"][0])
 
@@ -82,7 +82,7 @@ class ConvertedDataset(FactorDataset):
 
     @property
     def store(self) -> ImageStore:
-        """Returns the store of the images: one for each choice of fields, and each source code of a user's class."""
+        """Store of the images, with a folder for each combination of fields and each source code of a user's class."""
         own = [source] if (source := source_digest(self)) else []
         content = json.dumps([self.converter_version, dataclasses.asdict(self), *own], sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
@@ -100,11 +100,11 @@ class ConvertedDataset(FactorDataset):
         return self.store.images()
 
     def find(self) -> tuple[Path, ...] | None:
-        """Returns the official files, in the first folder that has them."""
+        """Returns the official files from the first folder with all of them."""
         return next((sources for folder in self._folders() if (sources := self.sources(folder)) is not None), None)
 
     def _verified_plan(self, sources: tuple[Path, ...]) -> Plan:
-        """Returns the plan for these sources. They are verified first: readers of published formats trust them."""
+        """Returns the plan for these sources. Verifies them first, because the readers trust verified files."""
         before = [file_stamps.stamp(source) for source in sources]
         found = [self._identity(source, sources) for source in sources]
         plan = self.plan(sources)
@@ -118,7 +118,7 @@ class ConvertedDataset(FactorDataset):
         return replace(plan, blocks=blocks, facts={"sources": found}, made_from=made_from)
 
     def _flaw(self, sources: Sequence[Path] | None, *, verify: bool) -> str | None:
-        """Returns why the files must be converted (again), or None. Converted files may be removed."""
+        """Returns the reason for a new conversion, or None. Sources may be removed after a conversion."""
         store = self.store
         if (flaw := store.flaw(verify=verify)) is not None:
             return flaw
@@ -134,11 +134,11 @@ class ConvertedDataset(FactorDataset):
         return None
 
     def verified(self, source: Path, sources: Sequence[Path]) -> str:
-        """Returns how this file, one of the `sources`, was verified. Raises an error if it is not the published one."""
+        """Verifies one of the `sources` and returns a description of the check. Raises an error for any other file."""
         return verification.check_file(source, self.publication.file(source.name) or PublishedFile(source.name, None))
 
     def _identity(self, source: Path, sources: Sequence[Path]) -> dict[str, Any]:
-        """Returns the entry of a record for a source."""
+        """Returns the entry of a source for the record."""
         identity = {"name": source.name, "stamp": file_stamps.stamp(source)}
         if source.is_dir():
             return identity | {"sha256": None, "verified": "a folder: its files have no published checksum"}
@@ -147,7 +147,7 @@ class ConvertedDataset(FactorDataset):
         return identity | {"sha256": files.sha256(source), "verified": verified}
 
     def _folders(self) -> list[Path]:
-        """Returns the folders to search. Subfolders come first: MNIST and Fashion-MNIST have files of equal names."""
+        """Returns the folders to search. Subfolders come first, because MNIST and Fashion-MNIST share file names."""
         chosen = self.root or os.environ.get("UNBRAID_DATA")
         fetched = fetched_folder(self.publication)
         if not chosen:
@@ -157,7 +157,7 @@ class ConvertedDataset(FactorDataset):
         return candidates if self.root else [*candidates, fetched]
 
     def _missing(self, flaw: str) -> str:
-        """Returns the error message if no folder holds the files and the converted images have this flaw."""
+        """Returns the error message for missing files, given the flaw of the converted images."""
         name, publication, needed = type(self).__name__, self.publication, self.needed_files
         names = ", ".join(file.name for file in needed)
         chosen = self.root or os.environ.get("UNBRAID_DATA", "")
@@ -180,13 +180,13 @@ class ConvertedDataset(FactorDataset):
 
 @dataclass(frozen=True)
 class PartedDataset(ConvertedDataset):
-    """A published data set with splits, all of which share one cache: `split` selects the part that is opened."""
+    """A published data set with splits that share one cache. `split` selects the part to open."""
 
     split: str = "all"
 
     @abstractmethod
     def part(self, images: FactorImages) -> FactorImages:
-        """Returns the images of the split, given all."""
+        """Returns the images of the split, given all images."""
 
     @property
     def num_images(self) -> int:
@@ -201,13 +201,13 @@ class PartedDataset(ConvertedDataset):
 
 
 def in_listed_order(names: Collection[str], listed: Iterable[str]) -> list[str]:
-    """Returns the names in the order of an official list, then those that are not in it, by name."""
+    """Returns the names in the order of an official list, followed by unlisted names in alphabetical order."""
     known = [name for name in dict.fromkeys(listed) if name in names]
     return [*known, *sorted(set(names) - set(known))]
 
 
 def check_crop(owner: str, crop: int | None, resolution: int, side: int) -> None:
-    """Raises an error for a crop that is larger than the pictures, or smaller than the images."""
+    """Raises an error for a crop larger than the pictures or smaller than the images."""
     if not (least := _FEWEST_PIXELS) <= resolution <= (side if crop is None else crop) <= side:
         raise SpecError(
             f"{owner}: crop is {crop} and resolution {resolution}; expected {least} <= resolution <= crop <= {side}."

@@ -26,7 +26,7 @@ _UNSIGNED_BYTE = 8  # the type of the values of an IDX file
 
 @dataclass(frozen=True)
 class IdxDataset(ConvertedDataset):
-    """60,000 training and 10,000 test images, 28 by 28 gray bytes in ten classes, in four IDX files, gzipped or not."""
+    """60,000 training and 10,000 test images, 28 by 28 gray bytes in ten classes, from IDX files, gzipped or not."""
 
     image_shape: ClassVar = (1, _SIDE, _SIDE)
 
@@ -59,7 +59,7 @@ class IdxDataset(ConvertedDataset):
         )
 
     def measured(self, images: UInt8[np.ndarray, "image height width"]) -> Float64[np.ndarray, "image measured"] | None:
-        """Returns factors measured from the pixels; by default none."""
+        """Returns factors measured from the pixels, or None by default."""
         return None
 
 
@@ -68,7 +68,7 @@ class IdxDataset(ConvertedDataset):
 class MNIST(IdxDataset):
     """The handwritten digits of LeCun, Cortes & Burges: 60,000 training and 10,000 test images, 28 by 28 gray bytes.
 
-    The four official IDX files may be gzipped or not.
+    The official IDX files may be gzipped or not.
     """
 
     publication: ClassVar = Publication(
@@ -90,7 +90,7 @@ class MNIST(IdxDataset):
     )
 
     shape_factors: bool = False
-    """Whether thickness, width and slant, measured from the pixels, are continuous factors beside the digit."""
+    """Whether to add thickness, width and slant, measured from the pixels, as continuous factors."""
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -130,10 +130,10 @@ class FashionMNIST(IdxDataset):
 
 
 def read_idx(path: Path, shape: tuple[int, ...]) -> UInt8[np.ndarray, "..."]:
-    """Returns the bytes in an IDX file, which must have this shape; gzipped if its name ends in .gz.
+    """Returns the bytes in an IDX file of this shape; the file is gzipped if its name ends in .gz.
 
-    A file is two zero bytes, a type, the number of dimensions, their lengths as big-endian 32-bit integers, and the
-    values (yann.lecun.com/exdb/mnist).
+    A file consists of two zero bytes, a type, the number of dimensions, their lengths as big-endian 32-bit integers,
+    and the values (yann.lecun.com/exdb/mnist).
     """
     header = struct.pack(f">HBB{len(shape)}I", 0, _UNSIGNED_BYTE, len(shape), *shape)
     content = read_unzipped(path, len(header) + math.prod(shape) + 1)
@@ -143,12 +143,12 @@ def read_idx(path: Path, shape: tuple[int, ...]) -> UInt8[np.ndarray, "..."]:
 
 
 def digit_shape(images: UInt8[np.ndarray, "image height width"]) -> Float64[np.ndarray, "image 3"]:
-    """Returns the thickness of the stroke and the width of the digit, in pixels, and its slant.
+    """Returns the stroke thickness and the digit width, in pixels, and the slant.
 
-    Bright pixels are ink; an image without ink has NaN. A stroke of width w and length l has the area w l and the
-    outline 2 (w + l), so w follows from both, but for rounded corners and bends. The slant is the slope of x on height:
-    the tangent of the angle by which the digit leans to the right. The width is that of a uniform bar with the same
-    variance of x after the slant is removed.
+    Bright pixels are ink; images without ink have NaN. A stroke of width w and length l has the area w l and the
+    outline 2 (w + l), which determine w up to rounded corners and bends. The slant is the slope of x on height: the
+    tangent of the angle by which the digit leans to the right. The digit width is the width of a uniform bar with the
+    same variance of x after the slant is removed.
     """
     blocks = [images[first : first + _IMAGES_PER_BLOCK] for first in range(0, len(images), _IMAGES_PER_BLOCK)]
     return np.concatenate([_shape_of_ink(block.astype(np.float64) / 255) for block in blocks] or [np.empty((0, 3))])
@@ -176,7 +176,7 @@ def _outline(ink: Float64[np.ndarray, "image height width"]) -> Float64[np.ndarr
 def _slant_and_width(
     ink: Float64[np.ndarray, "image height width"], area: Float64[np.ndarray, " image"]
 ) -> tuple[Float64[np.ndarray, " image"], Float64[np.ndarray, " image"]]:
-    """Returns slant and width by the moments of the ink."""
+    """Computes the slant and the width from the moments of the ink."""
     up = -np.arange(ink.shape[1], dtype=np.float64)
     right = np.arange(ink.shape[2], dtype=np.float64)
     rows, columns = ink.sum(axis=2), ink.sum(axis=1)

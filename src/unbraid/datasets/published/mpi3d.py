@@ -1,4 +1,4 @@
-"""MPI3D: a robot arm holds a solid in front of a camera."""
+"""MPI3D: images of a robot arm with a solid object."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,15 +26,15 @@ _URL = "https://huggingface.co/datasets/waleedgondal/mpi3d/resolve/main"
 class MPI3D(ConvertedDataset):
     """The 1,036,800 images of MPI3D (Gondal et al., arXiv:1906.03292v3), 64 by 64, in color.
 
-    A robot arm is rendered simply, realistically, or photographed. Every combination of the factors occurs once,
-    `vertical_axis` changing fastest. The official file of the version is larger than most memories and read in blocks.
+    The images of a robot arm are simple renders, realistic renders, or photographs. Every combination of the factors
+    occurs once, `vertical_axis` changing fastest. The official file of a version is read in blocks.
     """
 
     publication: ClassVar = Publication(
         title="MPI3D",
         homepage="https://github.com/rr-learning/disentanglement_dataset",
         license="CC BY 4.0",
-        license_note="Each of the three files takes 12.7 GB, and as much again once it is converted.",
+        license_note="Each of the three files takes 12.7 GB, and its conversion another 12.7 GB.",
         files=tuple(
             PublishedFile(
                 f"mpi3d_{version}.npz",

@@ -1,4 +1,4 @@
-"""3D Shapes: a solid in a colored room."""
+"""3D Shapes: renders of a solid object in a colored room."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ class Shapes3D(ConvertedDataset):
     """The 480,000 images of 3D Shapes (Burgess & Kim, 2018, github.com/google-deepmind/3d-shapes): 64 by 64, in color.
 
     Every combination of the hues of floor, wall and object, and of the scale, shape and orientation of the object,
-    occurs once, `orientation` changing fastest. Read from the official `3dshapes.h5`.
+    occurs once, `orientation` changing fastest. The images are read from the official `3dshapes.h5`.
     """
 
     publication: ClassVar = Publication(
@@ -55,7 +55,7 @@ class Shapes3D(ConvertedDataset):
 
 
 def _blocks(path: Path, start: int) -> Blocks:
-    """Yields the images from number `start` on, by whole chunks of the file: each has a part of many images."""
+    """Yields the images from number `start` on, read by whole chunks of the file, which span many images."""
     import h5py
 
     with h5py.File(files.regular(path), "r", locking=False) as file:

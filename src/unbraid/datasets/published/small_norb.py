@@ -1,4 +1,4 @@
-"""smallNORB: toys under a pair of cameras."""
+"""smallNORB: photographs of toys by two cameras."""
 
 import math
 import struct
@@ -54,20 +54,20 @@ class SmallNORB(ConvertedDataset):
     The toys have 5 categories and are photographed from 162 directions in 6 lights. The official files may be gzipped
     or not. The images keep the shuffled order of the files; with `split="all"` the training images come first. Every
     toy was photographed by two cameras: with `camera="both"` the right image follows the left one, and the camera is
-    one more factor.
+    an additional factor.
     """
 
     publication: ClassVar = Publication(
         title="The small NORB dataset, v1.0",
         homepage=f"{_URL}/",
         license="research only",
-        license_note="Its owners provide it for research and forbid to sell it.",
+        license_note="Provided for research only; the owners forbid its sale.",
         files=published_files(_URL, "TensorFlow Datasets", _FILES),
         subfolders=("small-norb", "small_norb", "smallnorb"),
     )
 
     split: Literal["train", "test", "all"] = "all"
-    """The toys to train on, those to test on, or all."""
+    """The training toys, the test toys, or all."""
     camera: Literal["left", "right", "both"] = "left"
     """The left image of each pair, the right one, or both, with the camera as a factor."""
     resolution: Literal[64, 96] = 64
@@ -140,7 +140,7 @@ def _labels(categories_path: Path, info_path: Path) -> Int64[np.ndarray, "pair f
 def read_matrix(
     path: Path, type_: Literal["uint8", "int32"], row_shape: tuple[int, ...], max_rows: int
 ) -> UInt8[np.ndarray, "row ..."] | Int32[np.ndarray, "row ..."]:
-    """Returns a binary matrix of the NORB sets with rows of this type and shape; gzipped if its name ends in .gz.
+    """Returns a matrix in the NORB format with rows of this type and shape; gzipped if its name ends in .gz.
 
     A file is little-endian: a magic number for the type of the values, the number of dimensions, their lengths (at
     least three; surplus ones have no meaning), all as 32-bit integers, and then the values, the last index fastest

@@ -1,4 +1,4 @@
-"""Subsets of images: which ones are trained on or scored."""
+"""Subsets of images for training or scoring."""
 
 from unbraid.datasets.subsets.factor_values import ChosenValues as ChosenValues
 from unbraid.datasets.subsets.factor_values import HeldOutCombinations as HeldOutCombinations

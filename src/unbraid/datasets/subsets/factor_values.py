@@ -26,18 +26,18 @@ from unbraid.errors import DataError, SpecError
 class ChosenValues(Subset):
     """The images in which `factor` has one of these `values`, or one of the first `fraction` of its values.
 
-    Give one of the two; the number of values is rounded down. With `ChosenValues("identity", fraction=0.8)` no identity
-    is in both parts.
+    Give either `values` or `fraction`; the number of values is rounded down. With `ChosenValues("identity",
+    fraction=0.8)` no identity is in both parts.
     """
 
     factor: str
-    """The factor, by name."""
+    """Name of the factor."""
     values: tuple[int, ...] = ()
-    """The values that the images may have, by number."""
+    """Value indices to include."""
     fraction: float | None = None
-    """In place of values: the first of them, as a share of all."""
+    """Fraction of the values to include, from the first on; an alternative to `values`."""
     part: Part = "train"
-    """The images that it describes, or the others."""
+    """The described images ("train"), or all others ("test")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,23 +62,23 @@ class ChosenValues(Subset):
 @final
 @dataclass(frozen=True)
 class Threshold(Subset):
-    """The images in which a factor lies "below" a threshold, or "above": at it or beyond.
+    """The images with a factor "below" a threshold (less than it) or "above" (greater or equal).
 
-    The threshold is a `value`, or a `quantile`: the value that this fraction of the images, rounded down, lie below,
-    but for ties. Give one of the two. For continuous and ordered factors. An image without a known value lies on
-    neither side, and does not count towards a quantile.
+    The threshold is a `value` or a `quantile`; give exactly one. Up to ties, this fraction of the images, rounded down,
+    lies below the quantile. The factor must be continuous or ordered. Images with an unknown value lie on neither side
+    and are ignored in the quantile.
     """
 
     factor: str
-    """The factor, by name."""
+    """Name of the factor."""
     side: Literal["below", "above"] = "below"
-    """The images below the threshold, or those at it or above."""
+    """The images below the threshold, or at or above the threshold."""
     value: float | None = None
     """The threshold."""
     quantile: float | None = None
-    """In place of a value: the share of the images that lies below the threshold."""
+    """Fraction of the images below the threshold; an alternative to `value`."""
     part: Part = "train"
-    """The images that it describes, or the others."""
+    """The described images ("train"), or all others ("test")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,24 +107,24 @@ class Threshold(Subset):
 @final
 @dataclass(frozen=True)
 class OuterValues(Subset):
-    """All images but a `fraction` of those in which `among` has this `value` and `factor` is greatest or least.
+    """All images except, where `among` has this `value`, the `fraction` with the largest or smallest `factor`.
 
-    `OuterValues("thickness", "digit", 7)` leaves out thick sevens. The zero-shot experiment of Esmaeili et al.,
-    arXiv:1804.02086v1, section 6.4, with a measured factor instead of a latent that shows it.
+    `OuterValues("thickness", "digit", 7)` excludes thick sevens. This is the zero-shot experiment of Esmaeili et al.,
+    arXiv:1804.02086v1, section 6.4, with a measured factor in place of a latent.
     """
 
     factor: str
-    """The ordered or continuous factor, by name."""
+    """Name of the ordered or continuous factor."""
     among: str
-    """Name of the discrete factor that selects the images looked at."""
+    """Name of the discrete factor that selects the candidate images."""
     value: int
-    """The value of that factor, by number."""
+    """Value index of the discrete factor `among`."""
     fraction: float = 0.2
-    """The share of the images looked at that is left out, rounded down."""
+    """Fraction of the candidate images to exclude, rounded down."""
     side: Literal["high", "low"] = "high"
-    """Whether those are left out in which the factor is greatest, or least."""
+    """Whether to exclude the largest or the smallest values of the factor."""
     part: Part = "train"
-    """The images that are kept, or those that are left out."""
+    """The included images ("train"), or the excluded ones ("test")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -145,28 +145,26 @@ class OuterValues(Subset):
 @final
 @dataclass(frozen=True)
 class HeldOutCombinations(Subset):
-    """All images but those with certain combinations of values: a hole that the "test" part fills.
+    """All images except those with held-out combinations of values, which form the "test" part.
 
-    A combination is a value of each of `factors`, in their order. A box is the first and the last value of each, in
-    their order: with `factors=("shape", "position_x")`, the box `(2, 2, 16, 31)` is the shape 2 at positions 16 to 31.
+    A combination has one value for each of `factors`, in order. A box has the first and the last value of each factor,
+    in order: with `factors=("shape", "position_x")`, the box `(2, 2, 16, 31)` is the shape 2 at positions 16 to 31.
     """
 
     factors: tuple[str, ...]
-    """The factors it is about, by name."""
+    """Names of the factors."""
     combinations: tuple[tuple[int, ...], ...] = ()
-    """Combinations that are held out: a value of each factor, by number."""
+    """Held-out combinations: one value index for each factor."""
     boxes: tuple[tuple[int, ...], ...] = ()
-    """Boxes that are held out: the first and the last value of each factor, by number."""
+    """Held-out boxes: the first and the last value index of each factor."""
     part: Part = "train"
-    """The images that it describes, or the others."""
+    """The described images ("train"), or all others ("test")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_names(self.factors, "HeldOutCombinations")
         if not self.combinations and not self.boxes:
-            raise SpecError(
-                "HeldOutCombinations: neither combinations nor boxes are given. Give what is to be left out."
-            )
+            raise SpecError("HeldOutCombinations: neither combinations nor boxes are given. Give at least one of them.")
         count = len(self.factors)
         for what, entries, length in (("combinations", self.combinations, count), ("boxes", self.boxes, 2 * count)):
             if wrong := [entry for entry in entries if len(entry) != length]:
@@ -226,12 +224,12 @@ def outer_rows(
     fraction: float = 0.2,
     side: Literal["high", "low"] = "high",
 ) -> Int64[Tensor, " row"]:
-    """Returns the rows of this fraction, rounded down, of the images `among`: those with the largest or least feature.
+    """Returns the fraction of the rows `among`, rounded down, with the largest or smallest feature.
 
     Esmaeili et al., arXiv:1804.02086v1, section 6.4: thick sevens are the sevens with a high value of a latent for
     thickness, narrow zeros the zeros with a low value of a latent for width. A second model is trained on the other
-    images (`all_but`), and reconstructs these. The paper does not give the fraction. Of images with equal features, the
-    earlier are taken.
+    images (`all_but`) and reconstructs the returned rows. The paper does not give the fraction. Ties are broken in
+    favor of earlier rows.
     """
     if not 0 < fraction < 1:
         raise SpecError(f"outer_rows: fraction is {fraction}; expected a number between 0 and 1.")

@@ -22,7 +22,7 @@ Part = Literal["train", "test"]
 
 
 class Subset(Config, ABC):
-    """A split of the images in two: the described ones, `part` "train", and all others, "test"."""
+    """Split of the images into the described images (`part` "train") and all others ("test")."""
 
     if TYPE_CHECKING:
 
@@ -65,12 +65,12 @@ class Subset(Config, ABC):
 
 
 def whole_share(fraction: float, count: int) -> int:
-    """Returns the fraction of the count, rounded down; 0.29 of 100, in floats 28.999999999999996, is 29."""
+    """Returns the fraction of the count, rounded down. Corrects float errors: 0.29 * 100 gives 29, not 28."""
     return int(fraction * count + 1e-9)
 
 
 def check_fraction(config: Config, name: str) -> None:
-    """Raises an error for a field that is not None and not between 0 and 1."""
+    """Raises an error if the field is neither None nor between 0 and 1."""
     value = getattr(config, name)
     if value is not None and not 0 < value < 1:
         raise SpecError(f"{type(config).__name__}: {name} is {value}; expected a number between 0 and 1.")
@@ -81,16 +81,16 @@ def check_fraction(config: Config, name: str) -> None:
 class Rows(Subset):
     """The images with the row numbers in a file.
 
-    `path` is an `.npy` of integers, each once. It becomes absolute when the config is made, and a missing `sha256` is
-    computed from the file. A file that has changed since raises an error.
+    `path` is an `.npy` of distinct integers. On construction, the path becomes absolute, and a missing `sha256` is
+    computed from the file. If the file has changed since, `described` raises an error.
     """
 
     path: str
-    """An .npy of row numbers."""
+    """Path of an .npy file of row numbers."""
     sha256: str = ""
-    """Checksum of what was read when the config was made; filled in."""
+    """SHA-256 of the file; computed on construction if empty."""
     part: Part = "train"
-    """The images that it describes, or the others."""
+    """The described images ("train"), or all others ("test")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -101,14 +101,14 @@ class Rows(Subset):
 
     @classmethod
     def from_array(cls, rows: Any, part: Part = "train") -> "Rows":
-        """Returns the config for row numbers, or for a mask of the images. They are kept in the cache."""
+        """Returns the config for row numbers, or a mask of the images, which are saved in the cache."""
         given = plain_array("Rows.from_array: rows", rows)
         numbers = np.flatnonzero(given) if given.dtype == np.bool_ and given.ndim == 1 else given
         rows = _checked(numbers, "Rows.from_array")
         return cls(*file_stamps.keep(lambda stream: np.save(stream, rows, allow_pickle=False), "rows", ".npy"), part)
 
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
-        """Checks nothing, so that a run can be read without the file."""
+        """Does nothing, so that a run can be read without the file."""
 
     def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
         path = Path(self.path)
@@ -132,7 +132,7 @@ class Rows(Subset):
 
 
 def _checked(numbers: np.ndarray, where: str) -> Int64[np.ndarray, " row"]:
-    """Returns the numbers in order, or raises an error if they are not rows."""
+    """Returns the row numbers in order. Raises an error for invalid or repeated row numbers."""
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or numbers.size == 0:
         raise DataError(f"{where}: {numbers.dtype} of shape {numbers.shape} was given; expected a list of row numbers.")
     rows = np.sort(numbers.astype(np.int64))
@@ -146,14 +146,14 @@ def _checked(numbers: np.ndarray, where: str) -> Int64[np.ndarray, " row"]:
 @final
 @dataclass(frozen=True)
 class RowRange(Subset):
-    """The images from row `start` up to, but not including, row `stop`. Without a `stop`, to the end."""
+    """The images from row `start` up to, but not including, row `stop`, or to the end if `stop` is None."""
 
     start: int = 0
     """The first row."""
     stop: int | None = None
-    """The row after the last; without it to the end."""
+    """The row after the last one; None for the end."""
     part: Part = "train"
-    """The images that it describes, or the others."""
+    """The described images ("train"), or all others ("test")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -178,17 +178,17 @@ class RowRange(Subset):
 @final
 @dataclass(frozen=True)
 class RandomSplit(Subset):
-    """A `fraction` of the images, rounded to the nearest number, chosen by `seed`.
+    """A `fraction` of the images, rounded to the nearest number, chosen at random with `seed`.
 
-    A larger fraction of the same seed contains the smaller.
+    For a fixed seed, a larger fraction contains all images of a smaller one.
     """
 
     fraction: float = 0.9
-    """The share of the images that is chosen."""
+    """Fraction of the images in the described part."""
     seed: int = 0
-    """Which images are chosen."""
+    """Random seed of the choice."""
     part: Part = "train"
-    """The images that it describes, or the others."""
+    """The described images ("train"), or all others ("test")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,1 +1,1 @@
-"""Data sets that are drawn here: a data set is one file."""
+"""Synthetic data sets, drawn by this package."""

@@ -32,7 +32,7 @@ PUBLICATION = Publication(
     title="dSprites: Disentanglement testing Sprites dataset",
     homepage="https://github.com/google-deepmind/dsprites-dataset",
     license="Apache-2.0",
-    license_note="The images are drawn here without the file; it is read where root names it.",
+    license_note="The images are drawn without the official file, which is only read if root is given.",
     files=(
         PublishedFile(
             OFFICIAL_FILE,
@@ -51,9 +51,9 @@ class DSprites(FactorDataset):
     """The 737,280 images of dSprites (Matthey et al., 2017), or another grid of the same factors.
 
     The original is at github.com/google-deepmind/dsprites-dataset. Every combination of the factors occurs once,
-    `position_y` changing fastest. Orientations run from 0 to 2 pi with both ends, as in the original: the first and the
-    last are equal. A single scale is 1, a single orientation 0, a single position the middle. With `root` the official
-    file is read instead, and the grid must be the default.
+    `position_y` changing fastest. Orientations run from 0 to 2 pi, both included, so that the first and the last are
+    equal, as in the original. A single scale is 1, a single orientation 0, a single position the middle. With `root`
+    the official file is read instead, and the grid must be the default.
 
     Examples:
         >>> hearts = DSprites(resolution=32, shapes=("heart",), num_orientations=1, num_positions=4)
@@ -69,17 +69,17 @@ class DSprites(FactorDataset):
     origin: ClassVar = "drawn"
 
     resolution: int = 64
-    """Height and width of the images, in pixels; the sprites are scaled with them."""
+    """Height and width of the images, in pixels. Sprites are scaled proportionally."""
     shapes: tuple[str, ...] = sprites.SHAPES
-    """Which shapes: square, ellipse, heart."""
+    """Shapes of the sprites: any of square, ellipse, heart."""
     num_scales: int = 6
-    """How many sizes, from half to full."""
+    """Number of scales, from 0.5 to 1."""
     num_orientations: int = 40
-    """How many angles, from 0 to a full turn with both ends."""
+    """Number of orientations, from 0 to a full turn, both included."""
     num_positions: int = 32
-    """How many places in either direction."""
+    """Number of positions along each axis."""
     root: str | None = None
-    """The official file, or its folder, to be read instead of drawing."""
+    """Path of the official file or its folder. If given, images are read instead of drawn."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -120,14 +120,14 @@ class DSprites(FactorDataset):
         return (1, self.resolution, self.resolution)
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        """Returns all images as bits, drawn or converted from `root` once and kept in the cache."""
+        """Returns all images as bits, drawn or converted from `root` once and cached."""
         if self.root is not None:
             return open_official(self.root, self.image_shape, self.factors, verify=verify)
         return self.store.ensure(self._plan, "drawing dSprites", verify=verify)
 
     @property
     def store(self) -> ImageStore:
-        """Returns the store of the drawn images."""
+        """Store of the drawn images."""
         name = f"{'-'.join(self.shapes)}_scales{self.num_scales}_orientations{self.num_orientations}"
         name += f"_positions{self.num_positions}_{self.resolution}px_v{_DRAWING_VERSION}"
         return ImageStore(files.cache_folder() / "dsprites" / name)
@@ -136,7 +136,7 @@ class DSprites(FactorDataset):
         return Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks, "bits")
 
     def _blocks(self, start: int) -> Blocks:
-        """Yields the images from number `start` on; a block is one shape, scale and orientation, or a part of it."""
+        """Yields the images from number `start` on; each block has one shape, scale and orientation."""
         centers = self._centers()
         num_parts = -(-self.num_positions // max(1, _IMAGES_PER_BLOCK // self.num_positions))
         parts = np.array_split(centers, num_parts)
@@ -174,9 +174,9 @@ def _check_default_grid(config: DSprites) -> None:
 def open_official(
     root: str, image_shape: tuple[int, int, int], factors: tuple[Factor, ...], *, verify: bool
 ) -> FactorImages:
-    """Returns the images of the official file as bits, kept in the cache under its checksum.
+    """Returns the images of the official file as bits, cached under its checksum.
 
-    It is an `.npz` of 27 MB with 3 GB of images, which are unpacked in blocks. Its pickled `metadata` is not read.
+    The file is an `.npz` of 27 MB with 3 GB of images, unpacked in blocks. The pickled `metadata` is not read.
     """
     folders = (Path(root), *(Path(root) / folder for folder in PUBLICATION.subfolders))
     places = [Path(root), *(folder / OFFICIAL_FILE for folder in folders)]
@@ -186,7 +186,7 @@ def open_official(
         stamp, sha256 = file_stamps.stamp(path), files.sha256(path)
     except OSError as error:
         raise DataError(
-            f"{path} cannot be read ({error.strerror or error}). Make it a file that you may read, or leave root out."
+            f"{path} cannot be read ({error.strerror or error}). Make the file readable, or leave root out."
         ) from error
 
     def plan() -> Plan:

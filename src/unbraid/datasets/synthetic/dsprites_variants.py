@@ -33,7 +33,7 @@ Picture = UInt8[Tensor, "3 picture_height picture_width"]
 @final
 @dataclass(frozen=True)
 class PaintedSprites(Pixels):
-    """Sprites in black and white, which a variant of dSprites paints when they are read."""
+    """Black-and-white sprites, painted on indexing by a variant of dSprites."""
 
     masks: Masks | Pixels
     variant: "DSpritesVariant"
@@ -69,19 +69,19 @@ class DSpritesVariant(FactorDataset):
     origin: ClassVar = "drawn"
 
     resolution: int = 64
-    """Height and width of the images, in pixels; the sprites are scaled with them."""
+    """Height and width of the images, in pixels. Sprites are scaled proportionally."""
     shapes: tuple[str, ...] = sprites.SHAPES
-    """Which shapes: square, ellipse, heart."""
+    """Shapes of the sprites: any of square, ellipse, heart."""
     num_scales: int = 6
-    """How many sizes, from half to full."""
+    """Number of scales, from 0.5 to 1."""
     num_orientations: int = 40
-    """How many angles, from 0 to a full turn with both ends."""
+    """Number of orientations, from 0 to a full turn, both included."""
     num_positions: int = 32
-    """How many places in either direction."""
+    """Number of positions along each axis."""
     root: str | None = None
-    """The official file, or its folder, to be read instead of drawing."""
+    """Path of the official file or its folder. If given, images are read instead of drawn."""
     seed: int = 0
-    """Where the colors and patches of all images start."""
+    """Random seed of the colors and patches."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -90,7 +90,7 @@ class DSpritesVariant(FactorDataset):
 
     @property
     def sprites(self) -> DSprites:
-        """Returns the same images in black and white."""
+        """Config of the same images in black and white."""
         return DSprites(
             self.resolution, self.shapes, self.num_scales, self.num_orientations, self.num_positions, self.root
         )
@@ -108,15 +108,15 @@ class DSpritesVariant(FactorDataset):
         return (3, self.resolution, self.resolution)
 
     def picture(self) -> UInt8[np.ndarray, "3 height width"] | None:
-        """Returns the picture that the images are painted with, if there is one."""
+        """Returns the background picture, if any."""
         return None
 
     @abstractmethod
     def paint(self, masks: Masks, rows: Int64[Tensor, " image"], picture: Picture | None) -> Painted:
-        """Returns the images of these rows in color. Their masks are 255 inside the sprite, else 0."""
+        """Returns the images of these rows in color. `masks` is 255 inside the sprite, else 0."""
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        """Returns all images: the sprites as bits, from the cache of `DSprites`, painted when they are read."""
+        """Returns all images: the sprites as bits from the cache of `DSprites`, painted on indexing."""
         picture = self.picture()  # first: its errors are raised before any sprite is drawn
         sprites = self.sprites.open(verify=verify)
         pixels = PaintedSprites(sprites.pixels, self, None if picture is None else torch.from_numpy(picture))
@@ -128,7 +128,7 @@ class DSpritesVariant(FactorDataset):
 class ColorDSprites(DSpritesVariant):
     """dSprites, each sprite in a random color on black (Locatello et al., arXiv:1811.12359v4).
 
-    A color is three numbers from 128 to 255, each equally likely. It is not a factor.
+    The color is not a factor. Each channel is uniform over the integers from 128 to 255.
     """
 
     def paint(self, masks: Masks, rows: Int64[Tensor, " image"], picture: Picture | None) -> Painted:
@@ -142,7 +142,7 @@ class ColorDSprites(DSpritesVariant):
 class NoisyDSprites(DSpritesVariant):
     """dSprites, white sprites on uniform noise (Locatello et al., arXiv:1811.12359v4).
 
-    Around the sprite every pixel of every channel is a number from 0 to 255, each equally likely.
+    Each channel of each background pixel is uniform over the integers from 0 to 255.
     """
 
     def paint(self, masks: Masks, rows: Int64[Tensor, " image"], picture: Picture | None) -> Painted:
@@ -157,14 +157,14 @@ class BackgroundDSprites(DSpritesVariant):
     """dSprites on random patches of a picture, tinted with random colors (Locatello et al., arXiv:1811.12359v4).
 
     The sprite inverts the colors of its patch. The original uses Munch's The Scream. `background` is the path of a
-    picture; without it the patches are of a smooth random texture. `background_sha256` is filled in when the config is
-    made, and opening a picture that has changed since raises an error.
+    picture; by default the patches are cut from a smooth random texture. `background_sha256` is computed on
+    construction if empty, and opening a picture that has changed since raises an error.
     """
 
     background: str | None = None
-    """The picture of the patches; without it they are of a random texture."""
+    """Path of the picture for the patches; None for a random texture."""
     background_sha256: str = ""
-    """Checksum of that picture; filled in."""
+    """SHA-256 of the picture; computed on construction if empty."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -204,7 +204,7 @@ class BackgroundDSprites(DSpritesVariant):
         return tinted ^ masks
 
     def _patches(self, picture: Picture, rows: Int64[Tensor, " image"], height: int, width: int) -> Painted:
-        """Returns a patch for each row: every position is equally likely."""
+        """Returns a patch for each row, at a uniformly random position."""
         windows = picture.unfold(1, height, 1).unfold(2, width, 1).movedim(0, 2)
         places = torch.tensor(windows.shape[:2], device=rows.device)
         down, right = (
@@ -216,9 +216,9 @@ class BackgroundDSprites(DSpritesVariant):
 def texture(
     seed: int, stream: str, height: int, width: int, octaves: Sequence[int]
 ) -> UInt8[np.ndarray, "3 height width"]:
-    """Returns a texture that depends on (seed, stream), stretched to 0 to 255.
+    """Returns a random texture for (seed, stream), rescaled to the range from 0 to 255.
 
-    Before the stretching, pixels do not depend on height and width.
+    Before the rescaling, pixels do not depend on height and width.
     """
     # Each octave is in units of octave⁻⁶; in those of the widest all are whole.
     unit, total = max(octaves) ** 6, np.zeros((3, height, width), dtype=np.int64)

@@ -34,10 +34,10 @@ _POSE = {"azimuth": 45.0, "elevation": 20.0, "lighting": 60.0}
 class ShadedFaces(FactorDataset):
     """127,050 gray images of 50 invented people.
 
-    A stand-in for the Basel face renders of Chen et al. (arXiv:1802.04942v5), which are under license. It has their
-    factors in their order, `lighting` changing fastest, but none of their images or shapes: scores on it are not scores
-    on the original. A head turns by 90 degrees to either side, is drawn from 30 degrees below to 30 above, and is lit
-    by a lamp that moves from the left to the right of the viewer. A factor with a single value stays in the middle.
+    A stand-in for the Basel face renders of Chen et al. (arXiv:1802.04942v5), which have a restrictive license.
+    Factors and their order are equal, `lighting` changing fastest, but images and shapes are not, so that scores are
+    not comparable. A head turns by 90 degrees to either side, is drawn from 30 degrees below to 30 above, and is lit by
+    a lamp that moves from the left to the right of the viewer. A factor with a single value stays in the middle.
     Person k is the same in every grid.
     """
 
@@ -45,13 +45,13 @@ class ShadedFaces(FactorDataset):
     stands_in_for: ClassVar = "basel-faces"
 
     num_identities: int = 50
-    """How many people."""
+    """Number of people."""
     num_azimuths: int = 21
-    """How many turns of the head, from side to side."""
+    """Number of azimuths of the head, from side to side."""
     num_elevations: int = 11
-    """How many heights of the viewer."""
+    """Number of elevations of the viewer."""
     num_lightings: int = 11
-    """How many places of the lamp."""
+    """Number of positions of the lamp."""
     resolution: int = 64
     """Height and width of the images, in pixels."""
 
@@ -86,7 +86,7 @@ class ShadedFaces(FactorDataset):
 
     @property
     def store(self) -> ImageStore:
-        """Returns the store of the drawn images."""
+        """Store of the drawn images."""
         grid = "x".join(str(factor.size) for factor in self.factors)
         return ImageStore(files.cache_folder() / "shaded-faces" / f"{grid}_{self.resolution}px_v{_DRAWING_VERSION}")
 
@@ -98,7 +98,7 @@ class ShadedFaces(FactorDataset):
         return Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks, facts=facts)
 
     def _blocks(self, start: int) -> Blocks:
-        """Yields the images from number `start` on, in order; a block is one person at one azimuth."""
+        """Yields the images from number `start` on, in order. Each block has one person at one azimuth."""
         first, skipped = divmod(start, self.num_elevations * self.num_lightings)
         azimuths = _angles(self.num_azimuths, _MAX_AZIMUTH)
         elevations = _angles(self.num_elevations, shading.MAX_ELEVATION)
@@ -121,7 +121,7 @@ class ShadedFaces(FactorDataset):
 
 
 def _angles(number: int, end: float) -> list[float]:
-    """Returns angles evenly from -end to end, both included; a single one is 0."""
+    """Returns evenly spaced angles from -end to end, both included; a single angle is 0."""
     return np.linspace(-end, end, number).tolist() if number > 1 else [0.0]
 
 
@@ -142,15 +142,15 @@ class AttributeFaces(FactorDataset):
     stands_in_for: ClassVar = "celeba"
 
     num_people: int = 2_000
-    """How many people."""
+    """Number of people."""
     poses_per_person: int = 10
-    """How many images of each person, in random poses and lights."""
+    """Number of images of each person, with random poses and lights."""
     attributes: Literal["binary", "continuous"] = "binary"
-    """Traits as attributes of two values, or as measurements."""
+    """Binary attributes, or continuous traits and poses."""
     resolution: int = 64
     """Height and width of the images, in pixels."""
     seed: int = 0
-    """Which poses are drawn."""
+    """Random seed of the poses."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -179,7 +179,7 @@ class AttributeFaces(FactorDataset):
 
     @property
     def store(self) -> ImageStore:
-        """Returns the store of the images, which do not depend on the kind of attributes."""
+        """Store of the images, shared by both kinds of attributes."""
         name = f"{self.num_people}x{self.poses_per_person}_{self.resolution}px_seed{self.seed}_v{_DRAWING_VERSION}"
         return ImageStore(files.cache_folder() / "attribute-faces" / name)
 
@@ -199,7 +199,7 @@ class AttributeFaces(FactorDataset):
         return Plan(self.image_shape, _measured(), table, self._blocks, facts=facts)
 
     def _blocks(self, start: int) -> Blocks:
-        """Yields the images from number `start` on, in order; a block is one person."""
+        """Yields the images from number `start` on, in order. Each block has one person."""
         first, skipped = divmod(start, self.poses_per_person)
         return shading.drawn_ahead(self._person, range(first, self.num_people), skipped)
 
@@ -213,7 +213,7 @@ class AttributeFaces(FactorDataset):
         return torch.stack(drawn)
 
     def _poses(self, person: int) -> Float64[np.ndarray, "pose 3"]:
-        """Returns azimuth, elevation and the place of the lamp, in radians, of each image of a person."""
+        """Returns the azimuth, elevation and lamp angle, in radians, of each image of a person."""
         shape = (self.poses_per_person, len(_POSE))
         uniform = draws.uniform(torch.tensor([self.seed]), "attribute faces/poses", person, shape)[0].double().numpy()
         return (2 * uniform - 1) * np.array([math.radians(end) for end in _POSE.values()])

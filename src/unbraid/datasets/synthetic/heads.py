@@ -1,4 +1,4 @@
-"""Heads of invented people: a morphable shape with a few traits, each drawn between two ends.
+"""Heads of invented people: a morphable shape with random traits, each within a range.
 
 A head is about 2 units high, from the chin at y = -1 to the crown at y = 1, and faces the viewer along z; x runs to the
 right of the image. It is an egg with hair. The features of the face are raised or lowered along z on its front. Ears
@@ -21,7 +21,7 @@ Values = Float64[np.ndarray, " point"]
 
 
 def _between(low: float, high: float) -> Any:
-    """Declares a trait between two ends."""
+    """Declares a trait with a range."""
     return field(metadata={"ends": (low, high)})
 
 
@@ -30,7 +30,7 @@ def _between(low: float, high: float) -> Any:
 class Head:
     """Traits of one person, in units of length unless a comment names another.
 
-    The ends were chosen by eye: no head looks odd, and no two look alike.
+    The ranges were chosen by eye, for natural and distinct heads.
     """
 
     width: float = _between(0.60, 0.80)
@@ -73,11 +73,11 @@ class Head:
 
 
 RANGES: Final[dict[str, tuple[float, float]]] = {trait.name: trait.metadata["ends"] for trait in fields(Head)}
-"""The ends of each trait."""
+"""The range of each trait."""
 
 
 def numbered(identity: int) -> Head:
-    """Returns the person of this number, which does not depend on the number of people."""
+    """Returns the person with this number, independent of the total number of people."""
     uniform = draws.uniform(torch.tensor([identity]), "heads/traits", 0, (len(RANGES),))[0].tolist()
     return Head(*(low + (high - low) * u for (low, high), u in zip(RANGES.values(), uniform, strict=True)))
 
@@ -102,7 +102,7 @@ def _face(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "
 
 
 def _skull(head: Head, polar: Values, longitude: Values) -> tuple[Values, Values, Values]:
-    """Returns an egg: above, an ellipse in outline; below, narrower towards the chin, with the jaw moved forward."""
+    """Returns the skull, an egg with an elliptic upper half, narrower towards the chin, with the jaw moved forward."""
     y = np.cos(polar)
     exponent = np.where(y < 0, head.jaw, 2.25)
     radius = np.maximum(1 - np.abs(y) ** exponent, 0) ** (1 / exponent)
@@ -133,7 +133,7 @@ def _features(head: Head, x: Values, y: Values) -> Values:
 
 
 def _nose(head: Head, x: Values, y: Values) -> Values:
-    """Returns a ridge from between the eyes to the tip, which rises and widens downwards and is cut off below."""
+    """Returns the height of the nose, a ridge from the eyes to the tip that rises and widens downwards."""
     root = head.eye_height + 0.08
     down = np.clip((root - y) / (root - head.nose_tip), 0, 1)
     width = 0.05 + (head.nose_width - 0.05) * down
@@ -142,7 +142,7 @@ def _nose(head: Head, x: Values, y: Values) -> Values:
 
 
 def _hair(head: Head, y: Values, longitude: Values) -> Values:
-    """Returns 1 for hair of full thickness, 0 for none. It ends high in front, lower at the sides, lowest behind."""
+    """Returns the thickness of the hair, from 0 to 1. The hairline is high in front, lower at the sides and behind."""
     side = 0.35 - 0.9 * head.hair_length
     turned = np.abs(longitude)
     ends = (
@@ -154,7 +154,7 @@ def _hair(head: Head, y: Values, longitude: Values) -> Values:
 
 
 def _ear(head: Head, polar: Values, longitude: Values, side: int = 1) -> Float64[np.ndarray, "3 point"]:
-    """Returns a flat ellipsoid on the right of the head, turned outwards; with `side` -1 its mirror image."""
+    """Returns a flat ellipsoid on the right of the head, turned outwards, or its mirror image if `side` is -1."""
     thickness = 0.05 * np.sin(polar) * np.sin(side * longitude)
     length = 0.13 * head.ears * np.sin(polar) * np.cos(longitude)
     cos, sin = math.cos(0.5), math.sin(0.5)
@@ -163,7 +163,7 @@ def _ear(head: Head, polar: Values, longitude: Values, side: int = 1) -> Float64
 
 
 def _neck(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "3 point"]:
-    """Returns a column that leans back, widens below and leaves the image."""
+    """Returns the neck, a column that leans back, widens below and extends beyond the image."""
     down = 1.6 * polar / math.pi
     flare = _step(down, 0.8, 1.5)
     x = (head.neck + 0.35 * flare) * np.sin(longitude)
@@ -198,33 +198,33 @@ def _paint(head: Head, polar: Values, longitude: Values) -> Values:
 
 
 def _beard(head: Head, y: Values, longitude: Values) -> Values:
-    """Returns 1 below a line from under the nose to the ears."""
+    """Returns a soft mask of the beard: 1 below a line from under the nose to the ears."""
     turned = np.abs(longitude)
     line = head.nose_tip - 0.07 + (0.05 - head.nose_tip) * _step(turned, 0.45, 1.2)
     return _step(line - y, 0.0, 0.08) * (1 - _step(turned, 1.3, 1.6))
 
 
 def _ear_albedo(head: Head, polar: Values, longitude: Values) -> Values:
-    """Returns the albedo of an ear, which is darker within the rim."""
+    """Returns the albedo of an ear, darker inside the rim."""
     return head.skin * (0.75 + 0.25 * _step(np.cos(polar) ** 2 + (np.sin(polar) * np.cos(longitude)) ** 2, 0.3, 0.6))
 
 
 def _is_front(longitude: Values) -> Values:
-    """Returns 1 in front, 0 at the sides and behind, with a soft edge, so that the features are in front only."""
+    """Returns a soft mask of the front of the head: 1 in front, 0 at the sides and behind."""
     return _step(np.cos(longitude), 0.0, 0.5)
 
 
 def _step(value: Values, start: float, end: float) -> Values:
-    """Returns a number that rises from 0 at `start` to 1 at `end`, smoothly."""
+    """Computes a smooth step from 0 at `start` to 1 at `end`."""
     t = np.clip((value - start) / (end - start), 0, 1)
     return t * t * (3 - 2 * t)
 
 
 def _inside(square: Values, softness: float) -> Values:
-    """Returns 1 where the square of a distance is below 1, 0 where it is above, with a soft edge."""
+    """Returns a soft mask: 1 if the squared distance `square` is below 1, else 0."""
     return 1 - _step(square, 1 - softness, 1 + softness)
 
 
 def _bumps(x: Values, y: Values, aside: float, height: float, width: float, length: float) -> Values:
-    """Returns a bump of height 1 on either side of the middle, or on the middle itself."""
+    """Returns a bump of height 1 on either side of the middle, or one in the middle if `aside` is 0."""
     return np.exp(-(((np.abs(x) - aside) / width) ** 2) - ((y - height) / length) ** 2)

@@ -1,9 +1,9 @@
-"""Drawing of curved surfaces: points that lie close enough to leave no gaps, a depth buffer and Lambert's law.
+"""Rendering of curved surfaces with dense points, a depth buffer and Lambert's law.
 
 The view is orthographic. The object turns about its vertical axis by the azimuth, then about the horizontal axis of the
-image by the elevation; the viewer and the lamp stay. The position, normal and albedo of a point are rounded to whole
-numbers. All sums and products after that are of small whole numbers, exact in any order, so a drawing depends neither
-on the machine nor on the number of threads.
+image by the elevation; the viewer and the lamp are fixed. The position, normal and albedo of a point are rounded to
+whole numbers. All later sums and products are of small whole numbers and exact in any order, so a drawing depends
+neither on the machine nor on the number of threads.
 """
 
 import math
@@ -55,7 +55,7 @@ Angles = Float64[np.ndarray, " point"]
 class Surface:
     """A closed surface, by polar angle (0 above, pi below) and longitude (0 in front, positive to the right).
 
-    `place` returns x to the right, y up and z to the front; `albedo` the share of light that is reflected.
+    `place` returns x to the right, y up and z to the front; `albedo` returns the fraction of reflected light.
     """
 
     place: Callable[[Angles, Angles], Float64[np.ndarray, "3 point"]]
@@ -76,7 +76,7 @@ class SurfacePoints:
 
 
 def points_of(surfaces: Sequence[Surface], spacing: float) -> SurfacePoints:
-    """Returns points of all surfaces, about `spacing` apart; symmetric ones for a mirror-symmetric surface."""
+    """Returns points of all surfaces, about `spacing` apart, with the mirror symmetry of each surface."""
     positions, normals, albedos = zip(*(_sampled(surface, spacing) for surface in surfaces), strict=True)
     return SurfacePoints(
         torch.from_numpy(np.concatenate(positions, axis=1)),
@@ -88,7 +88,7 @@ def points_of(surfaces: Sequence[Surface], spacing: float) -> SurfacePoints:
 def _sampled(
     surface: Surface, spacing: float
 ) -> tuple[Float64[np.ndarray, "3 point"], Float32[np.ndarray, "3 point"], Int32[np.ndarray, " point"]]:
-    """Returns places, normals and albedos, each in its unit."""
+    """Returns positions, normals and albedos in `POSITION_UNIT`, `NORMAL_UNIT` and `ALBEDO_UNIT`."""
     polar, longitude = _angles(surface, spacing)
     place = surface.place(polar, longitude)
     down = surface.place(polar + _DIFFERENCE, longitude) - place
@@ -105,7 +105,7 @@ def _sampled(
 
 
 def _angles(surface: Surface, spacing: float) -> tuple[Angles, Angles]:
-    """Returns polar angles and longitudes of the points: a grid, with cells divided according to their stretch."""
+    """Returns polar angles and longitudes of the points: a grid with cells subdivided where stretched."""
     num_rings, num_meridians = _grid_for(surface, spacing)
     height, width = math.pi / num_rings, 2 * math.pi / num_meridians
     polar, longitude = _grid(num_rings, num_meridians)
@@ -128,7 +128,7 @@ def _angles(surface: Surface, spacing: float) -> tuple[Angles, Angles]:
 
 
 def _grid_for(surface: Surface, spacing: float) -> tuple[int, int]:
-    """Returns the numbers of rings and of meridians, which is even, for the widest part of the surface."""
+    """Returns the number of rings and the even number of meridians for the widest part of the surface."""
     place = surface.place(*_grid(32, 64)).reshape(3, 32, 64)
     meridian = _length(np.diff(place, axis=1)).sum(axis=0).max()
     ring = _length(np.diff(place, axis=2)).sum(axis=1).max()
@@ -136,7 +136,7 @@ def _grid_for(surface: Surface, spacing: float) -> tuple[int, int]:
 
 
 def _grid(num_rings: int, num_meridians: int) -> tuple[Angles, Angles]:
-    """Returns the middles of cells. None lies on the plane of symmetry, so that each has its mirror image."""
+    """Returns the cell centers. None lies on the plane of symmetry, so that each has a mirror image."""
     rings = (np.arange(num_rings) + 0.5) * (math.pi / num_rings)
     # Counted from the front to either side: rounding treats both alike.
     meridians = (np.arange(num_meridians) - (num_meridians - 1) / 2) * (2 * math.pi / num_meridians)
@@ -149,7 +149,7 @@ def _length(vectors: Float64[np.ndarray, "3 ..."]) -> Float64[np.ndarray, "..."]
 
 
 def spacing_for(resolution: int) -> float:
-    """Returns the spacing of points without gaps: in any orientation, the square of one sample holds a point."""
+    """Returns a point spacing without gaps: in any orientation, the square of each sample holds a point."""
     return math.sqrt(0.5) * 2 * FRAME / (_SAMPLES * resolution)
 
 
@@ -167,7 +167,7 @@ def draw(
     lamps: Float64[Tensor, "lamp 3"],
     resolution: int,
 ) -> UInt8[Tensor, "elevation lamp {resolution} {resolution}"]:
-    """Draws the points at one azimuth and each elevation (radians, up to `MAX_ELEVATION`), lit by each unit vector."""
+    """Draws the points at one azimuth for each elevation (radians, up to `MAX_ELEVATION`) and lamp (unit vector)."""
     pieces = [_Turned.of(points, start, azimuth) for start in range(0, len(points), _AT_ONCE)]
     images = torch.empty((len(elevations), len(lamps), resolution**2), dtype=torch.uint8)
     for elevation, at_elevation in zip(elevations, images, strict=True):
@@ -182,7 +182,7 @@ def draw(
 @final
 @dataclass(frozen=True)
 class _Turned:
-    """Holds some of the points, at one azimuth: their numbers, and where they are before the elevation is given."""
+    """Subset of the points at one azimuth: point numbers, and positions before the rotation by the elevation."""
 
     number: Int64[Tensor, " point"]
     x: Float64[Tensor, " point"]
@@ -191,9 +191,9 @@ class _Turned:
 
     @staticmethod
     def of(points: SurfacePoints, start: int, azimuth: float) -> "_Turned":
-        """Returns the points from `start` on that face the viewer at this azimuth and at some elevation.
+        """Returns the points from `start` on that may face the viewer at this azimuth and any elevation.
 
-        These are somewhat more than half of the points.
+        This selects slightly more than half of the points.
         """
         piece = slice(start, start + _AT_ONCE)
         normal_x, normal_y, normal_z = (normal[piece].double() for normal in points.normals)
@@ -207,7 +207,7 @@ class _Turned:
 
 
 def _nearest(pieces: Sequence[_Turned], elevation: float, resolution: int) -> Int64[Tensor, "sample pixel"]:
-    """Returns the visible point in each sample of each pixel, the last of equally near ones; -1 if there is none."""
+    """Returns the nearest point for each sample of each pixel, or -1 for none. The last point wins ties."""
     side = _SAMPLES * resolution
     cell = 2 * FRAME / side
     nearest = torch.full(((side + 2) ** 2,), _NOTHING, dtype=torch.int64)
@@ -228,7 +228,7 @@ def _nearest(pieces: Sequence[_Turned], elevation: float, resolution: int) -> In
 def _lit(
     points: SurfacePoints, nearest: Int64[Tensor, "sample pixel"], lamps: Sequence[Sequence[int]]
 ) -> Iterator[UInt8[Tensor, " pixel"]]:
-    """Yields the light of each lamp: Lambert's law in each sample, and the mean of the samples of each pixel."""
+    """Yields the image for each lamp: Lambert's law in each sample, averaged over the samples of a pixel."""
     unit = _SAMPLES**2 * _LIGHT_UNIT
     number = nearest.clamp(min=0).flatten()
     albedo = points.albedos.index_select(0, number).view_as(nearest).mul_(nearest >= 0)
@@ -241,7 +241,7 @@ def _lit(
 
 
 def _lamps_around(lamps: Float64[Tensor, "lamp 3"], azimuth: float, elevation: float) -> list[list[int]]:
-    """Returns the lamps in the coordinates of the object, in whole numbers: turning all normals costs more."""
+    """Returns the lamps in object coordinates, as whole numbers. Rotating all normals instead would cost more."""
     x, y, z = lamps.T
     y, z = y * math.cos(elevation) + z * math.sin(elevation), z * math.cos(elevation) - y * math.sin(elevation)
     x, z = x * math.cos(azimuth) - z * math.sin(azimuth), z * math.cos(azimuth) + x * math.sin(azimuth)
@@ -251,7 +251,7 @@ def _lamps_around(lamps: Float64[Tensor, "lamp 3"], azimuth: float, elevation: f
 def _turned(
     first: Float64[Tensor, " point"], second: Float64[Tensor, " point"], angle: float
 ) -> tuple[Float64[Tensor, " point"], Float64[Tensor, " point"]]:
-    """Turns two coordinates by the angle from the second towards the first, in units `_ROTATION_UNIT` times as fine."""
+    """Rotates two coordinates by an angle, from the second to the first, in units `_ROTATION_UNIT` times as fine."""
     cos, sin = _whole(math.cos(angle)), _whole(math.sin(angle))
     return first * cos + second * sin, second * cos - first * sin
 
@@ -267,7 +267,7 @@ _NUM_THREADS = 2
 def drawn_ahead(
     draw: Callable[[int], Tensor], numbers: Iterable[int], skipped: int
 ) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
-    """Yields the drawing of each number, in order, without the first `skipped` images of the first."""
+    """Yields the drawing of each number, in order. Omits the first `skipped` images of the first drawing."""
     with ThreadPoolExecutor(_NUM_THREADS) as threads:
         ahead: deque[Future[Tensor]] = deque()
         for number in numbers:

@@ -1,4 +1,4 @@
-"""Sprites: the white polygons of dSprites, posed and rastered bit for bit like the originals.
+"""Sprites: the white polygons of dSprites, rasterized bit for bit like the originals.
 
 Columns run to the right and rows down; the pixel in row r and column c has its center at (c + 0.5, r + 0.5). A row of
 pixels is one 64-bit word whose bit c is column c.
@@ -16,7 +16,7 @@ _ALL_COLUMNS = np.uint64(2**64 - 1)
 
 
 def outline(shape: str, resolution: int) -> Float64[np.ndarray, "vertex 2"]:
-    """Returns the vertices (x, y) of a shape at scale 1, in pixels, around the point about which it turns."""
+    """Returns the vertices (x, y) of a shape at scale 1, in pixels, relative to its center of rotation."""
     pixel = resolution / 64
     if shape == "square":
         return pixel * 9.6 * np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
@@ -35,7 +35,7 @@ def draw(
     centers_y: Float64[np.ndarray, " y"],
     resolution: int,
 ) -> UInt64[np.ndarray, "x y row"]:
-    """Draws a polygon, turned counter-clockwise by `angle` radians, once at each pair of centers.
+    """Draws a polygon, rotated counterclockwise by `angle` radians, at each pair of centers.
 
     The polygon must lie within the image. A pixel is white iff its center is inside the polygon with vertices rounded
     to 1/256 pixel. A row of pixel centers on a horizontal edge is outside at the upper edge and inside at the lower. A
@@ -65,9 +65,9 @@ def _row_centers(resolution: int) -> Int64[np.ndarray, " row"]:
 def _crossings(
     ys: Int64[np.ndarray, "y vertex"], resolution: int
 ) -> tuple[Int64[np.ndarray, " crossing"], Int64[np.ndarray, " crossing"]]:
-    """Returns the line and the edge of each crossing, by line.
+    """Returns the line and the edge of each crossing, sorted by line.
 
-    A line of centers has the number `y * resolution + row`; edge k joins vertices k and k + 1.
+    A line of pixel centers has the number `y * resolution + row`; edge k joins vertices k and k + 1.
     """
     above = ys[:, None, :] < _row_centers(resolution)[:, None]
     crosses = above != np.roll(above, -1, axis=2)
@@ -82,7 +82,7 @@ def _half_lines(
     edge: Int64[np.ndarray, " crossing"],
     resolution: int,
 ) -> UInt64[np.ndarray, "x crossing"]:
-    """Returns for each crossing the pixels at or right of it, as the bits of a word."""
+    """Returns the mask of the pixels at or right of each crossing, as the bits of a word."""
     y, row = np.divmod(line, resolution)
     end = (edge + 1) % xs.shape[1]
     rise = ys[y, end] - ys[y, edge]

@@ -1,4 +1,4 @@
-"""Contents of a folder of pictures: listed on every access, read in full once."""
+"""Contents of a folder of pictures, listed on every access and read in full once."""
 
 import csv
 import hashlib
@@ -32,7 +32,7 @@ _FILE = "file"  # the column that names the pictures
 @final
 @dataclass(frozen=True)
 class PictureFolder:
-    """Names a folder, and the file of labels for its pictures if there is one."""
+    """Paths of a folder of pictures and of its optional file of labels."""
 
     folder: Path
     csv: Path | None
@@ -42,16 +42,16 @@ class PictureFolder:
 @final
 @dataclass(frozen=True)
 class Listing(Container):
-    """Pictures of a folder as they were listed. Reading one that was written since raises an error."""
+    """Listing of the pictures in a folder. Reading a picture that was modified after the listing raises an error."""
 
     path: Path
     stamps: dict[str, list[int]]
-    """The stamp of each picture, by its name."""
+    """The stamp of each picture, by name."""
     num_others: int
     stamp: str
-    """Changes when a picture or the file of labels is added, removed or written. Costs no reading."""
+    """Digest of all stamps, which changes if a picture or the file of labels is added, removed or written."""
     is_settled: bool
-    """Whether nothing was written so recently that the stamp might miss another write."""
+    """Whether the last write is old enough for the stamp to detect any later write."""
 
     def members(self) -> tuple[ArchiveMember, ...]:
         return tuple(ArchiveMember(name, stamp[0]) for name, stamp in self.stamps.items())
@@ -71,7 +71,7 @@ class Listing(Container):
 class Survey:
     """Contents of a folder before its pictures are decoded.
 
-    `sha256` is the digest of the names and the contents of the pictures that are used, and of the labels.
+    `sha256` is the digest of the names and contents of the used pictures, and of the labels.
     """
 
     stamp: str
@@ -88,7 +88,7 @@ class Survey:
 @final
 @dataclass(frozen=True)
 class Labeled:
-    """Holds the pictures that are used, with their labels."""
+    """The used pictures, with their labels."""
 
     members: tuple[ArchiveMember, ...]
     table: LabelTable
@@ -97,7 +97,7 @@ class Labeled:
 
 
 def listing(place: PictureFolder) -> Listing:
-    """Returns every file that Pillow might read, by its suffix. Hidden files and links to folders are skipped."""
+    """Lists the files with a suffix of a Pillow format. Hidden files and links to folders are skipped."""
     suffixes = _suffixes()
     found, num_others = [], 0
     try:
@@ -124,7 +124,7 @@ def listing(place: PictureFolder) -> Listing:
 
 
 def survey(place: PictureFolder) -> Survey:
-    """Returns the contents of the folder now: from the cache if no stamp has changed, else by reading every picture."""
+    """Returns the current contents of the folder, from the cache if no stamp has changed."""
     listed = listing(place)
     known = remembered(place)
     if known is not None and known.is_settled and known.stamp == listed.stamp:
@@ -135,7 +135,7 @@ def survey(place: PictureFolder) -> Survey:
 
 
 def remembered(place: PictureFolder) -> Survey | None:
-    """Returns the last survey of this folder, whether or not it still holds."""
+    """Returns the last survey of this folder, even if outdated."""
     try:
         survey = (file_stamps.recalled(*_key(place)) or {})["survey"]
         counts = tuple((tuple(shape), int(count), str(first)) for shape, count, first in survey.pop("shapes")["counts"])
@@ -146,7 +146,7 @@ def remembered(place: PictureFolder) -> Survey | None:
 
 
 def labeled(place: PictureFolder, listed: Listing) -> Labeled:
-    """Returns the pictures that are used: all of them, or those with labels if there is a file of labels."""
+    """Returns the used pictures: the labeled ones if there is a file of labels, else all."""
     everything = listed.members()
     if place.csv is None:
         return Labeled(everything, LabelTable.from_columns((), len(everything)))
@@ -170,9 +170,10 @@ def labeled(place: PictureFolder, listed: Listing) -> Labeled:
 
 
 def read_label_csv(path: Path) -> tuple[list[str], dict[str, list[str]]]:
-    """Returns the header of a UTF-8 table of labels, and the cells of each picture by its name below the folder.
+    """Returns the header of a UTF-8 CSV of labels, and the cells of each picture by its path below the folder.
 
-    The column `file`, or else the first, names the pictures; it is the first in the header and not among the cells.
+    The column `file`, or else the first, names the pictures. This column comes first in the header, and is not part of
+    the cells.
     """
     try:
         with files.opened(path, "r", encoding="utf-8-sig", newline="") as stream:
@@ -189,7 +190,7 @@ def read_label_csv(path: Path) -> tuple[list[str], dict[str, list[str]]]:
                 if len(row) != len(header):
                     raise DataError(
                         f"Line {reader.line_num} of {path} has {len(row)} fields and the first line names "
-                        f"{len(header)}. Give each a value."
+                        f"{len(header)}. Give each column a value."
                     )
                 cells = [cell.strip() for cell in row]
                 name = PurePosixPath(cells.pop(file_at)).as_posix()
@@ -231,7 +232,7 @@ def _look_through(place: PictureFolder, listed: Listing) -> Survey:
 
 
 def _walk(folder: Path, *, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:
-    """Yields the files that are not hidden, by their names below the folder."""
+    """Yields the files that are not hidden, with their paths below the folder."""
     waiting = [""]
     while waiting:
         prefix = waiting.pop()

@@ -1,4 +1,4 @@
-"""Images with or without factors from arrays, kept in an `.npz`."""
+"""Images with or without factors from arrays, stored in an `.npz`."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -31,13 +31,13 @@ _MAPPED_FROM_BYTES = 2**28
 class FromArrays(FactorDataset):
     """Images from an `.npz` of plain arrays. `sha256` is the checksum of the whole file.
 
-    Both fields are filled in when the config is made: the path becomes absolute, and a missing checksum is computed, so
-    that a run records the data it was trained on. Loading a file that has changed since raises an error. Large arrays
-    of bytes stay in the file, memory-mapped.
+    On construction, the path becomes absolute, and a missing checksum is computed, so that a run records its training
+    data. Loading a file that has changed since raises an error. Large arrays of bytes stay in the file, memory-mapped.
 
-    Required is `images`: (image, height, width), (image, height, width, channel) or (image, channel, height, width)
-    with 1 or 3 channels; bytes, booleans, or floats in [0, 1], which are rounded to bytes. Or (vector, number): vectors
-    of any numbers, kept in single precision, for an MLP and a Gaussian likelihood.
+    The array `images` is required. Its axes are (image, height, width), (image, height, width, channel) or (image,
+    channel, height, width) with 1 or 3 channels. It holds bytes, booleans, or floats in [0, 1], which are rounded to
+    bytes. For an MLP with a Gaussian likelihood, the axes may also be (vector, number): vectors of any numbers, kept in
+    single precision.
 
     Optional arrays:
 
@@ -45,9 +45,9 @@ class FromArrays(FactorDataset):
       occur in their column (so 3, 7, 7, -1 becomes 1, 2, 2, 0); floats are values of continuous factors.
     - `factor_names`: one per column. `factor_ordered`: False for a categorical column. `factor_known`: (image, factor),
       False where a label is missing.
-    - `factor:NAME`, `category:NAME` (categorical) and `known:NAME`, instead of a table: one factor each, as in files of
-      codes.
-    - `weights`: how likely each image is to be drawn; scaled to sum to one.
+    - `factor:NAME`, `category:NAME` (categorical) and `known:NAME`: one factor each, instead of a table. Files of codes
+      use the same names.
+    - `weights`: sampling weights of the images, normalized to sum to one.
 
     Examples:
         >>> import numpy as np
@@ -59,9 +59,9 @@ class FromArrays(FactorDataset):
     origin: ClassVar = "read"
 
     path: str
-    """An .npz with the array `images`, and factors and weights if there are any."""
+    """Path of an .npz with the array `images`, and optional factors and weights."""
     sha256: str = ""
-    """Checksum of what was read when the config was made; filled in."""
+    """SHA-256 of the file; computed on construction if empty."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -82,17 +82,17 @@ class FromArrays(FactorDataset):
         unordered: Sequence[str] = (),
         weights: np.ndarray | Tensor | None = None,
     ) -> "FromArrays":
-        """Returns the config for these arrays, which are checked and kept in the cache, so that a run can be resumed.
+        """Checks the arrays, saves them in the cache, so that runs can resume, and returns their config.
 
         Args:
-            images: As in the file.
+            images: The array `images` of the file.
             factors: A table, or a mapping, a DataFrame or a structured array with columns of integers (discrete),
-                floats (continuous) or words (categorical), as for `Codes.from_arrays`. Masked labels (numpy.ma) and
-                those that a DataFrame lacks are missing.
+                floats (continuous) or words (categorical), as for `Codes.from_arrays`. Masked labels (numpy.ma)
+                and null labels of a DataFrame are missing.
             factor_names: The names of the columns of a table.
-            missing: The mark of a missing label, or a mapping from names of factors to such marks.
-            unordered: The names of more categorical factors.
-            weights: As in the file.
+            missing: The value that marks missing labels, or a mapping from factor names to these values.
+            unordered: The names of additional categorical factors.
+            weights: The array `weights` of the file.
         """
         pixels = _as_stored(plain_array("images", images))
         _channels_first_shape(pixels.shape)
@@ -120,7 +120,7 @@ class FromArrays(FactorDataset):
     def open(self, *, verify: bool = False) -> FactorImages:
         """Returns the images. Large arrays of bytes stay in the file, memory-mapped, unless they are compressed.
 
-        The checksum of a large file is computed again only if the file was written since, or with `verify`.
+        The checksum of a large file is only recomputed if the file was modified, or with `verify`.
         """
         path = self._file.path
         if self.sha256 and path.is_file():
@@ -162,7 +162,7 @@ class FromArrays(FactorDataset):
 def _factor_arrays(
     factors: Any, names: Sequence[str] | None, missing: Marks, unordered: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Returns the factors as arrays of the file: a plain table unchanged, other forms as one array per factor."""
+    """Returns the factors as named arrays: a plain table unchanged, other forms as one array per factor."""
     if factors is None:
         given = {"factor_names": names is not None, "missing": missing is not None, "unordered": len(unordered) > 0}
         if stray := [name for name, is_given in given.items() if is_given]:
@@ -181,13 +181,13 @@ def _factor_arrays(
 
 
 def unlabeled(images: np.ndarray | Tensor) -> FactorImages:
-    """Returns images, checked and converted as by `FromArrays`, on the CPU. Nothing is written."""
+    """Returns images on the CPU, checked and converted as in `FromArrays`, without writing to the cache."""
     pixels = torch.from_numpy(_channels_first(_as_stored(plain_array("images", images))))
     return FactorImages(pixels, (), ())
 
 
 def _as_stored(images: np.ndarray) -> np.ndarray:
-    """Returns images as bytes or, if there are two axes, vectors as floats."""
+    """Converts images to bytes, or vectors (two axes) to floats."""
     if images.ndim == 2 and images.size and images.dtype.kind in "biuf":
         return _as_vectors(images)
     return _checked_brightness(as_bytes(images))
@@ -205,7 +205,7 @@ def _as_vectors(vectors: np.ndarray) -> Float32[np.ndarray, "image number"]:
 
 
 def as_bytes(images: np.ndarray) -> np.ndarray:
-    """Converts booleans or floats in [0, 1] to bytes, in the same layout. Bytes are returned unchanged."""
+    """Converts booleans or floats in [0, 1] to bytes in the same layout. Returns bytes unchanged."""
     if images.size == 0:
         raise DataError(f"images has shape {images.shape}; give at least one image of at least one pixel.")
     if images.dtype == np.uint8:
@@ -250,7 +250,7 @@ def _check_unit_interval(images: np.ndarray) -> None:
 
 
 def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
-    """Returns (image, channel, height, width) of an array of images of this shape; a vector is one row."""
+    """Converts the shape of an array of images to (image, channel, height, width). A vector is one row."""
     if len(shape) == 2:
         return shape[0], 1, 1, shape[1]
     if len(shape) == 3:

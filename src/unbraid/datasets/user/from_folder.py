@@ -19,15 +19,15 @@ class FromFolder(FactorDataset):
     """Pictures in a folder, of any format that Pillow reads, gray or color, with a file of factors if there is one.
 
     In the file of factors the column `file`, or else the first, names a picture by its path below the folder. A column
-    of whole numbers is a discrete factor; each is replaced by its rank among those that occur. A column of decimals is
-    a continuous factor, a column of words a categorical one. Pictures without a row are left out.
+    of integers is a discrete factor, whose values are replaced by their rank. A column of decimals is a continuous
+    factor, and a column of words a categorical one. Pictures without a row are skipped.
 
     The images have the size of the pictures. If sizes differ, `resolution` is required: the central square of each
     picture is resized. Images are in color if any picture is, unless `channels` is given.
 
-    The paths become absolute. The folder is read when its images, factors or number are first used. A run keeps the
-    checksum of the pictures and labels, and loading a folder that has changed since raises an error. The images are
-    converted once, and kept in the cache.
+    The paths become absolute. The folder is read on the first access to images, factors or `num_images`. A run records
+    the checksum of the pictures and labels, and loading a folder that has changed since raises an error. The images
+    are converted once and cached.
     """
 
     origin: ClassVar = "read"
@@ -35,16 +35,15 @@ class FromFolder(FactorDataset):
     path: str
     """The folder of the pictures."""
     csv: str | None = None
-    """The file of their factors, one row a picture."""
+    """CSV file of the factors, with one row per picture."""
     resolution: int | None = None
-    """Height and width that the central square of each picture is resized to; without it pictures must be of one size.
-    """
+    """Height and width of the images, resized from the central square of each picture. If None, sizes must agree."""
     channels: int | None = None
-    """1 for gray, 3 for color; without it color if any picture is."""
+    """1 for gray, 3 for color. If None, images are in color if any picture is."""
     recursive: bool = True
-    """Whether folders inside the folder count too."""
+    """Whether to include subfolders."""
     sha256: str = ""
-    """Checksum of the pictures and labels; a run fills it in, and loading refuses any others."""
+    """SHA-256 of the pictures and labels, recorded by a run. Loading other content raises an error."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -60,7 +59,7 @@ class FromFolder(FactorDataset):
             object.__setattr__(self, "csv", files.absolute(self.csv))
 
     def pinned(self) -> "FromFolder":
-        """Returns the config with the checksum of the folder, where there is one."""
+        """Returns the config with the checksum of the folder, if the folder exists."""
         return replace(self, sha256=self._checksum) if self._checksum else self
 
     @property
@@ -80,12 +79,12 @@ class FromFolder(FactorDataset):
 
     @property
     def store(self) -> ImageStore:
-        """Returns the store of the converted images, named by the checksum of the folder and not by its path."""
+        """Store of the converted images, named by the checksum of the folder instead of its path."""
         return own_pictures.store_for("from-folder", self._checksum, self.resolution, self.channels)
 
     @property
     def words(self) -> dict[str, tuple[str, ...]]:
-        """Returns the values of each factor of words, in the order of their indices; empty before the conversion."""
+        """Values of each factor of words, in the order of their indices; empty before the conversion."""
         return {name: tuple(words) for name, words in self.store.facts.get("words", {}).items()}
 
     def open(self, *, verify: bool = False) -> FactorImages:
@@ -107,18 +106,18 @@ class FromFolder(FactorDataset):
 
     @property
     def _checksum(self) -> str:
-        """The given checksum, or else that of the folder when it was first read; "" while there is no folder."""
+        """The field `sha256`, or else the checksum of the folder at the first read; "" if there is no folder."""
         if not self.sha256 and "_first" not in self.__dict__ and Path(self.path).is_dir():
             object.__setattr__(self, "_first", folder_survey.survey(self._place).sha256)
         return self.sha256 or str(self.__dict__.get("_first", ""))
 
     def _known(self) -> Survey:
-        """Returns the survey with the checksum of this config, from the cache if possible."""
+        """Returns the survey that matches the checksum of this config, from the cache if possible."""
         known = folder_survey.remembered(self._place)
         return known if known is not None and known.sha256 == self._checksum else self._survey()
 
     def _survey(self) -> Survey:
-        """Returns the survey of the folder now. Raises an error if it has another checksum than this config."""
+        """Surveys the folder now. Raises an error if its checksum differs from the checksum of this config."""
         if not Path(self.path).is_dir():
             raise DataError(
                 f"{files.no_folder(self.path)} Check the path, or bring the pictures back: they are not in the cache."
@@ -139,7 +138,7 @@ class FromFolder(FactorDataset):
         used = folder_survey.labeled(self._place, listed)
         if not found.stamp == listed.stamp == folder_survey.listing(self._place).stamp:
             raise DataError(
-                f"{self.path} was changed while it was read. Leave the folder alone until its pictures are converted."
+                f"{self.path} was changed while it was read. Do not modify the folder during the conversion."
             )
         framing = own_pictures.framing(self._shape_of(found), self.resolution)
         return Plan(

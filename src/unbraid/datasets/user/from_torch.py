@@ -1,4 +1,4 @@
-"""A torch data set as data to train on."""
+"""Conversion of torch data sets to training data."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,16 +17,16 @@ _IMAGE = ("image", "images", "img", "pixel_values", "pixels", "x")
 def from_torch(
     dataset: Any, *, factor_names: Sequence[str] | None = None, unordered: Sequence[str] | None = None
 ) -> FromArrays:
-    """Reads all items of a torch data set once, and returns the config for them, kept in the cache by `FromArrays`.
+    """Reads all items of a torch data set once, saves them in the cache, and returns their config.
 
-    An item is an image; an image and its target (a number, several, or a dict of them); or a dict with an image among
-    its entries. Images are tensors, arrays or pictures of PIL, all of one size: bytes, booleans, or floats from 0 to 1.
-    Targets are factors: whole numbers are discrete, floats continuous.
+    An item is an image, a pair of an image and its target (a number, several numbers, or a dict of numbers), or a dict
+    with one entry for the image. Images are tensors, arrays or PIL pictures of equal size: bytes, booleans, or floats
+    from 0 to 1. Targets become factors: integers are discrete, floats continuous.
 
     Args:
         dataset: A `torch.utils.data.Dataset`.
-        factor_names: The names of the factors; by default the keys of a dict, or "target".
-        unordered: The names of categorical factors; by default all of a data set with `classes`.
+        factor_names: The names of the factors; by default the keys of the dict, or "target".
+        unordered: The names of categorical factors; by default all factors if the data set has `classes`.
     """
     images: list[np.ndarray] = []
     rows: list[dict[str, Any]] = []
@@ -44,7 +44,7 @@ def from_torch(
         if targets.keys() != rows[0].keys():
             raise DataError(
                 f"Item {number} has the targets {', '.join(targets) or 'none'}, and the first "
-                f"{', '.join(rows[0]) or 'none'}. Give all items the same."
+                f"{', '.join(rows[0]) or 'none'}. Give all items the same targets."
             )
     if not images:
         raise DataError("The data set has no items; give one that has at least one image.")
@@ -68,7 +68,7 @@ def _items(dataset: Any) -> Iterable[Any]:
 
 
 def _image_and_targets(item: Any, number: int) -> tuple[Any, dict[str, Any]]:
-    """Returns the image of an item, and its targets by name."""
+    """Returns the image of an item, and the targets by name."""
     if isinstance(item, Mapping):
         key = next((name for name in _IMAGE if name in item), None)
         if key is None:
@@ -88,7 +88,7 @@ def _targets(target: Any, number: int) -> dict[str, Any]:
         array = plain_array(f"The target {name!r} of item {number}", value)
         if array.dtype.kind not in "biuf" or array.ndim > 1:
             raise DataError(
-                f"The target {name!r} of item {number} is {value!r}; expected numbers. Number its values, or leave it."
+                f"The target {name!r} of item {number} is {value!r}; expected numbers. Number its values, or drop it."
             )
         found |= {str(name): array} if array.ndim == 0 else {f"{name}_{i}": each for i, each in enumerate(array)}
     return found

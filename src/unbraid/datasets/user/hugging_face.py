@@ -29,24 +29,24 @@ _WHERE = "the data set"
 @final
 @dataclass(frozen=True)
 class FromHuggingFace(FactorDataset):
-    """Images of a `datasets.Dataset`, converted by `from_dataset` and kept in a folder of the cache.
+    """Images of a `datasets.Dataset`, converted by `from_dataset` to a folder in the cache.
 
-    The config cannot make them again: if the folder is gone, pass the data set to `from_dataset` again, which returns
-    an equal config.
+    The config cannot recreate the images. If the folder was deleted, pass the data set to `from_dataset` again, which
+    returns an equal config.
     """
 
     origin: ClassVar = "read"
 
     path: str
-    """The folder in the cache that `FromHuggingFace.from_dataset` filled."""
+    """Path of the cache folder written by `FromHuggingFace.from_dataset`."""
     sha256: str = ""
-    """Checksum of what was read when the config was made; filled in."""
+    """SHA-256 of the converted images and factors; computed on construction if empty."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.path:
             raise SpecError(
-                "FromHuggingFace: path is empty; call FromHuggingFace.from_dataset, which gives the config."
+                "FromHuggingFace: path is empty; call FromHuggingFace.from_dataset, which returns the config."
             )
         file_stamps.check_sha256(self.sha256, "FromHuggingFace")
         object.__setattr__(self, "path", files.absolute(self.path))
@@ -63,17 +63,17 @@ class FromHuggingFace(FactorDataset):
         resolution: int | None = None,
         channels: int | None = None,
     ) -> "FromHuggingFace":
-        """Returns the config for a `datasets.Dataset`, whose images are converted and kept in the cache.
+        """Converts the images of a `datasets.Dataset` to the cache, and returns the config.
 
-        A column of class labels is a categorical factor; whole numbers, decimals and words become factors as in
-        `FromFolder`. Transforms that a data set applies when it is read (`set_transform`) are not applied.
+        A column of class labels is a categorical factor. Integers, decimals and words become factors as in
+        `FromFolder`. On-access transforms of the data set (`set_transform`) are not applied.
 
         Args:
-            dataset: One split, not streamed.
+            dataset: One split of a data set, not streamed.
             image: The column of the images.
             factors: The columns of the factors.
-            resolution: As in `FromFolder`.
-            channels: As in `FromFolder`.
+            resolution: The height and width of the images, as in `FromFolder`.
+            channels: 1 for gray, 3 for color, as in `FromFolder`.
         """
         own_pictures.check_settings("FromHuggingFace.from_dataset", resolution, channels)
         names = [factors] if isinstance(factors, str) else list(factors)
@@ -122,7 +122,7 @@ class FromHuggingFace(FactorDataset):
 
     @property
     def words(self) -> dict[str, tuple[str, ...]]:
-        """Returns the values of each factor of class labels or words, in the order of their indices."""
+        """Values of each factor of class labels or words, in the order of their indices."""
         return {name: tuple(words) for name, words in self.store.facts.get("words", {}).items()}
 
     def open(self, *, verify: bool = False) -> FactorImages:
@@ -141,11 +141,11 @@ class FromHuggingFace(FactorDataset):
         return record
 
 
-_AGAIN = "Pass the data set to FromHuggingFace.from_dataset again: its images are not kept elsewhere."
+_AGAIN = "Pass the data set to FromHuggingFace.from_dataset again: its images are stored nowhere else."
 
 
 def _checksum(record: dict[str, Any]) -> str:
-    """Returns the checksum of images, factors and their names, from the checksums of the files."""
+    """Computes the checksum of images, factors and names from the checksums of the files."""
     content = {name: record.get(name) for name in ("shape", "factors", "files")}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -175,12 +175,12 @@ def _check_columns(dataset: Any, image: str, factors: Sequence[str]) -> None:
 @final
 @dataclass(frozen=True)
 class _Pictures(Container):
-    """Pictures in a column of a data set, as they are stored: not decoded."""
+    """Encoded pictures in a column of a data set."""
 
     rows: Any
     column: str
     hashes: Sequence[bytes] = ()
-    """SHA-256 of each picture when it was surveyed: a picture may be a file elsewhere, which changes."""
+    """SHA-256 of each picture at the survey, to detect changes of external files."""
 
     def members(self) -> tuple[ArchiveMember, ...]:
         return tuple(ArchiveMember(f"image {row}", 0, row) for row in range(len(self.rows)))
@@ -198,13 +198,13 @@ class _Pictures(Container):
             content = _content(block[row - first], member.name)
             if self.hashes and hashlib.sha256(content).digest() != self.hashes[row]:
                 raise DataError(
-                    f"The file of {member.name} was changed while it was read. Leave it alone during the conversion."
+                    f"The file of {member.name} was changed while it was read. Do not modify it during the conversion."
                 )
             yield content
 
 
 def _content(picture: dict[str, Any] | None, name: str) -> bytes:
-    """Returns the file of a picture. A data set holds the file itself, or its path."""
+    """Returns the file content of a picture, which a data set stores directly or as a path."""
     if picture is None or (picture["bytes"] is None and picture["path"] is None):
         raise DataError(f"{name} is missing. Filter such rows out: dataset.filter(...).")
     if picture["bytes"] is not None:
@@ -221,13 +221,13 @@ def _content(picture: dict[str, Any] | None, name: str) -> bytes:
 
 
 def _column(name: str, feature: Any, rows: list[Any]) -> tuple[Labels, tuple[str, ...]]:
-    """Returns the labels of a column, and the words that they number if the factor is categorical."""
+    """Returns the labels of a column, and the words of its values if the factor is categorical."""
     library = datasets_library()
     is_class = isinstance(feature, library.ClassLabel)
     dtype = feature.dtype if isinstance(feature, library.Value | library.ClassLabel) else ""
     if not re.fullmatch(r"u?int\d+|bool|float\d+|(large_)?string", dtype):
         raise DataError(
-            f"Column {name!r} holds {feature}; expected a class label, a number or a word an image. Leave it out."
+            f"Column {name!r} holds {feature}; expected a class label, a number or a word per image. Omit the column."
         )
     column = masked_labels(rows, is_class=is_class)
     try:
@@ -242,10 +242,10 @@ def _column(name: str, feature: Any, rows: list[Any]) -> tuple[Labels, tuple[str
 
 
 def to_hugging_face(dataset: FactorDataset | FactorImages) -> Any:
-    """Returns a `datasets.Dataset` in memory, with a row for each image.
+    """Returns a `datasets.Dataset` in memory, with one row per image.
 
-    The column `image` holds lossless pictures; for vectors the column is called `vector`. Each factor has a column
-    under its name: class labels with their words if it is categorical, else value indices or floats. Missing labels
+    The column `image` holds lossless pictures; for vectors the column is called `vector`. Each factor has a column of
+    its name: class labels with their words if it is categorical, else value indices or floats. Missing labels
     are None. `FromHuggingFace.from_dataset` is the inverse.
     """
     library = datasets_library()
@@ -267,7 +267,7 @@ def to_hugging_face(dataset: FactorDataset | FactorImages) -> Any:
 
 
 def _rows(images: FactorImages, *, is_vector: bool) -> Iterator[Any]:
-    """Yields vectors as lists, images as PNG files in the form of `datasets`."""
+    """Yields vectors as lists, and images as PNG files in the format of `datasets`."""
     from PIL import Image
 
     for first in range(0, len(images), _IMAGES_PER_BLOCK):

@@ -1,4 +1,4 @@
-"""Labels of a user's images: checked, and numbered from 0 as a data set keeps them."""
+"""Validation of user labels, and numbering of their values from 0."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,12 +19,12 @@ _TABLE = ("factors", "factor_names", "factor_ordered", "factor_known")
 
 
 def ranked(labels: Labels) -> Labels:
-    """Replaces each label of a discrete factor by its rank among the values that occur: 3, 7, 7, -1 are 1, 2, 2, 0."""
+    """Replaces labels of a discrete factor by the rank of their value: 3, 7, 7, -1 become 1, 2, 2, 0."""
     return labels if labels.is_continuous else replace(labels, values=labels.assignment())
 
 
 def factor_table(columns: Sequence[Labels], words: Mapping[str, Sequence[str]] | None = None) -> tuple[Factor, ...]:
-    """Returns the factors of labels numbered from 0. A factor has at least as many values as there are words for it."""
+    """Returns the factors of labels numbered from 0. The size of a factor is at least its number of words."""
     if unknown := [labels.name for labels in columns if not bool(labels.is_known.any())]:
         raise DataError(f"The factor {unknown[0]!r} is not known in any image. Label some, or leave it out.")
     sizes = [0 if labels.is_continuous else int(labels.values.max()) + 1 for labels in columns]
@@ -37,7 +37,7 @@ def factor_table(columns: Sequence[Labels], words: Mapping[str, Sequence[str]] |
 @final
 @dataclass(frozen=True)
 class LabelTable:
-    """Labels numbered from 0 as one table, the factors in its columns, and the words of categorical factors."""
+    """Table of labels numbered from 0, with one column per factor, and the words of categorical factors."""
 
     values: Int64[np.ndarray, "image factor"] | Float[np.ndarray, "image factor"]
     factors: tuple[Factor, ...]
@@ -45,13 +45,13 @@ class LabelTable:
 
     @classmethod
     def from_columns(cls, columns: Sequence[tuple[Labels, tuple[str, ...]]], num_images: int) -> "LabelTable":
-        """Returns the table of these labels, each with its words."""
+        """Returns the table of these columns of labels and words."""
         found, words = [labels for labels, _ in columns], {labels.name: names for labels, names in columns if names}
         return cls(tabulated(found, num_images).numpy(), factor_table(found, words), words)
 
 
 def from_text(name: str, cells: Sequence[str]) -> tuple[Labels, tuple[str, ...]]:
-    """Returns the labels in a column of a text file, and the words that they number if the factor is categorical."""
+    """Returns the labels in a column of a text file, and the words of its values if the factor is categorical."""
     numbers: dict[str, int] = {}
     places = np.array([numbers.setdefault(cell, len(numbers)) for cell in cells], dtype=np.int64)
     try:
@@ -63,12 +63,12 @@ def from_text(name: str, cells: Sequence[str]) -> tuple[Labels, tuple[str, ...]]
 
 
 def is_label(name: str) -> bool:
-    """Returns whether factors are made from an array of this name."""
+    """Returns whether an array of this name holds factors or their properties."""
     return name in _TABLE or name.startswith(COLUMNS)
 
 
 def labels_in(arrays: dict[str, np.ndarray], num_images: int) -> tuple[tuple[Labels, ...], tuple[Factor, ...]]:
-    """Returns the labels and factors in arrays by name: one table, or an array for each factor."""
+    """Returns the labels and factors in named arrays: either one table, or one array per factor."""
     try:
         given = _columns(arrays) if any(name.startswith(COLUMNS) for name in arrays) else _table_columns(arrays)
     except CodesError as error:
@@ -85,7 +85,7 @@ def labels_in(arrays: dict[str, np.ndarray], num_images: int) -> tuple[tuple[Lab
 
 def _columns(arrays: dict[str, np.ndarray]) -> tuple[Labels, ...]:
     if "factors" in arrays:
-        raise DataError("There are both factors and arrays of single factors. Give the factors in one way.")
+        raise DataError("There are both factors and arrays of single factors. Give only one of these forms.")
     names = arrays["factor_names"].tolist() if "factor_names" in arrays else None
     return in_order(columns_in(arrays), names)
 
@@ -119,19 +119,19 @@ def _names(arrays: dict[str, np.ndarray], num_factors: int) -> list[str]:
 def as_arrays(
     factors: Any, names: Sequence[str] | None, *, missing: Marks, unordered: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Returns factors with names, or with missing labels, as arrays by name."""
+    """Converts factors with names or missing labels to named arrays."""
     try:
         labels = as_factors(factors, names, missing=missing, unordered=unordered)
     except CodesError as error:
         raise DataError(str(error)) from None
     if soft := [each.name for each in labels if each.is_soft]:
-        raise DataError(f"The factor {soft[0]!r} has probabilities, and images are labeled by values. Give those.")
+        raise DataError(f"The factor {soft[0]!r} has probabilities, and images are labeled by values. Give values.")
     order = np.array([each.name for each in labels], dtype=np.str_)
     return {"factor_names": order} | {name: tensor.numpy() for name, tensor in factor_arrays(labels).items()}
 
 
 def ordered_flags(arrays: dict[str, np.ndarray], unordered: Sequence[str]) -> np.ndarray:
-    """Returns for each column of a table whether its values have an order."""
+    """Returns the mask of the ordered columns of a table."""
     names = _names(arrays, arrays["factors"].shape[-1] if arrays["factors"].ndim == 2 else 1)
     chosen = [unordered] if isinstance(unordered, str) else list(unordered)
     for name in chosen:
@@ -141,7 +141,7 @@ def ordered_flags(arrays: dict[str, np.ndarray], unordered: Sequence[str]) -> np
 
 
 def probabilities_in(arrays: dict[str, np.ndarray], num_images: int) -> Float32[np.ndarray, " image"] | None:
-    """Returns the weights of the images, scaled to sum to one."""
+    """Returns the weights of the images, normalized to sum to one."""
     if "weights" not in arrays:
         return None
     weights = arrays["weights"]

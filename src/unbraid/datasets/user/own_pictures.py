@@ -1,4 +1,4 @@
-"""A user's pictures, from a folder or a data set: their sizes, how they become images, and where these are kept."""
+"""Pictures from a user's folder or data set: survey of sizes, conversion to images, and stores in the cache."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ _VERSION = 1
 @final
 @dataclass(frozen=True)
 class PictureShapes:
-    """Shapes that occur among pictures: (channels, height, width), how often, and the first picture with it."""
+    """Distinct shapes (channels, height, width) of pictures, with the count and the first picture of each."""
 
     counts: tuple[tuple[tuple[int, int, int], int, str], ...]
 
@@ -35,7 +35,7 @@ class PictureShapes:
         return cls(tuple((shape, count, first) for shape, (count, first) in counts.items()))
 
     def image_shape(self, where: str, resolution: int | None, channels: int | None) -> tuple[int, int, int]:
-        """Returns the shape of the images, in color if any picture is. Sizes may differ only with a resolution."""
+        """Returns the shape of the images, in color if any picture is. Without `resolution`, sizes must be equal."""
         channels = channels or max(shape[0] for shape, _, _ in self.counts)
         if resolution is not None:
             return channels, resolution, resolution
@@ -49,7 +49,7 @@ class PictureShapes:
                 f"{count:,} of {height} x {width} such as {name}" for (height, width), (count, name) in common
             )
             raise DataError(
-                f"The pictures in {where} have {len(sizes)} sizes (height x width): {listed}. Make them alike, or give "
+                f"The pictures in {where} have {len(sizes)} sizes (height x width): {listed}. Make them equal, or give "
                 "a resolution."
             )
         ((height, width),) = sizes
@@ -57,7 +57,7 @@ class PictureShapes:
 
 
 def check_settings(name: str, resolution: int | None, channels: int | None) -> None:
-    """Raises an error for settings that make no image."""
+    """Raises an error for an invalid resolution or number of channels."""
     if resolution is not None and not 1 <= resolution <= _MAX_RESOLUTION:
         raise SpecError(f"{name}: resolution is {resolution}; give 1 to {_MAX_RESOLUTION} pixels, or leave it out.")
     if channels not in (None, 1, 3):
@@ -65,14 +65,14 @@ def check_settings(name: str, resolution: int | None, channels: int | None) -> N
 
 
 def framing(image_shape: tuple[int, int, int], resolution: int | None) -> pictures.Framing:
-    """Returns how pictures become images: with a resolution, from their largest central square."""
+    """Returns the conversion of pictures to images. A `resolution` resizes the largest central square."""
     return pictures.Framing(image_shape, crop=None if resolution is None else "largest")
 
 
 def survey(
     source: Container, members: Sequence[ArchiveMember], where: str, doing: str
 ) -> tuple[list[bytes], PictureShapes]:
-    """Returns the SHA-256 and the shapes of all pictures, or raises an error that counts the unreadable ones."""
+    """Returns the SHA-256 and the shapes of all pictures. Raises an error that counts unreadable pictures."""
     hashes: list[bytes] = []
     shapes: list[tuple[str, tuple[int, int, int]]] = []
     flaws: dict[str, DataError] = {}
@@ -94,9 +94,9 @@ def survey(
 def images(
     source: Container, members: Sequence[ArchiveMember], frame: pictures.Framing, where: str, start: int
 ) -> Blocks:
-    """Yields the pictures from number `start` on as images.
+    """Yields the pictures from number `start` on, converted to images.
 
-    If one cannot be decoded, the error counts all others that cannot be either, so that they can be fixed at once.
+    If a picture cannot be decoded, the error counts all undecodable pictures, so that they can be fixed at once.
     """
     done = start
     try:
@@ -115,7 +115,7 @@ def images(
 
 
 def unreadable(where: str, flaws: Mapping[str, DataError], num_pictures: int) -> DataError:
-    """Returns the error for pictures that cannot be read, given the error of each by its name."""
+    """Returns the error for unreadable pictures, given the error of each picture by name."""
     named = ", ".join(list(flaws)[:_MAX_NAMED]) + (
         f" and {len(flaws) - _MAX_NAMED:,} more" if len(flaws) > _MAX_NAMED else ""
     )
@@ -126,6 +126,6 @@ def unreadable(where: str, flaws: Mapping[str, DataError], num_pictures: int) ->
 
 
 def store_for(kind: str, *content: Any) -> ImageStore:
-    """Returns the store in the cache that belongs to this content."""
+    """Returns the store in the cache for this content."""
     digest = hashlib.sha256(json.dumps([_VERSION, *content]).encode()).hexdigest()[:16]
     return ImageStore(files.cache_folder() / "converted" / f"{kind}-{digest}")
