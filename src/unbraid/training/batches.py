@@ -45,7 +45,7 @@ class Batches:
         return self._num_images // self._batch_size
 
     def source(self, step: int) -> Int64[Tensor, "member image"] | Float64[Tensor, " image"]:
-        """Returns the tensor that rows of this step are read from: the epoch's order, or the cumulative weights.
+        """Returns the source tensor for the rows of this step: the order of this epoch, or the cumulative weights.
 
         Its memory address never changes.
         """

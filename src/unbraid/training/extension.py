@@ -36,8 +36,8 @@ def extend(
 
     Each longer run is a new run with its own spec and digest. The shorter run does not change. If the runs of a fleet
     are extended together, the results are bit-identical to training all steps in one call. The runs must have been
-    trained with `TrainingOptions(keep_state=True)`. They must not contain schedules, which depend on the total number
-    of steps. An unfinished longer run is resumed. Without `options`, the new final states are kept too.
+    trained with `TrainingOptions(keep_state=True)`. Their specs must not contain schedules, which depend on the
+    total number of steps. An unfinished longer run is resumed. Without `options`, the new final states are kept too.
     """
     options = options or TrainingOptions(keep_state=True)
     runs = [runs] if isinstance(runs, Run) else runs

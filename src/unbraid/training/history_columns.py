@@ -96,8 +96,8 @@ def _latent_information(fleet: Fleet, images: FactorImages, every: int) -> Extra
 def batch_information(model: AutoencoderModule, images: FactorImages, rows: torch.Tensor, seed: int = 0) -> list[float]:
     """Returns the mean over a batch of log q(z_d | x) - log q^(z_d) for each latent d, in nats: I(x; z_d).
 
-    q^ is the estimate of Esmaeili et al., arXiv:1804.02086v1, eq. 13. Estimates of 0 may be
-    slightly negative. No estimate exceeds log N for N images.
+    q^ is the estimate of Esmaeili et al., arXiv:1804.02086v1, eq. 13. Estimates of 0 may be slightly negative.
+    No estimate exceeds log N for N images.
     """
     coded = CodedImages(model, images, rows)
     z = coded.code(seed)

@@ -64,7 +64,7 @@ class TrainingOptions:
         """Raises if a snapshot of a step after the last one was requested."""
         if late := [step for step in self.snapshots if step > num_steps]:
             raise SpecError(
-                f"A snapshot of step {late[-1]:,} was requested, but the run has only {num_steps:,} steps. Leave "
+                f"A snapshot of step {late[-1]:,} was requested, and the run has only {num_steps:,} steps. Leave "
                 "it out, or train for longer."
             )
 

@@ -38,7 +38,7 @@ class Traced:
     def of(cls, function: Function, tree: Tree) -> "Traced":
         """Traces the function.
 
-        Nothing is computed, and no tensor is changed. Other tensors that the function reads become constants.
+        Nothing is computed, and no tensor is changed. Other tensors that the function reads are captured by reference.
         """
         leaves, inputs = tree_flatten(tree)
         outputs: list[TreeSpec] = []
@@ -83,7 +83,7 @@ class Programs:
 
         `scratch` returns copies of these tensors, for a first call with the setup that a CUDA graph cannot record.
 
-        `beside` is the object with the other tensors that the function reads. They become constants of the program.
+        `beside` is the object with the other tensors that the function reads. They become part of the program.
         """
         key = key, id(beside)
         if key not in self._compiled:

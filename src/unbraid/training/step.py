@@ -98,7 +98,7 @@ class FleetStep:
         return fleet_key(self._spec), len(self._members), *schedules
 
     def rounded(self, state: FleetState) -> Weights:
-        """Returns copies of the weights in the compute precision of the nets. Empty if that is the type of the weights."""
+        """Returns copies of the weights in the compute precision of the nets. Empty if the weights have it."""
         coarse = nets_run_in(self._spec.precision)
         if coarse == self._spec.dtype:
             return {}

@@ -182,7 +182,7 @@ class Run(RunFolder):
     def export_onnx(self, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
         """Writes `encoder.onnx` (images to mean and std) and `decoder.onnx` (a code to its image).
 
-        The outputs of each file are compared with torch, as in `unbraid.integrations.export.export_onnx`.
+        The outputs of each file are compared with torch first, as in `unbraid.integrations.export.export_onnx`.
         """
         self.check_finished("weights.safetensors")
         facts = {"digest": self.digest, "seed": str(self.seed)}

@@ -220,6 +220,7 @@ def failure_in(record: dict[str, Any], path: Path) -> Failure:
     if not is_step or not isinstance(reason, str) or not isinstance(last_good, str | None):
         found = {"step": step, "reason": reason, "last_good": last_good}
         raise RunError(
-            f"{path} has no failure ({str(found)[:_MAX_SHOWN]}). Restore it, or train this run again with --force."
+            f"{path} does not describe a failure ({str(found)[:_MAX_SHOWN]}). Restore it, or train this run again with "
+            "--force."
         )
     return Failure(step, shortened(reason), None if last_good is None else path.parent / last_good)

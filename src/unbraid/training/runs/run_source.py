@@ -52,7 +52,7 @@ def changes_text(changes: Collection[str]) -> str:
 
 
 def source_warning(folder: Path, changes: Collection[str], missing: Mapping[str, str]) -> str:
-    """Returns a warning about missing classes or changed modules of a run, with its remaining functions."""
+    """Returns a warning about missing classes or changed modules of a run, and its stored source."""
     kept = f" Their text is kept in {folder / 'source'}." if (folder / "source").is_dir() else ""
     if missing:
         reasons = " ".join(dict.fromkeys(missing.values()))
