@@ -19,8 +19,8 @@ from unbraid.training.runs.spec import RunSpec
 class Batches:
     """Draws the batches of each member, as a function of its seed and the epoch.
 
-    Without weights, an epoch is a random order of all images, cut into batches; a last short one is dropped. With
-    weights p(n), every batch is drawn from p with replacement.
+    Without weights, an epoch is a random order of all images, cut into batches. An incomplete last batch is dropped.
+    With weights p(n), every batch is drawn from p with replacement.
     """
 
     def __init__(
@@ -45,9 +45,9 @@ class Batches:
         return self._num_images // self._batch_size
 
     def source(self, step: int) -> Int64[Tensor, "member image"] | Float64[Tensor, " image"]:
-        """Returns the source of the rows of this step: the order of this epoch, or the cumulative weights.
+        """Returns the source tensor for the rows of this step: the order of this epoch, or the cumulative weights.
 
-        Its place in memory is fixed.
+        Its memory address never changes.
         """
         if self._cumulative is not None:
             return self._cumulative
@@ -58,7 +58,7 @@ class Batches:
         return self._order
 
     def taken_from(self, source: Tensor, step: Int64[Tensor, ""]) -> Int64[Tensor, "member batch"]:
-        """Returns the rows of the batch at this step, counted from 0, which is a tensor on the GPU."""
+        """Returns the rows of the batch at this step. `step` is a tensor on the device, counted from 0."""
         if self._cumulative is not None:
             return draws.by_weight(self._seeds, self._stream, step, source, self._batch_size)
         first = step % self.steps_per_epoch * self._batch_size
@@ -93,7 +93,7 @@ class Feed:
         self._arrived: dict[str, Tensor] = {}
 
     def supply(self, step: int) -> dict[str, Tensor]:
-        """Returns the tensors for the batches of this step, counted from 0. Their place in memory is fixed."""
+        """Returns the tensors for the batches of this step, counted from 0. Their memory addresses never change."""
         if self._reader is None:
             return {"source": self._batches.source(step)}
         for ahead in range(step, step + 1 + _STEPS_AHEAD):
@@ -112,7 +112,7 @@ class Feed:
     def images(
         self, supplied: Mapping[str, Tensor], rows: Int64[Tensor, "member batch"]
     ) -> Float[Tensor, "member batch channel height width"]:
-        """Returns the images of these rows as inputs of nets, on the device."""
+        """Returns the images of these rows as network inputs, on the device."""
         return inputs(supplied["pixels"]) if self._reader else self._images.batch(rows)
 
     def batch(
@@ -129,7 +129,7 @@ class Feed:
         Int64[Tensor, "member batch"],
         UInt8[Tensor, "member batch channel height width"] | Float32[Tensor, "member batch channel height width"],
     ]:
-        """Runs in the reader's thread, the only one that uses the batches."""
+        """Returns the rows and pixels of a step. Runs in the reader thread, the only thread that uses the batches."""
         rows = self._batches.rows(step)
         pixels = self._images.pixels[rows]
         if self._images.device.type == "cuda" and pixels.device.type == "cpu":
@@ -143,10 +143,10 @@ _SHARE_FOR_IMAGES = 0.5
 
 
 def load_or_stream(spec: RunSpec, device: torch.device | str, *, stream: bool | None = None) -> FactorImages:
-    """Returns the images of the spec, in the memory of the device or read from the disk as they are needed.
+    """Returns the images of the spec, loaded into device memory or streamed from disk.
 
-    By default they are streamed if they would take more than half of the free memory. Batches are the same either way.
-    With `stream=True` the checksum of the images is not computed, which would read them all.
+    By default, images are streamed if they need more than half of the free memory. Batches are the same either way.
+    With `stream=True`, the checksum is not computed, because that would read all images.
     """
     device = torch.device(device)
     images = spec.training_data.open(verify=not stream)

@@ -1,9 +1,9 @@
 """Checkpoints of one member: the last two, each a safetensors file and a JSON file with the checksum of both.
 
-The tensors are written first and the JSON last. So a checkpoint without its JSON, or with a checksum that does not
-match, was being written when the process died, or was damaged by the disk; the one before it is used.
+The tensors are written first and the JSON last. A checkpoint with a missing JSON or a wrong checksum is incomplete or
+damaged; the previous checkpoint is used instead.
 
-The last good weights of a failed member, snapshots and states of the last step are files of the same form.
+The last good weights of a failed member, snapshots and final states use the same file format.
 """
 
 import contextlib
@@ -45,8 +45,7 @@ _BYTES_PER_SECOND = 5e8
 class Checkpoint:
     """A usable checkpoint.
 
-    `fleet` has the names of the runs that were trained side by side with it, including its own; `history` is what was
-    logged until then.
+    `fleet` lists the names of all runs in the fleet, including its own. `history` is the history up to this step.
     """
 
     path: Path
@@ -56,7 +55,7 @@ class Checkpoint:
 
 
 def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str], history: History) -> None:
-    """Writes the state and the history so far, then removes all but this checkpoint and the one before it."""
+    """Writes the state and the history so far, then removes all but this checkpoint and the previous one."""
     path = run.folder / "checkpoints" / f"step-{state.step:010d}.json"
     _write(path, run, state, fleet, history)
     # Later ones too: the process died while it saved the checkpoints of a fleet, and they would displace the step that
@@ -68,7 +67,7 @@ def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str], history:
 
 
 def save_last_good(run: Run, state: MemberState) -> Path:
-    """Saves the weights that a member had when it failed, under the step that led to them, and returns their file."""
+    """Saves the weights of a member before its failed step, and returns the path of their file."""
     assert state.failed_at is not None
     good = replace(state, step=state.failed_at - 1)
     path = run.folder / "checkpoints" / f"last-good-{good.step:010d}.json"
@@ -78,7 +77,7 @@ def save_last_good(run: Run, state: MemberState) -> Path:
 
 
 def save_snapshot(run: Run, state: MemberState) -> None:
-    """Saves the weights of the model after this step. They are never removed."""
+    """Saves the weights of the model after this step. Snapshots are never removed."""
     weights = Carried(Net(state.carried.model.weights, {}), Net({}, {}), {})
     _write(run.folder / "snapshots" / f"step-{state.step:010d}.json", run, replace(state, carried=weights), ())
 
@@ -89,7 +88,7 @@ def save_state(run: Run, state: MemberState, fleet: Sequence[str], history: Hist
 
 
 def usable_checkpoints(run: Run, layout: Carried) -> dict[int, Checkpoint]:
-    """Returns every good checkpoint by its step. Each damaged one is skipped with a warning."""
+    """Returns the usable checkpoints by step. Damaged checkpoints are skipped with a warning."""
     found: dict[int, Checkpoint] = {}
     for path in run.checkpoints.values():
         try:
@@ -108,15 +107,15 @@ def usable_checkpoints(run: Run, layout: Carried) -> dict[int, Checkpoint]:
 
 
 def load_checkpoint(run: Run, checkpoint: Checkpoint, layout: Carried) -> MemberState:
-    """Returns the state that a usable checkpoint holds."""
+    """Returns the state stored in a usable checkpoint."""
     record, tensors = read_checkpoint(checkpoint.path, run.spec.digest, run.seed)
     return MemberState(record["step"], from_named(tensors, layout), record["failed_at"], record["reason"])
 
 
 def remove_later(run: Run, step: int) -> None:
-    """Removes checkpoints of later steps than this, from which the run resumes.
+    """Removes the checkpoints after `step`, the step from which the run resumes.
 
-    Only some of its fleet have them. At the next checkpoint, they would displace the step that all members have.
+    Not all members of the fleet have these checkpoints. If kept, they would displace the step that all members share.
     """
     for later, path in run.checkpoints.items():
         if later > step:
@@ -158,10 +157,10 @@ def _remove(path: Path) -> None:
 
 @final
 class CheckpointTimes:
-    """Decides when a checkpoint is due: after every so many steps, or by the clock.
+    """Decides when a checkpoint is due: every `every` steps or, if None, by the clock.
 
-    By the clock it is due after a minute, or whenever fifty times as long has passed as the last checkpoint took.
-    `num_bytes` is its size, from which the cost of the first is guessed. The clock must be one that cannot be set.
+    By the clock, the pause is fifty times the duration of the last checkpoint, and at least one minute. The duration
+    of the first checkpoint is estimated from its size, `num_bytes`. The clock must be monotonic.
     """
 
     def __init__(self, every: int | None, num_bytes: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
@@ -171,7 +170,7 @@ class CheckpointTimes:
     def is_due(self, step: int, *, is_last: bool = False) -> bool:
         """Returns whether a checkpoint is due at this step.
 
-        After the last one the clock decides too: an error while a run is finished costs no more than one before.
+        Without `every`, the last step is no exception: an error while finishing a run costs no more than one before.
         """
         if self._every is not None:
             return step % self._every == 0 or is_last
@@ -179,7 +178,7 @@ class CheckpointTimes:
 
     @contextlib.contextmanager
     def saving(self) -> Iterator[None]:
-        """Times the block, in which a checkpoint is saved."""
+        """Measures the duration of the block, which saves a checkpoint."""
         began = self._clock()
         yield
         self._last = self._clock()

@@ -1,4 +1,4 @@
-"""Checks of `train`: of its arguments, before a file is written, and of the runs that exist already."""
+"""Checks of the arguments of `train`, before a file is written, and of existing runs."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -32,12 +32,12 @@ def requested_runs(specs: Any, seeds: Any, folder: Path | str) -> list[Run]:
         )
     parent, numbers = files.folder_path(folder), list(seeds)
     if parent.exists() and not parent.is_dir():
-        raise RunError(f"folder is {parent}, which is a file. Name a folder, new or not.")
+        raise RunError(f"folder is {parent}, which is a file. Name a folder, new or existing.")
     return [Run.place(parent, spec, seed) for spec in several for seed in numbers]
 
 
 def check_requests(runs: Sequence[Run], options: TrainingOptions, *, resume: bool) -> None:
-    """Raises if the runs cannot be trained with these options, whatever exists of them."""
+    """Raises if the runs cannot be trained with these options. Does not check existing folders."""
     if resume and options.force:
         raise SpecError("resume continues a run and force starts it again. Give one of them.")
     if len({run.folder for run in runs}) < len(runs):
@@ -49,13 +49,13 @@ def check_requests(runs: Sequence[Run], options: TrainingOptions, *, resume: boo
 
 
 def check_unlocked(runs: Sequence[Run]) -> None:
-    """Raises early if another process trains one of the runs. They are locked later."""
+    """Raises early if another process trains one of the runs. The runs are locked later."""
     for run in runs:
         RunWriter(run).check_unlocked()
 
 
 def check_existing(runs: Sequence[Run], options: TrainingOptions, *, resume: bool) -> None:
-    """Raises if an existing run cannot be used, and warns if a finished one is not as requested."""
+    """Raises if an existing run cannot be used, and warns if a finished run lacks requested files."""
     unfinished = [run for run in runs if run.status == "unfinished"]
     if unfinished and not resume:
         raise RunError(

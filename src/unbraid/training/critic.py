@@ -17,21 +17,21 @@ from unbraid.training.optimizers.optimizer import Optimizer
 @final
 @dataclass(frozen=True)
 class Critic(Config):
-    """A net with leaky ReLUs (slope 0.2), with its own optimizer.
+    """Critic network with leaky ReLUs (slope 0.2) and a separate optimizer.
 
-    Codes go through fully connected layers; images first through convolutions (4 x 4, stride 2) of these `channels`.
-    The layers are those of Do & Tran, arXiv:1908.09961v4, tables 3 and 4: five of 1000 units. The Adam is that of
-    Kim & Mnih, arXiv:1802.05983v3, as disentanglement_lib has it; Do & Tran have `betas` of 0.5 and 0.99.
+    Codes are the input of fully connected layers. Images first pass convolutions (4 x 4, stride 2) with `channels`.
+    The defaults follow Do & Tran, arXiv:1908.09961v4, tables 3 and 4: five layers of 1000 units. Adam has the
+    parameters of Kim & Mnih, arXiv:1802.05983v3, as in disentanglement_lib; Do & Tran use `betas` of 0.5 and 0.99.
     """
 
     hidden: tuple[int, ...] = HIDDEN
     """Units of the fully connected layers."""
     channels: tuple[int, ...] = CHANNELS
-    """Channels of the convolutions that images go through first."""
+    """Channels of the convolutions before the fully connected layers, for critics of images."""
     optimizer: Optimizer = field(default_factory=lambda: Adam(1e-4, betas=(0.5, 0.9)))
-    """How the critic's weights follow their gradients."""
+    """Optimizer of the critic."""
     init: InitialWeights = "torch"
-    """Initial weights: those of torch, Do & Tran's truncated normal, or Glorot's uniform ones."""
+    """Initial weights: torch's defaults, Do & Tran's truncated normal, or Glorot's uniform."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

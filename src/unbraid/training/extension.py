@@ -1,4 +1,4 @@
-"""Runs that continue where shorter ones ended."""
+"""Longer runs that continue finished shorter runs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,13 +32,12 @@ def extend(
     progress: bool = True,
     options: TrainingOptions | None = None,
 ) -> list[Run]:
-    """Trains finished runs on to `num_steps` steps in all, and returns the longer runs, in the same order.
+    """Continues finished runs up to a total of `num_steps` steps, and returns the longer runs in the same order.
 
-    Each is a new run, with its own spec and digest, beside the shorter one, which does not change. Runs
-    that were trained side by side have the bits that they would have had if asked for at once if they are extended
-    together. The runs must have kept their states (`TrainingOptions(keep_state=True)`), and may have no schedules,
-    which run over all of training. A longer run that was begun before is continued. Without `options`, states are kept
-    again.
+    Each longer run is a new run with its own spec and digest. The shorter run does not change. If the runs of a fleet
+    are extended together, the results are bit-identical to training all steps in one call. The runs must have been
+    trained with `TrainingOptions(keep_state=True)`. Their specs must not contain schedules, which depend on the
+    total number of steps. An unfinished longer run is resumed. Without `options`, the new final states are kept too.
     """
     options = options or TrainingOptions(keep_state=True)
     runs = [runs] if isinstance(runs, Run) else runs
@@ -55,34 +54,34 @@ def extend(
 
 
 def _check(run: Run, num_steps: int) -> None:
-    """Refuses runs that cannot be extended to exactly what the longer run would have been."""
+    """Raises if extending the run would not give the same result as training the longer run from the start."""
     if run.status != "finished":
         raise RunError(f"{run.folder} is {run.status}; only a finished run can be extended. Finish it first.")
     if num_steps <= run.spec.num_steps:
         raise SpecError(
-            f"num_steps is {num_steps}, and {run.name} has {run.spec.num_steps:,} steps already. Give the number of "
-            "steps of the longer run in all, which is more."
+            f"num_steps is {num_steps}, and {run.name} has {run.spec.num_steps:,} steps already. Give a larger "
+            "total number of steps."
         )
     if changes := run.source_changes:
         raise RunError(
-            f"{run.name} was trained with another state of {changes_text(changes)}, so a longer run would be another. "
+            f"{run.name} was trained with another state of {changes_text(changes)}, so it cannot be continued exactly. "
             "Restore that state, or train the longer run from its beginning."
         )
     if schedules := [path for path, value in fields_of(run.spec).items() if isinstance(value, Schedule)]:
         raise SpecError(
             f"{run.name} cannot be extended: {', '.join(schedules)} follows a schedule, which runs over all of "
-            f"training, so the first {run.spec.num_steps:,} steps of a longer run are others. Train the longer run "
+            f"training, so the first {run.spec.num_steps:,} steps of a longer run would differ. Train the longer run "
             "from its beginning."
         )
     if not run.has_state:
         raise RunError(
             f"{run.folder} has not kept the state of its last step, so it cannot be extended. Train with "
-            "TrainingOptions(keep_state=True) (--keep-state); this run again, with force=True (--force) as well."
+            "TrainingOptions(keep_state=True) (--keep-state). To train this run again, add force=True (--force)."
         )
 
 
 def _start_from(run: Run, longer: Run, names: dict[str, str]) -> None:
-    """Begins the longer run with a checkpoint: the state in which the shorter one ended."""
+    """Creates the longer run with the final state of the shorter run as its first checkpoint."""
     path = run.folder / STATE
     try:
         record, tensors = read_checkpoint(path, run.spec.digest, run.seed)
@@ -105,7 +104,7 @@ def _start_from(run: Run, longer: Run, names: dict[str, str]) -> None:
 
 
 def _thinned(history: History, num_steps: int) -> History:
-    """Returns the rows that the history of a longer run has, if all of them are there; else all that are."""
+    """Returns the rows that belong in the history of a longer run, or all rows if any of these is missing."""
     steps = {int(row[0]) for row in history.rows}
     wanted = {step for step in range(1, max(steps, default=0) + 1) if is_row(step, num_steps)}
     kept = [row for row in history.rows if int(row[0]) in wanted] if wanted <= steps else list(history.rows)

@@ -1,7 +1,7 @@
 """A fleet: any number of models trained side by side as one stack of weights.
 
-A member's batches and noise come from its own seed and step, so it becomes the same model alone and in any fleet, up to
-the order in which floats are summed (docs/runs.md).
+The batches and noise of a member depend only on its seed and step. A member therefore becomes the same model in any
+fleet, up to the order in which floats are summed (docs/runs.md).
 """
 
 import copy
@@ -25,9 +25,9 @@ from unbraid.training.step import FleetStep, Given, Kept
 
 @final
 class Fleet:
-    """Trains members of one `fleet_key`, their weights stacked: every tensor has a row for each member.
+    """Trains members with the same `fleet_key`. Their weights are stacked: every tensor has a row for each member.
 
-    On a CPU a step runs as it is written. On a GPU `prepare` compiles it, and `programs` keeps what was compiled for
+    On a CPU, steps run uncompiled. On a GPU, `prepare` compiles the step, and `programs` caches the compiled step for
     the next fleet of the same images.
     """
 
@@ -47,7 +47,7 @@ class Fleet:
 
     @property
     def weights(self) -> Float[Tensor, "member parameter"]:
-        """Returns the models' weights, all in one row for each member."""
+        """Weights of the models, flattened to one row per member."""
         return torch.cat([each.reshape(len(each), -1) for each in self._state.carried.model.weights.values()], dim=1)
 
     @property
@@ -56,13 +56,13 @@ class Fleet:
 
     @property
     def num_bytes(self) -> int:
-        """Returns how large the states of all members are."""
+        """Size of the states of all members in bytes."""
         return sum(tensor.nbytes for tensor in tree_leaves(self._state.carried))
 
     def prepare(self) -> float:
-        """Compiles the step, where that pays: on a GPU.
+        """Compiles the step on a GPU; does nothing on a CPU.
 
-        Returns the seconds that compiling took, 0 where it was found compiled.
+        Returns the compilation time in seconds, 0 if the step was compiled before.
         """
         if self._images.device.type != "cuda" or self._replayed:
             return 0.0
@@ -83,7 +83,7 @@ class Fleet:
     def advance(self, *, log: bool = True) -> dict[str, Float[Tensor, " member"]]:
         """Takes one step with every member that has not failed.
 
-        Returns the loss and its parts, by name, before the step; nothing without `log`.
+        Returns the loss and its parts before the step, by name. Returns an empty dictionary without `log`.
         """
         kept = self._kept()
         with matrix_units(self._spec.precision, self._images.device):
@@ -96,9 +96,9 @@ class Fleet:
         return losses
 
     def failed_at(self, index: int) -> int | None:
-        """Returns the step, counted from 1, at which member `index` failed, if it did.
+        """Returns the step, counted from 1, at which member `index` failed, or None.
 
-        Its loss or its gradient was not finite, or the loss too large.
+        A member fails if its loss or gradient is not finite, or if its loss exceeds `max_loss`.
         """
         step = int(self._state.failed_at[index])
         return None if step < 0 else step
@@ -110,7 +110,7 @@ class Fleet:
         return MemberState(self.step, carried, self.failed_at(index), get_args(Reason)[reason - 1] if reason else None)
 
     def restore(self, states: Sequence[MemberState]) -> None:
-        """Continues from these states, one per member, all of the same step. Without states, nothing changes."""
+        """Loads these states, one per member, all of the same step. An empty sequence changes nothing."""
         for index, state in enumerate(states):
             self.step = state.step
             self._state.step.fill_(state.step)
@@ -129,11 +129,11 @@ class Fleet:
         return model.eval()
 
     def _kept(self) -> Kept:
-        """Returns all that stays in its place, ready for the next step."""
+        """Returns the inputs of the next step that have fixed memory addresses."""
         return self._steps.kept(self._state, self._rounded, self.step)
 
     def _scratch(self) -> Given:
-        """Returns copies that a step may spoil."""
+        """Returns inputs of a step with copied state, which a trial step may overwrite."""
         kept = self._kept()
         state, rounded = tree_map(torch.clone, (kept.state, kept.rounded))
         return self._steps.given(replace(kept, state=state, rounded=rounded))

@@ -1,4 +1,4 @@
-"""The training of one fleet, from its start to finished runs."""
+"""Training of one fleet, from its start to finished runs."""
 
 import logging
 import threading
@@ -47,7 +47,7 @@ _NUM_WRITERS = 4
 
 @final
 class FleetTraining:
-    """Trains the runs of a start side by side, checkpoints them, and finishes them."""
+    """Trains the runs of a `Start` side by side, saves checkpoints and writes the results."""
 
     def __init__(
         self, start: Start, images: FactorImages, options: TrainingOptions, *, programs: Programs, steps_later: int = 0
@@ -93,7 +93,7 @@ class FleetTraining:
     def run(self) -> bool:
         """Trains to the end and finishes the runs.
 
-        Returns whether a stop was requested meanwhile, too late to stop these.
+        Returns whether a stop was requested too late to stop these runs.
         """
         with interruptible() as interrupt:
             self._train(interrupt)
@@ -121,7 +121,7 @@ class FleetTraining:
                 self._stop()
 
     def _check_snapshots(self) -> None:
-        """Warns of snapshots that were requested too late."""
+        """Warns about snapshots of steps before the start step that were not saved."""
         step = self._fleet.step
         missed = [
             (snapshot, run.name)
@@ -138,7 +138,7 @@ class FleetTraining:
             )
 
     def _save_snapshots(self) -> None:
-        """Saves the snapshots of this step. Members that have failed have none."""
+        """Saves the requested snapshots of this step. Failed members are skipped."""
         step = self._fleet.step
         chosen = [index for index, recorded in enumerate(self._recorded) if step in recorded.snapshots]
         if chosen:
@@ -148,10 +148,10 @@ class FleetTraining:
                 list(pool.map(lambda index: save_snapshot(self._runs[index], self._fleet.state(index)), saved))
 
     def _finish(self, interrupt: Interrupt) -> None:
-        """Writes the results of all members, and only then marks each as ended.
+        """Writes the results of all members, and then marks each as finished or failed.
 
-        So whenever the process dies, either all of the fleet resume together, or none has to: alone, a member would end
-        with other last bits.
+        If the process dies, either all members of the fleet resume together, or none has to. A member that resumed
+        without the others would differ in its last bits.
         """
         for history, run in zip(self._reporter.histories, self._runs, strict=True):
             RunWriter(run).write_history(history)
@@ -185,7 +185,7 @@ class FleetTraining:
             conclude(run)
 
     def _stop(self) -> None:
-        """Saves a checkpoint, unless this step has one, and raises TrainingInterrupted."""
+        """Saves a checkpoint, unless this step already has one, and raises TrainingInterrupted."""
         if self._saved_at < self._fleet.step:
             self._checkpoint()
         raise TrainingInterrupted(
@@ -193,9 +193,9 @@ class FleetTraining:
         )
 
     def _checkpoint(self) -> None:
-        """Saves every member, history first.
+        """Saves a checkpoint of every member, after its history.
 
-        Rows beyond a checkpoint are dropped on resuming; rows before it could not be made again.
+        Rows after a checkpoint are dropped when the run resumes. Rows before it could not be recomputed.
         """
         bool(self._fleet.alive.any())  # waits for queued steps of a GPU, which do not count as the cost of a checkpoint
 
@@ -221,9 +221,9 @@ class FleetTraining:
 def keep(
     fleet: Fleet, members: Sequence[int], runs: Sequence[Run], images: FactorImages, seconds: float
 ) -> list[CodesError | None]:
-    """Encodes all images with these members of a fleet, which trains these `runs`, and writes codes and weights.
+    """Encodes all images with these members of a fleet, and writes the codes and weights of their `runs`.
 
-    Returns the errors of members that cannot encode the images.
+    Returns the error of each member that cannot encode the images, and None for the others.
     """
     models = [fleet.model(index) for index in members]
     names = [run.name for run in runs]
@@ -239,7 +239,7 @@ def keep(
 
 
 def environment(device: torch.device, compiler: Inductor) -> dict[str, Any]:
-    """Returns what may change the last bits of a training, beside its spec."""
+    """Returns the properties of the environment that may change the last bits of the trained weights."""
     is_gpu = device.type == "cuda"
     return {
         "unbraid": __version__,
@@ -251,7 +251,7 @@ def environment(device: torch.device, compiler: Inductor) -> dict[str, Any]:
 
 
 def conclude(run: Run) -> None:
-    """Marks a run, whose files are all written, as ended. The last good weights of a failed run are kept."""
+    """Marks a run with complete files as finished or failed. The last good weights of a failed run are kept."""
     writer = RunWriter(run)
     writer.conclude()
     failure = run.failure
@@ -260,9 +260,9 @@ def conclude(run: Run) -> None:
 
 
 def writers() -> ThreadPoolExecutor:
-    """Returns a pool of threads for writing files: one computes a checksum while another waits for the disk.
+    """Returns a thread pool for writing files: one thread computes a checksum while another waits for the disk.
 
-    Errors are raised when results are read.
+    Exceptions are raised when the results are read.
     """
     one_at_a_time = threading.Lock()
 
@@ -278,7 +278,7 @@ def writers() -> ThreadPoolExecutor:
 def _encoded(
     models: Sequence[AutoencoderModule], images: FactorImages, precision: Precision
 ) -> list[Codes | CodesError]:
-    """Returns the codes of each model, or the error of a model that has none."""
+    """Returns the codes of each model, or the error of a model that cannot encode the images."""
     try:
         return list(encode_all(models, images, precision=precision))
     except CodesError as error:

@@ -1,6 +1,6 @@
-"""Errors for what an objective or a net must not do in a fleet, with the line of code.
+"""Errors for operations that an objective or a net must not use in a fleet, with the line of code.
 
-`vmap` maps the formula of one model over all: a number in it is then a tensor with a value for each model.
+`vmap` maps the formula of one model over all models. Each scalar is then a tensor with a value for each model.
 """
 
 import contextlib
@@ -18,31 +18,30 @@ from unbraid.objectives.objective import Loss, Objective
 
 _BRANCHES = (
     "turns a number into one of Python's, or branches on it",
-    """The number is a tensor with a value for each model that is trained, so no one branch is right for all. Compute
-    both and choose with torch.where(condition, this, that); leave out float(), int(), .item(), min() and max(), for
-    which there are torch.minimum and torch.maximum. A setting that decides what is computed is a field that is no
-    float: a bool, an int, or one of the words of a Literal.""",
+    """The tensor has a different value for each trained model, so no single branch is right for all. Compute both
+    branches and choose with torch.where(condition, this, that). Remove float(), int() and .item(). Replace min() and
+    max() with torch.minimum and torch.maximum. A field that selects a branch must not be a float: use a bool, an int
+    or a Literal.""",
 )
 _DRAWS = (
     "draws random numbers",
-    """What is random is drawn outside, so that a model is the same alone and beside others. An objective requests
-    standard normal numbers by draw_shapes(), and reads them from step.draws. A net cannot draw: leave out Dropout, and
-    noise in forward().""",
+    """Random numbers are drawn outside, so that a model does not depend on the other models of the fleet. An objective
+    requests standard normal numbers by draw_shapes(), and reads them from step.draws. A net cannot draw random numbers:
+    remove Dropout, and noise in forward().""",
 )
 _READS = (
     "reads the values of a tensor",
-    """It has values for each model that is trained, and gradients are taken through it. Compute with torch in place of
-    NumPy, and leave out .numpy(), .tolist() and print().""",
+    """The tensor has values for each trained model, and gradients are computed through it. Use torch instead of NumPy,
+    and remove .numpy(), .tolist() and print().""",
 )
 _SIZES = (
     "makes a tensor whose size depends on values",
-    """The size may be another for each model that is trained. Keep all entries, and weigh those that do not count by 0:
+    """The size may differ between the trained models. Keep all entries, and set excluded entries to 0:
     torch.where(mask, values, 0).sum().""",
 )
 _IN_PLACE = (
     "changes a tensor in place",
-    """The tensor is shared by all models that are trained. Make a new one, with torch.stack, torch.cat or
-    torch.where.""",
+    """The tensor is shared by all trained models. Create a new tensor with torch.stack, torch.cat or torch.where.""",
 )
 # By the message of torch: what was done, and what to do instead.
 _FORBIDDEN = {
@@ -57,9 +56,9 @@ _OF_OTHERS = (Path(torch.__file__).parent, Path(__file__).parents[1], Path(conte
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Refuses what vmap forbids within the block, with the line of the user's code and what to write instead.
+    """Converts errors of vmap within the block to a SpecError with the line of user code and advice.
 
-    Other errors, and those of code of unbraid, are left as they are.
+    Other errors, and errors from unbraid's own code, are not changed.
     """
     try:
         yield
@@ -75,7 +74,7 @@ def explained() -> Iterator[None]:
 
 
 def checked(loss: Any, objective: Objective) -> Loss:
-    """Returns what an objective returned, if it is a loss of one number with parts of one number."""
+    """Returns the loss of an objective. Raises if the total or a part is not a tensor of one number."""
     where = f"{type(objective).__name__}.__call__"
     if not isinstance(loss, Loss):
         raise SpecError(
@@ -94,7 +93,7 @@ def checked(loss: Any, objective: Objective) -> Loss:
 
 
 def _place(error: BaseException) -> str | None:
-    """Returns the line of the user's code that an error came from, if it came from there."""
+    """Returns the line of user code that raised an error, or None if user code did not raise it."""
     for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
         file = frame.f_code.co_filename
         if file.startswith("<frozen") or any(Path(file).is_relative_to(folder) for folder in _OF_OTHERS):

@@ -26,9 +26,9 @@ _MAX_HELD_OUT_IMAGES = 10_000
 @final
 @dataclass(frozen=True)
 class ExtraColumns:
-    """Columns of the history that are computed about every so many steps, from the weights, which do not change.
+    """Additional columns of the history, computed about every `every` steps from the current weights.
 
-    `compute` returns their values for one member of a fleet, which has a number.
+    `compute` returns their values for the member of the fleet with this index.
     """
 
     every: int
@@ -36,14 +36,14 @@ class ExtraColumns:
     compute: Callable[[int], list[float]]
 
     def values(self, alive: Sequence[bool], *, is_due: bool) -> dict[str, list[float]]:
-        """Returns a value for each member by column: NaN for those that have failed, and in rows without values."""
+        """Returns the values of all members by column: NaN for failed members, and for all members unless due."""
         unknown = [math.nan] * len(self.names)
         rows = [self.compute(index) if is_due and is_alive else unknown for index, is_alive in enumerate(alive)]
         return {name: list(column) for name, column in zip(self.names, zip(*rows, strict=True), strict=True)}
 
 
 def extra_columns(fleet: Fleet, images: FactorImages, options: TrainingOptions) -> list[ExtraColumns]:
-    """Returns the columns that the options request, for the members of a fleet that trains on these images."""
+    """Returns the requested additional columns for a fleet that trains on these images."""
     columns = []
     if options.held_out_every is not None:
         columns.append(_held_out_elbo(fleet, images.device, options.held_out_every))
@@ -53,7 +53,7 @@ def extra_columns(fleet: Fleet, images: FactorImages, options: TrainingOptions) 
 
 
 def check_columns(spec: RunSpec, options: TrainingOptions) -> None:
-    """Raises if a run of this spec cannot have the columns that the options request."""
+    """Raises if the requested columns cannot be computed for a run of this spec."""
     if options.held_out_every and spec.subset is None:
         raise SpecError(
             "The ELBO on held-out images (held_out_every) was requested, and a spec holds none out. Give it a subset, "
@@ -68,7 +68,7 @@ def check_columns(spec: RunSpec, options: TrainingOptions) -> None:
 
 
 def _held_out_elbo(fleet: Fleet, device: torch.device, every: int) -> ExtraColumns:
-    """The ELBO in nats per image, on at most 10,000 of the images that the subset holds out."""
+    """Returns the column of the ELBO in nats per image, on at most 10,000 held-out images."""
     spec = fleet.members[0].spec
     held_out = scored_images(spec, "test").open().streamed_to(device)
 
@@ -80,7 +80,7 @@ def _held_out_elbo(fleet: Fleet, device: torch.device, every: int) -> ExtraColum
 
 
 def _latent_information(fleet: Fleet, images: FactorImages, every: int) -> ExtraColumns:
-    """The information of each latent in nats, estimated from the current batch."""
+    """Returns the columns of the information of each latent in nats, estimated from the current batch."""
     spec = fleet.members[0].spec
     seeds = torch.tensor([member.seed for member in fleet.members], device=images.device)
     batches = Batches(seeds, len(images), spec.batch_size, images.weights)
@@ -96,8 +96,8 @@ def _latent_information(fleet: Fleet, images: FactorImages, every: int) -> Extra
 def batch_information(model: AutoencoderModule, images: FactorImages, rows: torch.Tensor, seed: int = 0) -> list[float]:
     """Returns the mean over a batch of log q(z_d | x) - log q^(z_d) for each latent d, in nats: I(x; z_d).
 
-    q^ is the estimate of Esmaeili et al., arXiv:1804.02086v1, eq. 13. An estimate of 0 may be a little below it, and
-    none is above log N of N images.
+    q^ is the estimate of Esmaeili et al., arXiv:1804.02086v1, eq. 13. Estimates of 0 may be slightly negative.
+    No estimate exceeds log N for N images.
     """
     coded = CodedImages(model, images, rows)
     z = coded.code(seed)

@@ -19,16 +19,16 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @final
 @dataclass
 class Interrupt:
-    """Whether a stop was requested."""
+    """Flag for a stop request."""
 
     requested: bool = False
 
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[Interrupt]:
-    """Records the first signal within the block; the second has its usual effect.
+    """Records the first signal within the block. The second signal has its usual effect.
 
-    Ignored signals stay ignored, as `nohup` requires. In other threads than the main one, nothing is changed.
+    Ignored signals stay ignored, as `nohup` requires. Outside the main thread, signal handling does not change.
     """
     interrupt = Interrupt()
     if threading.current_thread() is not threading.main_thread():
@@ -57,7 +57,7 @@ def interruptible() -> Iterator[Interrupt]:
 
 @contextlib.contextmanager
 def terminable() -> Iterator[None]:
-    """Raises KeyboardInterrupt within the block at SIGTERM and SIGHUP too, unless they are ignored or handled."""
+    """Raises KeyboardInterrupt on SIGTERM and SIGHUP within the block, unless they are ignored or handled."""
     is_main = threading.current_thread() is threading.main_thread()
     ends = [number for number in _SIGNALS if is_main and signal.getsignal(number) is signal.SIG_DFL]
     for number in ends:
@@ -71,7 +71,7 @@ def terminable() -> Iterator[None]:
 
 @contextlib.contextmanager
 def stoppable() -> Iterator[None]:
-    """Raises TrainingInterrupted after the block, in which no step is taken, if a signal came within it.
+    """Raises TrainingInterrupted after the block, which must not take steps, if a signal arrived within it.
 
     The block imports parts of torch and runs Python from C++, where an exception could be lost or end the process.
     """
@@ -87,7 +87,7 @@ def stoppable() -> Iterator[None]:
 
 @contextlib.contextmanager
 def naming_runs(runs: Sequence[Run]) -> Iterator[None]:
-    """Raises TrainingInterrupted, with the runs that can be resumed, instead of any other KeyboardInterrupt."""
+    """Converts a KeyboardInterrupt within the block to a TrainingInterrupted with the resumable runs."""
     try:
         yield
     except KeyboardInterrupt as stopped:

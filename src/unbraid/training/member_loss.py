@@ -20,14 +20,14 @@ from unbraid.training.forbidden import checked, explained
 from unbraid.training.state import Member, as_tree
 
 Weights = dict[str, dict[str, Tensor]]
-"""Weights by the kind of net, "model" or "critic", and by their name."""
+"""Weights by the kind of net, "model" or "critic", and by parameter name."""
 
 
 @as_tree
 @final
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of all members at one step, with a leading axis of members: images, noise and weights of images."""
+    """Inputs of all members at one step, with a leading axis of members: images, noise and image weights."""
 
     hyperparameters: dict[str, Tensor]
     x: dict[str, Tensor]
@@ -39,7 +39,7 @@ class Inputs:
 
 @final
 class MemberLoss:
-    """Computes the objective of a member, through nets like those of `template`.
+    """Computes the loss of a member with nets of the same architecture as `template`.
 
     The hyperparameters named in `zeros` are 0 for every member of the fleet.
     """
@@ -59,12 +59,12 @@ class MemberLoss:
     def __call__(
         self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""], *, is_logged: bool = True
     ) -> tuple[Float[Tensor, ""], tuple[dict[str, Float[Tensor, ""]], dict[str, Tensor]]]:
-        """Returns the loss of one member; its parts by name, and what the objective carries over.
+        """Returns the loss of one member, and a pair of its parts by name and the new state of the objective.
 
-        Runs under `vmap`. If it `is_logged`, all parts are there.
+        Runs under `vmap`. With `is_logged`, all parts are included.
 
-        The model's loss and the critic's are added up, and one gradient is taken of both: neither depends on what the
-        other is minimized over.
+        The losses of the model and the critic are summed and differentiated together. This is valid because neither
+        loss has a gradient with respect to the weights that minimize the other.
         """
         # A number that is 0 for every member is given as such, and not as a tensor: the objective may leave out what it
         # would multiply.
@@ -77,7 +77,7 @@ class MemberLoss:
         return total, ({"loss": loss.shown.detach(), **_detached(parts)}, _detached(loss.state))
 
     def _step(self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""], *, is_logged: bool) -> Step:
-        """Returns the input of the objective of one member."""
+        """Returns the inputs of the objective for one member."""
         model, latents = self._model, self._model.latents
 
         def of_model(module: str) -> dict[str, Tensor]:
@@ -127,9 +127,9 @@ class MemberLoss:
     def _judge(
         self, learned: Weights, trunk: "_SharedTrunk | None", *, in_training: bool
     ) -> Callable[[Tensor], Tensor] | None:
-        """Returns the critic, behind the encoder's trunk where it shares that.
+        """Returns the critic as a function, applied to features of the encoder's trunk if the trunk is shared.
 
-        Its weights are constant, or, in training, its inputs are.
+        With `in_training`, the inputs of the critic are constant. Otherwise, its weights are constant.
         """
         critic = self._critic
         if critic is None:
@@ -145,7 +145,7 @@ class MemberLoss:
         return judge
 
     def _through(self, net: nn.Module, parameters: Mapping[str, Tensor], inputs: Tensor) -> Tensor:
-        """Returns the outputs of the net, computed in the type of the spec."""
+        """Returns the outputs of the net, computed in the precision of the spec."""
         inner = nets_run_in(self._spec.precision)
         held = dict(net.named_buffers()) | dict(parameters)
         cast = {name: tensor.to(inner) if tensor.is_floating_point() else tensor for name, tensor in held.items()}
@@ -155,11 +155,11 @@ class MemberLoss:
 
 @final
 class _SharedTrunk:
-    """Computes what critic and encoder share, once for each way in which it is learned from.
+    """Features of the trunk that critic and encoder share, computed once for each kind of gradient.
 
-    Of the same images, features with constant weights have the gradient of what is seen, and features of constant
-    images that of the weights. The encoder, which needs both, adds the second to the first without its value, and takes
-    no separate pass.
+    Features with constant weights have gradients with respect to the images. Features of constant images have gradients
+    with respect to the weights. The encoder needs both gradients: it adds the second features, minus their value, to
+    the first, without another forward pass.
     """
 
     def __init__(
@@ -180,11 +180,11 @@ class _SharedTrunk:
         return _kept(self._constant, x, lambda: self._through(self._trunk, _detached(self._of_trunk), x))
 
     def in_training(self, x: Tensor) -> Tensor:
-        """Returns the features of these images, which are taken as constants."""
+        """Returns the features of these images, with constant images."""
         return _kept(self._in_training, x, lambda: self._through(self._trunk, self._of_trunk, x.detach()))
 
     def encoded(self, x: Tensor) -> Tensor | None:
-        """Returns the outputs of the encoder for images that the critic has read; None for others."""
+        """Returns the outputs of the encoder for images that the critic has processed, or None for other images."""
         if id(x) not in self._constant:
             return None
         of_weights = self.in_training(x)
@@ -192,9 +192,9 @@ class _SharedTrunk:
 
 
 def _kept(features: dict[int, tuple[Tensor, Tensor]], x: Tensor, compute: Callable[[], Tensor]) -> Tensor:
-    """Returns the features of these images, which are computed if they are not kept.
+    """Returns the features of these images from the cache, and computes them at the first call.
 
-    The images are kept beside them: no other can then have their identity.
+    The cache also holds the images, so that no other tensor can get the same `id`.
     """
     if id(x) not in features:
         features[id(x)] = x, compute()

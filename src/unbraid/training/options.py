@@ -1,4 +1,4 @@
-"""Options of `train` that few runs need, and those that a run records."""
+"""Less common options of `train`, and the options recorded in the folder of a run."""
 
 import operator
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from unbraid.errors import RunError, SpecError
 @final
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """Options of `train` that few runs need. None of them changes the weights that a run ends with.
+    """Less common options of `train`. They do not change the final weights of a run.
 
     Examples:
         >>> TrainingOptions(snapshots=[1000, 500]).snapshots
@@ -24,21 +24,21 @@ class TrainingOptions:
     """
 
     force: bool = False
-    """Whether runs that exist are trained again. Their folders are archived in `.archived`."""
+    """Whether existing runs are trained again. Their old folders are moved to `.archived`."""
     checkpoint_every: int | None = None
-    """Steps between two checkpoints; by default as many as keep the time for checkpoints below 2 %."""
+    """Number of steps between two checkpoints. By default, checkpoints take less than 2 % of the time."""
     stream: bool | None = None
-    """Whether images are read from the disk as they are needed; by default, where they are too many for memory."""
+    """Whether images are streamed from disk. By default, only if they need more than half of the free memory."""
     deterministic: bool = False
-    """Whether a GPU compiles steps that are the same on every machine of its kind, up to an eighth slower."""
+    """Whether compiled GPU steps are identical on all machines with the same GPU. Up to an eighth slower."""
     snapshots: Iterable[int] = ()
-    """Steps after which weights are kept, for `run.model(step)`, `run.codes(step=...)` and `run.score(step=...)`."""
+    """Steps after which weights are saved, for `run.model(step)`, `run.codes(step=...)` and `run.score(step=...)`."""
     keep_state: bool = False
-    """Whether the state of the last step is kept, so that `run.extend` can continue from it."""
+    """Whether the state of the last step is saved, as `run.extend` requires."""
     held_out_every: int | None = None
-    """About every so many steps, the history has the ELBO on images that the subset holds out: `held_out_elbo`."""
+    """Approximate number of steps between values of `held_out_elbo`, the ELBO on held-out images, in the history."""
     latent_information_every: int | None = None
-    """About every so many steps, the history has I(x; z_d) of each latent from the batch: `information_z0`, ..."""
+    """Approximate number of steps between estimates of I(x; z_d), `information_z0`, ..., in the history."""
 
     def __post_init__(self) -> None:
         for name, annotation in hints_of(type(self)).items():
@@ -61,15 +61,15 @@ class TrainingOptions:
         object.__setattr__(self, "snapshots", steps)
 
     def check(self, num_steps: int) -> None:
-        """Raises if there is a snapshot of a later step than the last one."""
+        """Raises if a snapshot of a step after the last one was requested."""
         if late := [step for step in self.snapshots if step > num_steps]:
             raise SpecError(
-                f"A snapshot of step {late[-1]:,} was requested, and the run has {num_steps:,} steps. Leave it out, or "
-                "train for longer."
+                f"A snapshot of step {late[-1]:,} was requested, and the run has only {num_steps:,} steps. Leave "
+                "it out, or train for longer."
             )
 
     def record(self, folder: Path) -> None:
-        """Adds the snapshots and the state to those that the run in a folder records, for when it is resumed."""
+        """Adds `snapshots` and `keep_state` to the recorded options of the run in this folder, for resuming."""
         before = recorded_options(folder)
         snapshots, keep_state = sorted({*self.snapshots, *before.snapshots}), self.keep_state or before.keep_state
         if (tuple(snapshots), keep_state) != (before.snapshots, before.keep_state):
@@ -77,7 +77,7 @@ class TrainingOptions:
 
 
 def recorded_options(folder: Path) -> TrainingOptions:
-    """Returns the snapshots and the state that the run in this folder records; none if it has no such record."""
+    """Returns the recorded `snapshots` and `keep_state` of the run in this folder, or the defaults."""
     path = folder / "extras.json"
     if not path.exists():
         return TrainingOptions()
@@ -86,5 +86,5 @@ def recorded_options(folder: Path) -> TrainingOptions:
         return TrainingOptions(snapshots=record["snapshots"], keep_state=bool(record["keep_state"]))
     except (OSError, ValueError, KeyError, SpecError) as error:
         raise RunError(
-            f"{path} cannot be read ({error}). Remove it, and name the snapshots again that are still wanted."
+            f"{path} cannot be read ({error}). Remove the file, and request the snapshots again that you still need."
         ) from None

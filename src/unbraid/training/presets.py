@@ -1,7 +1,7 @@
-"""Presets: for each objective, settings with which it is known to learn (docs/evidence.md).
+"""Presets: tested settings for each objective (docs/evidence.md).
 
-`unbraid train --preset infogan-sprites` trains `preset("infogan-sprites")`. Presets of "sprites" take minutes on a CPU;
-those of "dsprites" are for a GPU, where InfoGAN and FactorVAE were not trained to the end.
+`unbraid train --preset infogan-sprites` trains `preset("infogan-sprites")`. Presets of "sprites" take minutes on a CPU.
+Presets of "dsprites" are for a GPU; those of InfoGAN and FactorVAE were not trained to the end there.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ from unbraid.training.runs.spec import RunSpec
 @final
 @dataclass(frozen=True)
 class _DatasetPreset:
-    """A data set, and the settings that go with it for most objectives."""
+    """A data set, and its settings for most objectives."""
 
     dataset: DSprites
     net: Architecture
@@ -58,7 +58,7 @@ class _DatasetPreset:
 @final
 @dataclass(frozen=True)
 class _ObjectivePreset:
-    """An objective, and the settings it needs to learn."""
+    """An objective and its training settings."""
 
     objective: Objective
     num_steps: int

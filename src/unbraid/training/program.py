@@ -1,8 +1,8 @@
 """A step as one program: traced once, compiled, and replayed on the GPU without Python.
 
 A fleet's step consists of some thousand small operations under `vmap` and `grad`. On a GPU, launching them one by one
-takes longer than computing them. So the step is traced once with fake tensors, inductor compiles the trace into few
-kernels, and a CUDA graph launches these at once.
+takes longer than computing them. Therefore the step is traced once with fake tensors, inductor compiles the trace into
+few kernels, and a CUDA graph launches all kernels at once.
 """
 
 import gc
@@ -22,13 +22,13 @@ from unbraid._internal.memory import no_garbage_collection
 from unbraid.training.state import Tree
 
 Function = Callable[[Any], Any]
-"""From one tree of tensors to another. It may change the given ones in place."""
+"""A function from one tree of tensors to another. It may change its inputs in place."""
 
 
 @final
 @dataclass(frozen=True)
 class Traced:
-    """Holds a function of a tree of tensors as a list of operations on tensors of these shapes."""
+    """Traced function of a tree of tensors: a graph of operations on tensors of fixed shapes."""
 
     graph: GraphModule
     inputs: TreeSpec
@@ -38,7 +38,7 @@ class Traced:
     def of(cls, function: Function, tree: Tree) -> "Traced":
         """Traces the function.
 
-        Nothing is computed, and no tensor is changed. Tensors that it reads beside its argument are kept as they are.
+        Nothing is computed, and no tensor is changed. Other tensors that the function reads are captured by reference.
         """
         leaves, inputs = tree_flatten(tree)
         outputs: list[TreeSpec] = []
@@ -55,18 +55,18 @@ class Traced:
         return self.called(self.graph, tree)
 
     def called(self, call: Callable[..., Any], tree: Tree) -> Tree:
-        """Returns what `call`, a form of the graph, makes of a tree like the one that was traced."""
+        """Returns the outputs of `call`, a compiled form of the graph, for a tree with the traced structure."""
         leaves, inputs = tree_flatten(tree)
         if inputs != self.inputs:
-            raise ValueError(f"the program was traced for {self.inputs}; this is {inputs}")
+            raise ValueError(f"expected a tree of the traced structure {self.inputs}; got {inputs}")
         return tree_unflatten(call(*leaves), self.outputs)
 
 
 @final
 class Programs:
-    """Keeps compiled functions by what they compute, so that a second fleet of the same shape finds them.
+    """Cache of compiled functions, so that a second fleet of the same shape does not compile again.
 
-    `compile_graph` makes a callable of a traced graph and of tensors like those that it will be given.
+    `compile_graph` compiles a traced graph to a callable. Its second argument is a list of example tensors.
     """
 
     def __init__(
@@ -79,11 +79,11 @@ class Programs:
     def compiled(
         self, key: Hashable, function: Function, tree: Tree, beside: object, scratch: Callable[[], Tree]
     ) -> Function:
-        """Returns the function, compiled for tensors like these.
+        """Returns the function, compiled for tensors with the shapes and types of `tree`.
 
-        `scratch` makes copies of them, on which it runs once: the first call sets up what a CUDA graph cannot record.
+        `scratch` returns copies of these tensors, for a first call with the setup that a CUDA graph cannot record.
 
-        `beside` is the object whose tensors the function reads besides its argument: they become part of the program.
+        `beside` is the object with the other tensors that the function reads. They become part of the program.
         """
         key = key, id(beside)
         if key not in self._compiled:
@@ -102,12 +102,12 @@ class Programs:
 
 @final
 class Replayed:
-    """A compiled function of tensors with fixed memory, recorded as a CUDA graph.
+    """A compiled function of tensors with fixed memory addresses, recorded as a CUDA graph.
 
-    Each call runs it on what they hold by then.
+    Each call replays the graph on the current values of the input tensors.
 
-    `complete` adds the inputs that are computed for each call, and is recorded too. Functions that are not called at
-    the same time may share a `pool` of memory.
+    `complete` computes the remaining inputs of each call, and is recorded too. Functions that are not called at the
+    same time may share a memory `pool`.
     """
 
     def __init__(self, function: Function, complete: Function, tree: Tree, pool: Any) -> None:
@@ -119,7 +119,7 @@ class Replayed:
             self._outputs = function(complete(tree))
 
     def __call__(self) -> Tree:
-        """Returns what the function returns, which the next call of any function of the pool overwrites."""
+        """Returns the outputs of the function. The next call of any function with the same pool overwrites them."""
         self._graph.replay()
         return self._outputs
 
@@ -134,25 +134,25 @@ _DETERMINISTIC: Mapping[str, Any] = {"deterministic": True}
 @final
 @dataclass(frozen=True)
 class Inductor:
-    """Compiles a traced graph for tensors like the examples.
+    """Compiler of traced graphs, for tensors with the shapes and types of the examples.
 
-    What it compiles is kept in inductor's own cache on disk, where the next process finds it, under a key that holds
-    the version of torch, the settings and the graph. `deterministic` makes the same kernels even where that cache is
-    empty, as on another machine of the same kind.
+    Compiled graphs are stored in inductor's cache on disk, where later processes find them. The cache key contains the
+    version of torch, the settings and the graph. With `deterministic`, the kernels are the same even if that cache is
+    empty, as on another machine with the same GPU.
     """
 
     deterministic: bool = False
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Returns the settings of inductor that differ from its defaults, as far as this torch knows them."""
+        """Settings of inductor that differ from its defaults, without settings that this version of torch lacks."""
         import torch._inductor.config as known
 
         wanted = {**_SETTINGS, **(_DETERMINISTIC if self.deterministic else {})}
         return {name: value for name, value in wanted.items() if name in known.get_config_copy()}
 
     def __call__(self, graph: GraphModule, examples: Sequence[Tensor]) -> Callable[..., Any]:
-        """Returns the graph as a callable. Runs nothing."""
+        """Returns the compiled graph as a callable, without running it."""
         with warnings.catch_warnings():
             # About torch's own calls of torch, and that TF32 would be faster where float32 was asked for.
             warnings.simplefilter("ignore", DeprecationWarning)

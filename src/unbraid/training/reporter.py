@@ -1,4 +1,4 @@
-"""The history of a fleet, whose rows depend on the step alone, and its progress, which depends on the clock."""
+"""History of a fleet, with rows at fixed steps, and its progress, with events at fixed times."""
 
 import math
 import time
@@ -23,11 +23,11 @@ _SECONDS_BETWEEN_EVENTS = 10.0
 
 @final
 class Reporter:
-    """Keeps the history of a fleet, and emits its progress.
+    """Records the history of a fleet, and emits its progress.
 
-    The host queues steps on a GPU long before the GPU takes them. It waits for the GPU whenever a row of the history is
-    due, and about twice a second, so that a failed member or a request to stop is noticed soon. `steps_later` are the
-    steps of later fleets, for each member, which the time left includes.
+    The host queues steps on a GPU long before the GPU runs them. The host waits for the GPU whenever a row of the
+    history is due, and about twice a second, to detect failed members and stop requests early. `steps_later` is the
+    total number of steps of all members of later fleets, which the remaining time includes.
     """
 
     def __init__(
@@ -51,14 +51,14 @@ class Reporter:
 
     @property
     def needs_losses(self) -> bool:
-        """Returns whether the history or the progress needs the loss at the next step."""
+        """Whether the history or the progress needs the loss at the next step."""
         is_due = self._clock() - self._last_event >= _SECONDS_BETWEEN_EVENTS
         return is_row(self._fleet.step + 1, self._num_steps) or is_due
 
     def after_step(self, losses: dict[str, Tensor]) -> list[int]:
-        """Updates the history and the progress after a step, with the losses if they were needed.
+        """Updates the history and the progress after a step. `losses` is empty unless `needs_losses` was true.
 
-        Returns the members that have failed since.
+        Returns the indices of the members that failed since the last check.
         """
         step = self._fleet.step
         if not losses and step < self._next_check:
@@ -91,7 +91,7 @@ class Reporter:
         return failed
 
     def _record(self, losses: dict[str, list[float]]) -> None:
-        """Keeps the losses of this step for events, and adds a row to the history of each member if one is due."""
+        """Stores the losses of this step for events, and adds a row to the history of each member if a row is due."""
         step, alive = self._fleet.step, self.alive.tolist()
         self._losses = {
             name: [value if is_alive else math.nan for value, is_alive in zip(values, alive, strict=True)]
@@ -111,12 +111,12 @@ class Reporter:
 
 
 def is_row(step: int, num_steps: int) -> bool:
-    """Returns whether the loss at this step belongs in the history of a run of so many steps."""
+    """Returns whether the history of a run of `num_steps` steps has a row for this step."""
     return step == 1 or step % _steps_between_rows(num_steps) == 0 or step == num_steps
 
 
 def plan_text(sizes: Sequence[int], num_steps: int, device: torch.device, memory: Memory | None) -> str:
-    """Returns the plan of a training as text: fleets of these sizes, the number of steps, the memory if measured."""
+    """Returns the training plan as text: the fleet sizes, the number of steps and, if measured, the memory."""
     count = "1 model" if sum(sizes) == 1 else f"{sum(sizes)} models"
     fleets = "" if len(sizes) == 1 else f" in {len(sizes)} fleets, one after the other ({' + '.join(map(str, sizes))})"
     text = f"{count}{fleets}, {num_steps} steps each, on {device}."

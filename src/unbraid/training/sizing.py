@@ -1,4 +1,4 @@
-"""The number of models that are trained side by side, from the measured memory of one."""
+"""Number of models trained side by side, computed from the measured memory of one model."""
 
 import math
 import weakref
@@ -26,10 +26,10 @@ _BESIDE_TENSORS_ON_A_CPU = 2.0
 @final
 @dataclass(frozen=True)
 class Memory:
-    """Memory in bytes.
+    """Memory of a fleet in bytes.
 
-    `per_member` is the most that one more member takes, `beside` the constant part of a fleet, and `free` the free
-    memory before the fleet.
+    `per_member` is the peak memory of each additional member. `beside` is the constant part of a fleet. `free` is the
+    free memory before the fleet is created.
     """
 
     per_member: int
@@ -38,14 +38,14 @@ class Memory:
 
     @property
     def capacity(self) -> int:
-        """Returns the most members of a fleet, 1 or more: whether one fits is found by trying."""
+        """Largest number of members of a fleet. It is at least 1: a single member is always tried."""
         return max(1, int((self.free * _SHARE_FOR_FLEETS - self.beside) / max(1, self.per_member)))
 
 
 def fleet_sizes(num_members: int, capacity: int) -> list[int]:
-    """Returns the sizes of as few fleets as possible, none above the capacity, as equal as possible.
+    """Returns the sizes of the smallest number of fleets within the capacity, as equal as possible.
 
-    21 members of which 16 fit become 11 and 10.
+    For example, 21 members with a capacity of 16 become fleets of 11 and 10.
     """
     num_fleets = math.ceil(num_members / capacity)
     size, larger = divmod(num_members, max(1, num_fleets))
@@ -53,9 +53,9 @@ def fleet_sizes(num_members: int, capacity: int) -> list[int]:
 
 
 def measured(members: Sequence[Member], images: FactorImages) -> Memory:
-    """Returns the memory that uncompiled steps of one member and of two take on a GPU; of one on a CPU. Takes seconds.
+    """Returns the memory of uncompiled steps, measured with one and two members on a GPU, or one member on a CPU.
 
-    On a CPU memory grows in proportion to the members. A compiled step takes less.
+    On a CPU, memory is proportional to the number of members. Compiled steps need less memory. Measuring takes seconds.
     """
     try:
         return _on_the_gpu(members, images) if images.device.type == "cuda" else _on_the_cpu(members, images)
@@ -84,7 +84,7 @@ def _on_the_gpu(members: Sequence[Member], images: FactorImages) -> Memory:
 
 
 def _peak_on_the_gpu(members: Sequence[Member], images: FactorImages) -> int:
-    """Returns the most that a fleet and its first step take, in bytes."""
+    """Returns the peak memory of a fleet during its first step, in bytes."""
     give_back_memory(images.device)
     before = torch.cuda.memory_allocated(images.device)
     torch.cuda.reset_peak_memory_stats(images.device)
@@ -95,10 +95,10 @@ def _peak_on_the_gpu(members: Sequence[Member], images: FactorImages) -> int:
 
 @final
 class _Tally(TorchDispatchMode):
-    """Counts the bytes of all tensors that operations return, as long as these are alive.
+    """Records the peak size in bytes of all live tensors that operations return.
 
-    Which of them are alive is checked after each operation. A callback at their end would be sooner, but Python
-    drops what is raised in a callback, Ctrl-C included.
+    Live tensors are determined after each operation. Callbacks at deallocation would be more exact, but Python drops
+    exceptions raised in such callbacks, including Ctrl-C.
     """
 
     def __init__(self) -> None:

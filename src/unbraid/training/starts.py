@@ -1,4 +1,4 @@
-"""Fleets of new and interrupted runs, and the steps they start from."""
+"""Fleets of new and interrupted runs, and their first steps."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,9 @@ from unbraid.training.state import MemberState, layout
 @final
 @dataclass(frozen=True)
 class Start:
-    """The runs of a fleet, and the checkpoints they resume from, all of one step.
+    """Runs of a fleet, and the checkpoints from which they resume, all of the same step.
 
-    Without checkpoints they start at step 0.
+    Without checkpoints, the runs start at step 0.
     """
 
     runs: tuple[Run, ...]
@@ -29,14 +29,14 @@ class Start:
         return self.checkpoints[0].step if self.checkpoints else 0
 
     def states(self) -> list[MemberState]:
-        """Reads the states that the checkpoints hold."""
+        """Returns the states stored in the checkpoints."""
         if not self.checkpoints:
             return []
         of_member = layout(self.runs[0].spec)
         return [load_checkpoint(*each, of_member) for each in zip(self.runs, self.checkpoints, strict=True)]
 
     def histories(self) -> list[History]:
-        """Returns the history of each run until this step, to be continued."""
+        """Returns a copy of the history of each run up to this step."""
         logged = [checkpoint.history for checkpoint in self.checkpoints]
         return [History(each.columns, list(each.rows)) for each in logged] or [History() for _ in self.runs]
 
@@ -48,11 +48,11 @@ class Start:
 
 
 def starts(runs: Sequence[Run]) -> list[Start]:
-    """Returns all runs in fleets: those that were trained side by side stay together, and new runs form one fleet.
+    """Groups runs into fleets: runs that were trained side by side stay together, and new runs form one fleet.
 
-    Two checkpoints of each run are kept, and all members of a fleet are checkpointed together, so whenever the process
-    dies there is a step that all of them have; it is 0 if it died within the first checkpoint. A fleet is split only
-    where files were lost or damaged.
+    All members of a fleet are checkpointed together, and the last two checkpoints of each run are kept. If the process
+    dies, all members therefore share a step. The step is 0 if the process died during the first checkpoint. A fleet is
+    split only if files were lost or damaged.
     """
     if not any((run.folder / "checkpoints").exists() for run in runs):
         return [Start(tuple(runs))] if runs else []

@@ -1,6 +1,6 @@
 """The state of the members of a fleet: a tree of named tensors.
 
-It is flattened only where a step is traced, and in a checkpoint, where each tensor is named by its path.
+The tree is flattened only for tracing a step and for checkpoints, where each tensor is named by its path.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def as_tree(cls: _Class) -> _Class:
-    """Registers a dataclass with torch's pytrees: each of its fields is a tree."""
+    """Registers a dataclass as a pytree node of torch. Each field must be a tree."""
     names = [field.name for field in fields(cls)]
 
     def grown(branches: Iterable[Tree], _: None) -> Tree:
@@ -61,7 +61,7 @@ def named_leaves(tree: Tree) -> dict[str, Tensor]:
 
 
 Reason = Literal["loss not finite", "loss above max_loss", "gradient not finite"]
-"""Why a member failed."""
+"""Reason for the failure of a member."""
 
 
 @final
@@ -77,7 +77,7 @@ class Member:
 @final
 @dataclass(frozen=True)
 class Net:
-    """The weights of a net by name, and the optimizer's state of each. Both are empty where a spec has no such net."""
+    """Weights of a net by name, and their optimizer state. Both are empty if the spec does not have this net."""
 
     weights: dict[str, Tensor]
     optimizer_state: dict[str, dict[str, Tensor]]
@@ -87,9 +87,9 @@ class Net:
 @final
 @dataclass(frozen=True)
 class Carried:
-    """The tensors that a member carries from step to step: two nets, and the state of the objective.
+    """Tensors that persist between the steps of a member: two nets, and the state of the objective.
 
-    In a fleet each has a leading axis of members.
+    In a fleet, each tensor has a leading axis of members.
     """
 
     model: Net
@@ -98,7 +98,7 @@ class Carried:
 
     @property
     def nets(self) -> dict[str, Net]:
-        """Returns the nets that the spec has."""
+        """Nets of the spec by kind, "model" and "critic"."""
         return {name: net for name, net in (("model", self.model), ("critic", self.critic)) if net.weights}
 
 
@@ -106,10 +106,10 @@ class Carried:
 @final
 @dataclass(frozen=True)
 class FleetState:
-    """All tensors that a step changes, in place.
+    """All tensors that a step changes in place.
 
-    `failed_at` is -1 for a member that has not failed; `reason` is 0 for none, then the place in `Reason`, counted from
-    1.
+    `failed_at` is -1 for a member that has not failed. `reason` is 0 for no failure, or the position in `Reason`,
+    counted from 1.
     """
 
     carried: Carried
@@ -123,8 +123,8 @@ class FleetState:
 class MemberState:
     """The state of one member, for checkpoints.
 
-    `step` counts the steps taken; `failed_at` is the step, counted from 1, at which the loss or its gradient was not
-    finite, or the loss too large.
+    `step` is the number of steps taken. `failed_at` is the step, counted from 1, at which the loss or its gradient was
+    not finite, or the loss exceeded `max_loss`.
     """
 
     step: int
@@ -134,9 +134,9 @@ class MemberState:
 
 
 def fleet_key(spec: RunSpec) -> str:
-    """Returns a key that is equal for members that can share a fleet.
+    """Returns a key that is equal for the specs of members that can share a fleet.
 
-    Their specs differ at most in numbers of the objective and in the learning rate.
+    Such specs differ only in hyperparameters of the objective and in the learning rate.
     """
     content = spec.to_json()
     objective = spec.objective.trained_form()
@@ -169,7 +169,7 @@ def fresh_state(members: Sequence[Member], image_shape: ImageShape, like: Tensor
 
 
 def of_member(carried: Carried, index: int) -> Carried:
-    """Returns the part of one member of a fleet."""
+    """Returns the tensors of one member of a fleet."""
     return tree_map(lambda tensor: tensor[index], carried)
 
 
@@ -194,12 +194,12 @@ def from_named(tensors: Mapping[str, Tensor], expected: Carried) -> Carried:
 
 
 def tensor_text(tensor: Tensor) -> str:
-    """Returns its type and shape, such as "float32 of (128, 10)"."""
+    """Returns the type and shape of a tensor as text, such as "float32 of (128, 10)"."""
     return f"{str(tensor.dtype).removeprefix('torch.')} of {tuple(tensor.shape)}"
 
 
 def learns_with(spec: RunSpec, which: str, name: str) -> str:
-    """Returns which optimizer updates these weights of a net: "model" or "critic".
+    """Returns the name of the optimizer for these weights of a net: "model" or "critic".
 
     The critic's optimizer updates an encoder that shares its trunk with the critic.
     """

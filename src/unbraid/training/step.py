@@ -1,7 +1,7 @@
 """One step of a fleet, as a function of tensors.
 
-The objective and the nets are written for one model; `vmap` maps them over the members. A step changes the state in
-place and reads only its inputs and the images, so that it can be traced once and replayed (`program`).
+The objective and the nets are written for one model, and `vmap` maps them over the members. A step changes the state in
+place, and reads only its inputs and the images. It can therefore be traced once and replayed (see `program`).
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -25,17 +25,17 @@ from unbraid.training.optimizers.optimizer import StepSize, over_members
 from unbraid.training.state import FleetState, Member, Net, as_tree, fleet_key, learns_with, optimizers
 
 _STREAMS = {"first": ("batch", "noise"), "other": ("other batch", "other noise")}
-"""The names of the random streams of each batch: of its rows, and of its noise."""
+"""Names of the random streams for the rows and for the noise of each batch."""
 
 
 @as_tree
 @final
 @dataclass(frozen=True)
 class Kept:
-    """Inputs of a step with a fixed place in memory, as a CUDA graph requires.
+    """Inputs of a step with fixed memory addresses, as a CUDA graph requires.
 
-    They are the state; copies of the weights in the type in which nets compute, if it is coarser; the hyperparameters
-    of each member; and the source of the next batches.
+    The inputs are the state, the hyperparameters of each member and the source of the next batches. `rounded` holds
+    copies of the weights in the compute precision of the nets, if that precision is lower.
     """
 
     state: FleetState
@@ -49,7 +49,7 @@ class Kept:
 @final
 @dataclass(frozen=True)
 class Given:
-    """All inputs of a step: those with a fixed place, random draws, and the `progress` of training, from 0 to 1."""
+    """All inputs of a step: fixed-address inputs, random draws, and the `progress` of training from 0 to 1."""
 
     kept: Kept
     rows: dict[str, Tensor]
@@ -60,7 +60,7 @@ class Given:
 
     @property
     def learned(self) -> Weights:
-        """Returns the weights as the nets read them."""
+        """Weights of the nets, replaced by their `rounded` copies if there are any."""
         rounded = self.kept.rounded
         return {which: net.weights | rounded.get(which, {}) for which, net in self.kept.state.carried.nets.items()}
 
@@ -93,12 +93,12 @@ class FleetStep:
 
     @property
     def key(self) -> tuple[Hashable, ...]:
-        """Returns the key of the compiled step: the specs without numbers, the number of members, and schedules."""
+        """Cache key of the compiled step: specs without numeric hyperparameters, number of members, schedules."""
         schedules = [numbers.key for numbers in (*self._hyperparameters.values(), self._learning_rate)]
         return fleet_key(self._spec), len(self._members), *schedules
 
     def rounded(self, state: FleetState) -> Weights:
-        """Returns copies of the weights in the type in which nets compute; none if it is that of the weights."""
+        """Returns copies of the weights in the compute precision of the nets. Empty if the weights have it."""
         coarse = nets_run_in(self._spec.precision)
         if coarse == self._spec.dtype:
             return {}
@@ -112,7 +112,7 @@ class FleetStep:
         }
 
     def kept(self, state: FleetState, rounded: Weights, step: int) -> Kept:
-        """Returns the inputs with a fixed place, with the source of the batches of this step."""
+        """Returns the inputs with fixed memory addresses, including the source of the batches of this step."""
         return Kept(
             state,
             rounded,
@@ -147,12 +147,12 @@ class FleetStep:
         )
 
     def observe(self, given: Given) -> dict[str, Tensor]:
-        """Returns the loss and its parts at this step, without a change of the state."""
+        """Returns the loss and its parts at this step, without changing the state."""
         _, (losses, _) = self._losses(given.learned, self._inputs(given), given.progress)
         return losses
 
     def advance(self, given: Given, *, log: bool = False) -> dict[str, Tensor]:
-        """Takes one step: changes the state in place. Returns the losses if they are to be logged."""
+        """Takes one step and updates the state in place. Returns the losses if `log`, else an empty dictionary."""
         spec, state = self._spec, given.kept.state
         gradient, (losses, carried_over) = self._gradients[log](given.learned, self._inputs(given), given.progress)
         norms = {which: gradient_norm(each).to(spec.dtype) for which, each in gradient.items()}
@@ -186,7 +186,7 @@ class FleetStep:
     ) -> None:
         """Updates one kind of net with its gradient times `scale`.
 
-        A failed member keeps its last good weights and the optimizer's state.
+        The weights and optimizer state of failed members do not change.
         """
         net: Net = given.kept.state.carried.nets[which]
         rounded = given.kept.rounded.get(which, {})
@@ -229,34 +229,34 @@ class FleetStep:
 def _reasons(
     loss: Float[Tensor, " member"], norms: Float[Tensor, "net member"], max_loss: float
 ) -> Int64[Tensor, " member"]:
-    """Returns why each member fails at this step: 0 if it does not, else its place in `Reason`, from 1."""
+    """Returns the failure of each member at this step: 0 for none, or the position in `Reason`, counted from 1."""
     of_gradient = torch.where(norms.isfinite().all(dim=0), 0, 3)
     return torch.where(loss.isfinite(), torch.where(loss > max_loss, 2, of_gradient), 1)
 
 
 @final
 class Numbers:
-    """Holds one number a member, some of which may follow a schedule."""
+    """Numeric hyperparameter with one value per member. Values may follow schedules."""
 
     def __init__(self, weights: Sequence[Weight], like: Tensor) -> None:
         self._weights = tuple(weights)
         self.constant: Float[Tensor, " member"] = like.new_tensor(
             [0.0 if isinstance(weight, Schedule) else weight for weight in weights]
         )
-        """The constant numbers; 0 for those that follow a schedule."""
+        """Values of the members, with 0 for members that follow a schedule."""
 
     @property
     def are_zero(self) -> bool:
-        """Returns whether the number is always 0 for every member."""
+        """Whether the value is always 0 for every member."""
         return not any(isinstance(weight, Schedule) or weight for weight in self._weights)
 
     @property
     def key(self) -> Hashable:
-        """Returns the schedules, which `constant` does not hold."""
+        """Cache key of the values that `constant` does not contain: the schedules of the members."""
         return self.are_zero, tuple(weight if isinstance(weight, Schedule) else None for weight in self._weights)
 
     def at(self, progress: Float[Tensor, ""], constant: Float[Tensor, " member"]) -> Float[Tensor, " member"]:
-        """Returns the numbers at this moment; the constant ones are read from `constant`."""
+        """Returns the values at this progress. Values without a schedule are read from `constant`."""
         if not any(isinstance(weight, Schedule) for weight in self._weights):
             return constant
         return torch.stack(

@@ -47,26 +47,26 @@ def train(
     progress: bool = True,
     options: TrainingOptions | None = None,
 ) -> list[Run]:
-    """Trains every spec from every seed, side by side where possible, and returns their runs in that order.
+    """Trains every spec with every seed, side by side if possible, and returns the runs in that order.
 
-    A finished run is reused. An unfinished one is refused, unless `resume` continues it from its last checkpoint or
-    `TrainingOptions(force=True)` archives its folder and starts again. As many models are trained side by side as fit
-    into the memory of the device; the others wait.
+    Finished runs are reused. Unfinished runs raise an error, unless `resume` continues them from their last checkpoints
+    or `TrainingOptions(force=True)` archives their folders and starts again. If not all models fit into the memory of
+    the device, they are trained in several fleets, one after the other.
 
     Args:
-        specs: What to train.
-        seeds: A run is trained from each.
-        folder: Where the folders of the runs lie.
-        device: "auto" is the GPU where there is one.
+        specs: One or more specs.
+        seeds: Random seeds. Each spec is trained once per seed.
+        folder: Parent folder of the folders of the runs.
+        device: A torch device. "auto" selects the GPU if available.
         resume: Whether unfinished runs are continued.
-        watch: A callback for every `Event`; `watch=print` prints a line for each.
-        progress: Whether a terminal or a notebook shows a bar. Warnings are logged either way.
-        options: What few runs need: checkpoints, snapshots, streaming, more columns of the history.
+        watch: A callback for every `Event`. `watch=print` prints one line per event.
+        progress: Whether a terminal or a notebook shows a progress bar. Warnings are always logged.
+        options: Less common options: checkpoints, snapshots, streaming, additional columns of the history.
 
     Training changes three settings of the process. On a CPU, glibc keeps freed memory, unless the environment has
-    MALLOC_ variables. The soft limit on open files rises when many runs are locked at once. While steps are taken in
-    the main thread, the first Ctrl-C, SIGTERM or SIGHUP saves a checkpoint and raises TrainingInterrupted, a
-    KeyboardInterrupt with the `runs` that can be resumed; the handlers are restored afterwards.
+    MALLOC_ variables. The soft limit on open files is raised if many runs are locked at once. During training in the
+    main thread, the first Ctrl-C, SIGTERM or SIGHUP saves a checkpoint and raises TrainingInterrupted, a
+    KeyboardInterrupt with the resumable `runs`. The signal handlers are restored afterwards.
 
     Examples:
         >>> from unbraid import MLP, Autoencoder, DSprites
@@ -97,7 +97,7 @@ def train_runs(
     device: torch.device | str = "auto",
     resume: bool = False,
 ) -> list[Run]:
-    """Trains these runs, new or unfinished, as `train` does. Returns them all, in the same order."""
+    """Trains the new and unfinished runs, as `train` does. Returns all runs in the same order."""
     options = options or TrainingOptions()
     check_requests(runs, options, resume=resume)
     device = resolve_device(device)
@@ -126,7 +126,7 @@ def train_runs(
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
             f"No run is left: {len(pending)} of {len(pending)} failed, the first because {pending[0].failure}. "
-            "Try a smaller learning_rate, or set max_gradient_norm; or raise max_loss, if it was that."
+            "Try a smaller learning_rate, or set max_gradient_norm. If the loss exceeded max_loss, raise max_loss."
         )
     return list(runs)
 
@@ -136,10 +136,10 @@ def _pending(runs: Sequence[Run]) -> list[Run]:
 
 
 def _parts(runs: Sequence[Run]) -> list[list[Run]]:
-    """Returns the runs that need training, in parts that can share a fleet and be locked at the same time.
+    """Returns the runs that need training, in groups that can share a fleet and be locked at the same time.
 
-    A lock is an open file, and the system limits their number. The parts are cut from all requested runs, finished or
-    not, so that the same command makes the same fleets after a crash.
+    Each lock is an open file, and the system limits the number of open files. All requested runs are grouped, including
+    finished runs, so that the same command makes the same fleets after a crash.
     """
     kinds: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
@@ -150,7 +150,7 @@ def _parts(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def _train_part(runs: Sequence[Run], device: torch.device, options: TrainingOptions) -> None:
-    """Trains runs that can share a fleet, each under its lock."""
+    """Loads the images of runs that can share a fleet, and trains the runs."""
     can_advise = device.type == "cpu" and torch.get_num_threads() > 1 and not is_waiting_chosen()
     try:
         with listening(busy_cores_check() if can_advise else None):
@@ -162,7 +162,7 @@ def _train_part(runs: Sequence[Run], device: torch.device, options: TrainingOpti
 
 
 def _train_locked(runs: Sequence[Run], images: FactorImages, options: TrainingOptions) -> None:
-    """Locks the runs, finishes those that need no more steps, and trains the others."""
+    """Locks the runs, marks completely written runs as finished or failed, and trains the others."""
     with stoppable():
         memory = _memory(runs, images)
     with contextlib.ExitStack() as locks:
@@ -180,9 +180,9 @@ def _train_locked(runs: Sequence[Run], images: FactorImages, options: TrainingOp
 
 
 def _memory(runs: Sequence[Run], images: FactorImages) -> Memory | None:
-    """Returns the memory that a model takes; None for a single run without classes of the user, which needs no check.
+    """Returns the measured memory of a model, or None for a single run without user classes.
 
-    A step with an error fails here, before a folder is made.
+    Measuring takes a step, so an error in user code is raised before a folder is created.
     """
     spec = runs[0].spec
     if len(runs) == 1 and not own_source((spec.model, spec.objective, spec.critic, spec.optimizer)):
@@ -198,7 +198,7 @@ def _memory(runs: Sequence[Run], images: FactorImages) -> Memory | None:
 def _train_fleets(
     fleets: Sequence[Start], images: FactorImages, memory: Memory | None, options: TrainingOptions
 ) -> None:
-    """Trains the fleets one after the other. If memory is too small for one, it and those after it are halved."""
+    """Trains fleets in sequence. If one is too large for memory, it and all later fleets are halved."""
     waiting, programs, tried = deque(fleets), Programs(Inductor(options.deterministic)), list[int]()
     _emit_plan(waiting, images, memory)
     while waiting:
@@ -227,7 +227,7 @@ def _train_fleets(
 def _train_fleet(
     start: Start, images: FactorImages, programs: Programs, steps_later: int, options: TrainingOptions
 ) -> str | None:
-    """Trains one fleet. Returns the message of an error if memory was short: the error itself would hold memory."""
+    """Trains one fleet. Returns an error message, not the error, which would hold memory, if memory was too small."""
     try:
         with stoppable():
             training = FleetTraining(start, images, options, programs=programs, steps_later=steps_later)
@@ -243,7 +243,7 @@ def _train_fleet(
 
 
 def _emit_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | None) -> None:
-    """Emits the plan, before the first fleet and again after fleets became smaller."""
+    """Emits the training plan of the waiting fleets as an event."""
     if waiting:
         runs = [run for start in waiting for run in start.runs]
         sizes = [len(start.runs) for start in waiting]
@@ -252,14 +252,14 @@ def _emit_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | 
 
 
 def _first_sentences(error: Exception) -> str:
-    """Returns the message with the requested size, without advice on the settings of the allocator."""
+    """Returns the first two sentences of an error message, without advice on allocator settings."""
     return ". ".join(str(error).partition("\n")[0].split(". ")[:2]).removesuffix(".") or type(error).__name__
 
 
 def _too_large(tried: Sequence[int], images: FactorImages, shortage: str) -> TrainingError:
     sizes = ", then ".join(map(str, tried))
     return TrainingError(
-        f"One model alone is too large for the memory of {images.device} (tried side by side: {sizes}; the last time: "
+        f"A single model is too large for the memory of {images.device} (tried side by side: {sizes}; the last time: "
         f"{shortage}). "
         "Use a smaller --batch-size (batch_size) or net, leave the images on the disk with --stream (stream=True), or "
         "take another --device."

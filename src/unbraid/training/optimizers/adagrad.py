@@ -11,18 +11,18 @@ from unbraid.training.optimizers.optimizer import Optimizer, Stack, StepSize, ov
 
 @dataclass(frozen=True)
 class Adagrad(Optimizer):
-    """Divides the gradient by the root of the sum of its squares so far, which reduces the steps of each weight.
+    """Adagrad optimizer: divides the gradient by the root of the sum of its past squares.
 
     Duchi, Hazan & Singer, Journal of Machine Learning Research 12 (2011), section 1.1, with diagonal matrices.
-    `initial_sum` is what the sum begins with, and `epsilon` is added to its root; the defaults are those of torch.
+    `initial_sum` is the initial value of the sum, and `epsilon` is added to its root. The defaults are those of torch.
     """
 
     learning_rate: Weight = 1e-2
-    """How far a step goes; a number, or a schedule over training."""
+    """Learning rate: a number, or a schedule over training."""
     initial_sum: float = 0.0
-    """What the sum of squares begins with."""
+    """Initial value of the sum of squares."""
     epsilon: float = 1e-10
-    """What is added to the root that is divided by."""
+    """Small constant added to the denominator to avoid division by zero."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -15,18 +15,18 @@ from unbraid.training.optimizers.optimizer import Optimizer, Stack, StepSize, ov
 
 @dataclass(frozen=True)
 class Adam(Optimizer):
-    """Divides a running mean of the gradient by the root of a running mean of its square.
+    """Adam optimizer: divides a running mean of the gradient by the root of a running mean of its square.
 
     Kingma & Ba, arXiv:1412.6980v9, algorithm 1, with its defaults. `betas` are the decay rates of the two means;
     `epsilon` is added to the root.
     """
 
     learning_rate: Weight = 1e-3
-    """How far a step goes; a number, or a schedule over training."""
+    """Learning rate: a number, or a schedule over training."""
     betas: tuple[float, ...] = (0.9, 0.999)
-    """Decay rates of the mean of the gradient and of that of its square."""
+    """Decay rates of the running means of the gradient and of its square."""
     epsilon: float = 1e-8
-    """What is added to the root that is divided by."""
+    """Small constant added to the denominator to avoid division by zero."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -20,7 +20,7 @@ Stack = Float[Tensor, "member ..."]
 @final
 @dataclass(frozen=True)
 class StepSize:
-    """Learning rates of the members at one step, which of them are alive, and the constants of the step."""
+    """Learning rates of the members at one step, a mask of live members, and the constants of the step."""
 
     learning_rate: Float[Tensor, " member"]
     alive: Bool[Tensor, " member"]
@@ -29,9 +29,9 @@ class StepSize:
 
 @dataclass(frozen=True)
 class Optimizer(Config, ABC):
-    """An update rule. It holds no tensors: a fleet keeps its state, and it changes that in place.
+    """An update rule. It holds no tensors: the fleet holds the state, and `update_` changes the state in place.
 
-    Members of a fleet may differ in `learning_rate`, which may follow a schedule, and in no other field.
+    Members of a fleet may differ only in `learning_rate`, which may follow a schedule.
     """
 
     learning_rate: Weight
@@ -49,17 +49,17 @@ class Optimizer(Config, ABC):
     @property
     @abstractmethod
     def state(self) -> Mapping[str, float]:
-        """The names of the tensors kept for each weight, and the number that each starts with."""
+        """Names and initial values of the state tensors of each weight."""
 
     def step_constants(self, step: Int64[Tensor, ""]) -> dict[str, Float64[Tensor, "..."]]:
-        """Returns the numbers that depend only on the step, counted from 1; by default none."""
+        """Returns constants that depend only on the step, counted from 1. By default, there are none."""
         return {}
 
     @abstractmethod
     def update_(self, weights: Stack, gradient: Stack, state: Mapping[str, Stack], step_size: StepSize) -> None:
-        """Updates one tensor of weights, and its state, in place.
+        """Updates one weight tensor and its state in place.
 
-        A member that is not alive has the gradient 0 and the learning rate 0. Its state must not change at all.
+        Failed members have a gradient and a learning rate of 0. Their state must not change.
         """
 
 

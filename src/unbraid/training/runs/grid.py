@@ -1,4 +1,4 @@
-"""Specs that differ in the values of some fields: every combination, or values that go together."""
+"""Specs that differ in the values of some fields: every combination, or paired values."""
 
 from collections.abc import Iterable, Mapping
 from itertools import product
@@ -10,11 +10,11 @@ from unbraid.training.runs.spec import RunSpec
 
 
 def grid(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
-    """Returns the spec with every combination of these values, the values of the last field running fastest.
+    """Returns the spec with every combination of these values. The last field varies fastest.
 
-    A key is the path of a field, such as "num_steps", "objective.beta" or "model.encoder.hidden", and its values may be
-    configs: `grid(spec, {"objective": [VAE(), BetaVAE()]})`. A path into a field that is varied too goes into each of
-    its values: `{"objective": [BetaVAE(), BetaTCVAE()], "objective.beta": [1, 4, 16]}`.
+    Keys are paths of fields, such as "num_steps", "objective.beta" or "model.encoder.hidden". Values may be configs:
+    `grid(spec, {"objective": [VAE(), BetaVAE()]})`. If a config and one of its fields are both varied, the field is set
+    in each of the configs: `{"objective": [BetaVAE(), BetaTCVAE()], "objective.beta": [1, 4, 16]}`.
 
     Examples:
         >>> from unbraid import BetaVAE, DSprites
@@ -28,9 +28,9 @@ def grid(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
 
 
 def zipped(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
-    """Returns the spec with the first of all these values, with the second of all, and so on.
+    """Returns the spec with the first value of each list, with the second value of each list, and so on.
 
-    It is for values that go together, such as `zipped(spec, {"objective.off_diagonal": [1, 5], "objective.diagonal":
+    Use it for paired values, such as `zipped(spec, {"objective.off_diagonal": [1, 5], "objective.diagonal":
     [10, 50]})`. Keys are as in `grid`.
 
     Examples:
@@ -43,7 +43,7 @@ def zipped(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
     lists = _lists(spec, values)
     if len({len(each) for each in lists.values()}) > 1:
         lengths = ", ".join(f"{path} {len(each)}" for path, each in lists.items())
-        raise SpecError(f"zipped: the lists have different lengths ({lengths}). Give as many values of each.")
+        raise SpecError(f"zipped: the lists have different lengths ({lengths}). Give lists of equal length.")
     return _specs(spec, (dict(zip(lists, each, strict=True)) for each in zip(*lists.values(), strict=True)))
 
 
@@ -60,7 +60,7 @@ def _lists(spec: RunSpec, values: Mapping[str, Any]) -> dict[str, list[Any]]:
     lists = {path: list(each) for path, each in given.items()}
     for path, each in lists.items():
         if not each:
-            raise SpecError(f"grid: {path!r} has no values. Give a list of at least one, or leave the field out.")
+            raise SpecError(f"grid: {path!r} has no values. Give a list of at least one value, or leave the field out.")
     return lists
 
 

@@ -17,21 +17,21 @@ _OF_LATENT = "information_z"
 
 
 def latent_column(latent: int) -> str:
-    """Returns the name of the column that holds the information of a latent."""
+    """Returns the name of the column with the information of this latent."""
     return f"{_OF_LATENT}{latent}"
 
 
 def is_latent_column(name: str) -> bool:
-    """Returns whether a column holds the information of a latent."""
+    """Returns whether the column of this name has the information of a latent."""
     return name.startswith(_OF_LATENT)
 
 
 @final
 @dataclass
 class History:
-    """Rows of numbers in nats per image, NaN where a number was not computed; the first column is the step.
+    """Table of the loss and its parts in nats per image. The first column is the step.
 
-    `history["loss"]` is a column.
+    Values that were not computed are NaN. `history["loss"]` is a column.
     """
 
     columns: tuple[str, ...] = ()
@@ -57,9 +57,9 @@ class History:
         return [row[place] for row in self.rows]
 
     def latent_information(self) -> tuple[list[float], list[list[float]]]:
-        """Returns the steps at which I(x; z_d) was estimated, and the estimates of all latents at each.
+        """Returns the steps with estimates of I(x; z_d), and the estimates of all latents at each step.
 
-        `unbraid.figures.latent_curves` draws them. Raises an error if there are none.
+        `unbraid.figures.latent_curves` plots the estimates. Raises a RunError if there are none.
         """
         names = [name for name in self.columns if is_latent_column(name)]
         if not names:
@@ -72,14 +72,14 @@ class History:
         return [step for step, _ in known], [values for _, values in known]
 
     def at_the_end(self, name: str) -> float:
-        """Returns the mean of a column over the last tenth of its numbers; NaN without such a column or number."""
+        """Returns the mean of the last tenth of the values of a column, or NaN if the column is missing or empty."""
         values = [value for value in self[name] if not math.isnan(value)] if name in self.columns else []
         if not values:
             return math.nan
         return statistics.fmean(values[-math.ceil(len(values) / 10) :])
 
     def to_csv(self) -> str:
-        """Returns the rows as CSV. The same bits have the same text."""
+        """Returns the rows as CSV. Floats are written exactly, so equal histories have equal text."""
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
@@ -88,7 +88,7 @@ class History:
         return text.getvalue()
 
     def to_pandas(self) -> Any:
-        """Returns the rows as a pandas DataFrame. pandas must be installed; unbraid does not bring it."""
+        """Returns the rows as a pandas DataFrame. Needs pandas, which is not a dependency of unbraid."""
         columns: dict[str, list[Any]] = {name: self[name] for name in self.columns}
         return data_frame(columns | {name: [int(step) for step in columns[name]] for name in self.columns[:1]})
 
@@ -103,7 +103,7 @@ class History:
 
     @classmethod
     def from_csv(cls, text: str) -> "History":
-        """Returns what `to_csv` wrote."""
+        """Returns the history in the output of `to_csv`."""
         header, *rows = csv.reader(text.splitlines())
         if not text.endswith("\n") or any(len(row) != len(header) for row in rows):
             raise ValueError("a row is cut short")

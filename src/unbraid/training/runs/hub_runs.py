@@ -1,4 +1,4 @@
-"""Runs on the Hub: which files of a run are pushed, its card, and how files that are fetched become a run again."""
+"""Runs on the Hub: pushed files, model cards, and fetched runs."""
 
 import contextlib
 import json
@@ -40,9 +40,9 @@ _ON_THE_HUB = {
     PICTURES: PICTURES,
     "finished.json": "finished.json",
 }
-"""The names of a run's files on the Hub, where weights have a name that every library knows."""
+"""Names of the files of a run on the Hub. The weights have the standard name of the Hub."""
 PATTERNS = ("config.json", *_ON_THE_HUB.values(), "source/*")
-"""The paths that are fetched of a run. No other file of a repository is."""
+"""Path patterns of the files fetched for a run. Other files of a repository are not fetched."""
 _NAME = re.compile(r"(?!\.)[\w.-]{1,200}-seed[0-9]+")
 _PICTURE = "traversal.png"
 UNBRAID = "[unbraid](https://pypi.org/project/unbraid)"
@@ -53,7 +53,7 @@ PLAIN_FILES = (
 
 
 def push_run(run: Run, repo_id: str, options: PushOptions) -> str:
-    """Pushes a finished run with its card, in one commit, and returns the address of that."""
+    """Pushes a finished run and its card in one commit, and returns the URL of the commit."""
     check_name(repo_id)
     installed()
     run.check_finished(_WEIGHTS)
@@ -69,7 +69,7 @@ def push_run(run: Run, repo_id: str, options: PushOptions) -> str:
 
 
 def contents_of(run: Run, *, codes: bool) -> dict[str, bytes | Path]:
-    """Returns the files of a finished run by their paths on the Hub, after their checksums were verified."""
+    """Returns the files of a finished run by path on the Hub, after verifying their checksums."""
     run.check_finished(_WEIGHTS)
     left_out = {*run.removed_files} | (set() if codes else {_CODES})
     contents: dict[str, bytes | Path] = {"config.json": as_json(_facts(run))}
@@ -93,7 +93,7 @@ def contents_of(run: Run, *, codes: bool) -> dict[str, bytes | Path]:
 
 
 def _check_inside(path: Path, folder: Path) -> None:
-    """Refuses a link instead of a file of a run: its target was not written by the run, and may be a secret."""
+    """Raises if the path is a link: its target was not written by the run, and may be a secret."""
     place = folder.resolve() / path.relative_to(folder)
     if place.resolve() != place or not path.is_file():
         raise RunError(
@@ -103,7 +103,7 @@ def _check_inside(path: Path, folder: Path) -> None:
 
 
 def _facts(run: Run) -> dict[str, Any]:
-    """Returns the facts about a run in config.json, which other programs may read, and on its card."""
+    """Returns the facts about a run for config.json, which other programs may read, and for its card."""
     spec = run.spec
     return {
         "library_name": "unbraid",
@@ -125,22 +125,22 @@ def _facts(run: Run) -> dict[str, Any]:
 
 
 def fetch_run(repo_id: str, revision: str | None, name: str | None, folder: Path | str | None) -> Path:
-    """Returns the folder of a run that is fetched, or was before: under `folder`, by default in unbraid's cache."""
+    """Fetches a run unless it was fetched before, and returns its folder in `folder` or in the cache of unbraid."""
     prefix = "" if name is None else f"{name}/"
     snapshot = fetch(repo_id, revision, [prefix + pattern for pattern in PATTERNS])
     source = snapshot / prefix
     if not (source / "config.json").is_file():
         what = "holds no run at its top" if name is None else f"has no run {name!r}"
         raise RunError(
-            f"{repo_id} {what} (there is no {prefix}config.json). Of a zoo, name one of its runs, Run.from_hub(..., "
-            "name=...), or take all: Study.from_hub."
+            f"{repo_id} {what} (there is no {prefix}config.json). For a zoo, give the name of a run, "
+            "Run.from_hub(..., name=...), or fetch all runs with Study.from_hub."
         )
     cache = files.cache_folder() / "hub" / repo_id.replace("/", "--") / snapshot.name[:12]
     return placed(source, cache if folder is None else files.folder_path(folder))
 
 
 def placed(source: Path, parent: Path) -> Path:
-    """Returns the folder of a run below `parent`, with the files that were fetched into `source`.
+    """Copies the fetched files in `source` to the folder of the run below `parent`, and returns that folder.
 
     An existing folder is kept if it holds the same run.
     """
@@ -150,7 +150,7 @@ def placed(source: Path, parent: Path) -> Path:
     target = parent / name
     if target.exists():
         if RunFolder(target).checksums != read_record(source / "finished.json").get("sha256"):
-            raise RunError(f"{target} exists, and is not the run that was fetched. Name another folder.")
+            raise RunError(f"{target} exists and holds another run than the fetched one. Give another folder.")
         return target
     unfinished = parent / f".{uuid.uuid4().hex}"
     try:
@@ -171,7 +171,7 @@ def placed(source: Path, parent: Path) -> Path:
 
 
 def _check_fetched(folder: Path, source: Path) -> None:
-    """Refuses files without the checksum that the run has of them, and weights or codes that are not safetensors."""
+    """Raises if a file does not match its recorded checksum, or if weights or codes are not safetensors."""
     fetched = RunFolder(folder)
     try:
         read_spec(folder / "spec.json")
@@ -191,7 +191,7 @@ def _check_fetched(folder: Path, source: Path) -> None:
 
 
 def _paths_in(content: Any) -> Iterator[str]:
-    """Yields the texts in a spec that are absolute paths."""
+    """Yields the strings in a spec that are absolute paths."""
     if isinstance(content, str) and Path(content).is_absolute():
         yield content
     elif isinstance(content, dict | list):
@@ -205,7 +205,7 @@ def as_json(content: Any) -> bytes:
 
 
 def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) -> bytes:
-    """Returns the card of a run in this repository: its settings, scores and data, and how to load it."""
+    """Returns the model card of a run in this repository: its settings, scores, data and loading instructions."""
     spec, scores = run.spec, run.named_scores()
     objective, dataset = kebab_case(type(spec.objective)), dataset_name(spec.dataset)
     how_to_load = (
@@ -243,7 +243,7 @@ def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) ->
 
 
 def traversal_picture(run: Run) -> bytes | None:
-    """Returns the picture of a card; None if there are no codes to start from, or no images to show."""
+    """Returns the traversal picture of a card, or None if the codes or images are missing."""
     with contextlib.suppress(UnbraidError):
         return run.traverse().png()
     return None

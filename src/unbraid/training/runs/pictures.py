@@ -1,4 +1,4 @@
-"""Pictures of a model for a report: computed by the model, or read back where its classes are missing."""
+"""Pictures of a model for a report, computed by the model, or read from a file if its classes are missing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -92,7 +92,7 @@ class StoredPictures:
             raise RunError(f"{path} cannot be read ({error}). Restore it, or define the classes of the run.") from None
 
     def traversal(self, latents: Sequence[int], num_frames: int = NUM_FRAMES) -> Traversal:
-        """Returns the stored rows, with as many of their frames."""
+        """Returns the stored rows of these latents, with at most `num_frames` frames for each continuous latent."""
         kept = [latent for latent in latents if f"frames_{latent}" in self.tensors]
         return Traversal(tuple(self._strip(latent, num_frames) for latent in kept))
 
@@ -117,5 +117,5 @@ class StoredPictures:
 
 
 def some_rows(num_images: int, count: int) -> Int64[Tensor, " row"]:
-    """Returns random rows, the same every time: rows at equal steps through a grid would keep some factors fixed."""
+    """Returns fixed pseudo-random rows. Equally spaced rows of a grid would keep some factors fixed."""
     return draws.permutation(torch.tensor([0]), "reconstructions", 0, num_images)[0, :count]

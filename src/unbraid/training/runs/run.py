@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 @final
 @dataclass(frozen=True)
 class Run(RunFolder):
-    """A folder with a spec, a seed and the results of training. `train` makes it, and a run reads it."""
+    """Spec, seed and training results of one model. `train` writes the folder of a run, and `Run` reads it."""
 
     spec: RunSpec
     seed: int
@@ -67,12 +67,12 @@ class Run(RunFolder):
         packages: Collection[str] = (),
         warn: Callable[[str], None] = log.warning,
     ) -> "Run":
-        """Reads a run back. No code of the folder is executed, no data set is read and no net is built.
+        """Opens the run in a folder. Executes no code from the folder, reads no data set and builds no net.
 
-        Classes of your own are imported from the `packages` that you name, or were imported or defined before, as in a
-        notebook. If one is missing, codes, scores, history and report of the run can be read, and its model cannot be
-        built. `warn` is called with a text about classes that are missing or were changed since the run began, with
-        the path of their source that the run keeps.
+        User classes are imported from `packages`, unless they were imported or defined before, as in a notebook. If a
+        class is missing, the model cannot be built, but codes, scores, history and report can be read. If classes are
+        missing or were changed since the run began, `warn` is called with a message that includes the path of their
+        stored source.
         """
         path = files.folder_path(folder) / "spec.json"
         if not os.path.lexists(path):
@@ -102,13 +102,13 @@ class Run(RunFolder):
         folder: Path | str | None = None,
         packages: Collection[str] = (),
     ) -> "Run":
-        """Fetches a run from the Hugging Face Hub, or reads it from its cache, and opens it.
+        """Fetches a run from the Hugging Face Hub or its cache, and opens the run.
 
         Args:
             repo_id: The repository, such as "user/name".
             revision: A branch, a tag or a commit.
-            name: One of the runs of a zoo.
-            folder: Where the folder of the run is put, by default in unbraid's cache.
+            name: The name of a run, if the repository is a zoo of several runs.
+            folder: Parent folder of the folder of the run. By default, a folder in the cache of unbraid.
             packages: As in `open`.
         """
         from unbraid.training.runs.hub_runs import fetch_run  # which opens runs
@@ -117,18 +117,18 @@ class Run(RunFolder):
 
     @property
     def digest(self) -> str:
-        """Returns the digest of the spec when the run began. Classes of your own may have changed since."""
+        """Digest of the spec when the run began. User classes may have changed since."""
         return self.spec.digest if self.status == "new" else self._recorded("digest")
 
     @property
     def source_changes(self) -> list[str]:
-        """Returns the user's modules that have changed since the run began."""
+        """User modules and packages that have changed since the run began."""
         path = self.folder / "spec.json"
         return [] if self.status == "new" else source_changes(read_spec(path), self.spec, path)
 
     @property
     def version(self) -> str | None:
-        """Returns the version of unbraid that made the run; None before it is made."""
+        """Version of unbraid that created the run, or None for a new run."""
         return None if self.status == "new" else self._recorded("unbraid")
 
     def _recorded(self, name: str) -> str:
@@ -139,7 +139,7 @@ class Run(RunFolder):
 
     @property
     def steps_done(self) -> int:
-        """Returns the step of the weights on disk: of the newest checkpoint, or the last good ones of a failed run."""
+        """Step of the weights on disk: final, of the newest checkpoint, or the last good ones of a failed run."""
         if self.status == "finished":
             return self.spec.num_steps
         if failure := self.failure:
@@ -147,15 +147,15 @@ class Run(RunFolder):
         return max((step for step, path in self.checkpoints.items() if path.exists()), default=0)
 
     def model(self, step: int | None = None) -> AutoencoderModule:
-        """Returns the trained model on the CPU, or that of the snapshot of a `step`, with constant weights.
+        """Returns the trained model, or the model of the snapshot of a `step`, on the CPU with constant weights.
 
-        The model of an unfinished run has the weights of its newest checkpoint, which has taken `steps_done` steps.
+        The model of an unfinished run has the weights of its newest checkpoint, after `steps_done` steps.
         """
         return trained_model(self, step)
 
     @property
     def pictures(self) -> Pictures:
-        """Returns traversals, samples and reconstructions: the stored ones if a class of the run is missing."""
+        """Traversals, samples and reconstructions. Stored pictures are used if a class of the run is missing."""
         codes = self.codes()
         if missing_classes((self.spec.model, self.spec.dataset)):
             return StoredPictures.open(self.checked(PICTURES), codes.mean.shape[1])
@@ -170,9 +170,9 @@ class Run(RunFolder):
         progress: bool = True,
         options: TrainingOptions | None = None,
     ) -> "Run":
-        """Trains a longer run, of `num_steps` steps in all, from the last step of this one, and returns it.
+        """Continues this run up to a total of `num_steps` steps, and returns the longer run.
 
-        See `unbraid.training.extend`, which takes several runs.
+        See `unbraid.training.extend`, which accepts several runs.
         """
         from unbraid.training.extension import extend  # which opens runs
 
@@ -182,19 +182,19 @@ class Run(RunFolder):
     def export_onnx(self, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
         """Writes `encoder.onnx` (images to mean and std) and `decoder.onnx` (a code to its image).
 
-        Each is compared with torch first, as in `unbraid.integrations.export.export_onnx`.
+        The outputs of each file are compared with torch first, as in `unbraid.integrations.export.export_onnx`.
         """
         self.check_finished("weights.safetensors")
         facts = {"digest": self.digest, "seed": str(self.seed)}
         return export_onnx(self.model(), folder, force=force, facts=facts)
 
     def export_torch(self, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
-        """Writes `encoder.pt2` and `decoder.pt2` for `torch.export.load`, which unpickles: unbraid reads none."""
+        """Writes `encoder.pt2` and `decoder.pt2` for `torch.export.load`, which unpickles. unbraid reads neither."""
         self.check_finished("weights.safetensors")
         return export_torch(self.model(), folder, force=force)
 
     def push_to_hub(self, repo_id: str, **options: Unpack[PushOptions]) -> str:
-        """Pushes the run to the Hugging Face Hub, with a model card, in one commit, and returns its address."""
+        """Pushes the run and a model card to the Hugging Face Hub in one commit. Returns the URL of the commit."""
         from unbraid.training.runs.hub_runs import push_run  # which opens runs
 
         return push_run(self, repo_id, options)
@@ -202,29 +202,29 @@ class Run(RunFolder):
     def codes(
         self, part: ScoredPart = "train", *, step: int | None = None, device: torch.device | str = "cpu"
     ) -> Codes:
-        """Returns q(z | x) of every training image, or of another part or of the snapshot of a step.
+        """Returns q(z | x) for every training image, or for another part or the snapshot of a step.
 
-        The part "test" consists of the images that the subset held out, "all" of the whole data set in its order. Codes
-        that the run did not keep are computed on the device.
+        The part "test" consists of the held-out images of the subset. The part "all" is the whole data set in its
+        order. Codes that are not stored with the run are computed on the device.
         """
         return scored_codes(self, settled(self.spec, Scoring(part=part, step=step)), resolve_device(device))
 
     def encoder(self) -> Callable[[Any], Codes]:
         """Returns a function from new images to their codes.
 
-        It takes images as `FromArrays` does: bytes, or floats from 0 to 1; image by height by width, with or without
-        channels. Gray and color are converted, as in `unbraid encode`; images of another size are refused.
+        Images are bytes, or floats from 0 to 1, of shape (image, height, width) with or without channels, as in
+        `FromArrays`. Gray and color images are converted, as in `unbraid encode`. Other sizes raise an error.
         """
         return encoder_of(self.model())
 
     def traverse(self, images: Any = None, *, order_by: OrderBy | str | None = None, **options: Any) -> Traversal:
-        """Returns images that change as one latent at a time moves.
+        """Returns a traversal: decoded images with one latent changed at a time.
 
         Args:
-            images: Numbers of images of training, or new images as for `encoder`. By default the traversal starts from
+            images: Indices of training images, or new images as for `encoder`. By default, the traversal starts from
                 the image whose code is nearest to the mean of all codes.
-            order_by: As in `unbraid.traverse`, or the name of a metric, such as "informativeness", which is then scored
-                and kept.
+            order_by: As in `unbraid.traverse`, or the name of a metric, such as "informativeness". The metric is then
+                computed and its score stored.
             **options: Other options of `unbraid.traverse`: latents, range, num_frames, labels, grid.
         """
         if isinstance(order_by, str):
@@ -246,8 +246,8 @@ class Run(RunFolder):
     ) -> Scorecard:
         """Scores the codes as `unbraid.evaluate` does, and adds the scores to scores.json.
 
-        `scoring` selects which codes are scored and how, such as `Scoring(part="test")`. If the folder may not be
-        written, a warning is logged.
+        `scoring` selects the codes and the kind of scoring, such as `Scoring(part="test")`. If the folder is read-only,
+        a warning is logged.
         """
         scoring = settled(self.spec, scoring or Scoring())
         self.check_finished("codes.safetensors")
@@ -257,11 +257,11 @@ class Run(RunFolder):
             return score_run(self, scoring, metrics, seed, resolve_device(device))
 
     def scores(self, scoring: Scoring | None = None) -> list[Score]:
-        """Returns the kept scores: all, or those of one scoring. A run that is not finished has none."""
+        """Returns all stored scores, or the scores of one scoring. Empty if the run is not finished."""
         return [score for _, score in self._read_scores(scoring)]
 
     def named_scores(self, scoring: Scoring | None = None) -> dict[str, Score]:
-        """Returns the kept scores of one scoring, by default that of `score`, by the names of their metrics."""
+        """Returns the stored scores of one scoring, by metric name. The default scoring is that of `score`."""
         return dict(self._read_scores(scoring or Scoring()))
 
     def _read_scores(self, scoring: Scoring | None) -> list[tuple[str, Score]]:

@@ -1,4 +1,4 @@
-"""The folder of a run: its status, and which of its files are unchanged. docs/runs.md lists the files."""
+"""The folder of a run: its status, and checks of its files. docs/runs.md lists the files."""
 
 import contextlib
 import re
@@ -22,7 +22,7 @@ Status = Literal["new", "unfinished", "finished", "failed"]
 @final
 @dataclass(frozen=True)
 class Failure:
-    """Why and at which step, counted from 1, a run failed, and the safetensors file with its last good weights."""
+    """Failure of a run: the step, counted from 1, the reason, and the file with the last good weights."""
 
     step: int
     reason: str
@@ -44,7 +44,7 @@ class RunFolder:
 
     @property
     def status(self) -> Status:
-        """Returns how far the run is: "finished" and "failed" are ends."""
+        """Status of the run. Training is over if the status is "finished" or "failed"."""
         if (self.folder / "finished.json").exists():
             return "finished"
         if (self.folder / "failed.json").exists():
@@ -53,30 +53,30 @@ class RunFolder:
 
     @property
     def failure(self) -> Failure | None:
-        """Returns why the run failed; None if it did not."""
+        """Failure of the run, or None if the run did not fail."""
         path = self.folder / "failed.json"
         return failure_in(read_record(path), path) if self.status == "failed" else None
 
     @property
     def checkpoints(self) -> dict[int, Path]:
-        """Returns the path of the JSON of each checkpoint by step, the oldest first, whether that is written or not."""
+        """Paths of the JSON files of all checkpoints by step, oldest first. A JSON may not be written yet."""
         return self._by_step("checkpoints")
 
     @property
     def snapshots(self) -> tuple[int, ...]:
-        """Returns the steps after which weights were kept (`TrainingOptions(snapshots=...)`), the earliest first."""
+        """Steps of the saved snapshots (`TrainingOptions(snapshots=...)`), earliest first."""
         return tuple(step for step, path in self._by_step("snapshots").items() if path.exists())
 
     @property
     def has_state(self) -> bool:
-        """Returns whether the state of the last step was kept (`TrainingOptions(keep_state=True)`)."""
+        """Whether the state of the last step was saved (`TrainingOptions(keep_state=True)`)."""
         return (self.folder / STATE).exists()
 
     @property
     def history(self) -> History:
-        """Returns the loss and its parts over training. Raises if they were changed since they were written.
+        """Loss and its parts over training. Raises if history.csv was changed since it was written.
 
-        They are compared with `finished.json`, `failed.json` or, of an unfinished run, its newest checkpoint.
+        The file is compared with `finished.json`, `failed.json` or the newest checkpoint of an unfinished run.
         """
         path = self.folder / "history.csv"
         if path.name in self.checksums:
@@ -92,7 +92,7 @@ class RunFolder:
 
     @property
     def environments(self) -> list[dict[str, Any]]:
-        """Returns the environments in which the run was trained, in order; none if their record cannot be read."""
+        """Environments in which the run was trained, in order. Empty if their record cannot be read."""
         try:
             stretches = files.read_sealed(self.folder / ENVIRONMENT).get("stretches")
         except (OSError, ValueError):
@@ -101,7 +101,7 @@ class RunFolder:
 
     @property
     def removed_files(self) -> tuple[str, ...]:
-        """Returns the files of a finished run that a study removed, because it keeps only scores."""
+        """Files of a finished run that are not in its folder, because they were removed or not pushed."""
         if self.status != "finished":
             return ()
         names = read_record(self.folder / "finished.json").get("removed_files", [])
@@ -109,12 +109,12 @@ class RunFolder:
 
     @property
     def has_model(self) -> bool:
-        """Returns whether the run is finished, and no study has removed its weights."""
+        """Whether the run is finished and its weights were not removed."""
         return self.status == "finished" and "weights.safetensors" not in self.removed_files
 
     @property
     def checksums(self) -> dict[str, Any]:
-        """Returns the checksums that were taken at the end of the run, by file; none before its end."""
+        """Checksums of files at the end of the run, by file name. Empty before the end."""
         if self.status not in ("finished", "failed"):
             return {}
         sums = read_record(self.folder / f"{self.status}.json").get("sha256")
@@ -122,7 +122,7 @@ class RunFolder:
 
     @property
     def image_shape(self) -> tuple[int, int, int] | None:
-        """Returns the shape of the images that a finished run was trained on; None before it is finished."""
+        """Shape of the training images of a finished run, or None if the run is not finished."""
         shape = read_record(self.folder / "finished.json").get("image_shape") if self.status == "finished" else None
         if shape is None:
             return None
@@ -153,12 +153,12 @@ class RunFolder:
             )
 
     def check(self, path: Path) -> None:
-        """Raises if a file does not have the checksum that finished.json or failed.json has of it."""
+        """Raises if the checksum of a file differs from its record in finished.json or failed.json."""
         expected = self.checksums.get(path.name)
         if path.name in self.removed_files:
             raise RunError(
                 f"{path} was removed by a study that keeps only scores, or was not pushed with the run; the scores are "
-                "kept. To have it again, train this run again with --force."
+                "kept. To restore it, train this run again with --force."
             )
         if expected is None:
             raise RunError(f"{path} has no recorded checksum: {self.folder} is {self.status}.")
@@ -220,6 +220,7 @@ def failure_in(record: dict[str, Any], path: Path) -> Failure:
     if not is_step or not isinstance(reason, str) or not isinstance(last_good, str | None):
         found = {"step": step, "reason": reason, "last_good": last_good}
         raise RunError(
-            f"{path} makes no sense ({str(found)[:_MAX_SHOWN]}). Restore it, or train this run again with --force."
+            f"{path} does not describe a failure ({str(found)[:_MAX_SHOWN]}). Restore it, or train this run again with "
+            "--force."
         )
     return Failure(step, shortened(reason), None if last_good is None else path.parent / last_good)

@@ -1,4 +1,4 @@
-"""Scores of a run: which images are scored, with which codes, and the scores that are kept in scores.json."""
+"""Scores of a run: selection of images and codes, scoring, and the stored scores in scores.json."""
 
 import errno
 import json
@@ -36,9 +36,9 @@ _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def read_scores(run: RunFolder, changes: Mapping[str, Any] | None = None) -> list[tuple[str, Score]]:
-    """Returns the kept scores of a finished run, the oldest first, each with the name of its metric as typed.
+    """Returns the stored scores of a finished run, oldest first, each with the metric name that the user gave.
 
-    `changes` selects those of one scoring, by the fields that it changes.
+    `changes` selects the scores of one scoring, by its fields that are not at their defaults.
     """
     try:
         kept = [(str(content["name"]), score_from_json(content)) for content in _record(run)["scores"]]
@@ -48,14 +48,14 @@ def read_scores(run: RunFolder, changes: Mapping[str, Any] | None = None) -> lis
 
 
 def question_key(name: str, changes: Mapping[str, Any]) -> str:
-    """Returns one text for a metric by its name and for the fields that a scoring changes."""
+    """Returns a key for the name of a metric and the changed fields of a scoring."""
     return f"{name} {json.dumps(dict(changes), sort_keys=True)}" if changes else name
 
 
 def settled(spec: RunSpec, scoring: Scoring) -> Scoring:
-    """Returns the scoring in the one form under which a run of this spec keeps its scores.
+    """Returns the canonical form of a scoring, under which a run of this spec stores its scores.
 
-    The part "all" becomes "train" if there is no subset; a sampling or a step that is that of the run becomes None.
+    The part "all" becomes "train" if there is no subset. A sampling or step equal to that of the run becomes None.
     """
     latents, names = spec.model.latents, []
     if scoring.factors or scoring.one_vs_rest:  # else nothing of the data set needs to be read
@@ -74,9 +74,9 @@ def settled(spec: RunSpec, scoring: Scoring) -> Scoring:
 def scored_images(
     spec: RunSpec, part: ScoredPart, sampling: Sampling = None, subset: Subset | None = None
 ) -> TrainingData:
-    """Returns the images of this part of a run, weighted by `sampling` as in `Scoring`. Nothing is read.
+    """Returns the images of this part of a run, weighted by `sampling` as in `Scoring`, without reading them.
 
-    `subset` selects among those of the part "all".
+    `subset` selects images of the part "all".
     """
     joint = spec.sampling if sampling is None else None if sampling == "data" else sampling
     if part == "train":
@@ -92,9 +92,9 @@ def scored_images(
 
 
 def scored_codes(run: "Run", scoring: Scoring, device: torch.device) -> Codes:
-    """Returns the codes of the part, with the weights of the sampling.
+    """Returns the codes of the scored part, with the weights of the sampling.
 
-    Codes that the run did not keep, of other images or of another step, are computed on the device.
+    Codes that are not stored with the run, such as codes of other images or steps, are computed on the device.
     """
     # A run from the Hub may come without its codes.
     was_removed = run.has_model and "codes.safetensors" in run.removed_files
@@ -109,9 +109,9 @@ def scored_codes(run: "Run", scoring: Scoring, device: torch.device) -> Codes:
 
 
 def score_run(run: "Run", scoring: Scoring, metrics: Metrics, seed: int | None, device: torch.device) -> Scorecard:
-    """Returns the scores of a run, computed on the device, and keeps them.
+    """Computes the scores of a run on the device, stores them in scores.json and returns them.
 
-    Reasons of refusals are kept too, even if all metrics are refused.
+    Reasons for undefined metrics are stored too, even if no metric is defined.
     """
     fitted_on = None
     codes = scored_codes(run, scoring, device)
@@ -141,7 +141,7 @@ def _images(run: "Run", scoring: Scoring) -> TrainingData:
 
 
 def _model(run: "Run", scoring: Scoring, device: torch.device) -> AutoencoderModule:
-    """Returns the model that is scored: that of a snapshot, or of the end of training."""
+    """Returns the scored model: the model of a snapshot, or the final model."""
     if scoring.step is None:
         run.check_finished("weights.safetensors")
     return run.model(scoring.step).to(device)
@@ -154,10 +154,10 @@ def _keep(
     scoring: Scoring,
     num_used: int | None = None,
 ) -> None:
-    """Adds scores and reasons of refusals, by the name of their metric, and the number of used latents if known.
+    """Stores scores, reasons for undefined metrics and, if known, the number of used latents in scores.json.
 
-    A score replaces an earlier one of the same metric, settings and scoring. If the folder may not be written, a
-    warning is logged.
+    A score replaces an earlier score of the same metric, settings and scoring. If the folder is read-only, a warning is
+    logged.
     """
     new = [{"name": name, **score_to_json(score)} for name, score in scores.items()]
     reasons = {question_key(name, scoring.changes()): reason for name, reason in refused.items()}
@@ -187,7 +187,7 @@ def _keep(
 
 
 def _record(run: RunFolder) -> dict[str, Any]:
-    """Returns the content of scores.json; no scores if there is no file."""
+    """Returns the content of scores.json, or an empty list of scores if the file does not exist."""
     path = run.folder / "scores.json"
     if not path.exists():
         return {"scores": []}

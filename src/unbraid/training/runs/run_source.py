@@ -1,6 +1,6 @@
-"""The source of user classes, by digest in spec.json and as text in the folder `source` of a run.
+"""Source of user classes, as digests in spec.json and as text in the folder `source` of a run.
 
-It is compared and displayed, and never executed.
+The stored source is compared and displayed, and never executed.
 """
 
 import difflib
@@ -21,7 +21,7 @@ _MAX_TEXT = 1_000_000  # bytes of a module that is compared
 
 
 def write_source(folder: Path, source: OwnSource) -> None:
-    """Writes the text of each module to a file of its name."""
+    """Writes the text of each module to a file named after the module."""
     for name, module in source.modules.items():
         if isinstance(module.text, str):
             files.write_text(folder / (f"{name}.__init__.py" if module.is_package else f"{name}.py"), module.text)
@@ -37,7 +37,7 @@ def read_spec_of(
 
 
 def source_changes(content: dict[str, Any], spec: RunSpec, path: Path) -> list[str]:
-    """Returns the modules and packages that have changed since the run began, from the content of its spec.json."""
+    """Returns the modules and packages that differ from those recorded in the content of a spec.json."""
     then, now = _recorded(content, path), own_source(spec).identity
     packages = now["packages"] | {name: found for name in then["packages"] if (found := installed_version(name))}
     return _differing(then["modules"], now["modules"]) + [
@@ -52,7 +52,7 @@ def changes_text(changes: Collection[str]) -> str:
 
 
 def source_warning(folder: Path, changes: Collection[str], missing: Mapping[str, str]) -> str:
-    """Returns a text about a run with missing classes or changed modules: what it can do, and its kept source."""
+    """Returns a warning about missing classes or changed modules of a run, and its stored source."""
     kept = f" Their text is kept in {folder / 'source'}." if (folder / "source").is_dir() else ""
     if missing:
         reasons = " ".join(dict.fromkeys(missing.values()))
@@ -70,7 +70,7 @@ def source_warning(folder: Path, changes: Collection[str], missing: Mapping[str,
 
 
 def _difference(source: Path, name: str) -> Iterator[str]:
-    """Yields the lines in which the kept text of a module differs from its file."""
+    """Yields a diff between the stored text of a module and its current file."""
     now = module_on_disk(name) if name != "__main__" else None
     for path in (source / f"{name}.py", source / f"{name}.__init__.py"):
         if now is None or not isinstance(now.text, str) or not path.is_file() or path.stat().st_size > _MAX_TEXT:
@@ -80,7 +80,7 @@ def _difference(source: Path, name: str) -> Iterator[str]:
 
 
 def _recorded(content: dict[str, Any], path: Path) -> dict[str, dict[str, str]]:
-    """Returns the digests of modules and the versions of packages that a spec.json at this path records."""
+    """Returns the recorded digests of modules and versions of packages in a spec.json at this path."""
     record = content.get("source") or {}
     kinds: list[Any] = [record.get(kind, {}) if isinstance(record, dict) else None for kind in ("modules", "packages")]
     if not all(isinstance(each, dict) and all(map(_is_entry, each.items())) for each in kinds):

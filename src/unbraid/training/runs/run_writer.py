@@ -29,13 +29,13 @@ from unbraid.training.runs.run_source import changes_text, write_source
 @final
 @dataclass(frozen=True)
 class RunWriter:
-    """Writes a run from its spec to its end. Only the process that holds the lock of the run may use it."""
+    """Writer of the files of a run. Only the process that holds the lock of the run may use it."""
 
     run: Run
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Holds the lock of the run within the block. A folder in which nothing else was made is removed with it."""
+        """Holds the lock of the run within the block. A folder with no other file is removed together with the lock."""
         lock = self.run.folder / ".lock"
         with files.locked(lock, wait=False, purpose=f"training {self.run.name}"):
             try:
@@ -53,22 +53,22 @@ class RunWriter:
                 pass
 
     def archive(self) -> None:
-        """Moves the folder of the run to `.archived/` beside it, under a name that is free. Nothing is ever deleted."""
+        """Moves the folder of the run to an unused name in `.archived/` beside it. Nothing is ever deleted."""
         if self.run.status != "new":
             with self.locked():
                 archive_folder(self.run.folder)
 
     def check_spec(self) -> None:
-        """Raises if the folder holds the spec of another run, or if classes have changed since it was written."""
+        """Raises if the folder holds the spec of another run, or if user classes have changed since it was written."""
         path = self.run.folder / "spec.json"
         content = read_spec(path)
         if (content.get("seed"), content.get("digest")) != (self.run.seed, self.run.spec.digest):
             made_by = content.get("unbraid")
             if changes := self.run.source_changes:
                 raise RunError(
-                    f"{self.run.folder} was begun with another state of {changes_text(changes)} than there is now, so "
-                    "it cannot be resumed as it is. Restore that state, of which it keeps the text in "
-                    f"{self.run.folder / 'source'}, or give its spec anew: what is there now is another run."
+                    f"{self.run.folder} was begun with another state of {changes_text(changes)}, so it cannot be "
+                    f"resumed. Restore that state (its text is in {self.run.folder / 'source'}), or create the spec "
+                    "again to train a new run with the current state."
                 )
             raise RunError(
                 f"{path} is the spec of another run than {self.run.name}"
@@ -77,9 +77,9 @@ class RunWriter:
             )
 
     def begin(self, options: TrainingOptions | None = None) -> None:
-        """Makes the folder, and writes the spec and what the options request to keep, unless they are there.
+        """Creates the folder, and writes the spec and the recorded options, unless they exist.
 
-        Removes files that are written in part, and the record of an end that was not concluded.
+        Removes partially written files, and the final record of a run that was not concluded.
         """
         (options or TrainingOptions()).record(self.run.folder)
         if self.run.status == "new":
@@ -99,7 +99,7 @@ class RunWriter:
         files.append_line(self.run.folder / "log.txt", f"{now} {message}")
 
     def record_environment(self, step: int, now: dict[str, Any]) -> str:
-        """Records that the run is trained in the environment `now` from this step on, and returns what has changed."""
+        """Records the environment `now` of training from this step on, and returns the changes as text."""
         before = self.run.environments if step else []
         last = {name: value for name, value in before[-1].items() if name != "from_step"} if before else {}
         if last != now:
@@ -108,13 +108,13 @@ class RunWriter:
         return ", ".join(f"{name}: {last.get(name)} before, {now[name]} now" for name in changed)
 
     def write_history(self, history: History) -> None:
-        """Writes the loss and its parts so far."""
+        """Writes the history so far to history.csv."""
         files.write_text(self.run.folder / "history.csv", history.to_csv())
 
     def keep(self, model: AutoencoderModule, codes: Codes, seconds: float, fleet: Sequence[str] = ()) -> None:
-        """Writes the trained model, its codes and the record that `conclude` publishes.
+        """Writes the trained model, its codes and the final record for `conclude`.
 
-        The record lists the names of the runs of the fleet, which are concluded together.
+        The record lists the names of all runs of the fleet, which are concluded together.
         """
         folder, spec = self.run.folder, self.run.spec
         weights = write_tensors(folder / "weights.safetensors", model.state_dict(), {"unbraid": __version__})
@@ -128,21 +128,21 @@ class RunWriter:
         files.write_json(self._kept, {"sha256": sums, **facts})
 
     def keep_failure(self, step: int, reason: str, last_good: Path | None = None, fleet: Sequence[str] = ()) -> None:
-        """Writes the record of a failed run: the step, the reason, the file of its last good weights, its fleet."""
+        """Writes the final record of a failed run: step, reason, file of the last good weights, and fleet."""
         kept = None if last_good is None else last_good.relative_to(self.run.folder).as_posix()
         record = {"step": step, "reason": reason, "last_good": kept, "fleet": list(fleet)}
         files.write_json(self._kept, record | {"sha256": self._sums_of_records()})
 
     def conclude(self) -> None:
-        """Marks the run, whose files are all written, as finished or failed."""
+        """Marks a run with complete files as finished or failed."""
         has_failed = "reason" in read_record(self._kept)
         files.put_in_place(self._kept, self.run.folder / ("failed.json" if has_failed else "finished.json"))
 
     @property
     def can_conclude(self) -> bool:
-        """Returns whether this run and all others of its fleet are written, but not concluded: the process died.
+        """Whether all runs of the fleet are completely written, but this run is not concluded.
 
-        A damaged kept.json does not count.
+        This happens if the process dies between the two steps. False if kept.json is damaged.
         """
         if self.run.status != "unfinished" or not self._kept.exists():
             return False
@@ -157,7 +157,7 @@ class RunWriter:
         return all(any((folder / end).exists() for end in ends) for folder in folders)
 
     def remove_arrays(self) -> None:
-        """Removes weights and codes of a finished run; its record lists them first, and keeps their checksums."""
+        """Removes weights and codes of a finished run. They are first recorded as removed; their checksums stay."""
         arrays = ["weights.safetensors", "codes.safetensors"]
         with self.locked():
             path = self.run.folder / "finished.json"
@@ -172,13 +172,13 @@ class RunWriter:
         return self.run.folder / "kept.json"
 
     def _sums_of_records(self) -> dict[str, str]:
-        """Returns the checksums of the history and the spec, which the end of the run records."""
+        """Returns the checksums of the history and the spec for the final record."""
         paths = (self.run.folder / "history.csv", self.run.folder / "spec.json")
         return {path.name: files.sha256(path) for path in paths if path.is_file()}
 
 
 def archive_folder(folder: Path) -> Path:
-    """Moves the folder of a run to `.archived/` beside it, under a name that is free, and returns that."""
+    """Moves the folder of a run to an unused name in `.archived/` beside it, and returns the new path."""
     archive = folder.parent / ".archived"
     archive.mkdir(exist_ok=True)
     names = (archive / f"{folder.name}-{number}" for number in itertools.count(1))

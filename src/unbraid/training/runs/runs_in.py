@@ -1,4 +1,4 @@
-"""The runs of a folder: found, selected by their fields, and as a table."""
+"""Search for the runs of a folder, selection by fields, and tables of runs."""
 
 import dataclasses
 import inspect
@@ -46,7 +46,7 @@ class Runs(tuple[Run, ...]):
         return Runs(super().__add__(other))
 
     def where(self, conditions: Mapping[str, Any] | None = None, /, **fields: Any) -> "Runs":
-        """Returns the runs that meet all conditions, which are those of `runs_in`."""
+        """Returns the runs that meet all conditions. Conditions are as in `runs_in`."""
         if not isinstance(conditions, Mapping | None):
             raise SpecError(f'The conditions are {conditions!r}; expected values by field: {{"objective.beta": 4}}.')
         wanted = {**(conditions or {}), **fields}
@@ -60,10 +60,10 @@ class Runs(tuple[Run, ...]):
         return Runs(run for run, has in pairs if all(n in has and _meets(has[n], value) for n, value in wanted.items()))
 
     def table(self) -> Table:
-        """Returns a row for each run.
+        """Returns a table with a row for each run.
 
-        It has the objective with its weights, the fields in which these specs differ, the seed, the status, the number
-        of steps, and the latest kept score of each metric.
+        The columns are the objective with its weights, the fields in which the specs differ, the seed, the status, the
+        number of steps, and the latest stored score of each metric.
         """
         cells = [{path: _cell(value) for path, value in fields_of(run.spec).items()} for run in self]
         values: dict[str, set[Any]] = defaultdict(set)
@@ -101,14 +101,14 @@ def runs_in(
     packages: Collection[str] = (),
     **fields: Any,
 ) -> Runs:
-    """Returns the runs that a folder is or holds, at any depth, sorted by objective, weights and seed.
+    """Returns the runs in a folder at any depth, or the folder itself if it is a run.
 
-    Conditions are values of fields of the spec, by name (`runs_in("runs", objective=BetaVAE, num_steps=5000)`) or by
-    path (`runs_in("runs", {"objective.beta": 4})`), and of `seed` and `status`. A class matches its instances, a text
-    the config of that name ("beta-vae"), a function the values for which it returns true
-    (`{"objective.beta": lambda beta: beta > 1}`), and a list any of its entries (`seed=[0, 1]`) or the same list. A run
-    without such a field is left out. A run that cannot be read is skipped with a warning. `packages` are those of
-    classes of your own, as in `Run.open`.
+    Runs are sorted by objective, weights and seed. Conditions are values of `seed`, `status` and fields of the spec, by
+    name (`runs_in("runs", objective=BetaVAE, num_steps=5000)`) or by path (`runs_in("runs", {"objective.beta": 4})`).
+    A class matches its instances, and a string the config of that name ("beta-vae"). A function matches the values for
+    which it returns true (`{"objective.beta": lambda beta: beta > 1}`). A list matches any of its entries
+    (`seed=[0, 1]`) or an equal list. Runs without a field of the conditions are left out. Unreadable runs are skipped
+    with a warning. `packages` lists the packages of user classes, as in `Run.open`.
 
     Examples:
         >>> from unbraid import MLP, Autoencoder, BetaVAE, DSprites, RunSpec, grid, train
@@ -123,14 +123,14 @@ def runs_in(
 
 
 def found_runs(folder: Path, warn: Callable[[str], None], packages: Collection[str] = ()) -> list[Run]:
-    """Returns the runs that this folder is or holds, in order.
+    """Returns the runs in this folder, or the folder itself if it is a run, sorted.
 
-    Raises an error if the folder is a run that cannot be read. Such runs below the folder are skipped: `warn` is called
-    with a text about them.
+    Raises an error if the folder itself is an unreadable run. Unreadable runs below the folder are skipped, and `warn`
+    is called with a message about each.
     """
     if not folder.is_dir():
         raise RunError(
-            f"{files.no_folder(folder)} Name a run, or a folder that holds runs; `unbraid train` makes them."
+            f"{files.no_folder(folder)} Give a run, or a folder that holds runs. `unbraid train` creates runs."
         )
     if is_run(folder):
         return [Run.open(folder, packages=packages, warn=warn)]
@@ -154,7 +154,7 @@ _PLACE = "\0"  # stands for the folder of a run, in a warning that many runs may
 
 
 def run_folders(folder: Path, warn: Callable[[str], None]) -> list[Path]:
-    """Returns every run below the folder, without hidden folders, such as that of archived runs."""
+    """Returns all run folders below the folder. Hidden folders, such as `.archived`, are skipped."""
 
     def passed_over(error: OSError) -> None:
         warn(f"{error.filename} is passed over: it cannot be opened ({error.strerror}).")
@@ -169,12 +169,12 @@ def run_folders(folder: Path, warn: Callable[[str], None]) -> list[Path]:
 
 
 def is_run(folder: Path) -> bool:
-    """Returns whether the folder holds a spec. A dangling link counts, so that it is reported."""
+    """Returns whether the folder holds a spec.json. A broken link counts, so that it is reported."""
     return os.path.lexists(folder / "spec.json")
 
 
 def _order(run: Run) -> tuple[Any, ...]:
-    """Returns the key that sorts runs by folder, objective, weights and seed, not by the digest in their names."""
+    """Returns the sort key of a run: folder, objective, weights, digest and seed."""
     objective = run.spec.objective
     weights = objective.hyperparameters.values()
     # Numbers before schedules, which have no order.
@@ -183,7 +183,7 @@ def _order(run: Run) -> tuple[Any, ...]:
 
 
 def _meets(value: Any, wanted: Any) -> bool:
-    """Returns whether a value equals the wanted one, is of that class or name, or satisfies that function."""
+    """Returns whether a value meets a condition: equality, a class, a config name, a function, or a list of these."""
     if isinstance(wanted, type):
         return isinstance(value, wanted)
     if isinstance(wanted, str) and dataclasses.is_dataclass(value):
@@ -196,7 +196,7 @@ def _meets(value: Any, wanted: Any) -> bool:
 
 
 def _check_names(wanted: Any, values: Iterable[Any]) -> None:
-    """Raises for a text that is no name of a config, if these values of a field are configs."""
+    """Raises if these values of a field are configs, and a wanted string is not the name of a config."""
     configs: list[Any] = [value for value in values if dataclasses.is_dataclass(value)]
     valid = {short_name(config) for config in configs}
     for kind in {kind for config in configs for kind in type(config).__mro__ if inspect.isabstract(kind)}:
@@ -207,7 +207,7 @@ def _check_names(wanted: Any, values: Iterable[Any]) -> None:
 
 
 def _cell(value: Any) -> Any:
-    """Returns a value of a field as a table shows it: a config by its name, a schedule and a tuple as text."""
+    """Returns a field value for a table: configs become their names; schedules and tuples become text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Schedule):
@@ -222,20 +222,20 @@ def traverse_together(
     num_latents: int | None = None,
     **options: Any,
 ) -> SideBySide:
-    """Returns traversals of several runs that were trained on the same images, side by side.
+    """Returns side-by-side traversals of several runs with the same training images.
 
-    The latents of the other runs are matched with those of the first, so that each row shows corresponding latents.
+    The latents of the other runs are matched with the latents of the first run. Each row shows corresponding latents.
 
     Args:
-        runs: The runs by the names to write above them, or a list: then the titles are the names of the runs, or the
-            paths of runs with equal names.
-        latents: The latents of the first run, one for each row. By default those that depend on the image, the most
-            informative first, or all if none does.
-        num_latents: The largest number of rows without `latents`.
+        runs: The runs by title, or a list of runs. The titles of a list are the names of the runs, or the paths of
+            runs with equal names.
+        latents: The latents of the first run, one for each row. By default, the latents that depend on the image, most
+            informative first, or all latents if none does.
+        num_latents: The largest number of rows if `latents` is None.
         **options: `image`, `range`, `num_frames` and `min_std`, as in `traverse_matched`.
     """
     if num_latents is not None and (latents is not None or check_value(num_latents, int, "num_latents") < 1):
-        raise SpecError(f"num_latents is {num_latents}; expected 1 or more, and no latents with it.")
+        raise SpecError(f"num_latents is {num_latents}; expected 1 or more. Give either num_latents or latents.")
     if not isinstance(runs, Mapping):  # the same spec and seed in two folders have one name
         names = [run.name for run in runs]
         runs = {run.name if names.count(run.name) == 1 else str(run.folder): run for run in runs}

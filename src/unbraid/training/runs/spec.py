@@ -43,50 +43,50 @@ class RunSpec(Config):
     """
 
     dataset: FactorDataset
-    """The images to learn from."""
+    """Data set of training images."""
     model: Autoencoder = field(default_factory=Autoencoder)
     """The nets, the latents and the likelihood."""
     objective: Objective = field(default_factory=BetaTCVAE)
-    """What is minimized."""
+    """Training objective."""
     critic: Critic | None = None
-    """The critic's nets and optimizer, for objectives that have one; by default `Critic()`."""
+    """Nets and optimizer of the critic, for objectives with a critic; by default `Critic()`."""
     num_steps: int = 10_000
-    """How many steps are taken."""
+    """Number of training steps."""
     batch_size: int = 64
-    """How many images a step takes."""
+    """Number of images per step."""
     optimizer: Optimizer = field(default_factory=Adam)
-    """The optimizer of the model; a critic has its own."""
+    """Optimizer of the model. A critic has a separate optimizer."""
     max_gradient_norm: float | None = None
-    """The norm to which longer gradients are clipped, for each model separately; None does not clip."""
+    """Maximum norm for gradient clipping, applied to each model separately. No clipping if None."""
     precision: Precision = "float32"
     """Matmul precision of the nets."""
     sampling: Joint | None = None
-    """How likely each image is; by default equally likely, unless the data set has weights."""
+    """Sampling probabilities of images; by default uniform, unless the data set has weights."""
     subset: Subset | None = None
-    """Which of the images are used; by default all."""
+    """Subset of the images used for training; by default all images."""
     max_loss: float = _MAX_LOSS
-    """A run whose loss rises above it, in nats per image, or is not finite has failed."""
+    """Largest allowed loss in nats per image. A run fails if its loss is larger or not finite."""
 
     def __post_init__(self) -> None:
         given: Any = self.dataset
         if isinstance(given, Dataset) and not isinstance(given, FactorDataset):
             raise SpecError(
-                f"RunSpec: dataset is a {type(given).__name__}; expected a config such as DSprites(), not what it "
-                "opens. Of a torch data set, unbraid.datasets.from_torch makes a config."
+                f"RunSpec: dataset is a {type(given).__name__}; expected a config such as DSprites(), not its "
+                "images. For a torch data set, unbraid.datasets.from_torch makes a config."
             )
         super().__post_init__()
         self.check()
 
     @classmethod
     def unchecked(cls, **values: Any) -> "RunSpec":
-        """Returns a spec with values of the right types, without `check`: nothing is read and no net is built."""
+        """Returns a spec with values of the right types without calling `check`. Reads no data and builds no net."""
         spec = object.__new__(cls)
         for each in fields(cls):
             object.__setattr__(spec, each.name, values.get(each.name, default_of(each)))
         return spec
 
     def check(self) -> None:
-        """Raises if the spec cannot be trained. Nets are made without memory for their weights."""
+        """Raises if the spec cannot be trained. Nets are built without memory for their weights."""
         if self.num_steps < 1:
             raise SpecError(f"num_steps is {self.num_steps}; expected 1 or more.")
         if not 2 <= self.batch_size <= self.dataset.num_images:
@@ -115,7 +115,7 @@ class RunSpec(Config):
         self._check_nets()
 
     def _check_nets(self) -> None:
-        """Raises if the nets cannot be made for these images, or are too large for any memory."""
+        """Raises if the nets cannot be built for these images, or are too large for any memory."""
         likelihood = self.model.likelihood
         if self.dataset.holds_vectors and likelihood.of_intensities:
             raise SpecError(
@@ -132,11 +132,11 @@ class RunSpec(Config):
 
     @property
     def training_data(self) -> TrainingData:
-        """Returns the training data: the data set, its subset and how it is sampled."""
+        """Training data: the data set, its subset and its sampling."""
         return TrainingData(self.dataset, self.sampling, self.subset)
 
     def check_images(self, images: FactorImages) -> None:
-        """Raises if the images, once they are read, are too few, or have weights that the objective does not take."""
+        """Raises if the loaded images are too few for a batch, or have weights that the objective does not support."""
         if self.batch_size > len(images):
             raise SpecError(
                 f"batch_size is {self.batch_size}, and the subset has {len(images):,} images. Use a batch_size of at "
@@ -147,10 +147,10 @@ class RunSpec(Config):
 
     @property
     def critic_or_default(self) -> Critic:
-        """Returns the given critic, or the default one.
+        """The given critic, or the default critic.
 
-        After a trunk that it shares with the encoder, one layer of 128 units is enough, at the rate of InfoGAN's
-        authors.
+        The default critic on features shared with the encoder has one layer of 128 units and the learning rate of the
+        InfoGAN paper.
         """
         if self.critic is not None or self.objective.critic_reads != "features":
             return self.critic or Critic()
@@ -162,7 +162,7 @@ class RunSpec(Config):
 
     @property
     def _nets(self) -> "_Nets":
-        """Returns the model and the critic, and all that their nets depend on."""
+        """Model, critic, and all other settings on which their nets depend."""
         objective = self.objective
         return (
             self.model,
@@ -177,7 +177,7 @@ class RunSpec(Config):
 
     @property
     def digest(self) -> str:
-        """Returns twelve hexadecimal digits, which change with any field and with the source of the user's classes."""
+        """Digest of all fields and of the source of user classes, as twelve hexadecimal digits."""
         # Code of the user may change during the life of the spec: by a reload, or by running a cell again.
         return digest(self) if own_source(self) else self._digest_of_fields
 
@@ -187,7 +187,7 @@ class RunSpec(Config):
 
     @property
     def dtype(self) -> torch.dtype:
-        """Returns the type of weights, losses and codes."""
+        """Data type of weights, losses and codes."""
         return kept_in(self.precision)
 
 
@@ -208,7 +208,7 @@ def _make_critic(
 
 @functools.lru_cache(maxsize=32)
 def _check_nets(*nets: *_Nets) -> None:
-    """Checks nets once for all specs that share them: a study may have thousands."""
+    """Checks nets once for all specs that share them, because a study may have thousands of specs."""
     model, image_shape, *_ = nets
     model.check(image_shape)
     with torch.device("meta"):
@@ -216,7 +216,7 @@ def _check_nets(*nets: *_Nets) -> None:
 
 
 def whole_seed(seed: Any) -> int:
-    """Returns the seed as a plain integer from 0 to 2**63 - 1, whichever library's integer it is."""
+    """Converts an integer of any library to an int. Raises unless it is from 0 to 2**63 - 1."""
     try:
         number = None if isinstance(seed, bool) else operator.index(seed)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Specs as text: every field by its name, and short labels that distinguish specs."""
+"""Specs as text: all fields by name, and short labels that distinguish specs."""
 
 import dataclasses
 import inspect
@@ -24,8 +24,8 @@ _DIGEST_DIGITS = 6
 def spec_labels(specs: Sequence[RunSpec]) -> dict[str, str]:
     """Returns a short label for each spec, by its digest, such as "beta-tcvae, beta 6".
 
-    It consists of the objective, its fields that are not at their defaults, and the fields in which specs of the same
-    objective differ.
+    A label consists of the objective, its fields with other values than their defaults, and the fields in which specs
+    of the same objective differ.
     """
     described = {spec.digest: describe_spec(spec) for spec in specs}
     labels = {}
@@ -43,7 +43,7 @@ def spec_labels(specs: Sequence[RunSpec]) -> dict[str, str]:
 def run_labels(runs: Sequence[Run]) -> list[str]:
     """Returns the label of each run's spec.
 
-    The first digits of the digest are added where runs with one label were trained with several states of user code.
+    If runs with the same label were trained with different states of user code, digits of the digest are added.
     """
     of_specs = spec_labels([run.spec for run in runs])
     labeled = [(of_specs[run.spec.digest], run.digest) for run in runs]
@@ -54,7 +54,7 @@ def run_labels(runs: Sequence[Run]) -> list[str]:
 
 
 def labeled_fields(objective: Objective) -> set[str]:
-    """Returns the fields that are not at their defaults, and every weight but 0 and 1, such as the default beta."""
+    """Returns the fields with other values than their defaults, and all weights other than 0 and 1."""
     weights = objective.hyperparameters
     return {
         field.name
@@ -64,7 +64,7 @@ def labeled_fields(objective: Objective) -> set[str]:
 
 
 def describe_spec(spec: RunSpec) -> dict[str, str]:
-    """Returns every field that is set, by its path as text: "model encoder hidden" is "128, 128"."""
+    """Returns all fields that are not None as text, by path: "model encoder hidden" is "128, 128"."""
     return dict(_describe(spec, ""))
 
 
@@ -76,7 +76,7 @@ def name_text(name: str) -> str:
 def value_text(value: Any) -> str:
     """Returns a value as text: `True` is "yes", 20000 is "20,000", ((0, 1), (2,)) is "0, 1; 2".
 
-    A config is its name and the fields that are not at their defaults: "linear (start 0, end 4)".
+    A config becomes its name and its fields with other values than their defaults: "linear (start 0, end 4)".
     """
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -99,7 +99,7 @@ def value_text(value: Any) -> str:
 
 
 def train_command(spec: RunSpec, seeds: str) -> str:
-    """Returns the command that trains this spec from these seeds: from its file, if classes are not of unbraid."""
+    """Returns the command that trains this spec with these seeds. Specs with user classes are read from a file."""
     configs = filter(dataclasses.is_dataclass, fields_of(spec).values())
     if all(type(config).__module__.startswith("unbraid.") for config in configs):
         flags = [word for path, text in _flags(spec, "") for word in (f"--{path.replace('_', '-')}", text)]
@@ -109,7 +109,7 @@ def train_command(spec: RunSpec, seeds: str) -> str:
 
 
 def _describe(config: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yields the path and the value of every field that is set, as text."""
+    """Yields the path and the value of each field that is not None, as text."""
     hints = hints_of(type(config))
     for field in dataclasses.fields(config):
         value, name = getattr(config, field.name), f"{path} {name_text(field.name)}".strip()
@@ -123,7 +123,7 @@ def _describe(config: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _flags(config: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yields the path and the text of each field that is not at its default."""
+    """Yields the path and the text of each field with another value than its default."""
     hints = hints_of(type(config))
     for field in dataclasses.fields(config):
         value, name = getattr(config, field.name), f"{path}{field.name}"

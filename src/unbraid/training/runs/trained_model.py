@@ -1,4 +1,4 @@
-"""The model of a run: that of its end, of a snapshot, or of its newest checkpoint, read from the files of each.
+"""Models of a run, read from its final weights, a snapshot or its newest checkpoint.
 
 A checkpoint is a safetensors file, and a JSON file beside it with the checksum of both.
 """
@@ -31,11 +31,11 @@ CHECKPOINT_FORMAT = 4
 
 @final
 class OtherRunError(RunError):
-    """Raised where a checkpoint and the spec beside it belong to two runs, either of which may be the wrong one."""
+    """Raised if a checkpoint and the spec.json in the same run folder belong to different runs."""
 
 
 def read_checkpoint(path: Path, digest: str, seed: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Returns the record at this path, and its tensors by name.
+    """Returns the record of the checkpoint at this path, and its tensors by name.
 
     Raises a ValueError if the checkpoint is damaged, and an OtherRunError if the digest or the seed differ.
     """
@@ -56,28 +56,28 @@ def read_checkpoint(path: Path, digest: str, seed: int) -> tuple[dict[str, Any],
     if of_run != (digest, seed):
         raise OtherRunError(
             f"{path} is a checkpoint of another run (seed {record['seed']}, digest {record['digest']}) than its "
-            f"spec.json (seed {seed}, digest {digest}). Restore the one that is wrong, or train again with --force."
+            f"spec.json (seed {seed}, digest {digest}). Restore the wrong file, or train again with --force."
         )
     tensors = load(content)
     if {name: described(tensor) for name, tensor in tensors.items()} != descriptions:
-        raise ValueError("its JSON describes other tensors than it holds")
+        raise ValueError("its tensors do not match the description in its JSON")
     return record, tensors
 
 
 def tensors_beside(path: Path) -> Path:
-    """Returns the path of the tensors of the checkpoint whose JSON is at this path."""
+    """Returns the path of the tensors for a checkpoint with its JSON at this path."""
     return path.with_suffix(".safetensors")
 
 
 def described(tensor: Tensor) -> dict[str, Any]:
-    """Returns the type and the shape of a tensor, as the record of a checkpoint holds them."""
+    """Returns the type and the shape of a tensor for the record of a checkpoint."""
     return {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape)}
 
 
 def trained_model(run: "Run", step: int | None) -> AutoencoderModule:
-    """Returns the model of a run, on the CPU, with constant weights: of a snapshot, or by default the newest ones.
+    """Returns the model of a run on the CPU with constant weights, from a snapshot or the newest weights.
 
-    Raises if its spec does not describe the weights, before memory is allocated for them.
+    Raises if the weights do not match the spec, before memory is allocated for them.
     """
     spec, image_shape = run.spec, run.image_shape or run.spec.dataset.image_shape
     weights = _weights_before_the_end(run, step)
@@ -95,9 +95,9 @@ def trained_model(run: "Run", step: int | None) -> AutoencoderModule:
 
 
 def _weights_before_the_end(run: "Run", step: int | None) -> dict[str, Tensor]:
-    """Returns the weights of the snapshot of this step or, without one, of the newest checkpoint of an unfinished run.
+    """Returns the weights of the snapshot of `step`, or of the newest checkpoint of an unfinished run if None.
 
-    Returns none where the weights of the end are meant.
+    Returns an empty dictionary if the final weights were requested.
     """
     step = check_value(step, int | None, "step")
     if step is None or (step == run.spec.num_steps and run.status == "finished"):
@@ -106,7 +106,7 @@ def _weights_before_the_end(run: "Run", step: int | None) -> dict[str, Tensor]:
         known = ", ".join(map(str, run.snapshots)) or "none"
         raise RunError(
             f"{run.folder} has no snapshot of step {step} (it has {known}). Train with "
-            f"TrainingOptions(snapshots=[{step}]) (--snapshots {step}); a run that is past that step again, with "
+            f"TrainingOptions(snapshots=[{step}]) (--snapshots {step}). If the run is past that step, add "
             "force=True (--force)."
         )
     path = run.folder / "snapshots" / f"step-{step:010d}.json"
@@ -119,7 +119,7 @@ def _weights_before_the_end(run: "Run", step: int | None) -> dict[str, Tensor]:
 
 
 def _newest_weights(run: "Run") -> dict[str, Tensor]:
-    """Returns the weights of the newest checkpoint that can be read: training may remove one at the same time."""
+    """Returns the weights of the newest readable checkpoint. Training may remove checkpoints at the same time."""
     for path in reversed(run.checkpoints.values()):
         with contextlib.suppress(ValueError):
             return _checkpoint_weights(run, path)
@@ -127,7 +127,7 @@ def _newest_weights(run: "Run") -> dict[str, Tensor]:
 
 
 def _checkpoint_weights(run: "Run", path: Path) -> dict[str, Tensor]:
-    """Returns the weights in a checkpoint by their names in the model."""
+    """Returns the model weights in a checkpoint, by parameter name."""
     _, tensors = read_checkpoint(path, run.digest, run.seed)
     return {name.removeprefix(_WEIGHTS): each for name, each in tensors.items() if name.startswith(_WEIGHTS)}
 
@@ -141,7 +141,7 @@ def _shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
 def _check_shapes(
     run: "Run", image_shape: tuple[int, int, int], found: Mapping[str, tuple[int, ...]], *, has_buffers: bool
 ) -> None:
-    """Raises if the nets of the spec have weights of other shapes than these. Allocates no memory for weights."""
+    """Raises if these shapes differ from the weights of the nets of the spec. Allocates no memory for weights."""
     for path, value in fields_of(run.spec.model).items():
         if isinstance(value, tuple) and len(value) > _MAX_ENTRIES:
             raise RunError(f"{run.folder}: {path} has {len(value):,} entries; expected at most {_MAX_ENTRIES:,}.")
