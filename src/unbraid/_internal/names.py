@@ -14,7 +14,7 @@ def kebab_case(cls: type, base: type | None = None) -> str:
     The name of the base class is removed from the end: `BernoulliLikelihood` is `bernoulli`.
 
     Acronyms stay whole (`FactorVAEScore` is `factor-vae-score`), and a single capital at either end is joined to the
-    adjacent word (`DSprites` is `dsprites`, `CelebA` is `celeba`). An acronym of three letters is split from a following
+    next word (`DSprites` is `dsprites`, `CelebA` is `celeba`). An acronym of three letters is split from a following
     VAE (`DIPVAE` is `dip-vae`), and an acronym of two letters is not (`HFVAE` is `hfvae`).
     """
     name = cls.__name__

@@ -108,8 +108,8 @@ class Npz:
     def blocks(self, name: str, num_rows: int, start: int = 0) -> Iterator[np.ndarray]:
         """Yields the rows of an entry from number `start` on, in order, up to `num_rows` at a time.
 
-        Only the current block is in memory. Rows before `start` are skipped in a stored entry, and unpacked and dropped in
-        a compressed entry.
+        Only the current block is in memory. Rows before `start` are skipped in a stored entry, and decompressed and
+        dropped in a compressed entry.
         """
         whole = self.mapped(name) if start else None
         with self._archive() as archive, self._entry(archive, name) as (entry, stream):

@@ -117,7 +117,7 @@ def check_value(value: Any, annotation: Any, where: str) -> Any:
 
 
 def in_short(value: Any) -> str:
-    """Returns a short description of a value for error messages: a class name, the type of an array or net, or its repr."""
+    """Returns a value as text for error messages: a class name, the type of an array or net, or the repr."""
     if inspect.isclass(value):
         return f"the class {value.__name__}"
     text = repr(value)

@@ -79,7 +79,7 @@ def from_json(
 
 @final
 class _Reader:
-    """Reads one JSON document. Equal records become one object, because thousands of specs share a data set and a net."""
+    """Reads one JSON document. Equal records become one object: thousands of specs share data sets and nets."""
 
     def __init__(self, packages: Collection[str], missing: dict[str, str] | None) -> None:
         self._packages, self._missing = packages, missing
