@@ -65,8 +65,8 @@ def check_samples(samples: Tensor, mean: Float[Tensor, "image latent"]) -> None:
     """Raises an error if samples does not hold finite numbers of shape (draws, images, latents)."""
     if samples.shape[1:] != mean.shape or len(samples) == 0:
         raise CodesError(
-            f"samples has shape {tuple(samples.shape)}; expected (draws, images, latents) for the {tuple(mean.shape)} "
-            "of mean: one point a draw and image."
+            f"samples has shape {tuple(samples.shape)}; expected (draws, *{tuple(mean.shape)}) with at least one "
+            "draw, to match mean: one point a draw and image."
         )
     check_finite("samples", (~samples.isfinite()).any(dim=0))
 
@@ -103,7 +103,9 @@ def check_factors(factors: Sequence[Any], mean: Float[Tensor, "image latent"]) -
             )
     names = [labels.name for labels in factors]
     if len(set(names)) < len(names):
-        raise CodesError(f"The factors are named {shown(names, most=20)}: some share a name. Give each its own.")
+        raise CodesError(
+            f"The factors are named {shown(names, most=20)}: some share a name. Give each factor a different name."
+        )
 
 
 def check_weights(weights: Tensor, num_images: int) -> None:

@@ -43,7 +43,7 @@ _AXES = {
 class Codes:
     """The codes of N images: q(z | x) of each image, and the known factors.
 
-    Continuous latents are Gaussian with `mean` and `std` or a full `covariance`, or are given by `samples`. Each table of
+    Continuous latents are Gaussian with `mean` and `std` or a full `covariance`, or are given by `samples`. Each table in
     `probabilities` is a discrete latent. Latents are numbered together, continuous latents first. `groups` lists the
     latents of each group. `weights` is p(n) up to scale, uniform if None. `prior` is p(z).
 
@@ -132,8 +132,8 @@ class Codes:
             probabilities: A list of tables, image by category, one for each discrete latent.
             factors: Image by factor, or a mapping from names to columns, a DataFrame, a structured array, or a tuple of
                 Labels. A column of integers is a discrete factor, of floats a continuous one, of words a categorical
-                one. In a mapping, a column may be a table of probabilities p(y | x). Masked entries and missing entries of
-                a DataFrame are missing labels.
+                one. In a mapping, a column may be a table of probabilities p(y | x). Masked entries and missing entries
+                of a DataFrame are missing labels.
             weights: p(n) of each image, up to scale.
             options: Options for reading `factors`, covariances, groups and the prior.
         """
@@ -181,7 +181,7 @@ class Codes:
     def save(self, path: str | Path) -> None:
         """Writes the codes to an .npz, .safetensors or .csv file, atomically; an existing file is replaced.
 
-        The first two formats hold every field. A .csv has no columns for some fields, and raises an error if they are set.
+        The first two formats hold every field. Fields without a .csv column raise an error if they are set.
         """
         from unbraid.codes.codes_file import save_codes
 

@@ -17,7 +17,7 @@ from unbraid.errors import CodesError
 
 WEIGHT = "weight"
 KINDS = ("mean", "std", "log_var", "sample")
-"""Names of the vectors. A vector is stored in columns `mean_0`, `mean_1`, ..., or in Hugging Face in one column `mean`."""
+"""Names of the vectors. A vector is stored in columns `mean_0`, `mean_1`, ..., or in one Hugging Face column `mean`."""
 _PROBABILITY = re.compile(r"probability_(\d+)_\d+")
 
 

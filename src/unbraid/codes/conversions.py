@@ -43,7 +43,7 @@ class CodesOptions:
 
 
 def as_mean(mean: Any, draws: Tensor | None, tables: tuple[Tensor, ...], *, has_spread: bool) -> Tensor:
-    """Returns the given means, else the means of the draws, else an empty table for codes with only discrete latents."""
+    """Returns the given means, else the means of the draws, else an empty table (only discrete latents)."""
     if mean is not None:
         return as_floats("mean", mean)
     if has_spread:

@@ -66,7 +66,7 @@ def without_columns(codes: Codes) -> list[str]:
 def read_csv(path: Path) -> Codes:
     """Reads codes from columns `mean_0`, ..., with `std_0` or `log_var_0`, or from `sample_0`, ...
 
-    Optional columns are `probability_3_0`, ... of discrete latents, `factor:NAME`, `category:NAME`, `weight` and `file`.
+    Optional columns: `probability_3_0`, ... of discrete latents, `factor:NAME`, `category:NAME`, `weight` and `file`.
     A factor is discrete if all labels are whole numbers, continuous if all are numbers, else categorical. The labels of
     `category:NAME` are always categorical. An empty label, or nan (with or without a sign), is missing. Blanks around a
     number raise an error. The first line names the columns, and every other line is an image. Quoted fields may hold

@@ -124,8 +124,8 @@ class Labels:
         """Returns the labels of images from indices into a list of distinct words.
 
         If all words are whole numbers, they are value indices. If all words are numbers, the factor is continuous.
-        Otherwise the factor is categorical, and words are numbered in alphabetical order. An empty word, or nan, is a missing label.
-        Without `ordered`, the factor is categorical in any case.
+        Otherwise the factor is categorical, and words are numbered in alphabetical order. An empty word, or nan, is a
+        missing label. Without `ordered`, the factor is categorical in any case.
         """
         missing = np.array([is_missing(word) for word in words])
         known = None if not missing.any() else torch.from_numpy(~missing[places])

@@ -26,9 +26,9 @@ _LOG_TWO_PI = math.log(2 * math.pi)
 class LatentPrior:
     """The prior p(z) as float64 tensors.
 
-    Continuous latents have a `mean`, a `covariance` and a `family`. Only normal latents may be correlated. A `flow` holds
-    u, w and b of each step. The parameters then describe x instead of z: x is z after all steps
-    x <- x + u tanh(w x + b). Discrete latents have one vector of `probabilities` each.
+    Continuous latents have a `mean`, a `covariance` and a `family`. Only normal latents may be correlated. A `flow`
+    holds u, w and b of each step. The parameters then describe x instead of z: x is z after all steps x <- x + u tanh(w
+    x + b). Discrete latents have one vector of `probabilities` each.
     """
 
     mean: Float64[Tensor, " latent"]

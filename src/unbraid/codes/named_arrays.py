@@ -148,6 +148,6 @@ def in_order(columns: Mapping[str, Labels], names: list[str] | None) -> tuple[La
     if names is not None and sorted(names) != sorted(columns):
         raise CodesError(
             f"factor_names is {repr(names)[:80]}, and the columns of factors are named {shown(list(columns), most=9)}. "
-            "Name each of them once."
+            "Name each column once."
         )
     return tuple(columns[name] for name in names or columns)
