@@ -104,7 +104,7 @@ def check_factors(factors: Sequence[Any], mean: Float[Tensor, "image latent"]) -
     names = [labels.name for labels in factors]
     if len(set(names)) < len(names):
         raise CodesError(
-            f"The factors are named {shown(names, most=20)}: some share a name. Give each factor a different name."
+            f"The factors are named {shown(names, most=20)}: some share a name. Give each a different one."
         )
 
 

@@ -43,9 +43,9 @@ _AXES = {
 class Codes:
     """The codes of N images: q(z | x) of each image, and the known factors.
 
-    Continuous latents are Gaussian with `mean` and `std` or a full `covariance`, or are given by `samples`. Each table in
-    `probabilities` is a discrete latent. Latents are numbered together, continuous latents first. `groups` lists the
-    latents of each group. `weights` is p(n) up to scale, uniform if None. `prior` is p(z).
+    Continuous latents are Gaussian with `mean` and `std` or a full `covariance`, or are given by `samples`. Each table
+    of `probabilities` is a discrete latent. Latents are numbered together, continuous latents first. `groups` lists the
+    members of each group. `weights` is p(n) up to scale, uniform if None. `prior` is p(z).
 
     Examples:
         >>> import numpy as np

@@ -27,8 +27,8 @@ class LatentPrior:
     """The prior p(z) as float64 tensors.
 
     Continuous latents have a `mean`, a `covariance` and a `family`. Only normal latents may be correlated. A `flow`
-    holds u, w and b of each step. The parameters then describe x instead of z: x is z after all steps x <- x + u tanh(w
-    x + b). Discrete latents have one vector of `probabilities` each.
+    holds u, w and b of each step. The parameters then describe x instead of z: x is z after all steps
+    x <- x + u tanh(w x + b). Discrete latents have one vector of `probabilities` each.
     """
 
     mean: Float64[Tensor, " latent"]
@@ -213,7 +213,7 @@ class LatentPrior:
 
     @property
     def excess_precision(self) -> Float64[Tensor, "latent latent"]:
-        """Returns the inverse of the covariance minus the inverse of its diagonal."""
+        """Inverse of the covariance minus the inverse of its diagonal."""
         return torch.linalg.inv(self.covariance) - self.covariance.diagonal().reciprocal().diag()
 
     def _through_flow(self, z: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,8 +1,8 @@
 """The joint entropy of two latents without samples: quadrature in the plane.
 
 The plane is cut into cells, halved along one axis or the other until none is wider than two stds of any posterior that
-reaches it. On each cell a product of Gauss-Legendre rules integrates -q log q. For up to a thousand images. Tests compare
-the sampled estimator with it.
+reaches it. On each cell a product of Gauss-Legendre rules integrates -q log q. For up to a thousand images. Tests
+compare the sampled estimator with it.
 """
 
 import math

@@ -146,7 +146,7 @@ def mixture_densities(
 
 @final
 class _Ladder:
-    """Components grouped by level: the number of halvings of the line until a panel is narrow enough."""
+    """Components grouped by level: the number of halvings of the whole line until a panel is narrow enough."""
 
     def __init__(self, mixtures: Mixtures) -> None:
         start, stop = mixtures.mean - _REACH * mixtures.std, mixtures.mean + _REACH * mixtures.std

@@ -217,8 +217,8 @@ def means_histogram_information(
 ) -> LatentInformation:
     """Returns discrete information of the means, in `num_bins` bins from the smallest to the largest, in nats.
 
-    Locatello et al., arXiv:1811.12359v4 (20 bins), for comparison with published numbers. This estimate ignores the width
-    of posteriors: a latent with means that differ by a thousandth of its standard deviation fills as many bins as one
+    Locatello et al., arXiv:1811.12359v4 (20 bins), for comparison with published numbers. The width of posteriors is
+    ignored: a latent with means that differ by a thousandth of its standard deviation fills as many bins as one
     without noise.
     """
     if num_bins < 1:
