@@ -65,8 +65,8 @@ def check_samples(samples: Tensor, mean: Float[Tensor, "image latent"]) -> None:
     """Raises an error if samples does not hold finite numbers of shape (draws, images, latents)."""
     if samples.shape[1:] != mean.shape or len(samples) == 0:
         raise CodesError(
-            f"samples has shape {tuple(samples.shape)}; expected (draws, *{tuple(mean.shape)}) with at least one "
-            "draw, to match mean: one point a draw and image."
+            f"samples has shape {tuple(samples.shape)}; expected (draws, {', '.join(map(str, mean.shape))}) with at "
+            "least one draw, to match mean: one point a draw and image."
         )
     check_finite("samples", (~samples.isfinite()).any(dim=0))
 

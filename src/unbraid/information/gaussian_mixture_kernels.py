@@ -5,8 +5,8 @@ Triton comes with torch for CUDA only, so this module is imported on first use o
 A program is one warp. Each lane owns two entries of one axis (codes, or images) in its registers, and all lanes iterate
 together over a slice of the other axis. So one lane computes a sum in a fixed order: lanes exchange no numbers, and the
 results of a member do not depend on other members. Latents are unrolled; if there are too many for the registers,
-programs share them, and each adds up the joint density of all latents in one order: far from all means a log density is so large
-that another order would move it by more than 1.
+programs share them, and each adds up the joint density of all latents in one order: far from all means a log density is
+so large that another order would move it by more than 1.
 
 Tables are padded with zeros, so that a lane reads several numbers at once. A pair that is padding has the log weight
 -inf, and adds nothing.
