@@ -67,8 +67,8 @@ def as_array(name: str, values: Any) -> np.ndarray | Tensor:
     if array.dtype.kind == "O":
         if not all(isinstance(entry, str) for entry in array.flat):
             raise CodesError(
-                f"{name} holds Python objects of several kinds. Give numbers of one type, or words; each column by "
-                "itself if they differ."
+                f"{name} holds Python objects of several kinds. Give numbers of one type, or words. Pass columns "
+                "of different types separately."
             )
         array = array.astype(np.str_)
     return array

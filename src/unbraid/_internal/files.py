@@ -68,7 +68,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """Returns a record of `write_sealed`, without its seal. Raises a ValueError for a record that was changed."""
+    """Reads a record of `write_sealed`, without its checksum. Raises a ValueError if the record was changed."""
     record = read_json(path)
     if not isinstance(record, dict) or record.pop("sha256", None) != seal(record):
         raise ValueError("its SHA-256 does not match")
@@ -78,7 +78,7 @@ def read_sealed(path: Path) -> dict[str, Any]:
 def seal(record: Mapping[str, Any], of_content: "hashlib._Hash | None" = None) -> str:
     """Returns the SHA-256 of a record without its "sha256".
 
-    `of_content` is the hash of the content that the record describes; the record is added to it.
+    `of_content` is the running hash of the described content, which is updated with the record.
     """
     checksum = hashlib.sha256() if of_content is None else of_content
     checksum.update(

@@ -240,7 +240,7 @@ def _syntax_digest(text: str) -> str:
 
 
 def _form(value: Any) -> Any:
-    """Returns a part of a syntax tree as JSON, without empty parts, which depend on the version of Python."""
+    """Converts a syntax tree node to JSON, without empty fields, which depend on the version of Python."""
     if isinstance(value, ast.Constant):
         return [type(value.value).__name__, repr(value.value)]
     if isinstance(value, ast.AST):

@@ -75,8 +75,8 @@ def check_probabilities(name: str, table: Tensor, num_images: int) -> None:
     """Raises an error if a row of the table is not a probability distribution."""
     if len(table) != num_images or table.shape[1] == 0:
         raise CodesError(
-            f"{name} has shape {tuple(table.shape)}; expected a row for each of the {num_images} images, a column a "
-            "category."
+            f"{name} has shape {tuple(table.shape)}; expected a row for each of the {num_images} images and "
+            "a column for each category."
         )
     bad = ~table.isfinite().all(dim=1) | (table < 0).any(dim=1) | ((table.double().sum(dim=1) - 1).abs() > 1e-4)
     if bool(bad.any()):
@@ -151,7 +151,7 @@ def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(operator.index(latent) for latent in group) for group in given)
     except TypeError:
         raise CodesError(
-            f"groups is {str(groups)[:80]}; expected the numbers of the latents of each, such as [(0, 1), (2,)]."
+            f"groups is {str(groups)[:80]}; expected the numbers of the latents of each group, such as [(0, 1), (2,)]."
         ) from None
 
 

@@ -73,7 +73,7 @@ def to_pandas(codes: Codes) -> Any:
 
 
 def _pandas_columns(labels: Labels) -> dict[str, Any]:
-    """Returns the column of a factor by its name, or a column for each value of soft labels.
+    """Returns the column of a factor, or a column for each value of soft labels, by name.
 
     Values of a categorical factor are pandas categories. Missing labels are NaN, or NA among whole numbers.
     """
@@ -198,7 +198,7 @@ def from_hugging_face(dataset: Any, *, missing: Marks = None, unordered: Sequenc
 def _matrix(rows: Sequence[Any], name: str) -> np.ndarray:
     lengths = {len(row) if isinstance(row, list) else 0 for row in rows}
     if len(lengths) != 1 or 0 in lengths:
-        raise CodesError(f"The column {name!r} does not hold one vector of numbers a row, all of one length.")
+        raise CodesError(f"The column {name!r} does not hold one vector of numbers per row, all of equal length.")
     return np.array(rows)
 
 

@@ -91,7 +91,7 @@ def read_csv(path: Path) -> Codes:
         ) from None
     blocks = [block for block in blocks if block]
     if not blocks:
-        raise CodesError(f"{path} names columns and has no rows. Write a row an image.")
+        raise CodesError(f"{path} names columns and has no rows. Write one row per image.")
     columns = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
     factors = tuple(
         Labels.from_text(name.partition(":")[2], list(index), columns[name], ordered=name.startswith(FACTOR))
@@ -108,7 +108,7 @@ def _lines(path: Path, stream: TextIO) -> Iterator[str]:
             return
         if len(line) > MAX_LINE:
             raise CodesError(
-                f"Line {number} of {path} is longer than {MAX_LINE:,} characters. Write one row a line, a row an image."
+                f"Line {number} of {path} is longer than {MAX_LINE:,} characters. Write one line per image."
             )
         if line.count('"') % 2:
             raise CodesError(

@@ -82,7 +82,7 @@ class Labels:
         given = values[self.is_known]
         if self.is_soft and bool((given < 0).any() | ((given.double().sum(dim=1) - 1).abs() > 1e-4).any()):
             raise CodesError(
-                f"Factor {name!r} has soft labels that are negative or do not sum to 1. Give p(y | x), a row an image."
+                f"Factor {name!r} has soft labels that are negative or do not sum to 1. Give p(y | x), a row per image."
             )
 
     @classmethod

@@ -75,6 +75,6 @@ def check_class(cls: Any) -> None:
     if parameters != names:
         raise SpecError(
             f"{cls.__name__} takes {', '.join(sorted(parameters)) or 'none'}, and its fields are "
-            f"{', '.join(sorted(names)) or 'none'}: other settings are not kept. Leave out its __init__ (and InitVar, "
+            f"{', '.join(sorted(names)) or 'none'}: other settings are not saved. Leave out its __init__ (and InitVar, "
             "and field(init=False)), and check or convert fields in __post_init__."
         )

@@ -122,7 +122,7 @@ class _Reader:
             if name not in hints:
                 raise SpecError(f"{where}: {cls.__name__} has no field {name!r}. {suggestion(name, hints)}")
         if missing := [name for name in required_fields(cls) if name not in given]:
-            raise SpecError(f"{where}: {cls.__name__} lacks {', '.join(missing)}, which has no default. Give it.")
+            raise SpecError(f"{where}: {cls.__name__} lacks {', '.join(missing)}, which has no default. Add a value.")
         values = {name: self.read(value, hints[name], f"{where}.{name}") for name, value in given.items()}
         if self._missing is None:
             return cls(**values)

@@ -248,7 +248,7 @@ def finite(logarithm: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
 
 
 def _tiles(num_samples: int, posteriors: Float[Tensor, "member 3 latent batch"], length: int) -> Iterator[slice]:
-    """Yields slices of the codes with small tables of terms. No slice crosses a multiple of `length`, a power of 2."""
+    """Returns slices of the codes with small tables of terms. No slice crosses a multiple of `length`, a power of 2."""
     size = min(length, 2 ** int(math.log2(max(1, _MOST_TERMS // posteriors[:, 0].numel()))))
     return (slice(start, min(start + size, num_samples)) for start in range(0, num_samples, size))
 

@@ -15,7 +15,7 @@ class LatentInformation:
     """Information of each latent on the image and on each factor, in nats.
 
     The entropies of a latent are discrete if the estimator has bins and differential otherwise; a mutual information
-    means the same in both. The columns of a factor are of the images in which it is known; NaN if there are none.
+    means the same in both. The columns of a factor cover the images with a known value, and are NaN without any.
 
     `entropy_given_value` is the mean of H(z_i | v_k = v) over the values v that occur, unweighted; `num_values` is
     their number. Both allow comparison with code that assumes equally likely values.

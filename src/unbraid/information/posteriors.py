@@ -141,7 +141,7 @@ class Posteriors:
         return 2 * factor.diagonal(dim1=1, dim2=2).log().sum(dim=1), torch.cholesky_inverse(factor)
 
     def _cholesky_factors(self, rows: Int64[Tensor, " row"] | slice) -> Float64[Tensor, "row latent latent"]:
-        """Returns the Cholesky factors of some images, each computed once."""
+        """Returns the Cholesky factors of some images. Computes each factor once."""
         assert self.covariance is not None
         if isinstance(rows, slice):
             return _cholesky(self.covariance[rows])

@@ -75,8 +75,8 @@ def log_densities(
     """
     if floor is not None and (posteriors.covariance is not None or posteriors.probabilities):
         raise CodesError(
-            "density_floor is for uncorrelated Gaussian latents, as in Do & Tran's code. Leave it out: without floors "
-            "all codes are taken."
+            "density_floor is for uncorrelated Gaussian latents, as in Do & Tran's code. Leave it out: without a "
+            "floor all codes are supported."
         )
     num_terms = len(draws) * len(posteriors.weights) * posteriors.num_latents
     dtype = dtype or (torch.float64 if num_terms <= MAX_FLOAT64_TERMS else torch.float32)

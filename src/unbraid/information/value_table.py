@@ -22,7 +22,7 @@ _NUM_PLACES = {"cpu": 1, "cuda": 4_096}
 @final
 @dataclass(frozen=True)
 class ValueTable:
-    """p(n) and p(v_k | n): the probability of each image, and the value of each factor in it.
+    """Image probabilities p(n) and factor values p(v_k | n) of each image.
 
     An entry of `assignments` holds one factor: value indices (-1 where the value is not known), or a probability for
     each value (a row of zeros if not known). `sizes` is the number of values of each factor, including values that do
