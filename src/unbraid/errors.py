@@ -8,7 +8,7 @@ _END = 1_000
 
 
 def shortened(message: str) -> str:
-    """Returns a long message without its middle: the advice is at its end."""
+    """Returns the message with its middle removed if it is long. The advice at its end remains."""
     if len(message) <= _MAX_MESSAGE:
         return message
     start, end = message[: _MAX_MESSAGE - _END], message[-_END:]
@@ -32,14 +32,14 @@ class SpecError(UnbraidError):
 
 
 class UntrustedError(SpecError):
-    """Raised for a class of a package that the caller does not trust, so that it is not imported."""
+    """Raised for a class whose package the caller does not trust. The class is not imported."""
 
     def __init__(self, message: str, package: str) -> None:
         super().__init__(message)
         self.package = package
 
     def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        """Returns the arguments from which another process, such as a worker, makes the same error."""
+        """Returns the class and arguments to rebuild the error in another process, such as a worker."""
         return type(self), (str(self), self.package)
 
 
@@ -64,8 +64,8 @@ class TrainingError(UnbraidError):
 class TrainingInterrupted(KeyboardInterrupt):
     """Raised when training was stopped by Ctrl-C, SIGTERM or SIGHUP.
 
-    `runs` are those that can be resumed. With `at_once` training stopped in the middle of a step, so the steps after
-    the last checkpoints are lost. It is not an Exception, so that it ends loops that catch exceptions.
+    `runs` lists the runs that can be resumed. With `at_once` training stopped in the middle of a step, so the steps
+    after the last checkpoints are lost. This class is not an Exception: loops that catch exceptions end too.
     """
 
     def __init__(self, message: str, runs: Sequence[Any] = (), *, at_once: bool = False) -> None:
@@ -73,7 +73,7 @@ class TrainingInterrupted(KeyboardInterrupt):
         super().__init__(message + _resumable(self.runs))
 
     def _render_traceback_(self) -> list[str]:
-        """Returns the lines that a notebook shows instead of a traceback."""
+        """Returns the lines to display in a notebook instead of a traceback."""
         return [str(self)]
 
 

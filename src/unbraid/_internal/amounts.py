@@ -15,14 +15,14 @@ def size_text(num_bytes: int) -> str:
 
 
 def amount_text(done: int, total: int, unit: str) -> str:
-    """Returns text such as "12,000 of 202,599 images"; without the total if it is 0, which means unknown."""
+    """Returns text such as "12,000 of 202,599 images". Omits the total if it is 0 (unknown)."""
     if unit == "bytes":
         return f"{size_text(done)} of {size_text(total)}" if total else size_text(done)
     return f"{done:,} of {total:,} {unit}" if total else f"{done:,} {unit}"
 
 
 def percent(share: float) -> str:
-    """Returns a share as whole percent; with one decimal below 1 %."""
+    """Returns a fraction as a whole percentage, or with one decimal below 1 %."""
     digits = 1 if 0 < abs(share) < 0.01 else 0
     return f"{100 * share:.{digits}f} %".replace("-0 %", "0 %").replace("-0.0 %", "0 %").replace("-", "−")
 
@@ -50,5 +50,5 @@ def listed(things: Iterable[object], conjunction: str = "and") -> str:
 
 
 def short(number: float) -> str:
-    """Returns a number with three significant digits; from 1,000 on, without decimals."""
+    """Returns a number with three significant digits, or without decimals from 1,000 on."""
     return f"{number:,.0f}" if abs(number) >= 999.5 else f"{number:.3g}"

@@ -1,4 +1,4 @@
-"""Arrays of numbers or words from NumPy, torch or nested lists."""
+"""Conversion of NumPy arrays, tensors and nested lists to arrays of numbers or words."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,23 +24,23 @@ _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def columns(table: Tensor, indices: Sequence[int]) -> Tensor:
-    """Returns some entries of the last axis.
+    """Returns the entries of the last axis at these indices.
 
-    Unlike an index that is a list, this copies nothing to the GPU, so that a CUDA graph can record it.
+    Indexing with a list would copy the indices to the GPU, which a CUDA graph cannot record.
     """
     chosen = [table[..., index] for index in indices]
     return torch.stack(chosen, dim=-1) if chosen else table[..., :0]
 
 
 def is_masked(values: Any) -> bool:
-    """Returns whether entries of a numpy.ma array are masked; numpy.asarray would drop the mask."""
+    """Returns whether a numpy.ma array has masked entries. numpy.asarray would drop the mask."""
     if isinstance(values, (list, tuple)):
         return any(map(is_masked, values))
     return isinstance(values, np.ma.MaskedArray) and bool(np.ma.is_masked(values))
 
 
 def as_array(name: str, values: Any) -> np.ndarray | Tensor:
-    """Returns a tensor without its gradients, anything else as a NumPy array of numbers or words.
+    """Returns a tensor detached, and any other table as a NumPy array of numbers or words.
 
     Raises an error for Python objects and masked entries.
     """
@@ -67,15 +67,15 @@ def as_array(name: str, values: Any) -> np.ndarray | Tensor:
     if array.dtype.kind == "O":
         if not all(isinstance(entry, str) for entry in array.flat):
             raise CodesError(
-                f"{name} holds Python objects of several kinds. Give numbers of one type, or words; each column by "
-                "itself if they differ."
+                f"{name} holds Python objects of several kinds. Give numbers of one type, or words. Pass columns "
+                "of different types separately."
             )
         array = array.astype(np.str_)
     return array
 
 
 def as_tensor(name: str, values: Any) -> Tensor:
-    """Returns numbers as a tensor, which shares the memory of a NumPy array if possible."""
+    """Converts numbers to a tensor. Shares the memory of a NumPy array if possible."""
     array = as_array(name, values)
     if isinstance(array, Tensor):
         if array.dtype not in _INTEGERS + _FLOATS or array.layout != torch.strided:
@@ -97,7 +97,7 @@ def as_tensor(name: str, values: Any) -> Tensor:
 
 
 def as_floats(name: str, values: Any) -> Tensor:
-    """Returns floats; integers and half precision are widened, so that nothing underflows on the way."""
+    """Converts numbers to floats. Widens integers and half precision to avoid underflow."""
     tensor = as_tensor(name, values)
     if not tensor.is_floating_point():
         return tensor.double()
@@ -105,7 +105,7 @@ def as_floats(name: str, values: Any) -> Tensor:
 
 
 def checked_tensor(name: str, values: Any, axes: str) -> Tensor:
-    """Returns a tensor of floats without its gradients. Raises unless it has these axes, such as "images, latents"."""
+    """Returns a detached tensor of floats. Raises if its rank does not match the axes, such as "images, latents"."""
     if not isinstance(values, Tensor):
         raise CodesError(
             f"{name} is {type(values).__name__}; expected a tensor. Codes.from_arrays takes numpy arrays and lists."
@@ -141,7 +141,7 @@ def shown(entries: Sequence[Any], most: int = 5) -> str:
 
 
 def ranks(values: Tensor) -> Tensor:
-    """Returns 0 for the least integer that occurs, 1 for the next, and so on."""
+    """Returns the rank of each integer among the distinct values, from 0 for the smallest."""
     if len(values) == 0:
         return values
     places = values - values.min()
@@ -155,7 +155,7 @@ def ranks(values: Tensor) -> Tensor:
 
 
 def numbered(arrays: Mapping[str, Any], prefix: str) -> list[Any]:
-    """Returns the entries `prefix`0, `prefix`1, ... in order. Raises if a number is missing."""
+    """Returns the entries `prefix`0, `prefix`1, ... in order. Raises if the numbering has a gap."""
     given = [name for name in arrays if name.startswith(prefix) and name.removeprefix(prefix).isdecimal()]
     names = [f"{prefix}{number}" for number in range(len(given))]
     if absent := [name for name in names if name not in arrays]:

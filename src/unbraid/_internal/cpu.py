@@ -1,8 +1,8 @@
 """CPU cores and threads.
 
-By default an OpenMP thread that waits for another spins for milliseconds, ready to go on at once. On a quiet machine
-this is faster: with threads that sleep, training takes a third longer. Where another process needs the core too, a
-spinning thread keeps the one that it waits for from running, and training slows down several times over
+By default an OpenMP thread that waits for another spins for milliseconds. On an idle machine this is faster: training
+with sleeping threads takes a third longer. If another process needs the same core, a spinning thread delays the thread
+it waits for, and training slows down several times over
 (`benchmarks/busy_cores.py`).
 """
 
@@ -50,7 +50,7 @@ def _quotas() -> Iterator[float]:
 
 
 def cgroup_folders(controller: str) -> Iterator[Path]:
-    """Yields the folders of the cgroups, and the roots, because a container may mount its group as the root."""
+    """Yields the folders of the cgroups and their roots. A container may mount its group as the root."""
     try:
         lines = [line.split(":", 2) for line in _MEMBERSHIP.read_text().splitlines()]
     except OSError:
@@ -65,15 +65,15 @@ def cgroup_folders(controller: str) -> Iterator[Path]:
 
 
 def is_waiting_chosen(environment: Mapping[str, str] = os.environ) -> bool:
-    """Returns whether the environment sets how threads wait."""
+    """Returns whether the environment sets the OpenMP wait policy."""
     return any(name in environment for name in _VARIABLES)
 
 
 def wait_asleep(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Makes waiting threads sleep, unless the environment sets how they wait.
+    """Makes waiting threads sleep, unless the environment sets the OpenMP wait policy.
 
-    Call it before torch is imported, because OpenMP reads its variables when it is loaded. The number of threads does
-    not change, so results do not either.
+    Call it before torch is imported, because OpenMP reads its variables when it is loaded. The number of threads
+    and the results stay the same.
     """
     if not is_waiting_chosen(environment):
         environment["OMP_WAIT_POLICY"] = "PASSIVE"
@@ -104,8 +104,8 @@ def others_are_running() -> bool:
 def busy_cores_check(times: Callable[[], tuple[float, float, float] | None] | None = None) -> Callable[[object], None]:
     """Returns a function that logs `BUSY_CORES` once, if the calling thread waited for a core since the last check.
 
-    Each check covers at least 20 seconds. `times` are the seconds that have passed, that this thread has waited for a
-    core, and that all threads of this process have computed; None if the system has no such numbers.
+    Each check covers at least 20 seconds. `times` returns the elapsed seconds, the seconds this thread has waited for a
+    core, and the CPU seconds of all threads of this process. It returns None if the system does not report them.
     """
     measure = times or _times
     last = measure()
@@ -135,7 +135,7 @@ def _times() -> tuple[float, float, float] | None:
 
 @contextlib.contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Limits torch to this many threads in the calling thread and in those started within the block."""
+    """Limits torch to `count` threads in the calling thread and in threads started within the block."""
     import torch  # late, so that `wait_asleep` can be called before it
 
     before = torch.get_num_threads()

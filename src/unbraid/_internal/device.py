@@ -8,7 +8,7 @@ from unbraid.errors import SpecError
 
 
 def resolve_device(device: torch.device | str) -> torch.device:
-    """Returns the device of this name, if this machine has it. "auto" is a GPU if there is one, else the CPU."""
+    """Returns the device of this name. Raises if it is not available. "auto" is a GPU if available, else the CPU."""
     name = str(device)
     if name == "auto":
         return automatic_device()
@@ -24,5 +24,5 @@ def resolve_device(device: torch.device | str) -> torch.device:
 
 
 def automatic_device() -> torch.device:
-    """Returns a GPU if there is one, and else the CPU."""
+    """Returns a GPU if available, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")

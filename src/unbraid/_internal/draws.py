@@ -1,8 +1,8 @@
 """Random numbers that are a pure function of (seed, stream, step): no generator, no state, nothing to save or restore.
 
-A member of a fleet must get the same noise alone, among others, in another order and after a crash. So every number is
-the hash of its address: the member's seed, the name of the stream, the step, and its position in the tensor. The
-integers are the same on every device. Seeds and steps may be tensors, one entry a member.
+The noise of a fleet member must not depend on the other members, their order or a restart. So every number is the hash
+of its address: the member's seed, the name of the stream, the step, and its position in the tensor. The integers are
+the same on every device. Seeds and steps may be tensors with one entry per member.
 
 The hash is the finalizer of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014), applied once for each part of the address.
 """
@@ -23,7 +23,7 @@ _MIX_2 = 0x94D049BB133111EB - (1 << 64)
 def bits(
     seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]
 ) -> Int64[Tensor, "member ..."]:
-    """Returns 64 random bits for each member and position of `shape`, from (seed, stream, step, position) alone."""
+    """Returns 64 random bits for each member and position of `shape`, a hash of (seed, stream, step, position)."""
     address = _mix(seeds * _GOLDEN_GAMMA + zlib.crc32(stream.encode()))
     offset = step.to(seeds.device) * _GOLDEN_GAMMA if isinstance(step, Tensor) else _as_int64(step * _GOLDEN_GAMMA)
     address = _mix(address + offset)
@@ -35,7 +35,7 @@ def bits(
 def uniform(
     seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]
 ) -> Float64[Tensor, "member ..."]:
-    """Returns uniform numbers of 52 bits on the open interval (0, 1): their logarithms and quantiles are finite."""
+    """Returns uniform 52-bit numbers on the open interval (0, 1), where logarithms and quantiles are finite."""
     return (_shift_right(bits(seeds, stream, step, shape), 12).double() + 0.5) * 2.0**-52
 
 
@@ -49,7 +49,7 @@ def normal(
 def by_weight(
     seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, cumulative: Float64[Tensor, " row"], size: int
 ) -> Int64[Tensor, "member size"]:
-    """Returns rows drawn with replacement by their weights, whose cumulative sums are `cumulative`, to any total."""
+    """Returns rows drawn with replacement, given cumulative sums of their unnormalized weights."""
     # No row of weight zero is drawn: 0 < uniform < 1.
     return torch.searchsorted(cumulative, uniform(seeds, stream, step, (size,)) * cumulative[-1])
 
@@ -64,7 +64,7 @@ def permutation(
 def _as_int64(number: int) -> int:
     """Returns the number modulo 2^64, as torch would wrap it.
 
-    As a number it needs no copy to a GPU, which would wait for all work there.
+    A Python number needs no copy to the GPU, which would synchronize the device.
     """
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 

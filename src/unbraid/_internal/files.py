@@ -1,8 +1,8 @@
 """Atomic writes, checksums, locks and paths of files. All files of unbraid are opened here.
 
-A file is written beside its place, flushed, then renamed, so that a reader gets the old file or the new one, never a
-part. The rename is atomic within a file system, and the folder is flushed too, so that the new name survives a power
-cut. Opening a file raises an error for a pipe or a device: reading a pipe may wait forever, and a device may never end.
+A file is written under a temporary name in the same folder, flushed, then renamed. A reader gets the old file or the
+new one, never a partial file. The rename is atomic within a file system, and the folder is flushed too, so that the new
+name survives a power cut. Opening a pipe or a device raises an error, because reading it may never end.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def no_folder(path: Path | str) -> str:
-    """Returns the message for a missing folder: there is a file, or nothing."""
+    """Returns the error message for a missing folder, or for a file in its place."""
     return f"{path} is a file, not a folder." if os.path.lexists(path) else f"There is no folder {path}."
 
 
@@ -68,7 +68,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """Returns a record of `write_sealed`, without its seal. Raises a ValueError for a record that was changed."""
+    """Reads a record of `write_sealed`, without its checksum. Raises a ValueError if the record was changed."""
     record = read_json(path)
     if not isinstance(record, dict) or record.pop("sha256", None) != seal(record):
         raise ValueError("its SHA-256 does not match")
@@ -78,7 +78,7 @@ def read_sealed(path: Path) -> dict[str, Any]:
 def seal(record: Mapping[str, Any], of_content: "hashlib._Hash | None" = None) -> str:
     """Returns the SHA-256 of a record without its "sha256".
 
-    `of_content` is the hash of the content that the record describes; the record is added to it.
+    `of_content` is the running hash of the described content, which is updated with the record.
     """
     checksum = hashlib.sha256() if of_content is None else of_content
     checksum.update(
@@ -89,9 +89,9 @@ def seal(record: Mapping[str, Any], of_content: "hashlib._Hash | None" = None) -
 
 @contextlib.contextmanager
 def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
-    """Opens a binary file that gets its name when the block ends; after an error nothing is left behind.
+    """Opens a binary file that is renamed to `path` when the block ends, and removed after an error.
 
-    The first write of a process into a folder removes the files of killed writers there.
+    The first write of a process into a folder removes temporary files of killed processes there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if (first := (os.getpid(), path.parent)) not in _swept:
@@ -110,7 +110,7 @@ _swept: set[tuple[int, Path]] = set()
 
 
 def sweep(folder: Path) -> None:
-    """Removes unfinished files of dead writers from the folder: those that no process has locked."""
+    """Removes unfinished files of ended processes (files without a lock) from the folder."""
     for path in folder.iterdir():
         if _LEFTOVER.fullmatch(path.name):
             # The file may be gone already, belong to another user, or lie on a file system without locks.
@@ -127,9 +127,9 @@ def lock_descriptor(descriptor: int, *, blocking: bool = True) -> bool:
 
 
 def put_in_place(finished: Path, path: Path) -> None:
-    """Renames a finished file to its name: its bytes are flushed before, the folder after.
+    """Renames a finished file to `path`. Flushes the file before and the folder after.
 
-    It is for files that grow over several processes, such as interrupted downloads.
+    For files that several processes write in turn, such as resumed downloads.
     """
     with opened(finished, "rb+") as stream:
         os.fsync(stream.fileno())
@@ -138,9 +138,9 @@ def put_in_place(finished: Path, path: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raises an error if no file can be written at this path, before hours of work.
+    """Raises an error if no file can be written at this path. Call it before long work.
 
-    A file beside it is made and removed again.
+    A temporary file in the same folder is created and removed.
     """
     try:
         if path.is_dir():
@@ -178,7 +178,7 @@ def write_sealed(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Appends a line to a text file in one write; on a new line, if the last writer died within one."""
+    """Appends a line to a text file in one write. Starts a new line if the last one is incomplete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with _naming(path), opened(path, "ab+", buffering=0) as stream:
         end = stream.seek(0, os.SEEK_END)
@@ -217,10 +217,10 @@ def cache_folder() -> Path:
 
 @contextlib.contextmanager
 def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
-    """Holds the lock file `path`. The system releases it when the process ends, in any way.
+    """Locks the file `path` during the block. The system releases the lock when the process ends.
 
-    With `wait` a second process waits; without, it gets an error with the `purpose`. A process that is forked meanwhile
-    does not hold the lock. Its holder may remove the file, or move its folder.
+    With `wait` a second process waits. Otherwise it gets an error that contains the `purpose`. A child process forked
+    within the block does not hold the lock. The process with the lock may remove the file or move its folder.
     """
     from filelock import FileLock, Timeout  # which takes 30 ms
 
@@ -248,7 +248,7 @@ def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
 
 
 def room_for_open_files(wanted: int) -> int:
-    """Increases the limit on open files towards `wanted` files beside the others. Returns how many can be open."""
+    """Increases the limit on open files towards `wanted` additional files. Returns the number that can be opened."""
     try:
         import resource
     except ModuleNotFoundError:  # Windows, which has no low limit
@@ -280,7 +280,7 @@ def _opened_if_regular(path: str, flags: int) -> int:
 
 @contextlib.contextmanager
 def _held_beside(path: Path) -> Iterator[tuple[IO[bytes], Path]]:
-    """Yields a new file in the same folder and its path, locked during the block; removed after it if not renamed."""
+    """Yields a new locked file in the same folder and its path. Removes the file afterwards if it was not renamed."""
     while True:
         # Not tempfile: only the owner can read its files, and reading the umask means changing it for all threads.
         temporary = _beside(path)
@@ -300,7 +300,7 @@ def _held_beside(path: Path) -> Iterator[tuple[IO[bytes], Path]]:
 
 @contextlib.contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Adds the path to the error of a failed write: an error about a full disk has none."""
+    """Adds the path to the error of a failed write. An error about a full disk has no path."""
     try:
         yield
     except OSError as error:
@@ -310,7 +310,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _beside(path: Path) -> Path:
-    """Returns a new name in the same folder; short, so that it fits wherever the name itself does."""
+    """Returns a short temporary path in the same folder, within any limit that allows the name itself."""
     return path.with_name(f".{path.name[:40]}.{uuid.uuid4().hex}.part")
 
 

@@ -1,4 +1,4 @@
-"""Free memory, freed memory that the C library keeps, and errors for lack of memory."""
+"""Free memory, reuse of freed memory by the C library, and out-of-memory errors."""
 
 import contextlib
 import ctypes
@@ -41,7 +41,7 @@ def keep_freed_memory() -> bool:
     and the system clears every page of it: nearly half the time of a small fleet, and three quarters where codes are
     compared in large batches (`benchmarks/cpu_fleet.py`). The setting holds for the whole process: the command line
     makes it, and so does training on a CPU, which returns unneeded memory after every fleet (`give_back_memory`).
-    MALLOC_ variables that the user has set are left alone.
+    MALLOC_ variables set by the user stay unchanged.
     """
     if any(name.startswith("MALLOC_") for name in os.environ):
         return False
@@ -52,7 +52,7 @@ def keep_freed_memory() -> bool:
 
 
 def give_back_memory(device: "torch.device") -> None:
-    """Collects reference cycles, as every fleet has, and returns freed memory to the system and to the GPU."""
+    """Collects reference cycles, which every fleet has, and returns freed memory to the system and the GPU."""
     gc.collect()
     if trim := _c_function("malloc_trim"):
         trim(0)
@@ -64,7 +64,7 @@ def give_back_memory(device: "torch.device") -> None:
 
 @contextlib.contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Disables the collection of reference cycles: among a million new objects it takes longer than making them."""
+    """Disables garbage collection, which takes longer than the creation of a million objects."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -75,7 +75,7 @@ def no_garbage_collection() -> Iterator[None]:
 
 
 def total_memory() -> int:
-    """Returns the bytes of memory of this machine; very many where the system has no such number (Windows)."""
+    """Returns the memory of this machine in bytes, or a very large number if it is unknown (Windows)."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError):
@@ -83,7 +83,7 @@ def total_memory() -> int:
 
 
 def free_memory(device: "torch.device") -> int:
-    """Returns the free bytes of a GPU, or of this machine within the limits of its cgroups."""
+    """Returns the free memory in bytes: of a GPU, or of this machine within the limits of its cgroups."""
     if device.type == "cuda":
         import torch
 
@@ -92,7 +92,7 @@ def free_memory(device: "torch.device") -> int:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Returns whether the error, or one that caused it, is a lack of memory."""
+    """Returns whether the error or one of its causes is an out-of-memory error."""
     import torch
 
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
@@ -105,13 +105,13 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def _free_on_machine(meminfo: Path) -> int:
-    """Returns free memory and the memory of cached files; all memory, where the system does not count them."""
+    """Returns free memory plus the memory of cached files, or all memory if the system does not report them."""
     counts = _counts(meminfo)
     return counts["MemAvailable:"] * 1024 if "MemAvailable:" in counts else total_memory()
 
 
 def _free_in_cgroups() -> int:
-    """Returns what is left of the tightest memory limit of a cgroup; very much, where there is no limit."""
+    """Returns the free bytes under the tightest memory limit of a cgroup, or a very large number without limits."""
     free = _UNKNOWN
     for folder, (limit, used, idle) in itertools.product(cgroup_folders("memory"), _LIMITS):
         with contextlib.suppress(OSError, ValueError):  # no such version, or a limit of "max"
@@ -121,7 +121,7 @@ def _free_in_cgroups() -> int:
 
 
 def _counts(path: Path) -> dict[str, int]:
-    """Returns the numbers by name, from lines of a name and a number."""
+    """Parses lines with a name and a number. Returns the numbers by name."""
     try:
         lines = [line.split() for line in path.read_text().splitlines()]
     except OSError:
@@ -130,7 +130,7 @@ def _counts(path: Path) -> dict[str, int]:
 
 
 def _c_function(name: str) -> "ctypes._NamedFuncPointer | None":
-    """Returns a function of the C library, or None where it has no such function."""
+    """Returns a function of the C library, or None if it does not exist."""
     try:
         return getattr(ctypes.CDLL(None), name, None)
     except (OSError, TypeError):  # Windows opens no library without a name

@@ -13,9 +13,9 @@ def kebab_case(cls: type, base: type | None = None) -> str:
 
     The name of the base class is removed from the end: `BernoulliLikelihood` is `bernoulli`.
 
-    Acronyms stay whole (`FactorVAEScore` is `factor-vae-score`), and a single capital at either end belongs to its
-    neighbor (`DSprites` is `dsprites`, `CelebA` is `celeba`). Before VAE an acronym of three letters ends (`DIPVAE` is
-    `dip-vae`), and one of two does not (`HFVAE` is `hfvae`).
+    Acronyms stay whole (`FactorVAEScore` is `factor-vae-score`), and a single capital at either end is joined to the
+    next word (`DSprites` is `dsprites`, `CelebA` is `celeba`). An acronym of three letters is split from a following
+    VAE (`DIPVAE` is `dip-vae`), and an acronym of two letters is not (`HFVAE` is `hfvae`).
     """
     name = cls.__name__
     if base is not None and name != base.__name__:
@@ -26,9 +26,10 @@ def kebab_case(cls: type, base: type | None = None) -> str:
 
 
 def suggestion(given: str, valid: Iterable[str]) -> str:
-    """Returns the nearest valid name, and all of them.
+    """Returns a message with the nearest valid name and the list of all valid names.
 
-    The nearest contains the given name, is a misspelling of it, is contained in it, or is similar to it, in this order.
+    In order of preference, the nearest name contains the given name, is one misspelling away, is contained in the given
+    name, or is similar to it.
     """
     valid, given = sorted(valid), given[:_MAX_COMPARED]
     wider = [name for name in valid if len(given) > 2 and given in name]

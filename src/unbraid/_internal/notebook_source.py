@@ -1,7 +1,7 @@
-"""The source of classes that a script or the cells of a notebook define.
+"""Source of classes defined in a script or in notebook cells.
 
-A script may train when it is executed, and cells are executed in any order, so neither is kept as a whole. The kept
-text consists of the definitions that a class uses, and of the imports, numbers and texts that these use.
+A script may train when it is executed, and cells are executed in any order, so neither is saved as a whole. The saved
+text consists of the definitions that a class uses, with their imports, numbers and strings.
 """
 
 import ast
@@ -22,11 +22,11 @@ from unbraid.errors import SpecError
 MAIN = "__main__"
 _FUTURE_ANNOTATIONS = 0x1000000  # a flag of compiled code: annotations are texts
 _scripts: dict[str, str] = {}
-"""The running script at the definition of its first class: it may be edited while it runs."""
+"""Text of the running script when its first class was defined. The file may be edited later."""
 
 
 def definitions_of(classes: Collection[type]) -> str:
-    """Returns the text that defines these classes of `__main__`, each statement after those it needs.
+    """Returns the source of these classes of `__main__`, with each statement after its dependencies.
 
     Raises a SpecError if a class uses a value that no statement defines.
     """
@@ -52,7 +52,7 @@ def remember_script() -> str | None:
 
 
 def _add(name: str, needed_by: str, kept: dict[str, str], begun: set[str]) -> None:
-    """Adds the statement that binds a name, after all that it needs."""
+    """Adds the statement that binds a name, after its dependencies."""
     namespace = vars(sys.modules[MAIN])
     if name in begun or name in kept or name not in namespace:
         return
@@ -82,7 +82,7 @@ def _definition(name: str, value: Any, needed_by: str) -> str:
 
 
 def _import_of(name: str, value: Any) -> str | None:
-    """Returns the statement that imports a value which is not defined in `__main__`."""
+    """Returns the import statement of a value that is not defined in `__main__`."""
     if isinstance(value, ModuleType):
         return f"import {value.__name__} as {name}"
     module, inner = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
@@ -100,7 +100,7 @@ def _import_of(name: str, value: Any) -> str | None:
 
 
 def _is_plain(value: Any) -> bool:
-    """Returns whether this is a number, a text, or a tuple, list or dictionary of these."""
+    """Returns whether the value is a number, a string, or a tuple, list or dictionary of these."""
     if isinstance(value, dict):
         return all(map(_is_plain, (*value, *value.values())))
     if isinstance(value, (tuple, list)):
@@ -122,14 +122,14 @@ def _codes(value: Any) -> Iterator[CodeType]:
 
 
 def _text_of(file: str) -> str:
-    """Returns the text of the script, or of a cell, which IPython adds to the cache of `linecache`."""
+    """Returns the text of the script, or of a cell. IPython adds cells to the cache of `linecache`."""
     script = vars(sys.modules[MAIN]).get("__file__")
     is_script = script is not None and Path(file).name == Path(script).name
     return _texts()[0] if is_script else "".join(linecache.getlines(file))
 
 
 def _texts() -> list[str]:
-    """Returns the text of the script, or those of all cells, the newest first."""
+    """Returns the text of the script, or the texts of all cells, newest first."""
     if (script := remember_script()) is not None:
         return [script]
     cells = [entry[2] for entry in linecache.cache.values() if len(entry) > 1 and entry[1] is None]
@@ -137,7 +137,7 @@ def _texts() -> list[str]:
 
 
 def _statement(text: str, line: int, name: str) -> str | None:
-    """Returns the top-level statement that binds the name and contains this line; any line, if it is 0."""
+    """Returns the top-level statement that binds the name and contains this line (0 for any line)."""
     for node in reversed(_statements(text)):
         first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
         if _binds(node, name) and (not line or first <= line <= (node.end_lineno or first)):
@@ -154,7 +154,7 @@ def _binds(node: ast.stmt, name: str) -> bool:
 
 
 def _names_needed(statement: str) -> set[str]:
-    """Returns every global name that a definition uses: in its body, its decorators and its annotations."""
+    """Returns all global names used in the body, decorators and annotations of a definition."""
     used = {
         symbol.get_name()
         for scope in _scopes(symtable.symtable(statement, "<statement>", "exec"))

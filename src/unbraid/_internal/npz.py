@@ -32,12 +32,12 @@ _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 @final
 @dataclass(frozen=True)
 class Header:
-    """Shape and type of an entry, from the start of its file."""
+    """Shape, type and memory order of an entry, as read from its header."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     is_fortran_ordered: bool = False
-    """Whether the first axis changes fastest. The rows of such an array are not contiguous."""
+    """Whether the first axis varies fastest (Fortran order). Rows are then not contiguous."""
 
     @property
     def num_bytes(self) -> int:
@@ -45,14 +45,14 @@ class Header:
 
     @property
     def row_bytes(self) -> int:
-        """The bytes of one row: the entries with one index of the first axis."""
+        """Size in bytes of one row, an entry of the first axis."""
         return int(np.prod(self.shape[1:], dtype=object)) * self.dtype.itemsize
 
 
 @final
 @dataclass(frozen=True)
 class Npz:
-    """An .npz file, which is opened for each access: nothing stays open, and nothing is read ahead."""
+    """An .npz file that is opened anew for each access, without caching."""
 
     path: Path
 
@@ -62,7 +62,7 @@ class Npz:
 
     @property
     def names(self) -> list[str]:
-        """The entries, in the order in which they were saved."""
+        """Names of the entries, in the order in which they were saved."""
         with self._archive() as archive:
             return _names(archive)
 
@@ -75,11 +75,11 @@ class Npz:
             return {name: self._header(archive, name) for name in names}
 
     def read(self, name: str) -> np.ndarray:
-        """Returns one entry, in memory."""
+        """Reads one entry into memory."""
         return self.read_all([name])[name]
 
     def read_all(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        """Returns these entries, in memory."""
+        """Reads these entries into memory."""
         with self._archive() as archive:
             return {name: self._array(archive, name) for name in names}
 
@@ -108,8 +108,8 @@ class Npz:
     def blocks(self, name: str, num_rows: int, start: int = 0) -> Iterator[np.ndarray]:
         """Yields the rows of an entry from number `start` on, in order, up to `num_rows` at a time.
 
-        Only these are in memory. Rows before `start` are skipped in a stored entry, and unpacked and dropped in a
-        compressed one.
+        Only the current block is in memory. Rows before `start` are skipped in a stored entry, and decompressed and
+        dropped in a compressed entry.
         """
         whole = self.mapped(name) if start else None
         with self._archive() as archive, self._entry(archive, name) as (entry, stream):
@@ -151,7 +151,7 @@ class Npz:
 
     @contextlib.contextmanager
     def _entry(self, archive: zipfile.ZipFile, name: str) -> Iterator[tuple[zipfile.ZipInfo, zipfile.ZipExtFile]]:
-        """Yields the directory entry of an array, after its sizes were checked, and its content."""
+        """Checks the sizes of an array, then yields its directory entry and its content."""
         try:
             entry = archive.getinfo(f"{name}.npy")
         except KeyError:
@@ -219,5 +219,5 @@ class Npz:
 
 
 def _names(archive: zipfile.ZipFile) -> list[str]:
-    """Returns the arrays in an archive, each once, in the order in which they were saved."""
+    """Returns the distinct names of the arrays in an archive, in the order in which they were saved."""
     return list(dict.fromkeys(entry.removesuffix(".npy") for entry in archive.namelist() if entry.endswith(".npy")))

@@ -18,12 +18,12 @@ Precision = Literal["float32", "tf32", "bf16", "float64"]
 
 
 def kept_in(precision: Precision) -> torch.dtype:
-    """Returns the type of weights, losses and codes."""
+    """Returns the dtype of weights, losses and codes."""
     return torch.float64 if precision == "float64" else torch.float32
 
 
 def nets_run_in(precision: Precision) -> torch.dtype:
-    """Returns the type of the activations of encoder, decoder and critic."""
+    """Returns the dtype of the activations of encoder, decoder and critic."""
     return torch.bfloat16 if precision == "bf16" else kept_in(precision)
 
 
@@ -34,9 +34,9 @@ def widened(x: Tensor) -> Tensor:
 
 @contextlib.contextmanager
 def matrix_units(precision: Precision, device: torch.device) -> Iterator[None]:
-    """Sets whether inputs of float32 products are rounded to TF32 inside the block, and restores the settings after it.
+    """Sets TF32 rounding of float32 matrix products inside the block, and restores the settings afterwards.
 
-    They are never rounded on a CPU, where oneDNN would round too.
+    Rounding is always off on a CPU, where oneDNN would apply it too.
     """
     may_round = device.type == "cuda" and precision in ("tf32", "bf16")
     products, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32

@@ -1,4 +1,4 @@
-"""Progress of long work: events, the callbacks that receive them, and one bar on a terminal or in a notebook."""
+"""Progress of long work: events, callbacks, and a progress bar on a terminal or in a notebook."""
 
 import contextlib
 import html
@@ -22,8 +22,8 @@ _SECONDS_BETWEEN_UPDATES = 0.25
 class Event:
     """Progress of one piece of work: `done` of `total` units; a total of 0 is unknown. `str(event)` is one line.
 
-    `values` are numbers by name, one for each of the `runs`: the loss and its parts, NaN for a run that has failed.
-    `within` lists the work that this is a part of, the outermost first; `part_of` sets it.
+    `values` maps names to one number for each of the `runs`: the loss and its terms, NaN for a failed run. `within`
+    lists the enclosing events, outermost first. `part_of` sets it.
     """
 
     about: str
@@ -48,7 +48,7 @@ class Event:
 
     @property
     def share(self) -> float:
-        """The share of the outermost work that is done, from 0 to 1. Work inside it counts as one of its units."""
+        """Completed fraction of the outermost work, from 0 to 1. Nested work counts as one unit."""
         share = 0.0
         for event in (self, *reversed(self.within)):
             share = min(1.0, (event.done + share) / event.total) if event.total else 0.0
@@ -63,13 +63,13 @@ class Event:
 
     @property
     def medians(self) -> dict[str, float]:
-        """The median of each of the values over runs, without those that are not finite."""
+        """Median of each value over the runs with a finite value."""
         finite = {name: [value for value in values if isfinite(value)] for name, values in self.values.items()}
         return {name: median(values) for name, values in finite.items() if values}
 
     @property
     def summary(self) -> str:
-        """The line beside the name of the outermost work: its current part, amount, speed and loss."""
+        """Text beside the name of the outermost work: current part, amount, speed and loss."""
         where = ": ".join(each.text or each.about for each in (*self.within, self)) if self.within else ""
         loss = [f"{name} {value:z.1f}" for name, value in self.medians.items()][:1]
         return _joined(where, self._amount, self.pace, "" if self.within else self.text, *loss)
@@ -82,7 +82,7 @@ class Event:
         return amount_text(self.done, self.total, self.unit) if self.unit else ""
 
     def _line(self) -> str:
-        """Returns the event as text, without the work around it."""
+        """Returns the event as text, without its enclosing events."""
         runs = {0: "", 1: f" ({', '.join(self.runs)})"}.get(len(self.runs), f" ({len(self.runs)} runs)")
         numbers = (f"{name.replace('_', ' ')} {value:z.4g}" for name, value in self.medians.items())
         details = _joined(self._amount, self.pace, self.text, *numbers)
@@ -98,7 +98,7 @@ _within: ContextVar[tuple[Event, ...]] = ContextVar("within", default=())
 
 
 def emit(event: Event) -> None:
-    """Passes an event to all callbacks, then to the display. Events that these emit themselves are dropped."""
+    """Passes an event to all callbacks, then to the display. Drops events emitted by a callback or the display."""
     display = _display.get()
     called = (*_listeners.get(), *([display] if display else []))
     if not called:
@@ -110,7 +110,7 @@ def emit(event: Event) -> None:
 
 
 def listening(*listeners: Listener | None) -> contextlib.AbstractContextManager[None]:
-    """Calls these with every event inside the block."""
+    """Calls these listeners with every event inside the block."""
     return _set(_listeners, (*_listeners.get(), *(each for each in listeners if each is not None)))
 
 
@@ -121,7 +121,7 @@ def showing(display: Listener | None) -> contextlib.AbstractContextManager[None]
 
 @contextlib.contextmanager
 def part_of(event: Event) -> Iterator[None]:
-    """Emits an event, and makes events inside the block parts of it: one of its units."""
+    """Emits an event and nests the events inside the block in it, as one of its units."""
     emit(event)
     with _set(_within, (*_within.get(), event)):
         yield
@@ -131,7 +131,7 @@ def part_of(event: Event) -> Iterator[None]:
 def progress_bar(watch: Listener | None = None, *, show: bool) -> Iterator[Callable[[str], None]]:
     """Calls `watch` with events inside the block and, with `show`, shows a bar on a terminal or in a notebook.
 
-    Inside another display there is no second bar. Yields a function that prints a line above the bar.
+    Nested calls show no second bar. Yields a function that prints a line above the bar.
     """
     from rich.console import Console  # late: it takes 40 ms
 
@@ -180,7 +180,7 @@ class Bar:
             self._remove()
 
     def _show_in_notebook(self, event: Event) -> None:
-        """Displays HTML: the bar of rich needs ipywidgets in a notebook."""
+        """Displays the bar as HTML. The bar of rich would need ipywidgets in a notebook."""
         from IPython.display import display
 
         value = f' value="{event.share:.4f}" max="1"' if event.outermost.total else ""

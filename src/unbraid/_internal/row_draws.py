@@ -15,7 +15,7 @@ from unbraid._internal import draws
 
 
 def permuted_rows(num_images: int, seed: int, stream: str) -> Int64[Tensor, " image"]:
-    """Returns all rows in random order."""
+    """Returns all row numbers in random order."""
     return draws.permutation(_seeds(seed), stream, 0, num_images)[0]
 
 
@@ -24,7 +24,7 @@ def images(
 ) -> Int64[Tensor, " draw"]:
     """Returns the image of each draw.
 
-    Without weights, a random order of all images is repeated, so that their numbers of draws differ by one at most.
+    Without weights, a random order of all images is repeated, so that draw counts differ by at most one.
     With weights p(n), images are drawn with replacement.
     """
     if weights is None:
@@ -36,17 +36,17 @@ def images(
 
 
 def uniform(shape: tuple[int, ...], seed: int, stream: str) -> Float64[Tensor, "..."]:
-    """Returns numbers that are uniform on (0, 1)."""
+    """Returns uniform random numbers on (0, 1)."""
     return draws.uniform(_seeds(seed), stream, 0, shape)[0]
 
 
 def integers(below: int, shape: tuple[int, ...], seed: int, stream: str) -> Int64[Tensor, "..."]:
-    """Returns integers from 0 to `below` - 1, each equally likely."""
+    """Returns uniform random integers from 0 to `below` - 1."""
     return (uniform(shape, seed, stream) * below).long().clamp(max=below - 1)
 
 
 def normal(shape: tuple[int, ...], seed: int, stream: str) -> Float64[Tensor, "..."]:
-    """Returns standard normal numbers."""
+    """Returns standard normal random numbers."""
     return draws.normal(_seeds(seed), stream, 0, shape)[0]
 
 
@@ -59,10 +59,10 @@ def train_and_test_rows(
     known: Bool[Tensor, " image"] | None = None,
     weights: Float[Tensor, " image"] | None = None,
 ) -> tuple[Int64[Tensor, " train"], Int64[Tensor, " test"]]:
-    """Returns disjoint training and test rows; all rows, split 2 to 1, if there are fewer than requested.
+    """Returns disjoint training and test rows, or a 2-to-1 split of all rows if fewer than requested exist.
 
     Only `known` rows are used. With weights p(n), the images are split 2 to 1 and rows are drawn from each part with
-    replacement, at most as many as it has images.
+    replacement, at most one per image of the part.
     """
     order = permuted_rows(num_images, seed, stream)
     if known is not None:
@@ -96,7 +96,7 @@ def rows_of_part(
 ) -> Int64[Tensor, " row"]:
     """Returns at most `num_rows` random `known` rows of a range.
 
-    With weights p(n) they are drawn with replacement.
+    With weights p(n) the rows are drawn with replacement.
     """
     order = part.start + permuted_rows(len(part), seed, stream)
     if known is not None:
@@ -126,7 +126,7 @@ class ImagesByValue:
     def from_assignment(
         cls, assignment: Int64[Tensor, " image"], weights: Float[Tensor, " image"] | None = None
     ) -> "ImagesByValue":
-        """Returns the images grouped by their value index; -1 is a missing value."""
+        """Groups images by their value index. The index -1 marks a missing value."""
         assignment = assignment.cpu()
         known = assignment >= 0 if weights is None else (assignment >= 0) & (weights.cpu() > 0)
         rows = known.nonzero()[:, 0]
@@ -164,9 +164,9 @@ class ImagesByValue:
 def pairs_sharing_a_value(
     factors: Sequence[ImagesByValue], num_points: int, num_pairs: int, seed: int, stream: str
 ) -> tuple[Int64[Tensor, " point"], Int64[Tensor, "point pair"], Int64[Tensor, "point pair"]]:
-    """Returns a uniformly drawn factor for each point, and pairs of images with the same value of it.
+    """Returns a uniformly drawn factor for each point, and a pair of images that share its value.
 
-    The first image is from p(n), the second from p(n | that value).
+    The first image is drawn from p(n), the second from p(n | value of the first).
     """
     factor = integers(len(factors), (num_points,), seed, f"{stream}/factor")
     ours, theirs = (uniform((num_points, num_pairs), seed, f"{stream}/{place}") for place in ("first", "second"))
@@ -181,9 +181,9 @@ def pairs_sharing_a_value(
 def batches_sharing_a_value(
     factors: Sequence[ImagesByValue], num_points: int, batch_size: int, seed: int, stream: str
 ) -> tuple[Int64[Tensor, " point"], Int64[Tensor, "point batch"]]:
-    """Returns a uniformly drawn factor for each point, and a batch of images with the same value of it.
+    """Returns a uniformly drawn factor for each point, and a batch of images that share its value.
 
-    The value is that of an image from p(n).
+    The shared value is that of an image drawn from p(n).
     """
     factor = integers(len(factors), (num_points,), seed, f"{stream}/factor")
     leader, members = (

@@ -1,7 +1,7 @@
-"""The source of classes that are not of unbraid: the text of their modules, and the versions of imported packages.
+"""Source of user-defined classes: the text of their modules, and the versions of imported packages.
 
-A module is the user's if it is neither of Python, nor of unbraid, nor of an installed package. Its text is read without
-importing it, compared, and kept beside a run. It is never executed.
+A user module belongs neither to Python, nor to unbraid, nor to an installed package. Its text is read without importing
+the module, compared, and saved with a run. The saved text is never executed.
 """
 
 import ast
@@ -35,13 +35,13 @@ _LEFT_OUT = ("ctx", "kind", "type_comment", "type_ignores")
 _WITH_DOCSTRINGS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 _imported: dict[str, tuple[ModuleSpec, "OwnModule"]] = {}
-"""Each module with its text at its import, and the spec of the import, which a reload replaces."""
+"""Each module with its text at import time, and its import spec, which a reload replaces."""
 
 
 @final
 @dataclass(frozen=True)
 class OwnModule:
-    """A module of the user: its text (or the bytes of a compiled one), whether it is a package, and its file."""
+    """A user module: its text (or bytes if compiled), its file, and whether it is a package."""
 
     text: str | bytes
     is_package: bool = False
@@ -55,7 +55,7 @@ class OwnModule:
 @final
 @dataclass(frozen=True)
 class OwnSource:
-    """The user's modules by name, and the versions of the installed packages that they import."""
+    """User modules by name, and the versions of the installed packages they import."""
 
     modules: Mapping[str, OwnModule] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -65,13 +65,13 @@ class OwnSource:
 
     @property
     def identity(self) -> dict[str, dict[str, str]]:
-        """A digest for each module, and a version for each package."""
+        """Digest of each module and version of each package."""
         digests = {name: module.digest for name, module in sorted(self.modules.items())}
         return {"modules": digests, "packages": dict(sorted(self.versions.items()))}
 
 
 def is_own(cls: type) -> bool:
-    """Returns whether a class is neither of unbraid nor of Python, and not a stand-in for a missing class."""
+    """Returns whether a class is defined outside unbraid and Python, and is not a stand-in for a missing class."""
     is_stand_in = getattr(cls, "is_stand_in", False)
     return _top(cls.__module__) != "unbraid" and _top(cls.__module__) not in sys.stdlib_module_names and not is_stand_in
 
@@ -87,7 +87,7 @@ def remember(cls: type) -> None:
 
 
 def source_of(classes: Iterable[type]) -> OwnSource:
-    """Returns the source of the user's classes among these and among their bases."""
+    """Returns the source of the user-defined classes among these classes and their bases."""
     own = {base for cls in classes if is_own(cls) for base in cls.__mro__ if is_own(base)}
     in_main = [cls for cls in own if cls.__module__ == MAIN]
     main = OwnModule(definitions_of(in_main)) if in_main else None
@@ -95,7 +95,7 @@ def source_of(classes: Iterable[type]) -> OwnSource:
 
 
 def check_importable(cls: type) -> None:
-    """Raises an error for a class that cannot be found under its name in its module."""
+    """Raises an error for a class that cannot be imported by its name from its module."""
     held: Any = vars(sys.modules[cls.__module__]).get(cls.__name__) if cls.__module__ in sys.modules else None
     if not is_own(cls) or held is cls:
         return
@@ -111,7 +111,7 @@ def check_importable(cls: type) -> None:
 
 
 def check_current(source: OwnSource) -> None:
-    """Raises an error for modules whose files changed after the import: Python still runs the old text."""
+    """Raises an error for modules whose files changed after the import, because Python still runs the old text."""
     for name, module in source.modules.items():
         if name == MAIN or module.file is None or name not in sys.modules or _imported_module(name) is not module:
             continue
@@ -124,7 +124,7 @@ def check_current(source: OwnSource) -> None:
 
 
 def module_on_disk(name: str) -> OwnModule | None:
-    """Returns a module with the current text of its file; None if it has no file."""
+    """Returns a module with the current text of its file, or None without a file."""
     spec = _found(name)
     if spec is None or spec.origin is None or not spec.has_location:
         return None
@@ -142,7 +142,7 @@ def module_on_disk(name: str) -> OwnModule | None:
 
 
 def installed_version(name: str) -> str | None:
-    """Returns the version of the installed package of a module, without the label of a build (2.1+cu12)."""
+    """Returns the installed version of a module's package, without a build label (the +cu12 of 2.1+cu12)."""
     spec = _found(name)
     places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or [])]
     if not any(part in Path(place).parts for place in places if place for part in _INSTALLED):
@@ -152,12 +152,12 @@ def installed_version(name: str) -> str | None:
 
 
 def short_digest(content: bytes) -> str:
-    """Returns the first digits of the SHA-256."""
+    """Returns the first hexadecimal digits of the SHA-256."""
     return hashlib.sha256(content).hexdigest()[:_DIGITS]
 
 
 def _closure(names: Iterable[str], main: OwnModule | None = None) -> OwnSource:
-    """Returns these modules, `main` and all user modules that they import, at any depth."""
+    """Returns these modules, `main`, and all user modules imported by them directly or indirectly."""
     modules, versions = dict[str, OwnModule](), dict[str, str]()
     waiting, seen = list(names), set[str]()
     if main is not None:
@@ -178,7 +178,7 @@ def _closure(names: Iterable[str], main: OwnModule | None = None) -> OwnSource:
 
 
 def _imported_module(name: str) -> OwnModule | None:
-    """Returns a module with its text at its import; None if it has no file."""
+    """Returns a module with its text at import time, or None without a file."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
     if spec is not None and name in _imported and _imported[name][0] is spec:
         return _imported[name][1]
@@ -193,7 +193,7 @@ def _top(name: str) -> str:
 
 
 def _found(name: str) -> ModuleSpec | None:
-    """Returns the spec of a module, without importing it or the packages around it."""
+    """Returns the spec of a module, without importing the module or its parent packages."""
     module: Any = sys.modules.get(name)
     if (spec := getattr(module, "__spec__", None)) is not None:
         return spec
@@ -209,7 +209,7 @@ def _found(name: str) -> ModuleSpec | None:
 
 @functools.cache
 def _version(package: str) -> str | None:
-    """Returns the version of the distribution of a package; most have the same name."""
+    """Returns the version of a package's distribution, which usually has the same name."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -219,7 +219,7 @@ def _version(package: str) -> str | None:
 
 @functools.lru_cache(maxsize=1024)
 def _imported_names(module: OwnModule, name: str) -> tuple[str, ...]:
-    """Returns all names that a module of this name imports: of `from a import b`, both `a` and `a.b`."""
+    """Returns all names imported by a module. For `from a import b` these are `a` and `a.b`."""
     if isinstance(module.text, bytes):
         return ()
     package, found = name if module.is_package else name.rpartition(".")[0], dict[str, None]()
@@ -235,12 +235,12 @@ def _imported_names(module: OwnModule, name: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=1024)
 def _syntax_digest(text: str) -> str:
-    """Returns a digest of the syntax tree: comments, docstrings and layout do not count."""
+    """Returns a digest of the syntax tree, without comments, docstrings and layout."""
     return short_digest(json.dumps(_form(ast.parse(text))).encode())
 
 
 def _form(value: Any) -> Any:
-    """Returns a part of a syntax tree as JSON, without empty parts, which depend on the version of Python."""
+    """Converts a syntax tree node to JSON, without empty fields, which depend on the version of Python."""
     if isinstance(value, ast.Constant):
         return [type(value.value).__name__, repr(value.value)]
     if isinstance(value, ast.AST):

@@ -14,9 +14,9 @@ from unbraid.errors import UnbraidError
 @final
 @dataclass(frozen=True)
 class Table:
-    """Rows of values under named columns; None where a row has no value.
+    """A table of rows with named columns. Missing values are None.
 
-    `table["seed"]` is a column, `table[0]` a row as a dict, and iterating goes through the rows.
+    `table["seed"]` is a column and `table[0]` a row as a dict. Iteration yields the rows.
     """
 
     columns: tuple[str, ...]
@@ -24,7 +24,7 @@ class Table:
 
     @classmethod
     def from_records(cls, records: Iterable[Mapping[str, Any]]) -> "Table":
-        """Returns the table of these rows, with all their columns in order of appearance."""
+        """Returns the table of these records, with the union of their keys as columns, in order of appearance."""
         rows = list(records)
         columns = tuple(dict.fromkeys(name for row in rows for name in row))
         return cls(columns, tuple(tuple(row.get(name) for name in columns) for row in rows))
@@ -61,7 +61,7 @@ class Table:
     def to_csv(self) -> str:
         """Returns the table as CSV, with all digits of numbers and empty cells for missing values.
 
-        Texts that a spreadsheet would execute as a formula get an apostrophe in front.
+        Strings that a spreadsheet would execute as a formula are prefixed with an apostrophe.
         """
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
@@ -84,7 +84,7 @@ class Table:
 
 
 def plain_text(text: str) -> str:
-    """Returns a text that spreadsheets show unchanged: with an apostrophe in front of a formula."""
+    """Returns the text, prefixed with an apostrophe if a spreadsheet would execute it as a formula."""
     return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
 
 

@@ -1,8 +1,8 @@
 """Writing of safetensors files directly from the memory of tensors.
 
 `safetensors.torch.save` copies all tensors several times, which takes longer than writing them, and writes metadata in
-random order. The format is the length of a header in eight bytes, the header as JSON, then the tensors one after the
-other: https://github.com/huggingface/safetensors#format
+random order. The format is the length of the header in eight bytes, the header as JSON, then the concatenated
+tensors: https://github.com/huggingface/safetensors#format
 """
 
 import hashlib

@@ -1,4 +1,4 @@
 """The version of the library, which the build reads too."""
 
 __version__ = "0.2.0"
-"""The version of the library, as text."""
+"""Version of the library as a string."""

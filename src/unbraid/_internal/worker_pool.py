@@ -1,7 +1,7 @@
 """A pool of worker processes on this machine.
 
-Orders and answers are lines of JSON: nothing is pickled, and workers do not import the script that starts them again.
-A worker runs this module: it reads orders from its input and writes answers to its output.
+Inputs and results of tasks are lines of JSON. Nothing is pickled, and workers do not import the calling script again.
+A worker runs this module, reads task inputs from stdin and writes results to stdout.
 """
 
 import contextlib
@@ -29,14 +29,14 @@ _SECONDS_TO_JOIN = 5.0
 
 Json = dict[str, Any]
 Task = Callable[[Json, Callable[[], None]], Json]
-"""A function of an order and of a callback that signals progress. It returns the answer."""
+"""A function of the task input and a callback that signals progress. It returns the result."""
 
 
 @final
 class Ended(NamedTuple):
-    """The end of an order: an answer, a dead process or node, a lack of memory, or an exception in the task.
+    """Outcome of a submitted task: a result, a lost process or node, a lack of memory, or an exception.
 
-    `reason` explains why there is no answer. `parcels` are files that come with an answer from another machine.
+    `reason` is the error message if there is no result. `parcels` holds files sent with the result by another machine.
     """
 
     ticket: Hashable
@@ -49,9 +49,10 @@ class Ended(NamedTuple):
 
 @final
 class WorkerPool:
-    """Processes that carry out a task, the function named "module:function"; without processes, this one does.
+    """Worker processes that run `task`, a function named "module:function".
 
-    There is one process per environment, started when it is first needed, and again after it has died.
+    There is one process per environment, started when first needed and restarted after a crash. Without environments
+    the task runs in the calling process.
     """
 
     def __init__(self, task: str, environments: Sequence[Mapping[str, str]], *, grace: float = 0.0) -> None:
@@ -67,11 +68,11 @@ class WorkerPool:
 
     @property
     def num_waiting(self) -> int:
-        """Returns how many orders have not ended yet."""
+        """Number of submitted tasks that have not finished."""
         return len(self._waiting)
 
     def submit(self, ticket: Hashable, order: Json, avoid: Collection[str] = ()) -> None:
-        """Takes an order. All workers are on this machine, so there is no node to `avoid`."""
+        """Submits a task. `avoid` is ignored, because all workers are on this machine."""
         with self._lock:
             self._waiting.add(ticket)
         if not self._environments:
@@ -84,7 +85,7 @@ class WorkerPool:
             thread.start()
 
     def wait(self, seconds: float) -> list[Ended]:
-        """Returns the orders that have ended, as soon as there are any, or none after so many seconds."""
+        """Waits up to `seconds` for submitted tasks to finish. Returns their outcomes, or an empty list on timeout."""
         found: list[Ended] = []
         with contextlib.suppress(queue.Empty):
             if self._waiting:
@@ -97,20 +98,20 @@ class WorkerPool:
         return found
 
     def cancel(self, ticket: Hashable) -> None:
-        """Ends an order at once. It is not among those that `wait` returns."""
+        """Cancels a submitted task at once. `wait` does not return its outcome."""
         with self._lock:
             self._waiting.discard(ticket)
             if ticket in self._under_way:
                 self._under_way[ticket][0].process.kill()
 
     def seconds_silent(self) -> dict[Hashable, float]:
-        """Returns for each order under way how long ago it last signaled progress."""
+        """Returns the seconds since the last progress signal of each running task."""
         now = time.monotonic()
         with self._lock:
             return {ticket: now - heard for ticket, (_, heard) in self._under_way.items()}
 
     def close(self) -> None:
-        """Stops the workers, and kills those that still run after `grace` seconds."""
+        """Stops the workers, and kills any worker still running after `grace` seconds."""
         with self._lock:
             self._is_closed = True  # from here on no process is started
             self._waiting.clear()
@@ -131,7 +132,7 @@ class WorkerPool:
             thread.join(_SECONDS_TO_JOIN)  # not forever: a process that a worker forked may hold its output open
 
     def _work(self, place: int) -> None:
-        """Hands orders to one process until the pool is closed."""
+        """Sends submitted tasks to one process until the pool is closed."""
         worker: _Worker | None = None
         while (item := self._orders.get()) is not None:
             ticket, order = item
@@ -154,7 +155,7 @@ class WorkerPool:
             worker.output.close()
 
     def _alive(self, worker: "_Worker | None", environment: Mapping[str, str]) -> "_Worker":
-        """Returns the worker, or a new one in its place if it has died."""
+        """Returns the worker, or a replacement if it has ended."""
         if worker is not None:
             if worker.process.poll() is None:
                 return worker
@@ -163,7 +164,7 @@ class WorkerPool:
         return self._workers[-1]
 
     def _exchange(self, worker: "_Worker", ticket: Hashable, order: Json) -> Json:
-        """Returns the answer of the worker."""
+        """Sends a task to the worker and returns the result."""
         with contextlib.suppress(OSError, ValueError):  # it died, or the pool was closed
             worker.write(order)
             for line in worker.output:
@@ -179,10 +180,10 @@ class WorkerPool:
 
 @final
 class _Worker:
-    """A process that carries out orders.
+    """A process that runs submitted tasks.
 
-    It searches the same folders for modules as this process, the current folder last, so that no module in a downloaded
-    folder replaces an installed one. That folder is added once Python has started, which imports `sitecustomize`.
+    Its module search path is that of this process with the current folder last, so that no module in a downloaded
+    folder replaces an installed one. The current folder is added after Python has started and imported `sitecustomize`.
     """
 
     def __init__(self, task: str, environment: Mapping[str, str]) -> None:
@@ -220,7 +221,7 @@ def _ended(ticket: Hashable, message: Json, node: str = "") -> Ended:
 
 
 def run_task(task: Task, order: Json, beat: Callable[[], None] = lambda: None) -> Json:
-    """Returns how the order ended: {"answer": ...}, or {"error": ..., "traceback": ...} if the task raised."""
+    """Runs the task. Returns {"answer": ...}, or {"error": ..., "traceback": ...} if the task raised."""
     try:
         return {"answer": task(order, beat)}
     except Exception as error:  # noqa: BLE001 (reported to the process that gave the order)
@@ -229,7 +230,7 @@ def run_task(task: Task, order: Json, beat: Callable[[], None] = lambda: None) -
 
 
 def _run_worker() -> None:
-    """Carries out orders until the input ends."""
+    """Runs the tasks read from stdin until it is closed."""
     _, task_name, *last = sys.argv
     sys.path.extend(last)
     logging.disable(logging.WARNING)
@@ -257,8 +258,8 @@ def _run_worker() -> None:
 def _read(orders: "queue.SimpleQueue[bytes | None]", busy: threading.Event) -> None:
     """Queues the lines of the input.
 
-    If it ends during an order, SIGTERM stops this process: a training saves a checkpoint first. So workers stop when
-    the pool is closed, and when its process is killed.
+    If the input ends during a task, SIGTERM stops this process. Training saves a checkpoint first. So workers stop when
+    the pool is closed or its process is killed.
     """
     started = b""
     while chunk := os.read(0, 1 << 16):  # not sys.stdin, whose lock would be held when the interpreter shuts down

@@ -15,8 +15,8 @@ from unbraid.errors import CodesError
 
 
 def check_finite(name: str, bad: Tensor) -> None:
-    """Raises if `bad`, image by latent, is True anywhere."""
-    _refuse_where(bad, f"{name} is NaN or infinite", "Drop those rows or find what made them.")
+    """Raises an error if any entry of `bad` (image by latent) is True."""
+    _refuse_where(bad, f"{name} is NaN or infinite", "Drop those rows, or fix the encoder output.")
 
 
 def _refuse_where(bad: Tensor, complaint: str, advice: str) -> None:
@@ -28,7 +28,7 @@ def _refuse_where(bad: Tensor, complaint: str, advice: str) -> None:
 
 
 def check_std(std: Tensor, mean: Float[Tensor, "image latent"]) -> None:
-    """Raises an error if std is not one finite number of at least 0 for each mean."""
+    """Raises an error if std does not hold one finite number >= 0 for each mean."""
     if std.shape != mean.shape:
         raise CodesError(
             f"std (or log_var) has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean."
@@ -40,7 +40,7 @@ def check_std(std: Tensor, mean: Float[Tensor, "image latent"]) -> None:
 
 
 def check_covariance(covariance: Tensor, std: Tensor | None, mean: Float[Tensor, "image latent"]) -> None:
-    """Raises an error if std is given too, or the covariance is not one covariance matrix for each code."""
+    """Raises an error if std is given too, or if covariance is not one covariance matrix per image."""
     num_images, num_latents = mean.shape
     if std is not None:
         raise CodesError("Both std and covariance were given. Give one of them: the covariance holds the variances.")
@@ -62,21 +62,21 @@ def check_covariance(covariance: Tensor, std: Tensor | None, mean: Float[Tensor,
 
 
 def check_samples(samples: Tensor, mean: Float[Tensor, "image latent"]) -> None:
-    """Raises an error if the samples are not finite points of shape (draws, images, latents)."""
+    """Raises an error if samples does not hold finite numbers of shape (draws, images, latents)."""
     if samples.shape[1:] != mean.shape or len(samples) == 0:
         raise CodesError(
-            f"samples has shape {tuple(samples.shape)}; expected (draws, images, latents) for the {tuple(mean.shape)} "
-            "of mean: one point a draw and image."
+            f"samples has shape {tuple(samples.shape)}; expected (draws, {', '.join(map(str, mean.shape))}) with at "
+            "least one draw, to match mean: one point a draw and image."
         )
     check_finite("samples", (~samples.isfinite()).any(dim=0))
 
 
 def check_probabilities(name: str, table: Tensor, num_images: int) -> None:
-    """Raises an error if the table is not one probability distribution for each image."""
+    """Raises an error if a row of the table is not a probability distribution."""
     if len(table) != num_images or table.shape[1] == 0:
         raise CodesError(
-            f"{name} has shape {tuple(table.shape)}; expected a row for each of the {num_images} images, a column a "
-            "category."
+            f"{name} has shape {tuple(table.shape)}; expected a row for each of the {num_images} images and "
+            "a column for each category."
         )
     bad = ~table.isfinite().all(dim=1) | (table < 0).any(dim=1) | ((table.double().sum(dim=1) - 1).abs() > 1e-4)
     if bool(bad.any()):
@@ -88,7 +88,7 @@ def check_probabilities(name: str, table: Tensor, num_images: int) -> None:
 
 
 def check_factors(factors: Sequence[Any], mean: Float[Tensor, "image latent"]) -> None:
-    """Raises an error if a factor is not `Labels` with one label for each image."""
+    """Raises an error if a factor is not an instance of `Labels` with one label per image."""
     for labels in factors:
         if not isinstance(labels, Labels):
             raise CodesError(
@@ -103,11 +103,13 @@ def check_factors(factors: Sequence[Any], mean: Float[Tensor, "image latent"]) -
             )
     names = [labels.name for labels in factors]
     if len(set(names)) < len(names):
-        raise CodesError(f"The factors are named {shown(names, most=20)}: some share a name. Give each its own.")
+        raise CodesError(
+            f"The factors are named {shown(names, most=20)}: some share a name. Give each a different one."
+        )
 
 
 def check_weights(weights: Tensor, num_images: int) -> None:
-    """Raises an error if the weights are not probabilities of the codes up to scale."""
+    """Raises an error if the weights are not unnormalized probabilities of the images."""
     if weights.shape != (num_images,):
         raise CodesError(
             f"weights has shape {tuple(weights.shape)}; give one weight for each of the {num_images} codes."
@@ -135,13 +137,13 @@ def check_prior(prior: LatentPrior, mean: Tensor, probabilities: Sequence[Tensor
 
 
 def _latents(sizes: Sequence[int]) -> str:
-    """Returns the number of continuous latents and of the categories of discrete ones, for a message."""
+    """Returns the latent sizes as text: continuous latents, then categories of the discrete latents."""
     discrete = f" and discrete ones with {shown(sizes[1:])} categories" if len(sizes) > 1 else ""
     return f"{sizes[0]} continuous latents{discrete}"
 
 
 def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
-    """Returns the groups as tuples of latent numbers."""
+    """Converts the groups to tuples of latent numbers."""
     try:
         given = [list(group) for group in groups]
         if any(isinstance(latent, bool) or getattr(latent, "dtype", None) == torch.bool for g in given for latent in g):
@@ -149,7 +151,7 @@ def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(operator.index(latent) for latent in group) for group in given)
     except TypeError:
         raise CodesError(
-            f"groups is {str(groups)[:80]}; expected the numbers of the latents of each, such as [(0, 1), (2,)]."
+            f"groups is {str(groups)[:80]}; expected the numbers of the latents of each group, such as [(0, 1), (2,)]."
         ) from None
 
 
@@ -164,7 +166,7 @@ def check_groups(groups: Sequence[Sequence[int]], num_latents: int) -> None:
 
 
 def as_rows(rows: Any, num_images: int) -> Int64[Tensor, " row"]:
-    """Returns row numbers from a number, from several, or from a mask."""
+    """Converts an index (a number, several numbers, or a mask) to row numbers."""
     given = as_tensor("rows", rows)
     if given.dtype == torch.bool and given.shape == (num_images,):
         return given.nonzero()[:, 0]
@@ -180,6 +182,6 @@ def as_rows(rows: Any, num_images: int) -> Int64[Tensor, " row"]:
 
 
 def rescale_if_extreme(weights: Float[Tensor, " image"]) -> Float[Tensor, " image"]:
-    """Returns the weights, divided by the largest where sums of their squares would leave single precision."""
+    """Divides the weights by the largest if sums of squares would overflow or underflow in float32."""
     greatest = weights.max()
     return weights if 1e-15 <= float(greatest) <= 1e15 else weights / greatest

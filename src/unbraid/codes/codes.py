@@ -41,11 +41,11 @@ _AXES = {
 @final
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """The codes of N images: q(z | x) of each, and the factors where they are known.
+    """The codes of N images: q(z | x) of each image, and the known factors.
 
-    Continuous latents are Gaussian with `mean` and `std`, or with a full `covariance`, or known by `samples`. Discrete
-    latents are `probabilities`, one table for each. All latents are numbered together, the continuous ones first.
-    `groups` lists the latents that belong together. `weights` is p(n) up to scale, uniform if absent. `prior` is p(z).
+    Continuous latents are Gaussian with `mean` and `std` or a full `covariance`, or are given by `samples`. Each table
+    of `probabilities` is a discrete latent. Latents are numbered together, continuous latents first. `groups` lists the
+    members of each group. `weights` is p(n) up to scale, uniform if None. `prior` is p(z).
 
     Examples:
         >>> import numpy as np
@@ -92,7 +92,7 @@ class Codes:
             object.__setattr__(self, "prior", self.prior.to(self.mean.device))
 
     def _check_tensors(self) -> None:
-        """Checks type and rank of all tensors, detaches them from gradients, and moves them to the device of `mean`."""
+        """Checks type and rank of all tensors, detaches them, and moves them to the device of `mean`."""
         object.__setattr__(self, "mean", checked_tensor("mean", self.mean, "images, latents"))
         for name, axes in _AXES.items():
             if (values := getattr(self, name)) is not None:
@@ -127,15 +127,15 @@ class Codes:
             mean: Image by latent.
             std: Image by latent.
             log_var: Logarithms of the variances, instead of `std`.
-            samples: Draws of q(z | x) where no density is known: image by latent, or draw by image by latent. Without
-                `mean`, their mean is the mean.
+            samples: Draws of q(z | x) without a known density: image by latent, or draw by image by latent. `mean`
+                defaults to the mean over draws.
             probabilities: A list of tables, image by category, one for each discrete latent.
             factors: Image by factor, or a mapping from names to columns, a DataFrame, a structured array, or a tuple of
                 Labels. A column of integers is a discrete factor, of floats a continuous one, of words a categorical
-                one; in a mapping it may be a table of probabilities p(y | x). Masked entries are missing labels, and so
-                are missing entries of a DataFrame.
+                one. In a mapping, a column may be a table of probabilities p(y | x). Masked entries and missing entries
+                of a DataFrame are missing labels.
             weights: p(n) of each image, up to scale.
-            options: How `factors` are read; covariances, groups and the prior.
+            options: Options for reading `factors`, covariances, groups and the prior.
         """
         options = options or CodesOptions()
         covariance, prior, draws, tables = (
@@ -169,9 +169,9 @@ class Codes:
 
     @classmethod
     def load(cls, path: str | Path) -> "Codes":
-        """Reads codes from an .npz, .safetensors or .csv file, which `save` or another program wrote.
+        """Reads codes from an .npz, .safetensors or .csv file written by `save` or another program.
 
-        `unbraid.codes.named_arrays` lists the arrays that are read, `unbraid.codes.csv_file` the columns. Nothing in a
+        `unbraid.codes.named_arrays` lists the supported arrays, `unbraid.codes.csv_file` the columns. Nothing in a
         file is executed.
         """
         from unbraid.codes.codes_file import load_codes  # late, because it imports safetensors
@@ -181,7 +181,7 @@ class Codes:
     def save(self, path: str | Path) -> None:
         """Writes the codes to an .npz, .safetensors or .csv file, atomically; an existing file is replaced.
 
-        The first two hold everything. Codes with parts that a .csv has no columns for raise an error.
+        The first two formats hold every field. Fields without a .csv column raise an error if they are set.
         """
         from unbraid.codes.codes_file import save_codes
 
@@ -207,8 +207,8 @@ class Codes:
     def to_hugging_face(self) -> Any:
         """Returns the codes as a `datasets.Dataset` with a row for each image.
 
-        `mean` and the like are columns of vectors, and categorical factors are class labels. Needs the package
-        datasets.
+        `mean`, `std` and other vectors are columns of lists, and categorical factors are class labels. Needs the
+        package datasets.
         """
         from unbraid.codes.columns import to_hugging_face
 
@@ -225,7 +225,7 @@ class Codes:
         return from_hugging_face(dataset, missing=missing, unordered=unordered)
 
     def with_binned_factors(self, num_bins: int = 10) -> "Codes":
-        """Returns the codes with continuous factors as value indices, in bins of equal width.
+        """Returns the codes with continuous factors binned into value indices, in bins of equal width.
 
         The bins reach from the least label to the greatest. Missing labels stay missing.
         """
@@ -241,7 +241,7 @@ class Codes:
         return replace(self, factors=tuple(labels for each in split for labels in each))
 
     def with_factors(self, names: str | Sequence[str]) -> "Codes":
-        """Returns the codes with only the factors of these names, in the order of the codes."""
+        """Returns the codes with only the named factors, in their original order."""
         names = (names,) if isinstance(names, str) else names
         for name in names:
             if name not in self.factor_names:
@@ -249,7 +249,7 @@ class Codes:
         return replace(self, factors=tuple(labels for labels in self.factors if labels.name in names))
 
     def __getitem__(self, rows: Any) -> "Codes":
-        """Returns the codes of one image by its number, or of several: a slice, numbers, or a mask."""
+        """Returns the codes of the selected images. `rows` is a number, a slice, a list of numbers, or a mask."""
         if isinstance(rows, slice) and (rows.step or 1) < 0:  # which torch does not take
             rows = list(range(len(self))[rows])
         index = rows if isinstance(rows, slice) else as_rows(rows, len(self)).to(self.mean.device)
@@ -261,23 +261,23 @@ class Codes:
 
     @classmethod
     def concat(cls, parts: "Sequence[Codes]") -> "Codes":
-        """Returns the codes of several sets of images, one below the other.
+        """Concatenates the codes of several sets of images.
 
-        They must have the same latents and factors; groups and prior are those of the first. Weights of each are scaled
-        to sum to its number of images.
+        All parts must have the same latents, factors, groups and prior. The weights of each part are scaled to sum to
+        its number of images.
         """
         from unbraid.codes.concat import concat_codes
 
         return concat_codes(parts)
 
     def with_latents(self, latents: Sequence[int]) -> "Codes":
-        """Returns the codes with only the latents of these numbers, in this order, the continuous ones first."""
+        """Returns the codes with only these latents, in this order, continuous latents first."""
         from unbraid.codes.latents import select_latents
 
         return select_latents(self, latents)
 
     def without_discrete(self) -> "Codes":
-        """Returns the codes without their discrete latents. Raises if they have no others."""
+        """Returns the codes without discrete latents. Raises if there are no continuous latents."""
         from unbraid.codes.latents import without_discrete
 
         return without_discrete(self) if self.probabilities else self
@@ -286,7 +286,8 @@ class Codes:
         """Returns the codes with the probabilities of discrete latents as additional means, one for each category.
 
         A latent of two categories is one column, the probability of the second. The columns follow the continuous
-        latents, have a std of 0 where those have any, and no prior. Metrics that read only means then use them.
+        latents. Their std is 0 if the codes have a std, and they have no prior. Metrics that read only means then use
+        the discrete latents too.
         """
         from unbraid.codes.latents import with_discrete_as_columns
 
@@ -295,20 +296,20 @@ class Codes:
     def with_groups_as_latents(self, like: "Codes | None" = None) -> "Codes":
         """Returns the codes with each of the `groups` as one latent, the first principal component of its means.
 
-        The components are those of the means of `like`. Standard deviations and draws are projected on them.
+        The components are computed from the means of `like`. Standard deviations and draws are projected on them.
         """
         from unbraid.codes.latents import with_groups_as_latents
 
         return with_groups_as_latents(self, self if like is None else like)
 
     def to(self, device: torch.device | str) -> "Codes":
-        """Returns the same codes on another device: metrics compute where the codes are."""
+        """Moves the codes to a device. Metrics are computed on the device of the codes."""
         if torch.device(device) == self.mean.device:
             return self
         return self._with_tables(lambda table, axis: table.to(device))
 
     def _with_tables(self, change: Callable[[Tensor, int], Tensor]) -> "Codes":
-        """Returns the codes with each table changed, given with the number of its axis of images."""
+        """Applies `change` to each tensor and the number of its image axis."""
 
         def of(table: Tensor | None, axis: int = 0) -> Tensor | None:
             return None if table is None else change(table, axis)
@@ -335,7 +336,7 @@ class Codes:
 
     @property
     def num_latents(self) -> int:
-        """Returns the number of continuous and discrete latents together."""
+        """Total number of continuous and discrete latents."""
         return self.mean.shape[1] + len(self.probabilities)
 
     @property
@@ -344,9 +345,9 @@ class Codes:
 
     @property
     def marginal_std(self) -> Float[Tensor, "image latent"] | None:
-        """The marginal std of each latent: `std`, or the root of the covariance's diagonal.
+        """Marginal std of each latent: `std`, or the square root of the covariance's diagonal.
 
-        None where only samples or means are known.
+        None if only samples or means are given.
         """
         if self.std is not None or self.covariance is None:
             return self.std

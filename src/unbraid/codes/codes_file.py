@@ -25,14 +25,14 @@ _MAX_NAMES = 100_000
 
 
 def save_codes(codes: Codes, path: Path, file_names: Sequence[str] = ()) -> None:
-    """Writes the codes, and the names of their pictures where they are known."""
+    """Writes the codes and, if given, the image file names."""
     if path.suffix.lower() not in SUFFIXES:
         raise CodesError(f"{path} is not a file that codes are saved to. Name one that ends in {', '.join(SUFFIXES)}.")
     _WRITERS[path.suffix.lower()](path, codes, file_names)
 
 
 def load_codes(path: Path) -> Codes:
-    """Reads a file. Every error names it."""
+    """Reads codes from a file. Errors include the path."""
     try:
         if path.is_dir() or path.suffix.lower() not in SUFFIXES:
             what = "a folder" if path.is_dir() else "not a file of codes that unbraid reads"
@@ -53,7 +53,7 @@ def load_codes(path: Path) -> Codes:
 
 
 def write_npz(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
-    """Writes all of the codes, and the names of their pictures."""
+    """Writes all fields of the codes, and the image file names."""
     arrays = {name: tensor.numpy() for name, tensor in named_arrays.to_arrays(codes).items()}
     arrays |= {name: np.array(words, dtype=np.str_) for name, words in _names(codes, file_names).items()}
     with files.atomic_writer(path) as stream:
@@ -61,7 +61,7 @@ def write_npz(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
 
 
 def read_npz(path: Path) -> Codes:
-    """Reads what `write_npz` or another program wrote. Raises before it unpacks more than half of the memory."""
+    """Reads codes from an .npz file. Raises an error if the file would unpack to more than half of the memory."""
     npz = Npz(path)
     headers = npz.headers([*named_arrays.read_among(npz.names, path), *({FACTOR_NAMES} & set(npz.names))])
     num_bytes, memory = sum(header.num_bytes for header in headers.values()), total_memory()
@@ -81,13 +81,13 @@ def read_npz(path: Path) -> Codes:
 
 
 def write_safetensors(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> "hashlib._Hash":
-    """Writes all of the codes, and the names of their pictures. Returns the SHA-256 of the file."""
+    """Writes all fields of the codes, and the image file names. Returns the SHA-256 of the file."""
     names = {name: json.dumps(words) for name, words in _names(codes, file_names).items()}
     return write_tensors(path, named_arrays.to_arrays(codes), {"unbraid": __version__} | names)
 
 
 def read_safetensors(path: Path) -> Codes:
-    """Reads what `write_safetensors` or another program wrote."""
+    """Reads codes from a .safetensors file, written by `write_safetensors` or another program."""
     try:
         with safe_open(files.regular(path), framework="pt") as stream:
             metadata = stream.metadata() or {}
@@ -102,7 +102,7 @@ def read_safetensors(path: Path) -> Codes:
 
 
 def _names(codes: Codes, file_names: Sequence[str]) -> dict[str, Sequence[str]]:
-    """Returns the order of the factors, and the names of pictures, where there are any."""
+    """Returns the ordered factor names and the image file names, without empty lists."""
     return {name: words for name, words in ((FACTOR_NAMES, codes.factor_names), (FILES, file_names)) if words}
 
 

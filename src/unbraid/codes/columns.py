@@ -1,4 +1,4 @@
-"""Codes as named columns: of a pandas DataFrame, of a .csv file (`csv_file`) and of a data set of Hugging Face."""
+"""Codes as named columns of a pandas DataFrame, a .csv file (`csv_file`) or a Hugging Face data set."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,12 @@ from unbraid.errors import CodesError
 
 WEIGHT = "weight"
 KINDS = ("mean", "std", "log_var", "sample")
-"""Names of vectors: columns `mean_0`, `mean_1`, ..., or in Hugging Face one column `mean`."""
+"""Names of the vectors. A vector is stored in columns `mean_0`, `mean_1`, ..., or in one Hugging Face column `mean`."""
 _PROBABILITY = re.compile(r"probability_(\d+)_\d+")
 
 
 def vectors_of(codes: Codes) -> dict[str, np.ndarray]:
-    """Returns the means, the stds where they are known, and one draw of each image where only draws are."""
+    """Returns the means, the stds if known, and one draw per image if only draws are known."""
     draw = None if codes.samples is None else codes.samples[0]
     found = {"mean": codes.mean, "std": codes.marginal_std, "sample": draw}
     return {name: table.cpu().numpy() for name, table in found.items() if table is not None}
@@ -37,13 +37,13 @@ def number_columns(codes: Codes) -> dict[str, np.ndarray]:
 
 
 def is_number_column(name: str) -> bool:
-    """Returns whether a column of this name is one of `number_columns`."""
+    """Returns whether the name is that of a column of `number_columns`."""
     kind, _, number = name.rpartition("_")
     return (kind in KINDS and number.isdecimal()) or name == WEIGHT or _PROBABILITY.fullmatch(name) is not None
 
 
 def codes_of_columns(columns: Mapping[str, Any], factors: Any, options: CodesOptions | None = None) -> Codes:
-    """Returns codes from columns named as in `number_columns`; other columns are not read."""
+    """Returns codes from columns named as in `number_columns`. Ignores other columns."""
     tables = {kind: _side_by_side(columns, f"{kind}_") for kind in KINDS}
     latents = sorted({int(found[1]) for name in columns if (found := _PROBABILITY.fullmatch(name))})
     return Codes.from_arrays(
@@ -73,7 +73,7 @@ def to_pandas(codes: Codes) -> Any:
 
 
 def _pandas_columns(labels: Labels) -> dict[str, Any]:
-    """Returns the column of a factor by its name, or a column for each value of soft labels.
+    """Returns the column of a factor, or a column for each value of soft labels, by name.
 
     Values of a categorical factor are pandas categories. Missing labels are NaN, or NA among whole numbers.
     """
@@ -141,13 +141,13 @@ def to_hugging_face(codes: Codes) -> Any:
 
 
 def column_of(labels: Labels) -> list[Any]:
-    """Returns the labels of a factor, None where they are not known."""
+    """Returns the labels of a factor, with None for missing labels."""
     known, values = labels.is_known.tolist(), labels.values.tolist()
     return [value if is_known else None for value, is_known in zip(values, known, strict=True)]
 
 
 def feature_of(labels: Labels, words: Sequence[str] = ()) -> Any:
-    """Returns the type of the column of a factor: class labels with the names `words` if it is categorical."""
+    """Returns the `datasets` feature of a factor: class labels named `words` if the factor is categorical."""
     library = datasets_library()
     if labels.is_soft:
         return library.Sequence(library.Value("float64"), length=labels.values.shape[1])
@@ -198,12 +198,12 @@ def from_hugging_face(dataset: Any, *, missing: Marks = None, unordered: Sequenc
 def _matrix(rows: Sequence[Any], name: str) -> np.ndarray:
     lengths = {len(row) if isinstance(row, list) else 0 for row in rows}
     if len(lengths) != 1 or 0 in lengths:
-        raise CodesError(f"The column {name!r} does not hold one vector of numbers a row, all of one length.")
+        raise CodesError(f"The column {name!r} does not hold one vector of numbers per row, all of equal length.")
     return np.array(rows)
 
 
 def masked_labels(rows: Sequence[Any], *, is_class: bool) -> np.ma.MaskedArray[Any, Any]:
-    """Returns a column of labels, masked where they are missing."""
+    """Returns a column of labels with missing labels masked."""
     absent = np.array([row is None or row != row or (is_class and row == -1) for row in rows])
     # Of the kind of the others, so that the column keeps its type.
     present = next((row for row, is_absent in zip(rows, absent, strict=True) if not is_absent), 0)

@@ -1,4 +1,4 @@
-"""Codes of several sets of images, one below the other."""
+"""Concatenation of the codes of several sets of images."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -62,7 +62,7 @@ def _common(codes: "Codes") -> dict[str, Any]:
 
 
 def _concat_labels(parts: Sequence[Labels]) -> Labels:
-    """Returns the labels of all parts. Equal values count as one."""
+    """Concatenates the labels of all parts. Equal values get the same index."""
     all_known = all(part.known is None for part in parts)
     return Labels(
         parts[0].name,

@@ -22,16 +22,16 @@ class CodesOptions:
     """Options of `Codes.from_arrays`.
 
     Args:
-        factor_names: The names of the columns, if factors are a table without names.
+        factor_names: The names of the columns, if `factors` is a table without names.
         missing: The mark of a missing label: math.nan, a number such as -1, or a word; or a mapping from names of
             factors to such marks.
         unordered: The names of categorical factors. Factors whose values are words are categorical anyway.
         covariance: Image by latent by latent, instead of `std`.
-        groups: The numbers of the latents that belong together, such as [(0, 1), (2,)]; the continuous ones come
+        groups: The latent numbers of each group, such as [(0, 1), (2,)]. Continuous latents are numbered
             first.
         prior: p(z), as a LatentPrior or as arrays by name: {"mean": ..., "std": ...}, with "covariance" instead of
-            "std" where it correlates latents, and "probabilities_0", ... for discrete ones. Scores that compare codes
-            with their prior carry a note where they assume one.
+            "std" if latents are correlated, and "probabilities_0", ... for discrete latents. Without it, scores that
+            need a prior assume one and add a note.
     """
 
     factor_names: Sequence[str] | None = None
@@ -43,7 +43,7 @@ class CodesOptions:
 
 
 def as_mean(mean: Any, draws: Tensor | None, tables: tuple[Tensor, ...], *, has_spread: bool) -> Tensor:
-    """Returns the means: those given, else the means of the draws, else none, for discrete latents only."""
+    """Returns the given means, else the means of the draws, else an empty table (only discrete latents)."""
     if mean is not None:
         return as_floats("mean", mean)
     if has_spread:
@@ -58,7 +58,7 @@ def as_mean(mean: Any, draws: Tensor | None, tables: tuple[Tensor, ...], *, has_
 
 
 def as_std(std: Any, log_var: Any) -> Tensor | None:
-    """Returns the standard deviations, from themselves or from the logarithms of the variances."""
+    """Returns the standard deviations, from `std` or from `log_var`."""
     if std is not None and log_var is not None:
         raise CodesError("Both std and log_var were given. Give one of them.")
     if log_var is not None:
@@ -67,7 +67,7 @@ def as_std(std: Any, log_var: Any) -> Tensor | None:
 
 
 def as_draws(samples: Any) -> Float[Tensor, "draw image latent"] | None:
-    """Returns the draws; a table of images and latents is one draw."""
+    """Converts the samples to draws. A table of images by latents is one draw."""
     if samples is None:
         return None
     draws = as_floats("samples", samples)
@@ -81,7 +81,7 @@ def as_draws(samples: Any) -> Float[Tensor, "draw image latent"] | None:
 
 
 def as_tables(probabilities: Any) -> tuple[Float[Tensor, "image _category"], ...]:
-    """Returns the tables of discrete latents; one table is that of one latent."""
+    """Converts the probabilities to one table per discrete latent. A single table is one latent."""
     given = probabilities
     if not isinstance(given, (list, tuple)):
         given = as_array("probabilities", given)
@@ -103,7 +103,7 @@ def as_factors(
     unordered: Sequence[str] = (),
     device: torch.device | str | None = None,
 ) -> tuple[Labels, ...]:
-    """Returns the labels of each factor, from any form that `Codes.from_arrays` takes."""
+    """Converts factors in any form supported by `Codes.from_arrays` to the labels of each factor."""
     columns = _columns(factors, names)
     valid = [name for name, _ in columns]
     if not isinstance(missing, Mapping):
@@ -129,7 +129,7 @@ def as_factors(
 
 
 def has_names(factors: Any) -> bool:
-    """Returns whether the factors come with names, and each column with its type."""
+    """Returns whether the factors have names and a type per column."""
     return isinstance(factors, Mapping) or is_frame(factors) or _is_structured(factors) or _are_labels(factors)
 
 
@@ -177,5 +177,5 @@ def _is_structured(factors: Any) -> bool:
 
 
 def is_frame(factors: Any) -> bool:
-    """Returns whether this has the attributes of a DataFrame; pandas need not be installed."""
+    """Returns whether `factors` has the attributes of a DataFrame. Does not need pandas."""
     return hasattr(factors, "columns") and hasattr(factors, "iloc")

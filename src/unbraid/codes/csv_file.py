@@ -30,7 +30,7 @@ _COLUMN = re.compile(
 
 
 def write_csv(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
-    """Writes columns that `read_csv` reads, numbers with all their digits. Raises if something has no column."""
+    """Writes the columns that `read_csv` reads, with all digits. Raises if a part of the codes has no column."""
     if lost := without_columns(codes):
         raise CodesError(f"{path} has no place for {', '.join(lost)}. Save the codes as .npz or .safetensors.")
     columns: dict[str, list[Any]] = {_FILE: list(file_names)} if file_names else {}
@@ -48,7 +48,7 @@ def write_csv(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
 
 
 def without_columns(codes: Codes) -> list[str]:
-    """Returns the parts of these codes that a .csv has no columns for. A standard prior needs none: it is assumed."""
+    """Lists the parts of the codes without a .csv column. A standard prior needs no column, as it is the default."""
     sizes = [table.shape[1] for table in codes.probabilities]
     has = {
         "the covariance": codes.covariance is not None,
@@ -66,11 +66,11 @@ def without_columns(codes: Codes) -> list[str]:
 def read_csv(path: Path) -> Codes:
     """Reads codes from columns `mean_0`, ..., with `std_0` or `log_var_0`, or from `sample_0`, ...
 
-    There may be `probability_3_0`, ... of discrete latents, `factor:NAME`, `category:NAME`, `weight` and `file` too. A
-    factor whose labels are all whole numbers is discrete; numbers make a continuous one; words make a categorical one,
-    and so does `category:NAME` of any of them. An empty label, or nan (with or without a sign), is missing. Blanks
-    around a number are refused. The first line names the columns; a row is an image, and a line: quoted fields may hold
-    commas and doubled quotation marks, but no line breaks. The file is UTF-8, read a block of rows at a time.
+    Optional columns: `probability_3_0`, ... of discrete latents, `factor:NAME`, `category:NAME`, `weight` and `file`.
+    A factor is discrete if all labels are whole numbers, continuous if all are numbers, else categorical. The labels of
+    `category:NAME` are always categorical. An empty label, or nan (with or without a sign), is missing. Blanks around a
+    number raise an error. The first line names the columns, and every other line is an image. Quoted fields may hold
+    commas and doubled quotation marks, but no line breaks. The file is UTF-8, read in blocks of rows.
     """
     blocks: list[dict[str, np.ndarray]] = []
     words: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(count().__next__))
@@ -91,7 +91,7 @@ def read_csv(path: Path) -> Codes:
         ) from None
     blocks = [block for block in blocks if block]
     if not blocks:
-        raise CodesError(f"{path} names columns and has no rows. Write a row an image.")
+        raise CodesError(f"{path} names columns and has no rows. Write one row per image.")
     columns = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
     factors = tuple(
         Labels.from_text(name.partition(":")[2], list(index), columns[name], ordered=name.startswith(FACTOR))
@@ -101,14 +101,14 @@ def read_csv(path: Path) -> Codes:
 
 
 def _lines(path: Path, stream: TextIO) -> Iterator[str]:
-    """Yields each line, and refuses one that is too long before it is all in memory."""
+    """Yields each line. Raises an error for a line above the maximum length before reading all of it."""
     for number in count(1):
         line = stream.readline(MAX_LINE + 1)
         if not line:
             return
         if len(line) > MAX_LINE:
             raise CodesError(
-                f"Line {number} of {path} is longer than {MAX_LINE:,} characters. Write one row a line, a row an image."
+                f"Line {number} of {path} is longer than {MAX_LINE:,} characters. Write one line per image."
             )
         if line.count('"') % 2:
             raise CodesError(
@@ -119,7 +119,7 @@ def _lines(path: Path, stream: TextIO) -> Iterator[str]:
 
 
 def _names(path: Path, header: list[str]) -> list[str]:
-    """Returns the names of the columns, or raises if codes have no such columns."""
+    """Returns the names of the columns. Raises an error for unknown or repeated names."""
     names = [name.strip() for name in header]
     unknown = [name for name in names if not _COLUMN.fullmatch(name)]
     if unknown or not names:
@@ -136,7 +136,7 @@ def _names(path: Path, header: list[str]) -> list[str]:
 def _block(
     path: Path, names: list[str], rows: list[list[str]], first_line: int, words: dict[str, defaultdict[str, int]]
 ) -> dict[str, np.ndarray]:
-    """Returns the columns of some rows: numbers, and labels as places in the lists of distinct words."""
+    """Returns the columns of a block of rows: numbers, and labels as indices into the lists of distinct words."""
     lines: Sequence[int] = range(first_line, first_line + len(rows))
     if any(len(row) != len(names) for row in rows):
         lines = [line for line, row in zip(lines, rows, strict=True) if "".join(row).strip()]

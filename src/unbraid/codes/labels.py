@@ -1,4 +1,4 @@
-"""Labels: the values of one factor, with a mask of those that are missing."""
+"""Labels: the values of one factor, with a mask of known labels."""
 
 import math
 import numbers
@@ -34,11 +34,11 @@ NUMBER = re.compile(
 @final
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """The values of one factor, image by image.
+    """The values of one factor for each image.
 
     `values` are value indices (integers: a discrete factor), floats (a continuous factor), or probabilities p(y | x)
-    over the values (two-dimensional: soft labels). `known` is False where the label is missing, and `values` is not
-    read there. `ordered` is False for categorical (unordered) values.
+    over the values (two-dimensional: soft labels). `known` is False for missing labels, whose entries of `values`
+    are ignored. `ordered` is False for categorical (unordered) values.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Labels:
         given = values[self.is_known]
         if self.is_soft and bool((given < 0).any() | ((given.double().sum(dim=1) - 1).abs() > 1e-4).any()):
             raise CodesError(
-                f"Factor {name!r} has soft labels that are negative or do not sum to 1. Give p(y | x), a row an image."
+                f"Factor {name!r} has soft labels that are negative or do not sum to 1. Give p(y | x), a row per image."
             )
 
     @classmethod
@@ -121,11 +121,11 @@ class Labels:
     def from_text(
         cls, name: str, words: Sequence[str], places: Int64[np.ndarray, " image"], *, ordered: bool = True
     ) -> "Labels":
-        """Returns the labels of images from their places in a list of distinct words.
+        """Returns the labels of images from indices into a list of distinct words.
 
-        If all words are whole numbers, they are value indices. If all are numbers, the factor is continuous. Otherwise
-        it is categorical, and words are numbered in alphabetical order. An empty word, or nan, is a missing label.
-        Without `ordered`, the factor is categorical in any case.
+        If all words are whole numbers, they are value indices. If all words are numbers, the factor is continuous.
+        Otherwise the factor is categorical, and words are numbered in alphabetical order. An empty word, or nan, is a
+        missing label. Without `ordered`, the factor is categorical in any case.
         """
         missing = np.array([is_missing(word) for word in words])
         known = None if not missing.any() else torch.from_numpy(~missing[places])
@@ -165,7 +165,7 @@ class Labels:
 
     @property
     def is_known(self) -> Bool[Tensor, " image"]:
-        """The mask `known`; True for every image if it is None."""
+        """Mask of the known labels: `known`, or True for every image if `known` is None."""
         if self.known is not None:
             return self.known
         return torch.ones(len(self.values), dtype=torch.bool, device=self.values.device)
@@ -179,7 +179,7 @@ class Labels:
         return self.values.ndim == 1 and self.values.is_floating_point()
 
     def assignment(self) -> Int64[Tensor, " image"] | Float[Tensor, "image value"]:
-        """Returns the occurring values numbered from 0 in their order, -1 where missing; soft labels, 0 where missing.
+        """Returns the ranks of the occurring values (-1 if missing), or soft labels (0 if missing).
 
         This is the form of a discrete factor in `unbraid.information`.
         """
@@ -198,7 +198,7 @@ class Labels:
     def one_vs_rest(self) -> "tuple[Labels, ...]":
         """Returns a binary attribute "NAME VALUE" for each value of a discrete factor.
 
-        It is 1 where the label is that value, 0 where it is another. Missing labels stay missing.
+        The attribute is 1 for images with that value and 0 for others. Missing labels stay missing.
         """
         if self.is_continuous or self.is_soft:
             kind = "continuous" if self.is_continuous else "soft"
@@ -210,7 +210,7 @@ class Labels:
         return tuple(Labels(f"{self.name} {value}", (self.values == value).long(), self.known) for value in values)
 
     def binned(self, num_bins: int) -> "Labels":
-        """Returns a continuous factor as value indices; other factors unchanged.
+        """Bins a continuous factor into value indices. Returns other factors unchanged.
 
         Bins have equal width, from the least known label to the greatest.
         """
@@ -230,7 +230,7 @@ class Labels:
 
 
 def checked_missing(missing: Any) -> Missing:
-    """Returns the mark of a missing label, or raises if it cannot be one."""
+    """Returns the mark of missing labels. Raises an error if its type is not supported."""
     if missing is None or isinstance(missing, str):
         return missing
     if not isinstance(missing, numbers.Real) or (
@@ -244,12 +244,12 @@ def checked_missing(missing: Any) -> Missing:
 
 
 def is_missing(word: str) -> bool:
-    """Returns whether a word of a text file is a missing label."""
+    """Returns whether a word of a text file marks a missing label."""
     return _MISSING.fullmatch(word.strip()) is not None
 
 
 def quoted(text: str) -> str:
-    """Returns text of a file for a message, shortened."""
+    """Returns text of a file shortened and quoted for an error message."""
     return repr(text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "...")
 
 
@@ -264,7 +264,7 @@ def _as_int64(name: str, values: Tensor) -> Tensor:
 
 
 def _without_mask(column: Any) -> tuple[Any, Bool[Tensor, " image"] | None]:
-    """Returns the entries of a numpy.ma array, and the mask of rows without masked entries; None for all rows."""
+    """Returns the entries of a numpy.ma array, and a mask of the rows without masked entries (None for all rows)."""
     if not isinstance(column, np.ma.MaskedArray) or column.ndim == 0:
         return column, None
     masked = np.ma.getmaskarray(column).any(axis=tuple(range(1, column.ndim)))
@@ -273,7 +273,7 @@ def _without_mask(column: Any) -> tuple[Any, Bool[Tensor, " image"] | None]:
 
 
 def _of_pandas(name: str, column: Any) -> np.ma.MaskedArray[Any, Any]:
-    """Returns a column of a DataFrame as an array of numbers or words, masked where they are missing."""
+    """Converts a DataFrame column to an array of numbers or words with missing entries masked."""
     absent, kind = np.asarray(column.isna(), dtype=np.bool_), str(column.dtype)
     if hasattr(column, "cat"):
         found = np.asarray(column.cat.codes, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""LatentPrior: p(z) of codes, as plain numbers."""
+"""LatentPrior: the prior p(z) of codes, as tensors."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from unbraid.errors import CodesError
 Family = Literal["normal", "laplace", "uniform"]
 
 ARRAYS = ("mean", "std", "covariance", "family", "flow")
-"""The arrays of a prior by name, beside `probabilities_0`, ... of discrete latents."""
+"""Names of the arrays of a prior, in addition to `probabilities_0`, ... of discrete latents."""
 
 PROBABILITIES = "probabilities_"
 _LOG_TWO_PI = math.log(2 * math.pi)
@@ -26,9 +26,9 @@ _LOG_TWO_PI = math.log(2 * math.pi)
 class LatentPrior:
     """The prior p(z) as float64 tensors.
 
-    Continuous latents have a `mean`, a `covariance` and a `family` each; only normal ones are correlated. With a
-    `flow`, its u, w and b by step, these describe x instead of z: x is z after all steps x <- x + u tanh(w x + b).
-    Discrete latents have `probabilities`, a vector each.
+    Continuous latents have a `mean`, a `covariance` and a `family`. Only normal latents may be correlated. A `flow`
+    holds u, w and b of each step. The parameters then describe x instead of z: x is z after all steps
+    x <- x + u tanh(w x + b). Discrete latents have one vector of `probabilities` each.
     """
 
     mean: Float64[Tensor, " latent"]
@@ -89,8 +89,8 @@ class LatentPrior:
     ) -> "LatentPrior":
         """Returns the prior from numpy arrays, tensors or lists.
 
-        Continuous latents need a `mean` and a `std` or `covariance`; `family` is one word for all, or a list. Discrete
-        latents need one vector of probabilities each.
+        Continuous latents need a `mean` and a `std` or `covariance`. `family` is one name for all latents, or a list.
+        Discrete latents need one vector of probabilities each.
         """
         center = _doubles("mean", mean)
         if (std is None) == (covariance is None) and len(center) > 0:
@@ -132,7 +132,7 @@ class LatentPrior:
         )
 
     def tensors(self) -> dict[str, Tensor]:
-        """Returns tensors by name, for files; a family is its number in normal, laplace, uniform."""
+        """Returns tensors by name, for files. Families are numbered: normal 0, laplace 1, uniform 2."""
         numbers = [get_args(Family).index(family) for family in self.family]
         families = torch.tensor(numbers, dtype=torch.uint8, device="cpu")
         found = {"mean": self.mean, "covariance": self.covariance, "family": families}
@@ -143,7 +143,7 @@ class LatentPrior:
     def from_mapping(cls, arrays: Mapping[str, Any]) -> "LatentPrior":
         """Returns the prior from the output of `tensors`, or from arrays named as the arguments of `from_arrays`.
 
-        Probabilities are `probabilities_0` and so on.
+        Probabilities are named `probabilities_0`, `probabilities_1`, ...
         """
         unknown = [str(name) for name in arrays if name not in ARRAYS and not str(name).startswith(PROBABILITIES)]
         if unknown:
@@ -182,7 +182,7 @@ class LatentPrior:
 
     @property
     def is_gaussian(self) -> bool:
-        """Whether the continuous latents are normal, without a flow: then expectations have closed forms."""
+        """Whether the continuous latents are normal without a flow, so that expectations have closed forms."""
         return self.flow is None and set(self.family) <= {"normal"}
 
     @property
@@ -205,7 +205,7 @@ class LatentPrior:
         return (torch.stack(each, dim=1) if each else away) - std.log() + log_slope
 
     def log_dependence(self, z: Float[Tensor, "point latent"]) -> Float64[Tensor, " point"]:
-        """Returns log p(z) - sum_j log p(z_j): 0 everywhere where the latents are independent."""
+        """Returns log p(z) - sum_j log p(z_j), which is 0 for independent latents."""
         away = self._through_flow(z.double())[0] - self.mean
         quadratic = torch.einsum("pi,ij,pj->p", away, self.excess_precision, away)
         log_det = 2 * torch.linalg.cholesky(self.covariance).diagonal().log().sum()
@@ -213,11 +213,11 @@ class LatentPrior:
 
     @property
     def excess_precision(self) -> Float64[Tensor, "latent latent"]:
-        """The inverse of the covariance, less that of its diagonal."""
+        """Inverse of the covariance minus the inverse of its diagonal."""
         return torch.linalg.inv(self.covariance) - self.covariance.diagonal().reciprocal().diag()
 
     def _through_flow(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """Returns x, and log dx / dz."""
+        """Applies the flow. Returns x and log dx / dz."""
         log_slope = torch.zeros_like(z)
         for u, w, b in () if self.flow is None else self.flow.unbind(dim=1):
             bend = torch.tanh(w * z + b)
@@ -232,7 +232,7 @@ def _doubles(name: str, values: Any) -> Tensor:
 
 
 def _families(given: Any, size: int) -> tuple[str, ...]:
-    """Returns one family for each latent, from words, or from their numbers as in files."""
+    """Returns one family for each latent, from names or from the numbers used in files."""
     if isinstance(given, str):
         return (given,) * size
     known, entries = get_args(Family), given.tolist() if hasattr(given, "tolist") else list(given)

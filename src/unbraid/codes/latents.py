@@ -70,7 +70,7 @@ def with_discrete_as_columns(codes: Codes) -> Codes:
 def column_places(codes: Codes) -> list[range]:
     """Returns the columns of each latent in `with_discrete_as_columns`.
 
-    There is one for each category, and one for a latent of two categories, because the second adds nothing.
+    There is one column per category, but only one for a latent of two categories, because a second is redundant.
     """
     places = [range(latent, latent + 1) for latent in range(codes.mean.shape[1])]
     for table in codes.probabilities:
@@ -99,7 +99,7 @@ def with_groups_as_latents(codes: Codes, like: Codes) -> Codes:
 
 
 def lost_variance(codes: Codes) -> tuple[str, ...]:
-    """Returns a note that lists the groups whose first component has less than nine tenths of the variance."""
+    """Returns a note listing the groups whose first component explains less than 90 % of the variance."""
     directions, units = _group_directions(codes, codes), _units(codes)
     centered, p = _centered(codes)
     along, whole = (p @ table.square() for table in (centered @ directions, centered))
@@ -115,7 +115,7 @@ def lost_variance(codes: Codes) -> tuple[str, ...]:
 def _group_directions(like: Codes, codes: Codes) -> Float64[Tensor, "latent unit"]:
     """Returns the first principal component of each group's means in `like`, with its largest entry positive.
 
-    A latent in no group is its own component. Components are in the order of their first latents.
+    A latent outside all groups is a separate component. Components are ordered by their first latents.
     """
     num_latents = codes.mean.shape[1]
     if like.mean.shape[1] != num_latents:
@@ -139,7 +139,7 @@ def _group_directions(like: Codes, codes: Codes) -> Float64[Tensor, "latent unit
 
 
 def _units(codes: Codes) -> list[tuple[int, ...]]:
-    """Returns the groups and every other continuous latent as a group, in the order of their first latents."""
+    """Returns the groups, and every other continuous latent as a group of one, ordered by first latent."""
     grouped = {latent for group in codes.groups for latent in group}
     alone = ((latent,) for latent in range(codes.mean.shape[1]) if latent not in grouped)
     return sorted([*codes.groups, *alone])

@@ -26,21 +26,21 @@ class MatchedLatents:
 @final
 @dataclass(frozen=True)
 class Matching:
-    """The pairs of latents of two encoders, by the number of the first. Latents without a partner are left out."""
+    """Pairs of latents of two encoders, ordered by the latent of the first. Excludes unmatched latents."""
 
     pairs: tuple[MatchedLatents, ...]
 
     @property
     def agreement(self) -> float:
-        """The mean |correlation| over the pairs; NaN without pairs.
+        """Mean |correlation| over the pairs, or NaN without pairs.
 
-        It is 1 if the latents of both encoders agree up to order, sign and scale.
+        The agreement is 1 if the latents of both encoders agree up to order, sign and scale.
         """
         return sum(abs(pair.correlation) for pair in self.pairs) / len(self.pairs) if self.pairs else float("nan")
 
     @property
     def partners(self) -> Mapping[int, MatchedLatents]:
-        """The pairs by the number of the first latent."""
+        """Maps each latent of the first encoder to its pair."""
         return {pair.first: pair for pair in self.pairs}
 
 
@@ -49,7 +49,7 @@ def match_latents(first: Codes, second: Codes, *, min_std: float = 0.05) -> Matc
 
     Row n of both must be of the same image; images are weighted by the first codes. Only continuous latents whose means
     have a std of at least `min_std` are matched: the means of an unused latent are tiny, and may correlate with
-    anything. With more latents on one side, some of these have no partner.
+    anything. If one encoder has more latents, some of its latents stay unmatched.
     """
     if len(first) != len(second):
         raise CodesError(
@@ -76,7 +76,7 @@ def match_latents(first: Codes, second: Codes, *, min_std: float = 0.05) -> Matc
 def _standardized(
     codes: Codes, weights: Float64[Tensor, " image"], min_std: float
 ) -> tuple[Float64[Tensor, "image latent"], list[int]]:
-    """Returns the standardized means of the latents that are matched, on the CPU, and their numbers."""
+    """Returns the standardized means of the latents to match, on the CPU, and the latent numbers."""
     mean = codes.mean.double().cpu()
     deviation = mean - weights @ mean
     std = (weights @ deviation.square()).sqrt()

@@ -6,7 +6,7 @@
 | `covariance` | image by latent by latent | |
 | `samples` | image by latent, or draw by image by latent | |
 | `probabilities_0`, ... | image by category | one table for each discrete latent |
-| `group_0`, ... | latent | the numbers of the latents that belong together |
+| `group_0`, ... | latent | the latent numbers of the group |
 | `weights` | image | |
 | `factor:NAME` | image, or image by value | integers, floats (a continuous factor), words or soft labels |
 | `category:NAME` | image, or image by value | the same for a categorical factor |
@@ -15,7 +15,7 @@
 | `factors` | image by factor | all factors as one table, instead of columns; `factor_names` names them |
 | `prior_mean`, ... | | `LatentPrior.tensors`, each with the prefix `prior_` |
 
-A warning lists other arrays; they are not read.
+Other arrays are ignored with a warning.
 """
 
 import logging
@@ -41,7 +41,7 @@ LOG_VAR, FACTOR_NAMES, FILES = "log_var", "factor_names", "files"
 """`files` lists the picture of each code, which `unbraid encode` writes for people: not read here."""
 
 FACTOR, CATEGORY, KNOWN = COLUMNS = ("factor:", "category:", "known:")
-"""Prefixes of the arrays of single factors."""
+"""Prefixes of the arrays with one factor each."""
 
 _FIELDS = ("mean", "std", "covariance", "samples", "weights")
 _GROUP, _PRIOR, _FACTORS = "group_", "prior_", "factors"
@@ -52,7 +52,7 @@ log = logging.getLogger(__name__)
 
 
 def read_among(names: Iterable[str], path: Path) -> list[str]:
-    """Returns the names of the arrays that codes are made from, and warns about the others in the file."""
+    """Returns the names of the supported arrays in a file, and warns about all others."""
     found = list(names)
     read = [name for name in found if name in _NAMES or name.startswith(_PREFIXES)]
     if others := [name for name in found if name not in (*read, FACTOR_NAMES, FILES)]:
@@ -66,7 +66,7 @@ def read_among(names: Iterable[str], path: Path) -> list[str]:
 
 
 def to_arrays(codes: Codes) -> dict[str, Tensor]:
-    """Returns everything but the order of the factors, on the CPU.
+    """Returns all fields as arrays on the CPU, without the order of the factors.
 
     Value indices from 0 to 255 take a byte each; missing floats are NaN.
     """
@@ -87,7 +87,7 @@ def factor_arrays(factors: Iterable[Labels]) -> dict[str, Tensor]:
 
 
 def from_arrays(arrays: Mapping[str, Any], factor_names: Any = None) -> Codes:
-    """Returns codes from arrays by name, which another program may have written."""
+    """Returns codes from arrays by name. Checks them, because another program may have written them."""
     if not any(name in ("mean", "samples") or name.startswith(_TABLE) for name in arrays):
         raise CodesError(
             f"The file holds {shown(list(arrays), most=20) or 'no arrays of codes'}; expected an array 'mean' (images "
@@ -123,7 +123,7 @@ def _written(labels: Labels) -> Tensor:
 
 
 def columns_in(arrays: Mapping[str, Any]) -> dict[str, Labels]:
-    """Returns the factors with an array each, by name."""
+    """Returns the factors stored as separate arrays, by name."""
     found: dict[str, Labels] = {}
     for kind in (FACTOR, CATEGORY):
         for name in [name.removeprefix(kind) for name in arrays if name.startswith(kind)]:
@@ -144,10 +144,10 @@ def columns_in(arrays: Mapping[str, Any]) -> dict[str, Labels]:
 
 
 def in_order(columns: Mapping[str, Labels], names: list[str] | None) -> tuple[Labels, ...]:
-    """Returns the columns in the order of the names, if there are any."""
+    """Returns the columns in the order of the names, or unchanged without names."""
     if names is not None and sorted(names) != sorted(columns):
         raise CodesError(
             f"factor_names is {repr(names)[:80]}, and the columns of factors are named {shown(list(columns), most=9)}. "
-            "Name each of them once."
+            "Name each column once."
         )
     return tuple(columns[name] for name in names or columns)

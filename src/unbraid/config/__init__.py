@@ -1,4 +1,4 @@
-"""Configs: frozen dataclasses whose fields are numbers, texts, other configs, and tuples of these.
+"""Configs: frozen dataclasses whose fields are numbers, strings, other configs, and tuples of these.
 
 `Config` checks the fields against their annotations. `to_json` and `from_json` convert configs to JSON and back,
 `text_of` and `parse` to text of the command line and back.

@@ -1,6 +1,7 @@
-"""Fields of configs: their annotations, defaults and docs, and checks of their values. Names of config classes.
+"""Annotations, defaults, docs and checks of config fields, and names of config classes.
 
-An annotation allows numbers, texts, literals, configs, and tuples of these. The docs of a field are the text below it:
+An annotation allows numbers, strings, literals, configs, and tuples of these. The docs of a field are the string below
+it:
 
     beta: float = 4.0
     \"\"\"Weight of the rate.\"\"\"
@@ -56,7 +57,7 @@ def required_fields(cls: type) -> list[str]:
 
 
 def field_docs(cls: type) -> dict[str, str]:
-    """Returns the text below each field of a class and of its bases, by name; nothing if its source cannot be read."""
+    """Returns the docs of each field of a class and its bases, by name. Empty if the source cannot be read."""
     found: dict[str, str] = {}
     for each in reversed(cls.__mro__):
         found |= _texts_in(each.__module__).get(each.__qualname__, {})
@@ -91,7 +92,7 @@ def entries_of(annotation: Any) -> Any:
 
 @functools.lru_cache(maxsize=4096)
 def is_kind(kind: Any) -> bool:
-    """Returns whether this is a class of configs."""
+    """Returns whether `kind` is a config class."""
     return inspect.isclass(kind) and (inspect.isabstract(kind) or dataclasses.is_dataclass(kind))
 
 
@@ -101,9 +102,9 @@ def describe(annotation: Any) -> str:
 
 
 def check_value(value: Any, annotation: Any, where: str) -> Any:
-    """Returns the value in the type of the annotation, or raises an error with the expected one.
+    """Converts the value to the type of the annotation. Raises an error if it has another type.
 
-    A list becomes a tuple, an integer in a float field a float, a number of NumPy one of Python, and a path a text.
+    A list becomes a tuple, an integer in a float field a float, a NumPy number a Python number, and a path a string.
     """
     if annotation is type(value) and (annotation is float or (annotation is int and -(2**63) <= value < 2**63)):
         return value  # most values: a study has many seeds
@@ -116,7 +117,7 @@ def check_value(value: Any, annotation: Any, where: str) -> Any:
 
 
 def in_short(value: Any) -> str:
-    """Returns a value as a message shows it: the name of a class, the type of an array or a net, else its repr."""
+    """Returns a value as text for error messages: a class name, the type of an array or net, or the repr."""
     if inspect.isclass(value):
         return f"the class {value.__name__}"
     text = repr(value)
@@ -126,7 +127,7 @@ def in_short(value: Any) -> str:
 
 
 def choices(base: type) -> dict[str, Any]:
-    """Returns every concrete config of this kind that its folder exports, by its name on the command line."""
+    """Returns the exported concrete config classes of this kind, by their names on the command line."""
     folder = sys.modules[public_path(base).rpartition(".")[0]]
     found = {cls for cls in vars(folder).values() if is_config_class(cls, base)}
     return {kebab_case(cls, base): cls for cls in sorted(found, key=lambda cls: cls.__name__)}
@@ -142,7 +143,7 @@ def short_name(config: Any) -> str:
 
 
 def public_path(cls: type) -> str:
-    """Returns the import path of the class in the folder that exports it.
+    """Returns the public import path of the class.
 
     This is `unbraid.objectives.VAE`, not `unbraid.objectives.vae.VAE`, and not `unbraid.VAE`: digests must not change
     with the names that the top of the package exports.
@@ -156,13 +157,13 @@ def public_path(cls: type) -> str:
 
 
 def is_config_class(cls: Any, annotation: Any) -> bool:
-    """Returns whether this is a concrete class of configs that the annotation allows."""
+    """Returns whether `cls` is a concrete config class allowed by the annotation."""
     is_allowed = inspect.isclass(cls) and issubclass(cls, kinds_of(annotation))
     return is_allowed and dataclasses.is_dataclass(cls) and not inspect.isabstract(cls)
 
 
 def _hint(value: Any, annotation: Any) -> str:
-    """Returns the class to instantiate if a config is expected: the given or named one, or those to choose from."""
+    """Returns a suggestion to instantiate a config: the given or named class, or the list of valid classes."""
     kinds = kinds_of(annotation)
     if inspect.isclass(value):
         return f" Give an instance: {value.__name__}()." if issubclass(value, kinds) else ""
@@ -175,7 +176,7 @@ def _hint(value: Any, annotation: Any) -> str:
 
 
 def _is_of(value: Any, kind: Any) -> bool:
-    """Returns whether the value is of one of the alternatives; entries of a tuple are not checked."""
+    """Returns whether the value matches one of the alternatives. Entries of a tuple are not checked."""
     origin = typing.get_origin(kind)
     if origin is tuple:
         return isinstance(value, (list, tuple))
@@ -190,7 +191,7 @@ def _is_of(value: Any, kind: Any) -> bool:
 
 
 def _converted(value: Any, kind: Any, where: str) -> Any:
-    """Converts the value to this alternative. Raises an error for a number or a text that no file can hold."""
+    """Converts the value to this alternative. Raises an error for a number or string that cannot be saved."""
     if typing.get_origin(kind) is tuple:
         return tuple(check_value(item, typing.get_args(kind)[0], where) for item in value)
     if kind is str and ("\0" in value or any("\ud800" <= letter <= "\udc7f" for letter in value)):
@@ -211,7 +212,7 @@ def _described(kind: Any) -> str:
 
 @functools.cache
 def _texts_in(module: str) -> dict[str, dict[str, str]]:
-    """Returns the docs of the fields of the classes of a module, by the name of the class."""
+    """Returns the field docs of each class of a module, by class name."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
     except (OSError, TypeError, KeyError, SyntaxError):

@@ -15,9 +15,9 @@ from unbraid.errors import SpecError
 
 @dataclass(frozen=True, eq=False)  # a class without fields would equal any other
 class Config:
-    """A frozen dataclass whose fields are numbers, texts, other configs, and tuples of these.
+    """A frozen dataclass whose fields are numbers, strings, other configs, and tuples of these.
 
-    A config that checks more in its own `__post_init__` calls that of its base first.
+    A subclass that defines `__post_init__` calls `super().__post_init__()` first.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -25,7 +25,7 @@ class Config:
         remember(cls)
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Raises an error for a class that is not a frozen dataclass, and for values that are of no field."""
+        """Raises an error for a class that is not a frozen dataclass, and for arguments that match no field."""
         if inspect.isabstract(cls):
             return super().__new__(cls)  # raises the TypeError of abstract classes
         check_class(cast(Hashable, cls))
@@ -44,7 +44,7 @@ class Config:
         return super().__new__(cls)
 
     def pinned(self) -> Self:
-        """Returns the config as it is written to JSON. A config with paths of files adds their checksums."""
+        """Returns the config to write to JSON. Subclasses with file paths add their checksums."""
         return self
 
     def __post_init__(self) -> None:
@@ -53,13 +53,13 @@ class Config:
             object.__setattr__(self, name, self._check_field(name, getattr(self, name), annotation))
 
     def _check_field(self, name: str, given: Any, annotation: Any) -> Any:
-        """Returns the value of a field in the type of its annotation."""
+        """Converts the value of a field to the type of its annotation."""
         return check_value(given, annotation, f"{type(self).__name__}: {name}")
 
 
 @functools.cache
 def check_class(cls: Any) -> None:
-    """Raises an error for a class whose instances have settings that are not fields: unequal ones would be equal."""
+    """Raises an error for a class with settings that are not fields, because unequal instances would compare equal."""
     if "__dataclass_fields__" not in vars(cls):
         raise SpecError(
             f"{cls.__name__} is not a dataclass itself, so its settings would be lost and unequal instances be equal. "
@@ -75,6 +75,6 @@ def check_class(cls: Any) -> None:
     if parameters != names:
         raise SpecError(
             f"{cls.__name__} takes {', '.join(sorted(parameters)) or 'none'}, and its fields are "
-            f"{', '.join(sorted(names)) or 'none'}: other settings are not kept. Leave out its __init__ (and InitVar, "
+            f"{', '.join(sorted(names)) or 'none'}: other settings are not saved. Leave out its __init__ (and InitVar, "
             "and field(init=False)), and check or convert fields in __post_init__."
         )

@@ -1,4 +1,4 @@
-"""Digests of configs, and the source of their classes that are not of unbraid.
+"""Digests of configs and of the source of their user-defined classes.
 
 A digest stays the same when a field is added later.
 """
@@ -20,11 +20,11 @@ from unbraid.errors import SpecError
 
 
 def digest(config: Any) -> str:
-    """Returns twelve hexadecimal digits, which change when any field does.
+    """Returns a digest of twelve hexadecimal digits that depends on every field.
 
-    A field that is added later does not change them where it has its default. Neither does a new default, so its class
-    then increases `config_version: ClassVar[int]`, which is included if it is not 1. The source of classes that are not
-    of unbraid is included too.
+    Fields at their default are left out, so a field added later does not change the digest. A changed default would not
+    change it either, so the class then increases `config_version: ClassVar[int]`, which is included if it is not 1. The
+    source of user-defined classes is included too.
     """
     source = own_source(config)
     # No field is named "own source".
@@ -34,13 +34,13 @@ def digest(config: Any) -> str:
 
 
 def config_version(cls: type) -> int:
-    """Returns 1 plus the number of changes of the defaults of a config, or of their effects."""
+    """Returns the config version: 1 plus the number of changes to the defaults or their effects."""
     version: int = getattr(cls, "config_version", 1)
     return version
 
 
 def own_source(config: Any) -> OwnSource:
-    """Returns the source of the classes of a config, and of the configs in it, that are not of unbraid."""
+    """Returns the source of the user-defined classes of a config and its nested configs."""
     classes = dict.fromkeys(_classes(config))
     for cls in classes:
         check_importable(cls)
@@ -54,12 +54,12 @@ def missing_classes(config: Any) -> list[str]:
 
 
 def classes_of_main(config: Any) -> list[str]:
-    """Returns the names of the classes of a config that are defined in `__main__`: no other process can import them."""
+    """Returns the names of config classes defined in `__main__`, which no other process can import."""
     return [cls.__qualname__ for cls in dict.fromkeys(_classes(config)) if cls.__module__ == MAIN]
 
 
 def source_digest(config: Any) -> str | None:
-    """Returns a digest of the source of a config's classes; None if all are of unbraid, or the source is not found."""
+    """Returns a digest of the source of user-defined config classes, or None without such classes or source."""
     with contextlib.suppress(SpecError):
         source = source_of(dict.fromkeys(_classes(config)))
         return short_digest(json.dumps(source.identity).encode()) if source else None
@@ -78,9 +78,9 @@ def defaults(cls: type) -> dict[str, Any]:
 
 
 def _without_defaults(config: Any, *, with_versions: bool = True) -> dict[str, Any]:
-    """Returns the type, the version where it is not 1, and the fields that differ from their defaults.
+    """Returns the type, the version if it is not 1, and the fields that differ from their defaults.
 
-    A default that is a config differs too where its version, or that of a config in it, is not 1.
+    A default that is a config also counts as different if its version, or that of a nested config, is not 1.
     """
     cls: type = type(config)
     own, content = defaults(cls), written(config, partial(_without_defaults, with_versions=with_versions))

@@ -34,12 +34,12 @@ Write = Callable[[Any], dict[str, Any]]
 
 
 def to_json(config: Any) -> dict[str, Any]:
-    """Returns the config as JSON. Raises an error for a value that could not be read back into its field."""
+    """Converts the config to JSON. Raises an error for a value that `from_json` could not read back."""
     return written(config, to_json)
 
 
 def written(config: Any, write: Write) -> dict[str, Any]:
-    """Returns the config as JSON, with the configs in its fields as `write` writes them."""
+    """Converts the config to JSON, and nested configs by `write`."""
     if not dataclasses.is_dataclass(config) or isinstance(config, type):
         raise SpecError(f"{config!r} is a {type(config).__name__}; expected a config: an instance of a dataclass.")
     check_class(type(config))
@@ -53,7 +53,7 @@ def written(config: Any, write: Write) -> dict[str, Any]:
 
 
 def in_json(value: Any, write: Write) -> Any:
-    """Returns the value of a field as JSON, with configs as `write` writes them."""
+    """Converts the value of a field to JSON, and configs by `write`."""
     if isinstance(value, tuple):
         return [in_json(item, write) for item in value]
     return write(value) if dataclasses.is_dataclass(value) else value
@@ -69,17 +69,17 @@ def from_json(
 ) -> Any:
     """Returns the config that `to_json` wrote. `expected` is a class or an annotation.
 
-    Only classes of unbraid and of these top-level `packages` are imported; those of other modules are used if they were
-    imported before. With `missing`, content is read as the record of a run from any source: a class that is not of
-    unbraid and not available is replaced by a stand-in that holds its fields, its path is added to `missing` with the
-    reason, and checks that would read a data set or build a net are skipped. Equal records become one object.
+    Only classes of unbraid and of these top-level `packages` are imported; classes of other modules are used
+    if they were imported before. With `missing`, content is read as the record of a run from any source. An unavailable
+    user-defined class is replaced by a stand-in with its fields, and `missing` maps its path to the reason. Checks that
+    would read a data set or build a net are skipped. Equal records become one object.
     """
     return _Reader([packages] if isinstance(packages, str) else packages, missing).read(content, expected, where)
 
 
 @final
 class _Reader:
-    """Reads one JSON. Equal records become one object: thousands of specs share a data set and a net."""
+    """Reads one JSON document. Equal records become one object: thousands of specs share data sets and nets."""
 
     def __init__(self, packages: Collection[str], missing: dict[str, str] | None) -> None:
         self._packages, self._missing = packages, missing
@@ -122,7 +122,7 @@ class _Reader:
             if name not in hints:
                 raise SpecError(f"{where}: {cls.__name__} has no field {name!r}. {suggestion(name, hints)}")
         if missing := [name for name in required_fields(cls) if name not in given]:
-            raise SpecError(f"{where}: {cls.__name__} lacks {', '.join(missing)}, which has no default. Give it.")
+            raise SpecError(f"{where}: {cls.__name__} lacks {', '.join(missing)}, which has no default. Add a value.")
         values = {name: self.read(value, hints[name], f"{where}.{name}") for name, value in given.items()}
         if self._missing is None:
             return cls(**values)
@@ -139,7 +139,7 @@ def _is_path(path: Any) -> bool:
 
 
 def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) -> type:
-    """Returns the class at the path, if it is of the expected kind, and imported or importable."""
+    """Returns the class at the import path. Raises if it is of another kind or cannot be imported."""
     if not _is_path(path):
         raise SpecError(
             f"{where}: the type is {path!r}; expected an import path such as 'unbraid.objectives.BetaTCVAE'."

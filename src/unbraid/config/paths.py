@@ -1,4 +1,4 @@
-"""Fields of a config, and of the configs in it, by dotted paths such as "objective.beta"."""
+"""Fields of a config and its nested configs, by dotted paths such as "objective.beta"."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from unbraid.errors import SpecError
 
 
 def fields_of(config: Any) -> dict[str, Any]:
-    """Returns every field of a config by its path, those of the configs in it after the field that holds them.
+    """Returns every field of a config by its path. Fields of nested configs follow the field that contains them.
 
     Configs in a tuple are numbered: "model.latents.parts.0.size".
     """
@@ -22,7 +22,7 @@ def fields_of(config: Any) -> dict[str, Any]:
 
 
 def with_fields(config: Any, changes: Mapping[str, Any], where: str = "") -> Any:
-    """Returns the config with other values in the fields at these paths, all changed at once.
+    """Returns a copy of the config with the fields at these paths replaced, all at once.
 
     A path into a field that is changed too refers to its new value. `where` is the path of the config, for errors.
     """
@@ -44,7 +44,7 @@ def with_fields(config: Any, changes: Mapping[str, Any], where: str = "") -> Any
 
 
 def _children(value: Any) -> dict[str, Any]:
-    """Returns the fields of a config, or the entries of a tuple of configs; nothing of any other value."""
+    """Returns the fields of a config or the entries of a tuple of configs. Empty for any other value."""
     if isinstance(value, tuple) and any(map(dataclasses.is_dataclass, value)):
         return {str(place): entry for place, entry in enumerate(value)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -17,14 +17,14 @@ from unbraid.errors import SpecError
 
 
 class Schedule(Config, ABC):
-    """A number that changes over training."""
+    """A hyperparameter value that changes over training."""
 
     @abstractmethod
     def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]: ...
 
     @abstractmethod
     def extremes(self) -> tuple[float, float]:
-        """Returns the least and the greatest value it takes."""
+        """Returns the minimum and maximum value of the schedule."""
 
     @abstractmethod
     def affine(self, scale: float, shift: float) -> "Schedule":
@@ -46,7 +46,7 @@ Weight = float | Schedule
 
 @dataclass(frozen=True)
 class Ramp(Schedule):
-    """`start` until the moment `begin`, `end` from the moment `finish` on."""
+    """Transition from `start` (until the moment `begin`) to `end` (from the moment `finish` on)."""
 
     start: float
     end: float
@@ -63,7 +63,7 @@ class Ramp(Schedule):
 
     @abstractmethod
     def fraction_complete(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
-        """Returns the fraction of the way from `start` to `end` after this share of the time."""
+        """Returns the fraction of the change from `start` to `end` after this fraction of the time."""
 
     @final
     def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]:
@@ -82,7 +82,7 @@ class Ramp(Schedule):
 @final
 @dataclass(frozen=True)
 class Linear(Ramp):
-    """`start` until the moment `begin`, `end` from the moment `finish` on, a straight line between.
+    """Linear ramp from `start` (until the moment `begin`) to `end` (from the moment `finish` on).
 
     Examples:
         >>> Linear(0.0, 4.0, finish=0.5).extremes()
@@ -96,7 +96,7 @@ class Linear(Ramp):
 @final
 @dataclass(frozen=True)
 class Cosine(Ramp):
-    """As `Linear`, along half a period of a cosine, with slope 0 at both ends."""
+    """Cosine ramp: `Linear` with half a period of a cosine instead of a line, with slope 0 at both ends."""
 
     def fraction_complete(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
         return 0.5 * (1 - torch.cos(math.pi * share))
@@ -105,9 +105,9 @@ class Cosine(Ramp):
 @final
 @dataclass(frozen=True)
 class Cyclic(Schedule):
-    """`num_cycles` times from `low` to `high`.
+    """Cyclic schedule that rises from `low` to `high` in each of `num_cycles` cycles.
 
-    Each cycle rises during its share `rising` and stays at `high` for the rest.
+    Each cycle rises during its fraction `rising` and stays at `high` for the rest.
     """
 
     low: float
@@ -137,7 +137,7 @@ class Cyclic(Schedule):
 
 
 def extremes(weight: Weight) -> tuple[float, float]:
-    """Returns the least and the greatest value of a number or a schedule."""
+    """Returns the minimum and maximum of a number or a schedule."""
     return weight.extremes() if isinstance(weight, Schedule) else (float(weight), float(weight))
 
 

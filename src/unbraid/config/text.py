@@ -1,6 +1,6 @@
 """Configs as text: the grammar of metrics, objectives, schedules and all other configs on the command line.
 
-A config is its name with its settings after colons.
+A config is written as its name, followed by its settings after colons.
 
 - `field=value` sets a field: `dci:num_trees=50`, `beta-vae:beta=4`.
 - A value alone sets the only field with this choice (`dci:boosted_trees`), else the first field that has no value yet:
@@ -40,7 +40,7 @@ _TRUTH = {"true": True, "false": False}
 
 
 def parse(text: str, annotation: Any, where: str) -> Any:
-    """Returns the value of a text in the annotated type. `where` is the place of the text in errors."""
+    """Parses text as the annotated type. `where` names the source of the text in error messages."""
     kinds = alternatives(annotation)
     # First, because "none" is a valid text too.
     if types.NoneType in kinds and text.lower() == "none":
@@ -59,7 +59,7 @@ def parse(text: str, annotation: Any, where: str) -> Any:
 
 
 def split(text: str, separator: str) -> list[str]:
-    """Returns the parts of a text between separators that are not in brackets."""
+    """Splits a text at the separators outside brackets."""
     ends, depth = [-1], 0
     for place, character in enumerate(text):
         depth += (character == "(") - (character == ")")
@@ -84,7 +84,7 @@ def text_of(value: Any) -> str:
 
 
 def _parse_as(text: str, kind: Any, where: str) -> Any:
-    """Returns the value in one alternative of an annotation. Raises a ValueError if the text is not of this kind."""
+    """Parses text as one alternative of an annotation. Raises a ValueError if the text does not match it."""
     if is_kind(kind):
         return _parse_config(_unwrapped(text), kind, where)
     if typing.get_origin(kind) is tuple:
@@ -137,7 +137,7 @@ def _parse_config(text: str, kind: type, where: str) -> Any:
 def _field_and_value(cls: type, setting: str, given: Collection[str], whole: str) -> tuple[str, str]:
     """Returns the field of a setting and its value as text.
 
-    The field is named, or is the only one with this choice, or the next one without a value.
+    The field is given by name, is the only field with this choice, or is the next field without a value.
     """
     hints, words = hints_of(cls), _fields_by_choice(cls)
     by_place = [field.name for field in dataclasses.fields(cls) if not field.kw_only and field.name not in given]
@@ -175,7 +175,7 @@ def _fields_by_choice(cls: type) -> dict[str, str]:
 def _text_of_config(config: Any) -> str:
     """Returns the name and the fields that differ from their default.
 
-    The last config among them comes at the end, because settings after it would belong to it.
+    The last config among these fields is written last, because later settings would belong to it.
     """
     cls, required = type(config), required_fields(type(config))
     values = {
@@ -204,7 +204,7 @@ def _with_underscores(word: str) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    """Returns a text without the brackets around all of it."""
+    """Returns a text without enclosing brackets."""
     inside, depth = text[1:-1], 0
     for character in inside:
         depth += (character == "(") - (character == ")")

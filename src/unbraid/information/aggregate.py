@@ -20,21 +20,21 @@ from unbraid.config.annotations import check_value
 from unbraid.errors import SpecError
 
 Estimator = Literal["naive", "mws", "mss", "stratified_pairs"]
-"""How q(z) is estimated from a batch; see `log_weights`."""
+"""Estimator of q(z) from a batch; see `log_weights`."""
 
 
 @final
 @dataclass(frozen=True)
 class Decomposition:
-    """The four parts of log q(z|n) - log p(z), by sample (Esmaeili et al., arXiv:1804.02086v1, fig. 4).
+    """The four terms of log q(z|n) - log p(z), for each sample (Esmaeili et al., arXiv:1804.02086v1, fig. 4).
 
-    With groups d of latents e, and r = q / p, the parts are [log q(z|n) - log q(z)] + [log r(z) - sum_d log r(z_d)] +
+    With groups d of latents e, and r = q / p, the terms are [log q(z|n) - log q(z)] + [log r(z) - sum_d log r(z_d)] +
     [sum_d log r(z_d) - sum_de log r(z_de)] + [sum_de log r(z_de)].
 
     The means over a batch estimate the index-code mutual information, the total correlation between groups and within
     groups (each relative to that of the prior), and the dimension-wise KL. If every latent is a group and the prior is
-    a product, they are the three parts of Chen et al., arXiv:1802.04942v5, eq. 2, and the part within groups is 0. The
-    sum does not depend on the estimator. No part is clamped: an estimate may be negative.
+    a product, the terms are the three of Chen et al., arXiv:1802.04942v5, eq. 2, and the term within groups is 0. The
+    sum does not depend on the estimator. No term is clamped: an estimate may be negative.
     """
 
     mutual_information: Float[Tensor, " sample"]
@@ -46,7 +46,7 @@ class Decomposition:
 @final
 @dataclass(frozen=True)
 class JointDensities:
-    """Log densities of several latents together, for posteriors or priors that do not factorize."""
+    """Joint log densities of several latents, for posteriors or priors that do not factorize."""
 
     own: Float[Tensor, " sample"]
     pairwise: Float[Tensor, "sample batch"]
@@ -78,8 +78,8 @@ def log_weights(
     stratified_pairs 1 / N        (N-1) / (N M)                     1       Esmaeili et al., arXiv:1804.02086v1, eq. 13
     ================ ============ ================================= ======= ============================================
 
-    `weights` is p(n_i) of the batch, for batches that were drawn from p: row i of mws is then p(n_i) / B, of
-    stratified_pairs p(n_i) on the diagonal and (1 - p(n_i)) / M off it. naive stays as it is, and mss is not defined.
+    `weights` is p(n_i) of the batch, for batches drawn from p. Row i of mws is then p(n_i) / B. Row i of
+    stratified_pairs is p(n_i) on the diagonal and (1 - p(n_i)) / M off it. naive is unchanged, and mss is not defined.
     Only Python values are checked, so `weights` may be a tensor under `vmap`.
     """
     _check_config(estimator, batch_size, dataset_size, is_weighted=weights is not None)
@@ -143,10 +143,10 @@ def decompose(
     joint: JointDensities | None = None,
     summed: Mapping[int, Float[Tensor, "batch _category"]] | None = None,
 ) -> Decomposition:
-    """Splits log q(z|n) - log p(z) of each code into its parts, in nats. The caller takes the mean over the batch.
+    """Splits log q(z|n) - log p(z) of each code into its terms, in nats. The caller averages over the batch.
 
     Without `groups`, every latent is a group. `joint` is for densities that do not factorize. `summed` holds log q(c|n)
-    of discrete latents, by number: the parts are then exact means over their categories, given the other latents. The
+    of discrete latents, by number. The terms are then exact means over their categories, given the other latents. The
     other tables then hold the mean log q(c|n) and log p(c) of such a latent, and 0 for every pair.
     """
     joint = joint or product_densities(log_posterior, pairwise_log_prob, log_prior, groups)
@@ -164,8 +164,8 @@ def log_mixture(
 ) -> Float[Tensor, " sample"]:
     """Returns log sum_j exp(weighted_ij), in nats.
 
-    With `log_pmf`, log q(c|n_j) of a discrete latent, it returns the mean over the categories,
-    sum_c q(c|n_i) log sum_j exp(weighted_ij) q(c|n_j). The mean is exact, and one product of matrices: code i was drawn
+    With `log_pmf`, log q(c|n_j) of a discrete latent, the result is the mean over the categories,
+    sum_c q(c|n_i) log sum_j exp(weighted_ij) q(c|n_j). The mean is exact and takes one matrix product. Code i was drawn
     from image i.
     """
     if log_pmf is None:
@@ -179,7 +179,7 @@ def log_mixture(
 def combined_log_pmf(
     summed: Mapping[int, Float[Tensor, "batch _category"]], latents: Sequence[int]
 ) -> Float[Tensor, "batch combination"] | None:
-    """Returns log q(c|n) of all combinations of the categories of these latents; None if none is summed over.
+    """Returns log q(c|n) of all combinations of categories of these latents, or None without summed latents.
 
     The latents are independent given the image.
     """
@@ -195,7 +195,7 @@ def _log_mixtures(
     groups: Sequence[Sequence[int]],
     summed: Mapping[int, Float[Tensor, "batch _category"]],
 ) -> Float[Tensor, "sample group"]:
-    """Returns log q^ of each group, averaged over the categories of its latents that are summed over."""
+    """Returns log q^ of each group, averaged over the categories of its summed discrete latents."""
     drawn = log_aggregate(pairwise, log_weights)
     if not summed:
         return drawn
@@ -225,7 +225,7 @@ def _parts(
     by_group: Float[Tensor, " sample"],
     by_latent: Float[Tensor, " sample"],
 ) -> Decomposition:
-    """Returns the parts from the joint log densities and the sums of log r over groups and over latents."""
+    """Computes the terms from the joint log densities and the sums of log r over groups and over latents."""
     return Decomposition(
         mutual_information=own - log_q,
         # Relative to the prior: a correlation that the prior has too is none.
@@ -244,7 +244,7 @@ def _sums_over_groups(
 def _log_own_and_others(
     estimator: Estimator, weights: Float[Tensor, " batch"]
 ) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:
-    """Returns log W on the diagonal and off it, row by row, from p(n_i)."""
+    """Returns log W on and off the diagonal for each row, from p(n_i)."""
     log_b, log_m = torch.full_like(weights, len(weights)).log(), torch.full_like(weights, len(weights) - 1).log()
     match estimator:
         case "naive":

@@ -1,7 +1,8 @@
 """The delta method: the standard error of a function of averages.
 
-A score is a smooth function f of averages over images (or over draws). To first order its deviation is the average of
-f'(averages) times each row's deviation, so its variance is that of the rows of this linear form, over their number.
+A score is a smooth function f of averages over images (or over draws). To first order, the deviation of the score is
+the average of f'(averages) times each row's deviation. So the variance of the score is the variance of this linear form
+over the rows, divided by the number of rows.
 """
 
 import math
@@ -20,7 +21,7 @@ def standard_error(
     deviations: Averages,
     num_rows: float,
 ) -> Float64[Tensor, "*outputs"]:
-    """Returns the standard error of `function(averages)`, to first order: it is 0 where f' is 0.
+    """Returns the standard error of `function(averages)`, to first order (0 if f' is 0).
 
     Args:
         function: A smooth function of the averages.

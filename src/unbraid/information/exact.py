@@ -43,7 +43,7 @@ def exact_information(
     """Returns differential entropies of each latent and its mutual information with each factor, in nats.
 
     I(z_j; v_k) = H(z_j) - sum_v p(v) H(z_j | v_k = v), with q(z_j | v) = sum_n p(n | v) q(z_j | n). Chen et al.,
-    arXiv:1802.04942v5, section 4.1, whose code estimates the same by sampling.
+    arXiv:1802.04942v5, section 4.1. Their code estimates the same quantities by sampling.
     """
     check_std(mean, std)
 
@@ -67,19 +67,19 @@ def mixtures(
     values: ValueTable,
     quadrature: Quadrature = "auto",
 ) -> Mixtures:
-    """Returns one latent's mixtures: a column for each value of each factor."""
+    """Returns the mixtures of one latent, with a column for each value of each factor."""
     return (_cells if uses_cells(len(mean), quadrature) else _images)(mean, std, values)
 
 
 def uses_cells(num_images: int, quadrature: Quadrature) -> bool:
-    """Returns whether this many images are replaced by cells."""
+    """Returns whether the images are replaced by cells."""
     return quadrature == "binned" or (quadrature == "auto" and num_images > MAX_DIRECT_IMAGES)
 
 
 def _information(
     integrals: Sequence[Integrals], entropy_given_image: Float64[Tensor, " latent"], values: ValueTable
 ) -> LatentInformation:
-    """Returns the information, from the integrals of every column of the table of values."""
+    """Computes the information from the integrals of every column of the value table."""
     mass, entropy_of_columns = torch.stack([i.mass for i in integrals]), torch.stack([i.entropy for i in integrals])
     # The masses as integrated, not as given: then what the quadrature misses cancels, and a latent that ignores a
     # factor has I = 0 to rounding.
@@ -110,11 +110,11 @@ def _images(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], val
 
 
 def _cells(mean: Float64[Tensor, " image"], std: Float64[Tensor, " image"], values: ValueTable) -> Mixtures:
-    """Returns mixtures of the images' Gaussians, expanded around the centers of the cells that they fall into.
+    """Returns mixtures of the images' Gaussians, expanded around the centers of their cells.
 
     With d = (mean - center) / s and e = std^2 / s^2 - 1, N(z; mean, std^2) = N(z; center, s^2) sum_k c_k He_k((z -
     center) / s), where sum_k c_k t^k = exp(d t + e t^2 / 2), hence k c_k = d c_{k-1} + e c_{k-2}. Cutting the sum after
-    order 6 keeps six moments exact. This is the fast Gauss transform (Greengard & Strain, 1991) with widths that vary.
+    order 6 keeps six moments exact. This is the fast Gauss transform (Greengard & Strain, 1991) with variable widths.
     """
     row = (std.log() / _CELL_LOG_STD).round()
     cell_std = (row * _CELL_LOG_STD).exp()

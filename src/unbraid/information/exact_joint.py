@@ -1,8 +1,8 @@
 """The joint entropy of two latents without samples: quadrature in the plane.
 
 The plane is cut into cells, halved along one axis or the other until none is wider than two stds of any posterior that
-reaches it. On each cell a product of Gauss-Legendre rules integrates -q log q. For up to a thousand images; it is what
-the sampled estimator is tested against.
+reaches it. On each cell a product of Gauss-Legendre rules integrates -q log q. For up to a thousand images. Tests
+compare the sampled estimator with it.
 """
 
 import math
@@ -63,7 +63,7 @@ def exact_joint_entropy(posteriors: Posteriors) -> Float64[Tensor, ""]:
 def _halved(
     left: Float64[Tensor, "cell 2"], width: Float64[Tensor, "cell 2"], excess: Float64[Tensor, "cell 2"]
 ) -> tuple[Float64[Tensor, "half 2"], Float64[Tensor, "half 2"]]:
-    """Returns both halves of each cell, cut across the axis on which it is too wide by more."""
+    """Returns both halves of each cell, split along the axis that exceeds its allowed width most."""
     along = torch.nn.functional.one_hot(excess.argmax(dim=1), 2).to(width)
     half = width * (1 - along / 2)
     # Neighbors stay neighbors, so that a block of cells is reached by few images.
@@ -76,7 +76,7 @@ def _integral(
     width: Float64[Tensor, "cell 2"],
     reached: Bool[Tensor, "cell image"],
 ) -> Float64[Tensor, ""]:
-    """Returns int q log q over some cells."""
+    """Returns the integral of q log q over some cells."""
     nodes, weights = (torch.from_numpy(part).to(left) for part in np.polynomial.legendre.leggauss(_NUM_POINTS))
     points = left[:, None] + width[:, None] * (nodes[:, None] + 1) / 2
     density = _density(posteriors, points, reached.any(dim=0))

@@ -1,7 +1,7 @@
-"""The aggregate posterior of Gaussians without a table of all codes, images and latents: densities are summed at once.
+"""Aggregate posterior of Gaussians, without a table of all codes, images and latents.
 
-The sums are custom ops, so that a trace holds one call for all members of a fleet, and `vmap` makes it. They work in
-bits, because the exponential of a GPU is that of 2.
+Densities are summed as they are computed. The sums are custom ops: under `vmap` a trace holds one call for all members
+of a fleet. Logarithms are in base 2, the base of the GPU's exponential function.
 """
 
 import importlib
@@ -28,9 +28,9 @@ def gaussian_log_aggregate(
     log_var: Float[Tensor, "batch latent"],
     log_weights: Float[Tensor, "sample batch"],
 ) -> tuple[Float[Tensor, " sample"], Float[Tensor, "sample latent"]]:
-    """Returns log sum_j W_ij N(z_i; loc_j, exp log_var_j), of all latents together and of each latent, in nats.
+    """Returns log sum_j W_ij N(z_i; loc_j, exp log_var_j), jointly and for each latent, in nats.
 
-    It equals `log_aggregate` of `DiagonalGaussian.pairwise_log_prob`, with no table larger than that of the weights. It
+    It equals `log_aggregate` of `DiagonalGaussian.pairwise_log_prob`, with no table larger than the weights. The result
     can be differentiated once, with respect to `z`, `loc` and `log_var`; the weights are constants.
     """
     in_bits = log_weights.detach() / _LOG_2
@@ -39,7 +39,7 @@ def gaussian_log_aggregate(
 
 
 class _Log2Aggregate(torch.autograd.Function):
-    """`gaussian_log_aggregate` in bits: its gradients read the logarithms before they are scaled and rounded."""
+    """`gaussian_log_aggregate` in base 2. Its gradients use the logarithms before scaling and rounding."""
 
     generate_vmap_rule = True
 
@@ -68,7 +68,7 @@ class _Log2Aggregate(torch.autograd.Function):
 
 
 class _Log2AggregateGradients(torch.autograd.Function):
-    """The backward pass of `_Log2Aggregate`: a function too, because `grad` cannot trace an op without one."""
+    """Backward pass of `_Log2Aggregate`, as an autograd function because `grad` cannot trace an op without one."""
 
     generate_vmap_rule = True
 
@@ -119,7 +119,7 @@ def _posteriors(
 def _slice_length(size: int) -> int:
     """Returns the number of entries of an axis in one sum: a power of 2, the same in every fleet.
 
-    It is small, so that a GPU computes many sums at once.
+    Small slices let a GPU compute many sums at once.
     """
     return min(256, max(16, 2 ** math.ceil(math.log2(size)) // 4))
 
@@ -135,7 +135,7 @@ def log_sums(
     log_weights_by_image: Float[Tensor, "#member batch sample"],
     length: int,
 ) -> tuple[Float[Tensor, "member slice sample"], Float[Tensor, "member slice latent sample"]]:
-    """Returns log2 of the sums over each slice of `length` images, of all latents together and of each latent."""
+    """Returns log2 of the sums over each slice of `length` images, jointly and for each latent."""
     if (kernels := _kernels_for(codes)) is not None:
         return kernels.log_sums(codes, posteriors, log_weights_by_image, length)
     joint, latents = empty_log_sums(codes, posteriors, length)
@@ -168,8 +168,8 @@ def gradients(
 ) -> tuple[Float[Tensor, "member slice latent sample"], Float[Tensor, "member slice_of_samples 2 latent batch"]]:
     """Returns the gradients with respect to z, by slice of images, and to loc and log_var, by slice of codes.
 
-    `codes` holds z, the logarithms of the sums of each latent, and the gradients with respect to these; `joint` the
-    logarithms of the sums of all latents together, and the gradients with respect to them. The weights come twice
+    `codes` holds z, the log sums of each latent, and the gradients with respect to these sums. `joint` holds the log
+    sums of all latents together, and the gradients with respect to these sums. The weights are passed in both layouts,
     because a GPU reads a table fast along one axis only.
     """
     if (kernels := _kernels_for(codes)) is not None:
@@ -191,7 +191,7 @@ def gradients(
 
 
 def _kernels_for(codes: Tensor) -> Any:
-    """Returns the module of kernels where they can run on these codes; None for plain torch."""
+    """Returns the module of Triton kernels if it supports these codes, or None for plain torch."""
     if codes.is_cuda and codes.dtype == torch.float32 and _has_kernels():
         from unbraid.information import gaussian_mixture_kernels
 
@@ -201,7 +201,7 @@ def _kernels_for(codes: Tensor) -> Any:
 
 @cache
 def _has_kernels() -> bool:
-    """Returns whether Triton is installed and has tuples (from 3.3 on, the version of torch 2.7)."""
+    """Returns whether Triton is installed and supports tuples (3.3 or later, as with torch 2.7)."""
     if importlib.util.find_spec("triton") is None:
         return False
     return hasattr(importlib.import_module("triton.language"), "tuple")
@@ -235,7 +235,7 @@ def empty_gradients(codes: Tensor, posteriors: Tensor, length: int, length_of_sa
 
 
 def log2_sum(logarithms: Float[Tensor, " term *any"]) -> Float[Tensor, "*any"]:
-    """Returns log2 of the sum of 2 to these powers. If one dominates, it is the result to the last bit."""
+    """Returns log2 of the sum of 2 to these powers. A dominant power is returned exactly."""
     if len(logarithms) == 1:
         return logarithms[0]
     top = finite(logarithms.amax(dim=0))
@@ -243,12 +243,12 @@ def log2_sum(logarithms: Float[Tensor, " term *any"]) -> Float[Tensor, "*any"]:
 
 
 def finite(logarithm: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
-    """Replaces -inf, where nothing was summed, by a number that can be subtracted from -inf."""
+    """Replaces -inf (an empty sum) by a finite number that can be subtracted from -inf."""
     return logarithm.clamp(min=-3e38)
 
 
 def _tiles(num_samples: int, posteriors: Float[Tensor, "member 3 latent batch"], length: int) -> Iterator[slice]:
-    """Returns slices of the codes with small tables of terms, none across slices of `length`, a power of 2."""
+    """Returns slices of the codes with small tables of terms. No slice crosses a multiple of `length`, a power of 2."""
     size = min(length, 2 ** int(math.log2(max(1, _MOST_TERMS // posteriors[:, 0].numel()))))
     return (slice(start, min(start + size, num_samples)) for start in range(0, num_samples, size))
 
@@ -263,9 +263,9 @@ def _log_densities(
 
 
 def _over_members(op: Callable[..., tuple[Tensor, ...]], num_tables: int) -> Callable[..., Any]:
-    """Returns the rule by which `vmap` calls an op once, with the mapped axis as members.
+    """Returns the `vmap` rule that calls an op once, with the mapped axis as members.
 
-    The tensors after the first `num_tables` are weights, which all members may share.
+    Tensors after the first `num_tables` are weights, which all members may share.
     """
 
     def rule(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:

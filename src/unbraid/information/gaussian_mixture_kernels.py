@@ -3,10 +3,10 @@
 Triton comes with torch for CUDA only, so this module is imported on first use on a GPU.
 
 A program is one warp. Each lane owns two entries of one axis (codes, or images) in its registers, and all lanes iterate
-together over a slice of the other axis. So one lane computes a sum, in one order: no numbers are exchanged, and those
-of a member do not depend on the other members. Latents are unrolled; if there are too many for the registers, programs
-share them, and each adds up the joint density of all latents in one order: far from all means a log density is so large
-that another order would move it by more than 1.
+together over a slice of the other axis. So one lane computes a sum in a fixed order: lanes exchange no numbers, and the
+results of a member do not depend on other members. Latents are unrolled; if there are too many for the registers,
+programs share them, and each adds up the joint density of all latents in one order: far from all means a log density is
+so large that another order would move it by more than 1.
 
 Tables are padded with zeros, so that a lane reads several numbers at once. A pair that is padding has the log weight
 -inf, and adds nothing.
@@ -98,25 +98,25 @@ def _sizes(codes: Tensor, posteriors: Tensor) -> tuple[int, int, int]:
 
 
 def _chunks(num_latents: int) -> int:
-    """Returns how many programs share the latents."""
+    """Returns the number of programs that share the latents."""
     return 1 if num_latents <= _MOST_LATENTS else triton.cdiv(num_latents, _MOST_LATENTS_SHARED)
 
 
 def _padded(table: Tensor, length: int, chunks: int) -> Tensor:
-    """Returns the table with whole slices, and equally many latents for each program."""
+    """Pads the table to whole slices and an equal number of latents per program."""
     missing = (0, -table.shape[3] % length, 0, -table.shape[2] % chunks)
     return (pad(table, missing) if any(missing) else table).contiguous()
 
 
 def _constants(codes: Tensor, posteriors: Tensor, chunks: int, step: int) -> dict[str, int]:
-    """Returns the constants that kernels are compiled for, but for the length of a slice."""
+    """Returns the compile-time constants of the kernels, except the length of a slice."""
     latents = codes.shape[2] // chunks
     sizes = {"LATENTS": latents, "CHUNKS": chunks, "SAMPLES": codes.shape[3], "IMAGES": posteriors.shape[3]}
     return {**sizes, "OWN": _OWN, "STEP": step, "num_warps": _WARPS}
 
 
 def _member_stride(weights: Tensor) -> int:
-    """Returns the stride from one member's weights to the next one's: 0 where all have the same."""
+    """Returns the stride between the weights of two members, which is 0 for shared weights."""
     return 0 if weights.shape[0] == 1 else weights.stride(0)
 
 

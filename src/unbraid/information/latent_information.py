@@ -1,4 +1,4 @@
-"""LatentInformation, the result of every estimator of information, and entropies of tables."""
+"""LatentInformation (the result of every information estimator) and entropies of tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,10 +15,10 @@ class LatentInformation:
     """Information of each latent on the image and on each factor, in nats.
 
     The entropies of a latent are discrete if the estimator has bins and differential otherwise; a mutual information
-    means the same in both. The columns of a factor are of the images in which it is known; NaN if there are none.
+    means the same in both. The columns of a factor cover the images with a known value, and are NaN without any.
 
     `entropy_given_value` is the mean of H(z_i | v_k = v) over the values v that occur, unweighted; `num_values` is
-    their number. Both serve comparison with code that assumes equally likely values.
+    their number. Both allow comparison with code that assumes equally likely values.
     """
 
     entropy: Float64[Tensor, " latent"]
@@ -31,12 +31,12 @@ class LatentInformation:
 
     @property
     def informativeness(self) -> Float64[Tensor, " latent"]:
-        """Returns I(x; z_i) = H(z_i) - H(z_i | x). Do & Tran, arXiv:1908.09961v4, section 3.1."""
+        """I(x; z_i) = H(z_i) - H(z_i | x). Do & Tran, arXiv:1908.09961v4, section 3.1."""
         return self.entropy - self.entropy_given_image
 
 
 def joined(parts: Sequence[LatentInformation]) -> LatentInformation:
-    """Returns several estimates of the same factors as one: the latents of the first, then those of the second, ..."""
+    """Concatenates estimates for the same factors along the latents."""
     of_latents = ("entropy", "entropy_given_image", "joint_entropy", "mutual_information", "entropy_given_value")
     return replace(parts[0], **{name: torch.cat([getattr(part, name) for part in parts]) for name in of_latents})
 
@@ -55,7 +55,7 @@ def information_of_tables(
     joints: Sequence[Float64[Tensor, "latent bin _value"]],
     entropy_given_image: Float64[Tensor, " latent"],
 ) -> LatentInformation:
-    """Returns the information from masses in bins: of each latent, and of each latent jointly with each factor."""
+    """Computes the information from the binned masses of each latent, and of each latent jointly with each factor."""
     of_values = [joint[0].sum(dim=0) for joint in joints]
     factor_entropy = [entropy(masses) for masses in of_values]
     joint_entropy = [entropy(joint.flatten(1)) for joint in joints]
@@ -81,12 +81,12 @@ def information_of_tables(
 
 
 def occurring_values(masses: Float64[Tensor, " value"]) -> Bool[Tensor, " value"]:
-    """Returns which values occur at all."""
+    """Returns a mask of the values with positive mass."""
     return masses > 0
 
 
 def stacked(
     parts: Sequence[Shaped[Tensor, "*axes"]], empty: Shaped[Tensor, "*axes _none"]
 ) -> Shaped[Tensor, "*axes _factor"]:
-    """Returns the tensors of all factors along a new last axis; `empty` without factors."""
+    """Stacks the tensors of all factors along a new last axis. Returns `empty` without factors."""
     return torch.stack(tuple(parts), dim=-1) if parts else empty

@@ -38,8 +38,8 @@ class Mixtures:
     """Mixtures of the same Gaussians with different weights, one for each column of a table.
 
     The density of a column is sum_c N(z; mean_c, std_c^2) sum_k coefficients[c, k, column] He_k((z - mean_c) / std_c),
-    with Hermite polynomials He_k; with order 0 alone it is a plain mixture. `coefficients` gives them for some
-    components: the whole table may be too large to hold.
+    with Hermite polynomials He_k; order 0 only is a plain mixture. `coefficients` computes the coefficients of
+    some components, because the whole table may not fit in memory.
     """
 
     mean: Float64[Tensor, " component"]
@@ -61,7 +61,7 @@ class _Panels:
 @final
 @dataclass(frozen=True)
 class Integrals:
-    """int f dz and -int f log f dz of every column's density f, and the latter of every sum of columns.
+    """Integrals int f dz and -int f log f dz of each column's density f, and the latter of each sum of columns.
 
     A density need not integrate to one.
     """
@@ -133,7 +133,7 @@ def _gauss_legendre(
 def mixture_densities(
     mixtures: Mixtures, points: Float64[Tensor, " point"], num_columns: int
 ) -> Float64[Tensor, "point column"]:
-    """Returns every column's density at each point, given in any order."""
+    """Returns the density of each column at each point. The points may be in any order."""
     ordered, order = points.sort()
     start, stop = mixtures.mean - _REACH * mixtures.std, mixtures.mean + _REACH * mixtures.std
     density = points.new_zeros(len(points), num_columns)
@@ -146,7 +146,7 @@ def mixture_densities(
 
 @final
 class _Ladder:
-    """Sorts components by level: the first width, in halvings of the whole line, that is narrow enough for them."""
+    """Components grouped by level: the number of halvings of the whole line until a panel is narrow enough."""
 
     def __init__(self, mixtures: Mixtures) -> None:
         start, stop = mixtures.mean - _REACH * mixtures.std, mixtures.mean + _REACH * mixtures.std
@@ -167,7 +167,7 @@ class _Ladder:
         return _Panels(0, self._width, self._left[None], self._left.new_zeros(1, _NUM_POINTS, num_columns))
 
     def reached_by_narrower(self, panels: _Panels) -> Bool[Tensor, " panel"]:
-        """Returns which of the panels are reached by a component that is too narrow for them."""
+        """Returns a mask of the panels reached by a component that is too narrow for them."""
         num_started = torch.searchsorted(self._start, panels.left + panels.width)
         return self._farthest[panels.level][num_started.clamp(min=1) - 1] > panels.left
 

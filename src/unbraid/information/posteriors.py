@@ -39,7 +39,7 @@ class Draws:
         return Draws(self.z[rows], self.image[rows], self.categories[rows])
 
     def of_latents(self, latents: Sequence[int]) -> "Draws":
-        """Returns the same draws of some of the latents; the continuous ones come first."""
+        """Selects some latents of the draws. The continuous latents come first."""
         num_continuous = self.z.shape[1]
         continuous = [latent for latent in latents if latent < num_continuous]
         discrete = [latent - num_continuous for latent in latents if latent >= num_continuous]
@@ -48,7 +48,7 @@ class Draws:
 
 @final
 class PosteriorEntropies(NamedTuple):
-    """H(. | x) of each latent, of all together, and of all but each, in nats."""
+    """Entropies H(. | x) of each latent, of all latents, and of all latents but one, in nats."""
 
     each: Float64[Tensor, "*row latent"]
     joint: Float64[Tensor, "*row"]
@@ -58,7 +58,7 @@ class PosteriorEntropies(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Posteriors:
-    """Gaussian latents with `std` or full `covariance`, then discrete ones, each a table of probabilities.
+    """Posteriors of Gaussian latents (`std` or full `covariance`) and of discrete latents (`probabilities`).
 
     `weights` is p(n) and sums to one. Latents are numbered together, the continuous ones first. Given the image,
     discrete latents are independent of all others.
@@ -116,7 +116,7 @@ class Posteriors:
         noise: Float[Tensor, "draw latent"],
         uniform: Float[Tensor, "draw discrete_latent"],
     ) -> Draws:
-        """Returns draws: mean + std * noise (or Cholesky factor times noise), and categories by inverse transform."""
+        """Draws mean + std * noise (or Cholesky factor times noise), and categories by inverse transform."""
         mean, noise = self.mean[image].double(), noise.double()
         if self.covariance is None:
             z = mean + self.std[image].double() * noise
@@ -127,12 +127,12 @@ class Posteriors:
 
     @cached_property
     def precision(self) -> Float64[Tensor, "image latent latent"]:
-        """Returns the inverse covariances."""
+        """Inverse covariances."""
         return self._log_det_and_precision(slice(None))[1]
 
     @cached_property
     def log_det(self) -> Float64[Tensor, " image"]:
-        """Returns the log-determinants of the covariances."""
+        """Log-determinants of the covariances."""
         return self._log_det_and_precision(slice(None))[0]
 
     def _log_det_and_precision(self, rows: Int64[Tensor, " row"] | slice) -> tuple[Tensor, Tensor]:
@@ -141,7 +141,7 @@ class Posteriors:
         return 2 * factor.diagonal(dim1=1, dim2=2).log().sum(dim=1), torch.cholesky_inverse(factor)
 
     def _cholesky_factors(self, rows: Int64[Tensor, " row"] | slice) -> Float64[Tensor, "row latent latent"]:
-        """Returns the Cholesky factors of some images, each computed once."""
+        """Returns the Cholesky factors of some images. Computes each factor once."""
         assert self.covariance is not None
         if isinstance(rows, slice):
             return _cholesky(self.covariance[rows])
@@ -150,7 +150,7 @@ class Posteriors:
 
 
 def check_std(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"]) -> None:
-    """Raises for posteriors without a density, or with one too narrow to resolve in float64."""
+    """Raises an error for posteriors without a density, or with a density too narrow for float64."""
     if mean.shape != std.shape:
         raise CodesError(f"std has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean.")
     if std.numel() == 0:
@@ -161,8 +161,8 @@ def check_std(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image lat
         raise CodesError(
             f"The std of latents {narrow.nonzero()[:, 0].tolist()} is 0, negative or too small to integrate in some "
             f"images (the least is {float(std.min()):g}, beside means up to {float(mean.abs().max()):g}), so their "
-            "densities are not defined. Use the quantized estimator, which takes a std of 0; if the means are as large "
-            "by mistake, divide both by a constant."
+            "densities are not defined. Use the quantized estimator, which takes a std of 0; if the means are too "
+            "large by mistake, divide mean and std by a constant."
         )
 
 

@@ -1,9 +1,9 @@
-"""Information in latents that are read through bins.
+"""Information in quantized latents.
 
 Do & Tran, arXiv:1908.09961v4, appendices A.10 and A.14. `quantize` turns posteriors into masses in bins of fixed width
-(`quantize_draws` does so where only draws are known), `statistics_of_masses` sums masses over the images, and
-`information_of_tables` computes entropies from the sums. A discrete latent needs no bins: its categories are bins.
-`influences` gives what each image adds to the entropies.
+(`quantize_draws` uses draws if no density is known), `statistics_of_masses` sums masses over the images, and
+`information_of_tables` computes entropies from the sums. The categories of a discrete latent serve as its bins.
+`influences` computes the contribution of each image to the entropies.
 """
 
 import math
@@ -29,7 +29,7 @@ from unbraid.information.latent_information import (
 from unbraid.information.value_table import ValueTable
 
 Masses = Literal["erf_edge", "erf_renorm", "rectangle"]
-"""How the mass of a Gaussian in a bin is computed: see `Bins`."""
+"""Method for the mass of a Gaussian in a bin; see `Bins`."""
 
 # Do & Tran's code: below this density at every center, a posterior is taken to lie wholly in the bin of its mean.
 _RECTANGLE_FLOOR = 1e-5
@@ -55,12 +55,12 @@ Quantizer = Callable[[Int64[Tensor, " row"]], Float[Tensor, "row latent bin"]]
 @final
 @dataclass(frozen=True)
 class Bins(Config):
-    """Bins [a, b) of equal width from `low` to `high`; points outside belong to the first or the last.
+    """Bins [a, b) of equal width from `low` to `high`. Points outside belong to the first or last bin.
 
     `masses` selects the mass of N(mean, std^2) in each bin. erf_edge: the exact mass, with the tails in the first and
     the last bin. This is quantization, eq. 15 of Do & Tran: it never adds information. erf_renorm: the tails are
     dropped, and the rest is scaled to sum to one. rectangle: the density at the center of each bin, scaled, as in their
-    code; it is nearer to the unquantized information if the range holds nearly all mass.
+    code. The result is closer to the unquantized information if the range holds nearly all mass.
     """
 
     num_bins: int = 100
@@ -88,8 +88,8 @@ class Bins(Config):
 class QuantizedStatistics:
     """Sums over images, weighted by p(n), that determine the quantized entropies.
 
-    `joints` has a table for each factor, with the mass of each value in each bin of each latent; it sums to the share
-    of images in which the factor is known.
+    `joints` has a table for each factor, with the mass of each value in each bin of each latent. The table of a latent
+    sums to the fraction of images in which the factor is known.
     """
 
     marginal: Float64[Tensor, "latent bin"]
@@ -136,21 +136,21 @@ def quantize(
 
 
 def quantize_draws(samples: Float[Tensor, "draw image latent"], bins: Bins) -> Float64[Tensor, "image latent bin"]:
-    """Returns Q(s | x) from draws: the share of an image's draws in each bin."""
+    """Returns Q(s | x) from draws: the fraction of an image's draws in each bin."""
     draws = own_bin(samples, bins.edges(samples.device)).permute(1, 2, 0)
     masses = torch.zeros(*draws.shape[:2], bins.num_bins, dtype=torch.float64, device=samples.device)
     return masses.scatter_add_(2, draws, torch.ones_like(draws, dtype=torch.float64)) / len(samples)
 
 
 def own_bin(points: Float[Tensor, "*axes"], edges: Float64[Tensor, " edge"]) -> Int64[Tensor, "*axes"]:
-    """Returns the bin [a, b) of each point; points outside belong to the first or the last."""
+    """Returns the bin [a, b) of each point. Points outside belong to the first or last bin."""
     return (torch.searchsorted(edges, points.double().contiguous(), right=True) - 1).clamp(0, len(edges) - 2)
 
 
 def quantized_statistics(
     mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], values: ValueTable, bins: Bins
 ) -> QuantizedStatistics:
-    """Returns the sums for Gaussian posteriors."""
+    """Computes the quantized statistics of Gaussian posteriors."""
     if mean.shape != std.shape or bool((std < 0).any()):
         raise CodesError(
             f"std has shape {tuple(std.shape)}, mean {tuple(mean.shape)}, and the least std is {float(std.min()):g}. "
@@ -200,14 +200,14 @@ def quantized_information(
 
 
 def discrete_statistics(probabilities: Float[Tensor, "image category"], values: ValueTable) -> QuantizedStatistics:
-    """Returns the sums for a discrete latent."""
+    """Computes the statistics of a discrete latent."""
     return statistics_of_masses(lambda rows: probabilities[rows].double()[:, None], 1, probabilities.shape[1], values)
 
 
 def discrete_information(
     probabilities: Sequence[Float[Tensor, "image _category"]], values: ValueTable
 ) -> LatentInformation:
-    """Returns discrete entropies and mutual information of each discrete latent, in nats: exact, sums over images."""
+    """Returns discrete entropies and mutual information of each discrete latent, in nats, exactly."""
     found = [discrete_statistics(table, values) for table in probabilities]
     return joined([information_of_tables(s.marginal, s.joints, s.entropy_given_image) for s in found])
 
@@ -217,8 +217,8 @@ def means_histogram_information(
 ) -> LatentInformation:
     """Returns discrete information of the means, in `num_bins` bins from the smallest to the largest, in nats.
 
-    Locatello et al., arXiv:1811.12359v4 (20 bins), for comparison with published numbers. It ignores the width of
-    posteriors: a latent with means that differ by a thousandth of its standard deviation fills as many bins as one
+    Locatello et al., arXiv:1811.12359v4 (20 bins), for comparison with published numbers. The width of posteriors is
+    ignored: a latent with means that differ by a thousandth of its standard deviation fills as many bins as one
     without noise.
     """
     if num_bins < 1:
@@ -231,9 +231,9 @@ def means_histogram_information(
 def histogram_bins(
     mean: Float[Tensor, "image latent"], num_bins: int, weights: Float[Tensor, " image"] | None = None
 ) -> Int64[Tensor, "image latent"]:
-    """Returns the bin of each mean, as `numpy.histogram` counts it: bins [a, b), the last one closed.
+    """Returns the bin of each mean, as in `numpy.histogram`: bins [a, b), the last one closed.
 
-    They span the images with a weight above 0.
+    The bins span the means of the images with a weight above 0.
     """
     bins = []
     for column in mean.double().T.contiguous():
@@ -269,14 +269,14 @@ def influences(
     weights: Float64[Tensor, " row"],
     sums: QuantizedStatistics,
 ) -> dict[str, Float64[Tensor, "row ..."]]:
-    """Returns what some images add to the entropies, by the names of the fields of `LatentInformation`.
+    """Returns the contributions of some images to the entropies, by field name of `LatentInformation`.
 
     For H = -sum_s Q(s) log Q(s) with Q = sum_n p(n) Q(. | n), a small increase of p(n) changes H by -sum_s Q(s | n) log
-    Q(s) - H, and the other entropies alike. Averaged over images these deviations are 0; their spread is the
-    uncertainty of the entropies for images seen as an iid sample.
+    Q(s) - H, and the other entropies likewise. The mean of these deviations over images is 0. Their spread is
+    the uncertainty of the entropies if the images are an iid sample.
 
     `masses` is Q(s | n) and `assignments` p(v_k | n), zeros where a factor is not known; `weights` is N p(n).
-    `sums` are over all images. A factor known in none of them has NaN.
+    `sums` are over all images. A factor without known values gives NaN.
     """
     masses = masses.double()
     of_factors = [

@@ -3,9 +3,9 @@
 For each draw z_s one pass over all pairs of a draw and an image computes the sums over images of q(z_i | x_n), of
 q(z | x_n) and of q(z_not_i | x_n), in blocks that fit in the cache, with float64 sums.
 
-A term of a joint density is computed relative to the density of the draw's own image, in powers of two (which are the
-fastest). So each sum is at least that image's weight: an underflow is negligible, and a draw with an overflow is
-computed again in log space. With more than `MAX_FLOAT64_TERMS` terms they are float32, which moves an entropy by less
+A term of a joint density is computed relative to the density of the draw's own image, in powers of two (the fastest
+exponentials). So each sum is at least that image's weight: an underflow is negligible, and a draw with an overflow is
+computed again in log space. Above `MAX_FLOAT64_TERMS` terms, the terms are float32, which changes an entropy by less
 than 1e-5 nats.
 """
 
@@ -45,8 +45,8 @@ _IMAGES_IN_LOG_SPACE = 2048
 class LogDensities:
     """log q at each draw, in nats: of the mixture of all images, and of the draw's own image.
 
-    `each` is of single latents, `joint` of all, `without` of all but one, `groups` of given groups. A discrete latent
-    has the logarithm of its probability.
+    `each` is for single latents, `joint` for all latents, `without` for all but one, and `groups` for the given groups.
+    A discrete latent contributes the logarithm of its probability.
     """
 
     each: Float64[Tensor, "draw latent"]
@@ -75,8 +75,8 @@ def log_densities(
     """
     if floor is not None and (posteriors.covariance is not None or posteriors.probabilities):
         raise CodesError(
-            "density_floor is for uncorrelated Gaussian latents, as in Do & Tran's code. Leave it out: without floors "
-            "all codes are taken."
+            "density_floor is for uncorrelated Gaussian latents, as in Do & Tran's code. Leave it out: without a "
+            "floor all codes are supported."
         )
     num_terms = len(draws) * len(posteriors.weights) * posteriors.num_latents
     dtype = dtype or (torch.float64 if num_terms <= MAX_FLOAT64_TERMS else torch.float32)
@@ -95,7 +95,7 @@ def log_densities(
 
 
 def _streams(logs: Float64[Tensor, "stream draw"], num_latents: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Returns each latent, all, all but each, groups: the order in which they are stacked."""
+    """Splits the stacked logs into single latents, all latents, all but one, and groups."""
     each, joint, without, groups = logs.split([num_latents, 1, num_latents, len(logs) - 2 * num_latents - 1])
     return each.T, joint[0], without.T, groups.T
 
@@ -108,7 +108,7 @@ def _by_ratios(
     dtype: torch.dtype,
     floor: float | None,
 ) -> Float64[Tensor, "stream draw"]:
-    """Returns log of the mixtures, from sums of terms relative to the draw's own: NaN or infinite after an overflow."""
+    """Returns log mixtures from sums of terms relative to the draw's own image. NaN or infinite after an overflow."""
     num_latents, num_draws = posteriors.num_latents, len(draws)
     # Around the middle of each latent, so that float32 keeps the digits of deviations, wherever the codes lie.
     middle = (posteriors.mean.double().amin(dim=0) + posteriors.mean.double().amax(dim=0)) / 2
@@ -152,7 +152,7 @@ def _add_terms(
 ) -> None:
     """Adds a block of images to the sums, in place.
 
-    `powers` (latent, draw, image) are exponents of two, and are overwritten. In products they are at least the floor.
+    `powers` (latent, draw, image) are exponents of two, and are overwritten. In products they are clamped to the floor.
     """
     num_latents = len(powers)
     _, joint_cut = _CUT[powers.dtype]
@@ -173,7 +173,7 @@ def _add_terms(
 
 
 def _weighted_sum(terms: Tensor, weights: Tensor | float) -> Float64[Tensor, "*axes"]:
-    """Sums over the last axis. Equally likely images share one weight: a plain sum takes a third of the time."""
+    """Computes weighted sums over the last axis. A scalar weight allows a plain sum in a third of the time."""
     return terms.sum(dim=-1).double() * weights if isinstance(weights, float) else (terms @ weights).double()
 
 
@@ -217,7 +217,7 @@ def _image_blocks(posteriors: Posteriors, middle: Float64[Tensor, " latent"], dt
 def _in_log_space(
     posteriors: Posteriors, draws: Draws, groups: Sequence[Sequence[int]], floor: float | None
 ) -> Float64[Tensor, "stream draw"]:
-    """Returns the same as `_by_ratios` without shortcuts: logarithms of terms, added up by logaddexp."""
+    """Computes `_by_ratios` in log space, by logaddexp of the log terms."""
     log_weights = posteriors.weights.log()
     parts = (
         (_log_terms(posteriors, draws, image[None], groups, floor) + log_weights[image]).logsumexp(dim=2)
@@ -233,7 +233,7 @@ def _log_terms(
     groups: Sequence[Sequence[int]],
     floor: float | None,
 ) -> Float64[Tensor, "stream draw image"]:
-    """Returns log q(. | x_n) of every stream, for each draw and the images of its row, or of the only row."""
+    """Returns log q(. | x_n) of every stream, for each draw and the images of its row (or of a single shared row)."""
     deviation = draws.z.double()[:, None] - posteriors.mean[image].double()
     std = posteriors.std[image].double()
     gaussian = -0.5 * (deviation / std).square() - std.log() - _HALF_LOG_TWO_PI

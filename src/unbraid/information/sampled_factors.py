@@ -28,8 +28,8 @@ def sampled_information(
     H(z_j) = -mean_s log q(z_j^s) and H(z_j, v_k) = -mean_s log q(z_j^s, v_k^s), where v^s is the value in the image
     that the draw came from and the mixtures are of all images; I(z_j; v_k) = H(z_j) + H(v_k) - H(z_j, v_k). Chen et
     al., arXiv:1802.04942v5, section 4.1; Do & Tran, arXiv:1908.09961v4, appendix A.10. A factor known in some images
-    only is averaged over the draws from those. The deviations are by the names of the fields of `LatentInformation` and
-    average to 0; their spread is the Monte-Carlo error. H(v_k) and H(z_j | x) are not sampled and have none.
+    only is averaged over the draws from these images. The deviations are named as the fields of `LatentInformation` and
+    average to 0. Their spread is the Monte-Carlo error. H(v_k) and H(z_j | x) are not sampled and have no deviations.
     """
     if any(assignment.ndim == 2 for assignment in values.assignments):
         raise CodesError(
@@ -62,7 +62,7 @@ def sampled_information(
 def _mean_over_known(
     terms: Float64[Tensor, "draw latent factor"], known: Bool[Tensor, "draw factor"]
 ) -> tuple[Float64[Tensor, "latent factor"], Float64[Tensor, "draw latent factor"]]:
-    """Returns the mean over the draws from images in which the factor is known (NaN without any), and deviations."""
+    """Returns the mean over draws from images with a known value (NaN without such draws), and the deviations."""
     share = known.double().mean(dim=0)
     average = torch.where(known[:, None], terms, 0.0).mean(dim=0) / share
     return average, torch.where(known[:, None], terms - average, 0.0) / share
@@ -97,7 +97,7 @@ class _Logs(NamedTuple):
 
 
 def _logs(posteriors: Posteriors, draws: Draws, values: ValueTable) -> _Logs:
-    """Returns the logarithms, in blocks of draws: each draw has a table of its density under every value."""
+    """Computes the log densities in blocks of draws, because each draw needs a table of densities under every value."""
     blocks = []
     totals = values.factor_sums(values.value_masses)
     for rows in torch.arange(len(draws), device=draws.image.device).split(
@@ -119,7 +119,7 @@ def _logs(posteriors: Posteriors, draws: Draws, values: ValueTable) -> _Logs:
 def _of_own_value(
     table: Float64[Tensor, "draw column"], own: Int64[Tensor, "draw factor"], values: ValueTable
 ) -> Float64[Tensor, "draw factor"]:
-    """Returns, per factor, the column of the draw's own value; the first, which is not read, where it is unknown."""
+    """Returns the column of the draw's own value for each factor, or the unused first column if it is unknown."""
     parts = [part.gather(1, own[:, k, None].clamp(min=0))[:, 0] for k, part in enumerate(values.split(table))]
     return stacked(parts, table[:, :0])
 
@@ -127,7 +127,7 @@ def _of_own_value(
 def _column_densities(
     posteriors: Posteriors, draws: Draws, values: ValueTable
 ) -> Iterator[Float64[Tensor, "draw column"]]:
-    """Yields, by latent, the density (or mass) of every column of the table of values at each draw."""
+    """Yields for each latent the density (or mass) of every column of the value table at each draw."""
     means, stds = posteriors.mean.double().T.contiguous(), posteriors.std.double().T.contiguous()
     for mean, std, z in zip(means, stds, draws.z.double().T.contiguous(), strict=True):
         yield mixture_densities(mixtures(mean, std, values), z, values.num_columns)

@@ -1,4 +1,4 @@
-"""ValueTable: the labels of all factors in the form of the estimators of information."""
+"""ValueTable: the labels of all factors, as input of the information estimators."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ _NUM_PLACES = {"cpu": 1, "cuda": 4_096}
 @final
 @dataclass(frozen=True)
 class ValueTable:
-    """p(n) and p(v_k | n): the probability of each image, and the value of each factor in it.
+    """Image probabilities p(n) and factor values p(v_k | n) of each image.
 
     An entry of `assignments` holds one factor: value indices (-1 where the value is not known), or a probability for
-    each value (a row of zeros where not known). `sizes` is the number of values of each factor, whether or not they all
-    occur. `weights` is p(n) and sums to one.
+    each value (a row of zeros if not known). `sizes` is the number of values of each factor, including values that do
+    not occur. `weights` is p(n) and sums to one.
 
-    Estimators read one wide table with a row an image: p(n) in the first column, then p(n) p(v_k | n), a column for
+    Estimators read one wide table with a row per image: p(n) in the first column, then p(n) p(v_k | n), a column for
     each value of each factor in turn. `columns` computes some of its rows, `grouped_columns` sums of rows.
     """
 
@@ -44,7 +44,7 @@ class ValueTable:
         weights: Float[Tensor, " image"] | None = None,
         device: torch.device | str | None = None,
     ) -> "ValueTable":
-        """Returns the table. Weights are scaled to sum to one; without them the images are equally likely."""
+        """Returns the table. Weights are scaled to sum to one. The default is equal weights."""
         if any(len(assignment) != num_images for assignment in assignments):
             raise CodesError(
                 f"The factors label {[len(a) for a in assignments]} images, and there are {num_images}; give one "
@@ -57,7 +57,7 @@ class ValueTable:
         return cls(tuple(a.to(device) for a in assignments), sizes, p / p.sum())
 
     def sample(self, rows: Int[Tensor, " row"], weights: Float64[Tensor, " row"]) -> "ValueTable":
-        """Returns some of the images with other weights. A value that occurs in none of them keeps its column."""
+        """Selects images and replaces their weights. Values that do not occur in them keep their columns."""
         return ValueTable(tuple(a[rows] for a in self.assignments), self.sizes, weights / weights.sum())
 
     @property
@@ -66,7 +66,7 @@ class ValueTable:
 
     @cached_property
     def value_masses(self) -> Float64[Tensor, " column"]:
-        """Returns the sums of the columns: 1, then p(v_k) of each value times the share of images with a label."""
+        """Sums of the columns: 1, then p(v_k) of each value times the fraction of images with a label."""
         return self.grouped_columns(torch.zeros_like(self.weights, dtype=torch.int64), 1)[0, 0]
 
     def columns(self, rows: Int[Tensor, " row"]) -> Float64[Tensor, "row column"]:
@@ -92,8 +92,8 @@ class ValueTable:
     ) -> Float64[Tensor, "scale group column"]:
         """Returns sums of the rows of each group of images, each row times its scale.
 
-        `scales` returns a list of scales for some rows, and the result has a table for each. By default there is one
-        scale, 1.
+        `scales` returns a list of scales for some rows, and the result has a table for each scale. The default is a
+        single scale of 1.
         """
         scales = scales or (lambda rows: (torch.ones_like(self.weights[rows]),))
         # Without factors, as if there were one that is known nowhere.
@@ -128,7 +128,7 @@ class ValueTable:
 
     @cached_property
     def _with_unknown(self) -> tuple[Int64[Tensor, " image"] | Float64[Tensor, "image _value"], ...]:
-        """Returns the assignments with one value more, for the images in which the factor is not known."""
+        """Assignments with an additional value for images in which the factor is not known."""
         return tuple(
             torch.cat([a.double(), 1 - a.double().sum(dim=1, keepdim=True)], dim=1)
             if a.ndim == 2
@@ -143,7 +143,7 @@ def _add_rows(
     assignment: Int64[Tensor, " row"] | Float64[Tensor, "row _value"],
     scaled: Sequence[Float64[Tensor, " row"]],
 ) -> None:
-    """Adds scaled rows to one factor's table, in place: at the place of their group, moved on by their value."""
+    """Adds scaled rows to one factor's table, in place, at the offset of their group plus their value."""
     # One scale at a time: torch adds into a vector several times faster than into the rows of a matrix.
     for sums, scale in zip(table, scaled, strict=True):
         if assignment.ndim == 1:
