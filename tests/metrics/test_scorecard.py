@@ -254,7 +254,7 @@ def test_a_card_of_another_format_is_refused(card):
 
 
 def test_two_scores_do_not_share_a_name():
-    with pytest.raises(SpecError, match="score its own"):
+    with pytest.raises(SpecError, match="mig, mig"):
         Scorecard(("mig", "mig"), (Score("MIG", 0.1), Score("MIG", 0.2)), {}, 1, 1)
 
 

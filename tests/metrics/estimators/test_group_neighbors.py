@@ -97,5 +97,5 @@ def test_infomec_takes_groups_too():
     score = InfoMEC(GroupNeighbors())(angle_and_size())
     assert len(score.per_latent) == 2
     assert score.value > 0.8
-    with pytest.raises(SpecError, match="single latents"):
+    with pytest.raises(SpecError, match="GroupNeighbors"):
         InfoMEC(GroupNeighbors(), active="range")
