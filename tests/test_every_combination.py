@@ -297,6 +297,7 @@ def test_it_trains(spec):
     trained_in_company(spec, spec.dataset.load())
 
 
+@pytest.mark.slow
 @of_rows(ONE_OF_EACH)
 def test_it_trains_alike_in_company_and_after_a_break(spec, tmp_path):
     """A member alone is the member of a fleet, and neither a break nor a log that is not read changes a bit."""

@@ -7,6 +7,8 @@ from torch import nn
 from benchmarks.conv_speed import PRECISIONS, SMALL, WAYS, Nets, measure, step_of
 from unbraid.models.layers.strided_convolutions import Conv2d, ConvTranspose2d
 
+pytestmark = pytest.mark.slow
+
 
 def test_only_our_nets_have_our_layers():
     with torch.device("meta"):

@@ -6,6 +6,8 @@ import pytest
 
 from benchmarks.determinism import Ways, main, spec_of
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_member_is_the_same_one_in_every_way():
     spec = spec_of("beta-TCVAE", "float64", 2, small=True)

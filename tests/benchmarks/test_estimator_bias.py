@@ -10,6 +10,8 @@ import torch
 from benchmarks import estimator_bias
 from benchmarks.estimator_bias import PARTS, estimates, posteriors, truth
 
+pytestmark = pytest.mark.slow
+
 NUM_IMAGES = 128
 
 

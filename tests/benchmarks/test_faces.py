@@ -7,6 +7,8 @@ from torch.nn import functional
 from benchmarks.faces import accuracies, pixels, ridge, split, train
 from unbraid.datasets import ShadedFaces
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):

@@ -11,6 +11,8 @@ from benchmarks.evidence import SMALL_SPRITES
 from benchmarks.fleet_speed import Loop, Measured, Row, every_row, main
 from unbraid import MLP, VAE, Autoencoder, RunSpec, models
 
+pytestmark = pytest.mark.slow
+
 ROW = Row("VAE, small", RunSpec(SMALL_SPRITES, Autoencoder(MLP((8,), (8,))), VAE(), batch_size=16), 2, 0.5, 0.25)
 
 

@@ -8,6 +8,8 @@ from benchmarks.twenty_models import GROUPS, main, score_table, specs, verdict
 from tests.words import words
 from unbraid.training.state import fleet_key
 
+pytestmark = pytest.mark.slow
+
 SCORES = {"VAE": {0: 0.1, 1: 0.05}, "β-VAE, β = 4": {0: 0.15, 1: 0.2}, "β-TCVAE, β = 6": {0: 0.1, 1: 0.5}}
 
 

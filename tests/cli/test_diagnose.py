@@ -6,6 +6,8 @@ import shutil
 from tests.training.runs.finished_runs import fail
 from unbraid.training.runs import Run
 
+pytestmark = pytest.mark.slow
+
 
 def test_findings_are_printed(unbraid, trained):
     run = sorted(trained.iterdir())[0]

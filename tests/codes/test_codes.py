@@ -223,7 +223,7 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
             {"mean": MEAN, "factors": {"a": [0, 1, 2]}, "factor_names": ["b"]},
             "have names already",
         ),
-        ({"mean": MEAN, "factors": [[0, "a"], [1, "b"], [0, "a"]]}, "each column by itself"),
+        ({"mean": MEAN, "factors": [[0, "a"], [1, "b"], [0, "a"]]}, "of several kinds"),
         ({"mean": MEAN, "factors": {"a": [0.5, 0.2, math.nan]}}, "missing=math.nan"),
         ({"mean": MEAN, "weights": [1.0, 1.0]}, "one weight for each of the 3 codes"),
         ({"mean": MEAN, "weights": [1.0, -1.0, 1.0]}, "none may be negative"),

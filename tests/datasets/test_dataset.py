@@ -116,7 +116,7 @@ def test_labels_of_other_factors_are_refused():
 
 @pytest.mark.parametrize(("factors", "table"), [(FACTORS, ()), (FACTORS, (*TABLE, Factor("hue", 3)))])
 def test_factors_that_do_not_fit_images_and_names_are_refused(factors, table):
-    with pytest.raises(DataError, match="row an image"):
+    with pytest.raises(DataError, match="factors have shape"):
         FactorImages.from_table(PIXELS, factors, table)
 
 

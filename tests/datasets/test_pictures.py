@@ -192,7 +192,7 @@ def test_a_picture_far_too_large_is_refused_before_it_is_decoded():
 def test_a_picture_of_millions_of_rows_is_refused_before_it_is_decoded(monkeypatch, size):
     monkeypatch.setattr(PngImageFile, "load", lambda _: pytest.fail("was decoded"))
     monkeypatch.setattr(PngImageFile, "load_prepare", lambda _: pytest.fail("was decoded"))
-    with pytest.raises(DataError, match=rf"{size[1]} x {size[0]} pixels.*at most 65,535 a side"):
+    with pytest.raises(DataError, match=rf"{size[1]} x {size[0]} pixels.*at most 65,535"):
         decode(begun(*size), "a.png")
 
 

@@ -29,6 +29,8 @@ from unbraid.models.distributions import (
     LearnedGaussianLikelihood,
 )
 
+pytestmark = pytest.mark.slow
+
 TINY = MLP(hidden=(5,), decoder_hidden=(5,))
 GAUSSIAN = Autoencoder(TINY, latents=GaussianLatents(3))
 FAMILIES = {

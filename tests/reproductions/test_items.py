@@ -17,6 +17,8 @@ from unbraid import MLP, Autoencoder, DSprites, RunSpec
 from unbraid.errors import DataError, SpecError, UnbraidError
 from unbraid.studies import Claim, Setting, StudyOptions, computed, median
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(reproductions.__file__).parent
 ALL = [(item, key) for item in items().values() for key in item.on]
 COMPUTED = [(item, key) for item, key in ALL if item.code.experiment(key, "smoke").compute is not None]

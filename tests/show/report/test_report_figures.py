@@ -8,6 +8,8 @@ from unbraid.show.report.report import Page
 from unbraid.show.report.report_figures import write_figures
 from unbraid.training import train
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("matplotlib")
 
 
