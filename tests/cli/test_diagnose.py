@@ -3,6 +3,8 @@
 import json
 import shutil
 
+import pytest
+
 from tests.training.runs.finished_runs import fail
 from unbraid.training.runs import Run
 
