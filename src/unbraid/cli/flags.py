@@ -73,9 +73,10 @@ def _is_outdated() -> bool:
 @final
 @dataclass(frozen=True)
 class Flag:
-    """The flag of a field. `holders` are pairs of a class name with this field, and the texts of the field.
+    """Command-line flag of a config field.
 
-    `is_shared` is true if all named classes have the field.
+    `holders` has a pair for each config class with the field: the name of the class, and the texts of the field there.
+    `is_shared` is true if all classes in question have the field.
     """
 
     path: str

@@ -20,9 +20,10 @@ def title_of(groups: Sequence[Group]) -> str:
 
 
 def summary_of(groups: Sequence[Group], measure: Measure, best: ReportedRun, factors: Sequence[str] = ()) -> str:
-    """Returns counts and the best model as text: "8 models, 2 objectives, 1,536 images of 32 × 32.
+    """Returns a summary with counts and the best model.
 
-    Best: vae, seed 3, mig 0.330 over scale and shape.". `factors` are the scored factors, if the measure is a MIG.
+    For example: "8 models, 2 objectives, 1,536 images of 32 × 32. Best: vae, seed 3, mig 0.330 over scale and shape."
+    `factors` are the scored factors; only a MIG needs them.
     """
     num_members = sum(len(group.members) for group in groups)
     objectives = _count(len({describe_spec(group.spec)["objective"] for group in groups}), "objective")

@@ -1,8 +1,8 @@
-"""The training and scoring of one fleet, as an order for a worker on this machine or on a cluster.
+"""Training and scoring of one fleet, by a worker on this machine or on a cluster.
 
-The order holds everything that determines the results: the specs, the seeds, the number of models trained side by side,
-and the number of threads. The results do not depend on the worker. Machines that do not share the folder of the study
-return each run as a parcel: bytes with a checksum.
+The description of the task contains everything that determines the results: the specs, the seeds, the number of models
+trained side by side, and the number of threads. The results do not depend on the worker. Machines that do not share the
+folder of the study return each run as bytes with a checksum.
 """
 
 import contextlib
