@@ -161,7 +161,11 @@ class RunFolder:
                 "kept. To restore it, train this run again with --force."
             )
         if expected is None:
-            raise RunError(f"{path} has no recorded checksum: {self.folder} is {self.status}.")
+            place = f"in {self.status}.json" if self.status in ("finished", "failed") else "before the run ends"
+            raise RunError(
+                f"{path} has no recorded checksum {place}: {self.folder} is {self.status}. Restore it, or train this "
+                "run again with --force."
+            )
         if not path.is_file() or files.sha256(path) != expected:
             raise RunError(
                 f"{path} is missing, of another run, or was changed since training (its SHA-256 is not {expected}, as "
