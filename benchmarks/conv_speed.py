@@ -6,8 +6,8 @@ torch's.
 
 Our layers are products of matrices there; the step is traced, compiled and replayed as a CUDA graph, as a fleet's is.
 torch's layers are mapped over members as they are, without and with a CUDA graph. Printed are the medians over turns,
-in milliseconds a member, and the seconds until the first step was done. There are no latents, no optimizer and no data
-set here: the codes are the encoder's first numbers. On a CPU nothing is compiled, and our layers are torch's.
+in milliseconds a member, and the seconds until the first step was done. There are no latents, no optimizer and no
+dataset here: the codes are the encoder's first numbers. On a CPU nothing is compiled, and our layers are torch's.
 """
 
 import argparse

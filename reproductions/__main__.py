@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
         command = commands.add_parser(name, help=text)
         command.add_argument("ids", nargs="*" if name == "list" else "+", help="items or papers, such as chen2018/figure3a")
     command.add_argument("--scale", choices=SCALES, help="by default the smallest that gives a verdict")
-    command.add_argument("--data", help="the data set, by default the paper's own")
+    command.add_argument("--data", help="the dataset, by default the paper's own")
     command.add_argument("--setting", action="append", default=[], help="run this setting alone; may be repeated")
     command.add_argument("--budget", type=float, help="seconds; start nothing that cannot finish within them")
     command.add_argument("--device", default="auto")

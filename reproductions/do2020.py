@@ -174,7 +174,7 @@ def _excess(run: Mapping[str, float]) -> float:
 
 
 def _counted(data: str, scale: Scale) -> Experiment:
-    """Returns the numbers of images, pixels and entropies of a data set."""
+    """Returns the numbers of images, pixels and entropies of a dataset."""
     label = "CelebA, train" if data == "celeba" else "dSprites"
 
     def compute(case: str, seed: int) -> Numbers:

@@ -20,7 +20,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "evidence"
 
 @dataclass(frozen=True)
 class Found:
-    """The united scores of an item on one data set at one scale, and what follows from them."""
+    """The united scores of an item on one dataset at one scale, and what follows from them."""
 
     item: Item
     data: str
@@ -134,13 +134,13 @@ def measured_by(item: Item, data: str, scale: Scale) -> str:
 
 
 def file_of(item: Item, data: str, scale: Scale, folder: Path) -> Path:
-    """Returns where the evidence of an item lies; that on the paper's own data has no data set in its name."""
+    """Returns where the evidence of an item lies; that on the paper's own data has no dataset in its name."""
     stem = f"{item.name}-{data}" if data != item.original else item.name
     return folder / item.paper / f"{stem}-{scale}.json"
 
 
 def find(item: Item, data: str, scale: Scale, folder: Path = FOLDER) -> Found | None:
-    """Returns the evidence of an item on one data set at one scale, or None. Files whose names go on after the scale
+    """Returns the evidence of an item on one dataset at one scale, or None. Files whose names go on after the scale
     unite with it. Raises if a file belongs to another definition.
     """
     path = file_of(item, data, scale, folder)

@@ -153,5 +153,5 @@ def medians(metrics: Mapping[str, str], labels: Sequence[str]) -> Draw:
 def _is_scored(scores: StudyScores, metric: str) -> bool:
     try:
         return bool(scores.with_any_score(metric))
-    except UnbraidError:  # on other data sets
+    except UnbraidError:  # on other datasets
         return False

@@ -47,7 +47,7 @@ class Experiment:
     compute: Callable[[str, int], Numbers] | None = None
     cases: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     reads: tuple[Any, ...] = ()
-    """The data sets that a computation opens."""
+    """The datasets that a computation opens."""
 
     @property
     def seeds(self) -> dict[str, tuple[int, ...]]:
@@ -94,7 +94,7 @@ Claims = Callable[[str, Scale], Sequence[Claim]]
 
 @dataclass(frozen=True)
 class Code:
-    """What of an item is code. Claims and controls are given the data set and the scale; controls are ours and never
+    """What of an item is code. Claims and controls are given the dataset and the scale; controls are ours and never
     count. `derive` adds numbers to the scores. Without claims, `expected` numbers of the item have to be met exactly.
     """
 
@@ -108,7 +108,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Data:
-    """A data set of an item: its name, the files it needs from the user, and how many seconds each scale takes."""
+    """A dataset of an item: its name, the files it needs from the user, and how many seconds each scale takes."""
 
     name: str
     seconds: Mapping[Scale, float]
@@ -138,7 +138,7 @@ class Printed:
 class Item:
     """A table, a figure, a panel of one or a claim of a paper, as its file of the paper has it, and its code.
 
-    `on` are its data sets by key: the first is the paper's own, the others stand in for it.
+    `on` are its datasets by key: the first is the paper's own, the others stand in for it.
     """
 
     id: str
@@ -176,13 +176,13 @@ class Item:
 
     @property
     def original(self) -> str:
-        """The key of the paper's own data set."""
+        """The key of the paper's own dataset."""
         return next(iter(self.on))
 
     def data(self, key: str) -> Data:
-        """Returns one of its data sets. Raises if it has none of this key."""
+        """Returns one of its datasets. Raises if it has none of this key."""
         if key not in self.on:
-            raise ValueError(f"{self.id} has no data set {key!r}. Expected one of {', '.join(self.on)}.")
+            raise ValueError(f"{self.id} has no dataset {key!r}. Expected one of {', '.join(self.on)}.")
         return self.on[key]
 
 

@@ -2,7 +2,7 @@
 
 A row has the fields of a claim and a quantity of `unbraid.studies` with its arguments. Keys of at most three letters are
 loops: every value, or rows of values under a key of as many letters. "$NAME" stands for an entry of `[names]`. `on` and
-`scale` limit a row to a data set and a scale.
+`scale` limit a row to a dataset and a scale.
 """
 
 import itertools
@@ -18,7 +18,7 @@ _OPTIONS, _REGION = ("at_least", "at_most", "over"), ("above", "below", "between
 
 
 def claims_of_rows(rows: Sequence[Row], names: Mapping[str, Any], data: str, scale: str) -> list[Claim]:
-    """Returns the claims of these rows for a data set at a scale."""
+    """Returns the claims of these rows for a dataset at a scale."""
     wanted = [row for row in rows if data in row.get("on", data) and row.get("scale", scale) == scale]
     return [claim for row in wanted for claim in _claims(row, names)]
 

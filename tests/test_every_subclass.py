@@ -64,7 +64,7 @@ def subclass(cls, method):
 
 
 def instance(own, cls):
-    """One with the fields of an example; files that a data set is read from there need not be."""
+    """One with the fields of an example; files that a dataset is read from there need not be."""
     if cls in EXAMPLES:
         return own(**{field.name: getattr(EXAMPLES[cls], field.name) for field in fields(cls)})
     if any(field.default is field.default_factory is MISSING for field in fields(cls)):

@@ -37,7 +37,7 @@ BREACHES = {  # the file to which the line is added, the line, and what is said 
         "import unbraid.information",
         "unbraid.codes is not allowed to import unbraid.information",
     ),
-    "a metric that reads a data set": (
+    "a metric that reads a dataset": (
         "metrics/new.py",
         "import unbraid.datasets.dataset",
         "unbraid.metrics is not allowed to import unbraid.datasets",

@@ -106,15 +106,15 @@ MISTAKES = {
         r"watch is True; expected a function.*watch=print",
     ),
     # ---- specs and configs
-    "a data set by its name": (
+    "a dataset by its name": (
         lambda run, at: RunSpec("dsprites"),
         r"expected a FactorDataset. Give an instance: DSprites\(...\)",
     ),
-    "the class of a data set": (
+    "the class of a dataset": (
         lambda run, at: RunSpec(DSprites),
         r"dataset is the class DSprites.*Give an instance: DSprites\(\)",
     ),
-    "images as a data set": (
+    "images as a dataset": (
         lambda run, at: RunSpec(IMAGES),
         r"dataset is a ndarray of shape \(5, 8, 8\); expected a FactorDataset",
     ),
@@ -181,7 +181,7 @@ MISTAKES = {
         lambda run, at: FromArrays.from_arrays(IMAGES.astype(float)),
         r"floats from 200 to 200; expected 0 to 1",
     ),
-    "the class of a torch data set": (
+    "the class of a torch dataset": (
         lambda run, at: from_torch(torch.utils.data.TensorDataset),
         r"given the class TensorDataset; expected a torch.utils.data.Dataset",
     ),

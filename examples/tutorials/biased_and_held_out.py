@@ -26,7 +26,7 @@ from unbraid.training.optimizers import Adam
 # %% [markdown]
 # ## Three kinds of data
 #
-# The first data set has all images. The second has no heart in the lower right: values 4 to 7 of both coordinates.
+# The first dataset has all images. The second has no heart in the lower right: values 4 to 7 of both coordinates.
 # The third has all positions, but mostly those on the diagonal.
 
 # %%

@@ -148,5 +148,5 @@ print(runs[0].name)
 print(sorted(path.name for path in (runs[0].folder / "source").iterdir()))
 
 # %% [markdown]
-# Next: [Classes of your own](../extending.md) describes custom data sets, latents, estimators and optimizers, and the
+# Next: [Classes of your own](../extending.md) describes custom datasets, latents, estimators and optimizers, and the
 # limits of code in a fleet.

@@ -102,4 +102,4 @@ print(report, f"{report.stat().st_size / 1e6:.1f} MB;", explorer, f"{explorer.st
 
 # %% [markdown]
 # Next: [the first page](../index.md) has an explorer of a longer run. See also [objectives](../objectives/index.md),
-# [data sets](../datasets/index.md), [runs](../runs.md) and the same [in a shell](../cli.md).
+# [datasets](../datasets/index.md), [runs](../runs.md) and the same [in a shell](../cli.md).

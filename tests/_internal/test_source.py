@@ -266,7 +266,7 @@ KINDS = {
         class Own(PriorConfig):
             def make(self, size): return {}
     """,
-    "data set": """
+    "dataset": """
         from unbraid.datasets import FactorDataset
 
         @dataclass(frozen=True)
@@ -289,7 +289,7 @@ HOLDERS = {
     "net": Autoencoder,
     "schedule": BetaVAE,
     "prior": lambda own: Autoencoder(latents=GaussianLatents(3, own)),
-    "data set": RunSpec,
+    "dataset": RunSpec,
     "metric": lambda own: own,
 }
 

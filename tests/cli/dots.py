@@ -1,4 +1,4 @@
-"""A published data set of the tests' own: dots that the command line can list, fetch and show like any other."""
+"""A published dataset of the tests' own: dots that the command line can list, fetch and show like any other."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -20,7 +20,7 @@ def _folders(tmp_path, monkeypatch):
 
 
 def rows(out):
-    """The lines of each data set, by its name."""
+    """The lines of each dataset, by its name."""
     found, name = {}, ""
     for line in out.splitlines()[1:-2]:
         name = line.split()[0] if line[0] != " " else name
@@ -124,9 +124,9 @@ def test_the_help_explains_the_words_of_the_table(unbraid):
 def test_the_help_lists_the_commands(unbraid):
     out = unbraid("datasets", "--help").out
     assert [line.strip() for line in out.partition("Commands:")[2].splitlines() if line] == [
-        "list   List the data sets.",
-        "show   Write a page about a data set.",
-        "fetch  Download the files of a data set.",
+        "list   List the datasets.",
+        "show   Write a page about a dataset.",
+        "fetch  Download the files of a dataset.",
     ]
 
 

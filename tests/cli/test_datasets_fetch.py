@@ -166,7 +166,7 @@ def test_what_is_drawn_or_ones_own_needs_no_fetching(unbraid, name, reason):
 def test_a_misspelt_name_gets_a_suggestion(unbraid):
     outcome = unbraid("datasets", "fetch", "mnits")
     assert outcome.code == 2
-    assert outcome.err.startswith("Error: There is no data set 'mnits'. Did you mean 'mnist'? Valid: ")
+    assert outcome.err.startswith("Error: There is no dataset 'mnits'. Did you mean 'mnist'? Valid: ")
 
 
 def test_the_help_shows_an_example_that_can_be_copied(unbraid):

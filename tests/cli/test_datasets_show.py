@@ -116,7 +116,7 @@ def test_images_of_ones_own_need_their_file(unbraid, here):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["dsprits"], "There is no data set 'dsprits'. Did you mean 'dsprites'?"),
+        (["dsprits"], "There is no dataset 'dsprits'. Did you mean 'dsprites'?"),
         (["dsprites", "--out", "x.jpg"], "a file that ends in .html"),
         (["dsprites", "--out", "."], "a file that ends in .html"),
         (["dsprites", "--resolution", "7"], "resolution is 7"),
@@ -158,5 +158,5 @@ def test_the_help_lists_the_fields_of_what_is_named(unbraid):
         assert f"  {flag} " in out
     for flag in ("--dataset.split", "--sampling.strength", "--subset.start"):
         assert flag + " " not in out.partition("Options:")[2]
-    out = unbraid("datasets", "show", "--help").out  # without a name, those of every data set
+    out = unbraid("datasets", "show", "--help").out  # without a name, those of every dataset
     assert all(flag in out for flag in ("--dataset.split", "--dataset.resolution"))

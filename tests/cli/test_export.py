@@ -65,7 +65,7 @@ def test_a_fraction_of_the_images_is_encoded_alone(unbraid, exported):
     ("arguments", "says"),
     [
         ("", "There is nothing to score. Name runs, files of codes, or an encoder"),
-        ("--encoder e.onnx", "--encoder needs images: name the data set with --dataset"),
+        ("--encoder e.onnx", "--encoder needs images: name the dataset with --dataset"),
         ("codes.npz --dataset dsprites", "--dataset and --outputs are for --encoder"),
         ("--encoder e.onnx --dataset dsprites --outputs mean", "expected pairs such as mean=dense_3"),
         ("--encoder e.onnx --dataset dsprites", "e.onnx cannot be read"),

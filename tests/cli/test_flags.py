@@ -202,7 +202,7 @@ def test_the_kept_flags_are_those_of_the_classes(tmp_path, monkeypatch):
 def test_a_flag_says_what_to_type():
     assert FLAGS["objective"].metavar == "NAME"
     assert FLAGS["model.encoder.hidden"].metavar == "INTEGER|INTEGER,..."
-    # Some data sets take any size, others one of three.
+    # Some datasets take any size, others one of three.
     assert FLAGS["dataset.resolution"].metavar == "INTEGER"
     assert FLAGS["dataset.models"].metavar == "all|809"
 

@@ -35,7 +35,7 @@ def test_the_held_out_part_is_scored(unbraid, split):
 def test_the_held_out_part_of_a_run_without_one_is_told_in_a_line(unbraid, trained):
     outcome = unbraid("score", trained, "--metrics", "mig", "--part", "test")
     assert outcome.code == 2
-    assert "data set. Train" in outcome.err
+    assert "dataset. Train" in outcome.err
 
 
 def test_factors_are_chosen_and_named(unbraid, trained):

@@ -1,4 +1,4 @@
-"""Codes as a data set of Hugging Face, and back."""
+"""Codes as a dataset of Hugging Face, and back."""
 
 import math
 

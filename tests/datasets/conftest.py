@@ -29,7 +29,7 @@ def no_data_folder(monkeypatch):
 
 @pytest.fixture
 def any_checksum(monkeypatch):
-    """Files of the tests' own pass for published ones: call it with the data sets whose checksums are not to be
+    """Files of the tests' own pass for published ones: call it with the datasets whose checksums are not to be
     compared.
     """
 

@@ -1,4 +1,4 @@
-"""What is trained on: some of the images of a data set, some more often than others."""
+"""What is trained on: some of the images of a dataset, some more often than others."""
 
 import pytest
 import torch
@@ -28,7 +28,7 @@ def test_the_images_are_those_of_the_subset_with_the_weights_of_the_joint():
     assert torch.equal(loaded.weights, images.weights)
 
 
-def test_without_either_they_are_the_images_of_the_data_set():
+def test_without_either_they_are_the_images_of_the_dataset():
     images = TrainingData(DATA).open()
     assert len(images) == DATA.num_images
     assert images.weights is None

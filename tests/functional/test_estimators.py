@@ -1,4 +1,4 @@
-"""Estimators as functions: enumeration over a whole data set."""
+"""Estimators as functions: enumeration over a whole dataset."""
 
 import pytest
 import torch

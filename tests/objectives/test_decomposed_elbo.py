@@ -102,7 +102,7 @@ def test_the_shown_loss_of_a_collapsed_model_is_its_distortion():
     assert loss.total.item() > loss.shown.item() + 100
 
 
-def test_the_logged_total_correlation_is_exact_where_the_batch_is_the_data_set():
+def test_the_logged_total_correlation_is_exact_where_the_batch_is_the_dataset():
     # With mws it would be more by (L - 1) log N.
     step = a_step(batch=6, dataset_size=6)
     densities = step.posterior.pairwise_log_prob(step.z)

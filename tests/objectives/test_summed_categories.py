@@ -1,6 +1,6 @@
 """The measure "summed": sampled terms are means over categories, so their gradients are those of the expectation.
 
-Four images are the whole data set, so q(z) is known, and every term has an expectation that can be worked out: over the
+Four images are the whole dataset, so q(z) is known, and every term has an expectation that can be worked out: over the
 Gaussian latents by quadrature, over the categories one by one.
 """
 

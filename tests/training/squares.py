@@ -1,4 +1,4 @@
-"""What the tests of training and of runs share: a data set of 36 tiny images that needs no disk, and specs that train
+"""What the tests of training and of runs share: a dataset of 36 tiny images that needs no disk, and specs that train
 in a second.
 """
 

@@ -74,7 +74,7 @@ def test_a_run_on_a_subset_has_the_codes_of_the_subset_and_the_rest_can_be_encod
 
 
 def test_a_subset_is_what_its_images_alone_would_be():
-    """Training on a subset is training on a data set that has no other images."""
+    """Training on a subset is training on a dataset that has no other images."""
     rows, images = torch.arange(36)[torch.arange(36) % 6 < 4], Squares().load()
     spec = replace(MLP_SPEC, subset=ChosenValues("column", (0, 1, 2, 3)))
     of_subset = Fleet([Member(spec, 0)], spec.training_data.load())

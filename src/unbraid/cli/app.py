@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from unbraid._internal.memory import is_out_of_memory  # which needs torch
 
         if is_out_of_memory(error):
-            advice = "Train fewer seeds at a time, or use a smaller --batch-size, model or data set."
+            advice = "Train fewer seeds at a time, or use a smaller --batch-size, model or dataset."
             complain(f"Out of memory ({error}). {_LESS_MEMORY.get(command, advice)}")
             sys.exit(1)
         traceback.print_exc()

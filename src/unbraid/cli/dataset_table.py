@@ -1,4 +1,4 @@
-"""The table of data sets: contents, place and license."""
+"""The table of datasets: contents, place and license."""
 
 from dataclasses import MISSING, fields
 
@@ -19,7 +19,7 @@ _LICENSE_OF_DRAWN = "Apache-2.0"  # images that unbraid draws have its license
 
 
 def dataset_table() -> Table:
-    """Returns a table with one row per data set: images, factors, location and license."""
+    """Returns a table with one row per dataset: images, factors, location and license."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("name", no_wrap=True, style="bold")
     table.add_column("images, factors (values)")
@@ -31,15 +31,15 @@ def dataset_table() -> Table:
 
 
 def named(name: str) -> type[FactorDataset]:
-    """Returns the class of the data set with this name. Raises SpecError for an unknown name."""
+    """Returns the class of the dataset with this name. Raises SpecError for an unknown name."""
     known = choices(FactorDataset)
     if name_in(name) not in known:
-        raise SpecError(f"There is no data set {name!r}. {suggestion(name_in(name), known)}")
+        raise SpecError(f"There is no dataset {name!r}. {suggestion(name_in(name), known)}")
     return known[name_in(name)]
 
 
 def required(cls: type) -> list[str]:
-    """Returns the required fields of a data set, which name the user's own images."""
+    """Returns the required fields of a dataset, which name the user's own images."""
     return [field.name for field in fields(cls) if field.default is field.default_factory is MISSING]
 
 
@@ -70,7 +70,7 @@ def _place_and_license(cls: type[FactorDataset]) -> tuple[str, str]:
 
 
 def _contents(cls: type[FactorDataset]) -> Group:
-    """Returns the images and factors of the data set with its defaults. They are unknown for a user's own images."""
+    """Returns the images and factors of the dataset with its defaults. They are unknown for a user's own images."""
     if required(cls):
         return Group(Text("any images"), Text("any factors"))
     dataset = cls()

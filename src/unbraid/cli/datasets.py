@@ -1,4 +1,4 @@
-"""`unbraid datasets`: lists data sets, shows one, or fetches one."""
+"""`unbraid datasets`: lists datasets, shows one, or fetches one."""
 
 import inspect
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from unbraid.datasets.training_data import TrainingData
     from unbraid.datasets.weights import Joint
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A data set, as `unbraid datasets` lists it.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset, as `unbraid datasets` lists it.")]
 
 _PANELS = {
     "": "Which images, and how likely they are",
-    "dataset.": "Fields of the data set",
+    "dataset.": "Fields of the dataset",
     "sampling.": "Fields of --sampling",
     "subset.": "Fields of --subset",
 }
@@ -34,7 +34,7 @@ _OWN_FLAGS = ("sampling", "subset", "out", "joint", "seed", "force", "help")
 
 
 def datasets() -> None:
-    """List the data sets, show one, or fetch one.
+    """List the datasets, show one, or fetch one.
 
     Without a command, they are listed.
 
@@ -46,10 +46,10 @@ def datasets() -> None:
 
 
 def datasets_list() -> None:
-    """List the data sets.
+    """List the datasets.
 
     A row has the number and size of the images, their factors, location and license, for the default settings of the
-    data set.
+    dataset.
 
     Locations:
       drawn here     made by unbraid at first use, without a download
@@ -94,12 +94,12 @@ def datasets_show(
     *,
     force: Force = False,
 ) -> None:
-    """Write a page about a data set.
+    """Write a page about a dataset.
 
     The page shows samples, and for each factor a row of images that differ only in this factor or, if there are none,
     images for each value. With --sampling, the samples are drawn accordingly, and the page also shows the table of
     probabilities. The tables of several samplings (--sampling.design A,B,C,D) are shown side by side. Fields of the
-    data set, --sampling and --subset are the same as for `unbraid train`.
+    dataset, --sampling and --subset are the same as for `unbraid train`.
 
     Examples:
       unbraid datasets show dsprites
@@ -149,7 +149,7 @@ def _one_and_designs(built: "Sequence[TrainingData]") -> "tuple[TrainingData, li
         return shown, designs
     if len({(each.dataset, each.subset) for each in built}) > 1:
         raise SpecError(
-            f"The flags describe {len(built)} data sets, and a page shows one. Give each number one value; only "
+            f"The flags describe {len(built)} datasets, and a page shows one. Give each number one value; only "
             "--sampling and its fields may have several, whose tables are drawn side by side."
         )
     return replace(shown, sampling=None), designs
@@ -166,7 +166,7 @@ def datasets_fetch(
         typer.Option(metavar="FILE", help="Fetch only this file, if several are published. May be repeated."),
     ] = None,
 ) -> None:
-    """Download the files of a data set.
+    """Download the files of a dataset.
 
     They are downloaded from their owner or a mirror, and compared with the published checksum. If there is none, the
     checksum of the first download is recorded, and later ones are compared with it. A download that was interrupted

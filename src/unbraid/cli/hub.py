@@ -20,7 +20,7 @@ License = Annotated[
 ]
 DataLicense = Annotated[
     str | None,
-    typer.Option(metavar="TEXT", help="License of the data on the card. Default: that of the data set."),
+    typer.Option(metavar="TEXT", help="License of the data on the card. Default: that of the dataset."),
 ]
 
 

@@ -149,7 +149,7 @@ def _check_sources(what: Sequence[Path], encoders: Sequence[Path], images: Given
     if not encoders and (images or outputs):
         raise SpecError("--dataset and --outputs are for --encoder. Name an .onnx file with it, or leave them out.")
     if encoders and "dataset" not in images:
-        raise SpecError("--encoder needs images: name the data set with --dataset, such as --dataset dsprites.")
+        raise SpecError("--encoder needs images: name the dataset with --dataset, such as --dataset dsprites.")
 
 
 def _chosen_metrics(given: Given, metrics: str | None, like: str | None) -> "Metrics | None":
@@ -213,7 +213,7 @@ def _encoded(
     opened = [OnnxEncoder.open(path, outputs) for path in encoders]
     datasets = build_kind(FactorDataset, "dataset", images, None)
     if len(datasets) > 1:
-        raise SpecError(f"The flags describe {len(datasets)} data sets; expected one. Give each field one value.")
+        raise SpecError(f"The flags describe {len(datasets)} datasets; expected one. Give each field one value.")
     factor_images = datasets[0].open()
     rows = scoring.rows(len(factor_images))
     factor_images = factor_images if rows is None else factor_images.select(rows)

@@ -1,4 +1,4 @@
-"""Codes as named columns of a pandas DataFrame, a .csv file (`csv_file`) or a Hugging Face data set."""
+"""Codes as named columns of a pandas DataFrame, a .csv file (`csv_file`) or a Hugging Face dataset."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -171,13 +171,13 @@ def from_hugging_face(dataset: Any, *, missing: Marks = None, unordered: Sequenc
         raise CodesError(
             f"Codes were given as {type(dataset).__name__}; expected a datasets.Dataset: one split, not streamed."
         )
-    # Plain values, in whatever format the data set returns them.
+    # Plain values, in whatever format the dataset returns them.
     plain, features = dataset.with_format(None), dataset.features
     vectors = {name: _matrix(plain[name][:], name) for name in features if name in KINDS}
     tables = numbered({name: name for name in features}, PROBABILITIES)
     if not (tables or {"mean", "sample"} & set(vectors)):
         raise CodesError(
-            f"The data set has the columns {', '.join(features) or 'none'}; expected vectors called mean, and std "
+            f"The dataset has the columns {', '.join(features) or 'none'}; expected vectors called mean, and std "
             "where it is known. Rename them: dataset.rename_column(...)."
         )
     factors = {name.removeprefix(FACTOR): name for name in features if name not in (*vectors, *tables, WEIGHT)}

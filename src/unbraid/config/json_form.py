@@ -72,14 +72,14 @@ def from_json(
     Only classes of unbraid and of these top-level `packages` are imported; classes of other modules are used
     if they were imported before. With `missing`, content is read as the record of a run from any source. An unavailable
     user-defined class is replaced by a stand-in with its fields, and `missing` maps its path to the reason. Checks that
-    would read a data set or build a net are skipped. Equal records become one object.
+    would read a dataset or build a net are skipped. Equal records become one object.
     """
     return _Reader([packages] if isinstance(packages, str) else packages, missing).read(content, expected, where)
 
 
 @final
 class _Reader:
-    """Reads one JSON document. Equal records become one object: thousands of specs share data sets and nets."""
+    """Reads one JSON document. Equal records become one object: thousands of specs share datasets and nets."""
 
     def __init__(self, packages: Collection[str], missing: dict[str, str] | None) -> None:
         self._packages, self._missing = packages, missing

@@ -1,4 +1,4 @@
-"""Data sets of images and their factors: published, synthetic, and from your own files and arrays."""
+"""Datasets of images and their factors: published, synthetic, and from your own files and arrays."""
 
 from unbraid.datasets.dataset import Factor as Factor
 from unbraid.datasets.dataset import FactorDataset as FactorDataset

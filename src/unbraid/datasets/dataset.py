@@ -1,4 +1,4 @@
-"""Base class of data set configs, and images with factors on a device."""
+"""Base class of dataset configs, and images with factors on a device."""
 
 import functools
 import math
@@ -50,7 +50,7 @@ class Factor:
 @final
 @dataclass(frozen=True)
 class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
-    """Images and their factors: a torch data set, also for a `DataLoader`. Vectors are images of one row of floats.
+    """Images and their factors: a torch dataset, also for a `DataLoader`. Vectors are images of one row of floats.
 
     Args:
         pixels: Bytes, bits, or floats of vectors; a batch is made by indexing.
@@ -68,7 +68,7 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
 
     def __post_init__(self) -> None:
         if len(self.pixels) == 0:
-            raise DataError("A data set needs at least one image; this one has none.")
+            raise DataError("A dataset needs at least one image; this one has none.")
         found = [(labels.name, len(labels.values)) for labels in self.factors]
         if found != (expected := [(factor.name, len(self.pixels)) for factor in self.factor_table]):
             raise DataError(f"The labels (factor, number of images) are {found}; expected {expected}.")
@@ -206,7 +206,7 @@ class FactorDataset(Config, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
     origin: ClassVar[Literal["drawn", "read"]]
     """Whether the images are drawn by this package, or read from files."""
     stands_in_for: ClassVar[str] = ""
-    """Name of the data set under a restrictive license that this synthetic one replaces, if any."""
+    """Name of the dataset under a restrictive license that this synthetic one replaces, if any."""
 
     @property
     @abstractmethod
@@ -259,8 +259,8 @@ def factor_named(name: str, factors: Sequence[Factor], owner: str) -> Factor:
     """Returns the factor of this name, or raises an error that lists them. `owner` is the config with the field."""
     names = [factor.name for factor in factors]
     if name not in names:
-        known = suggestion(name, names) if names else "The data set has no factors."
-        raise SpecError(f"{owner}: there is no factor {name!r} in this data set. {known}")
+        known = suggestion(name, names) if names else "The dataset has no factors."
+        raise SpecError(f"{owner}: there is no factor {name!r} in this dataset. {known}")
     return factors[names.index(name)]
 
 

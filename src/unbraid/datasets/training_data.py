@@ -1,4 +1,4 @@
-"""TrainingData: a data set, an optional subset, and sampling weights."""
+"""TrainingData: a dataset, an optional subset, and sampling weights."""
 
 from dataclasses import dataclass, replace
 from typing import final
@@ -13,9 +13,9 @@ from unbraid.datasets.weights import Joint, image_weights
 @final
 @dataclass(frozen=True)
 class TrainingData:
-    """The images of a data set, or of a subset of it, weighted by `sampling`.
+    """The images of a dataset, or of a subset of it, weighted by `sampling`.
 
-    Without `sampling`, images have the weights of the data set, or equal weights if the data set has none.
+    Without `sampling`, images have the weights of the dataset, or equal weights if the dataset has none.
     """
 
     dataset: FactorDataset
@@ -23,7 +23,7 @@ class TrainingData:
     subset: Subset | None = None
 
     def check(self) -> None:
-        """Raises an error if subset or sampling do not fit the data set, without drawing or reading images."""
+        """Raises an error if subset or sampling do not fit the dataset, without drawing or reading images."""
         if self.subset is not None:
             self.subset.check(self.dataset.factors, self.dataset.num_images)
         if self.sampling is not None:

@@ -18,14 +18,14 @@ from unbraid.errors import SpecError
 
 log = logging.getLogger(__name__)
 
-# A table of more cells than any data set has images is an error of the user, and would fill the memory.
+# A table of more cells than any dataset has images is an error of the user, and would fill the memory.
 MAX_CELLS = 50_000_000
 
 
 class Joint(Config, ABC):
     """Probability of each combination of values of some factors. The other factors keep their conditional distribution.
 
-    `image_weights` converts the table to weights of the images of a data set.
+    `image_weights` converts the table to weights of the images of a dataset.
     """
 
     if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Joint(Config, ABC):
         """Returns the probability of each combination of values, with one axis of the given size per factor."""
 
     def sizes_among(self, factors: Sequence[Factor]) -> tuple[int, ...]:
-        """Returns the sizes of the factors of this joint in a data set. Raises an error if the table is too large."""
+        """Returns the sizes of the factors of this joint in a dataset. Raises an error if the table is too large."""
         sizes = tuple(discrete_factor(name, factors, type(self).__name__).size for name in self.factors)
         if math.prod(sizes) > MAX_CELLS:
             raise SpecError(

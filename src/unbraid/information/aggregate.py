@@ -71,7 +71,7 @@ def log_weights(
     ================ ============ ================================= ======= ============================================
     estimator        diagonal     off the diagonal                  row sum source
     ================ ============ ================================= ======= ============================================
-    naive            1 / B        1 / B                             1       the batch as if it were the data set
+    naive            1 / B        1 / B                             1       the batch as if it were the dataset
     mws              1 / (N B)    1 / (N B)                         1 / N   Chen et al., arXiv:1802.04942v5, eq. 3
     mss              1 / N        1 / M; (N-M) / (N M) right of the 1       their code, which misplaces the diagonal
                                   diagonal, at column (i+1) mod B

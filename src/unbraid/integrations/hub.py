@@ -144,7 +144,7 @@ def model_card(
             task_type="feature-extraction",
             task_name="Disentanglement",
             dataset_type=result.dataset,
-            dataset_config=result.setting or None,  # distinguishes results on one data set
+            dataset_config=result.setting or None,  # distinguishes results on one dataset
             dataset_name=f"{result.dataset}, {result.setting}" if result.setting else result.dataset,
             metric_type=result.metric,
             metric_value=result.value,

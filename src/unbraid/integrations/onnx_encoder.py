@@ -162,8 +162,8 @@ class OnnxEncoder:
                     )
                 return _Layout(axes, arranged, fixed, _TYPES[takes.type])
         raise DataError(
-            f"{self.path} expects images of {' x '.join(map(str, shape))}, and this data set has {channels} x "
-            f"{height} x {width} (channels x height x width). Name its training data set, with the same resolution."
+            f"{self.path} expects images of {' x '.join(map(str, shape))}, and this dataset has {channels} x "
+            f"{height} x {width} (channels x height x width). Name its training dataset, with the same resolution."
         )
 
 

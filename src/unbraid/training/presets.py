@@ -45,7 +45,7 @@ from unbraid.training.runs.spec import RunSpec
 @final
 @dataclass(frozen=True)
 class _DatasetPreset:
-    """A data set, and its settings for most objectives."""
+    """A dataset, and its settings for most objectives."""
 
     dataset: DSprites
     net: Architecture
@@ -90,7 +90,7 @@ _DATASETS = {
 
 
 def _objectives(dataset: str) -> Mapping[str, _ObjectivePreset]:
-    """Returns the objectives by name, with their settings for this data set."""
+    """Returns the objectives by name, with their settings for this dataset."""
     # If the critic of codes learns as fast as the model, its term in the loss dominates the distortion.
     critic = Critic(hidden=(256, 256, 256), optimizer=Adam(1e-4, betas=(0.5, 0.9)))
     objectives = {
@@ -142,7 +142,7 @@ def _objectives(dataset: str) -> Mapping[str, _ObjectivePreset]:
 
 
 def preset_names() -> tuple[str, ...]:
-    """Returns the names of all presets: an objective and a data set, such as "beta-tcvae-sprites"."""
+    """Returns the names of all presets: an objective and a dataset, such as "beta-tcvae-sprites"."""
     return tuple(f"{objective}-{dataset}" for dataset in _DATASETS for objective in _objectives(dataset))
 
 

@@ -258,7 +258,7 @@ def test_a_file_that_is_not_the_published_one_is_refused_before_it_is_parsed(fol
 @pytest.mark.parametrize(
     "change", [lambda path: path.write_bytes(CONTENT), lambda path: path.rename(path.parent / "x")]
 )
-def test_a_file_that_changes_between_its_checksum_and_its_end_never_becomes_a_data_set(folder, monkeypatch, change):
+def test_a_file_that_changes_between_its_checksum_and_its_end_never_becomes_a_dataset(folder, monkeypatch, change):
     plan = Dots.plan
 
     def changed(self, sources):

@@ -1,4 +1,4 @@
-"""What is asked of every data set that is read from published files."""
+"""What is asked of every dataset that is read from published files."""
 
 from typing import Literal, get_origin, get_type_hints
 

@@ -159,7 +159,7 @@ def test_a_file_that_does_not_fit_is_refused_with_its_name(tmp_path, both_splits
 
 
 @pytest.mark.usefixtures("both_splits")
-def test_a_file_that_is_cut_short_never_becomes_a_data_set(tmp_path, dataset):
+def test_a_file_that_is_cut_short_never_becomes_a_dataset(tmp_path, dataset):
     path = tmp_path / "data" / f"{TEST}-dat.mat"
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(DataError, match=f"{path} .*cut short"):

@@ -42,7 +42,7 @@ def test_chosen_values_need_values_or_a_fraction(arguments, message):
     [
         (ChosenValues("place", (5,)), "place has no value 5; its values are 0 to 4"),
         (ChosenValues("place", (-1,)), "place has no value -1"),
-        (ChosenValues("plaice", (0,)), r"no factor 'plaice' in this data set\. Did you mean 'place'"),
+        (ChosenValues("plaice", (0,)), r"no factor 'plaice' in this dataset\. Did you mean 'place'"),
         (ChosenValues("depth", (0,)), "depth is continuous"),
     ],
 )

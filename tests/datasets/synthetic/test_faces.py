@@ -22,7 +22,7 @@ SMALL = ShadedFaces(num_identities=2, num_azimuths=3, num_elevations=2, num_ligh
 
 
 def by_factor(dataset):
-    """The images of a data set as an array with an axis a factor."""
+    """The images of a dataset as an array with an axis a factor."""
     images = dataset.open()
     return (
         images.pixels[:, 0]

@@ -1,4 +1,4 @@
-"""A torch data set as data."""
+"""A torch dataset as data."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ LABELS = torch.tensor([2, 0, 1, 1, 0, 2])
 
 
 class Items(torch.utils.data.Dataset):
-    """A data set of these items."""
+    """A dataset of these items."""
 
     def __init__(self, items, **attributes):
         self.items = list(items)

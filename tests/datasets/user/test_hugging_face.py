@@ -145,7 +145,7 @@ def test_pictures_may_be_files(tmp_path):
     )
     before = FromHuggingFace.from_dataset(dataset, "picture", ())
     np.testing.assert_array_equal(before.load().pixels[:, 0], GRAY)
-    # The data set is the same object, and its pictures are others.
+    # The dataset is the same object, and its pictures are others.
     Image.fromarray(255 - GRAY[2]).save(tmp_path / "2.png")
     after = FromHuggingFace.from_dataset(dataset, "picture", ())
     assert after != before
@@ -160,7 +160,7 @@ def test_many_pictures_are_converted_in_blocks_without_losing_one(monkeypatch):
     np.testing.assert_array_equal(images.pixels[:, 0], GRAY)
     assert images.values[:, 0].tolist() == [0, 2, 2, 0, 0, 2]
     assert [done for what, done, total, _ in seen if what.startswith("looking")] == [1, 2, 3, 4, 5, 6]
-    assert seen[-1] == ("converting a data set of Hugging Face", 6, 6, "images")
+    assert seen[-1] == ("converting a dataset of Hugging Face", 6, 6, "images")
 
 
 # ---- config and cache
@@ -189,7 +189,7 @@ def test_the_same_content_is_converted_once(monkeypatch):
         FromHuggingFace.from_dataset(labeled(), factors=())
 
 
-def test_a_store_that_is_gone_is_made_again_by_handing_in_the_data_set():
+def test_a_store_that_is_gone_is_made_again_by_handing_in_the_dataset():
     config = FromHuggingFace.from_dataset(labeled())
     shutil.rmtree(config.path)
     for question in (config.load, lambda: config.factors, lambda: config.num_images, lambda: config.image_shape):
@@ -207,7 +207,7 @@ def test_a_store_that_holds_something_else_is_refused():
         config.load()
 
 
-def test_a_damaged_store_is_refused_and_mended_by_handing_in_the_data_set():
+def test_a_damaged_store_is_refused_and_mended_by_handing_in_the_dataset():
     config = FromHuggingFace.from_dataset(labeled())
     with (Path(config.path) / "images.npy").open("r+b") as stream:
         stream.seek(200)
@@ -285,7 +285,7 @@ def raw(*pictures):
 def test_a_picture_that_cannot_be_read_is_refused_by_its_row(picture, match, tmp_path):
     Image.fromarray(GRAY[0]).save(tmp_path / "good.png")
     good = {"bytes": (tmp_path / "good.png").read_bytes(), "path": None}
-    with pytest.raises(DataError, match=rf"1 of 3 pictures in the data set cannot be read: image 1\..*{match}"):
+    with pytest.raises(DataError, match=rf"1 of 3 pictures in the dataset cannot be read: image 1\..*{match}"):
         FromHuggingFace.from_dataset(raw(good, picture, good), factors=())
 
 

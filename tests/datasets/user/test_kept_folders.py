@@ -55,7 +55,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_folder_that_has_changed_is_another_data_set(tmp_path, change):
+def test_a_folder_that_has_changed_is_another_dataset(tmp_path, change):
     folder = put(tmp_path / "pictures", GRAY, ".bmp")
     (folder / "labels.csv").write_text(
         "file,size\n" + "".join(f"{k:03}.bmp,{k}\n" for k in range(6)) + "new.bmp,2\n009.bmp,0\n"

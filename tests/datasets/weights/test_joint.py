@@ -41,7 +41,7 @@ def test_a_table_has_an_axis_for_each_factor_and_sums_to_one(cls, sizes):
 @pytest.mark.parametrize(
     ("factors", "message"),
     [
-        (("shape", "hue"), r"UniformJoint: there is no factor 'hue' in this data set\. .*Valid: place, scale, shape"),
+        (("shape", "hue"), r"UniformJoint: there is no factor 'hue' in this dataset\. .*Valid: place, scale, shape"),
         (
             ("shape", "depth"),
             r"UniformJoint: depth is continuous and has no table of values\. .*choose: shape, scale, place\.",

@@ -1,4 +1,4 @@
-"""A data set on one page."""
+"""A dataset on one page."""
 
 import base64
 import io

@@ -208,7 +208,7 @@ def test_labeled_and_unlabeled_runs_share_a_page(trained, spec, tmp_path):
     unlabeled = FromArrays.from_arrays(np.arange(24 * 64, dtype=np.uint8).reshape(24, 8, 8))
     shown = page([*trained[:2], *train([spec(VAE(), unlabeled)], [0], folder=tmp_path)], tmp_path)
     assert "Without a MIG:" in shown.text
-    assert "2 data sets" in shown.text
+    assert "2 datasets" in shown.text
 
 
 def test_a_history_without_the_usual_parts_is_no_obstacle(spec, tmp_path):

@@ -53,7 +53,7 @@ def test_what_is_not_known_is_not_told(member):
 def test_data_sets_are_counted_if_there_are_several(member, spec):
     other = FromArrays.from_arrays(np.zeros((9, 8, 8, 3), dtype=np.uint8))
     members = [member(0.1), ReportedRun(Run(member().run.folder, spec(VAE(), other), 0), History())]
-    assert "2 data sets" in summary_of(group_members(members), Measure("mig"), members[0])
+    assert "2 datasets" in summary_of(group_members(members), Measure("mig"), members[0])
     assert "8 × 8" in summary_of(group_members(members[1:]), Measure("mig"), members[1])
 
 

@@ -1,4 +1,4 @@
-"""Runs of others: opening one reads no data set, builds no net and asks for no memory that its files do not have."""
+"""Runs of others: opening one reads no dataset, builds no net and asks for no memory that its files do not have."""
 
 import json
 import time

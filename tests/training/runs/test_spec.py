@@ -201,7 +201,7 @@ def test_a_spec_is_trained_on_its_data_set_subset_and_sampling():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sampling": UniformJoint(("hue",))}, "UniformJoint: there is no factor 'hue' in this data set"),
+        ({"sampling": UniformJoint(("hue",))}, "UniformJoint: there is no factor 'hue' in this dataset"),
         ({"sampling": JointTable(("scale",), (1.0,) * 3)}, "3 probabilities were given for scale"),
         ({"sampling": ChenDesign("C", ("scale", "orientation"))}, "have two values each"),
         (

@@ -1,4 +1,4 @@
-"""Published files of a data set, their license, and their verification by checksum."""
+"""Published files of a dataset, their license, and their verification by checksum."""
 
 import datetime
 import hashlib
@@ -48,7 +48,7 @@ def published_files(
 @final
 @dataclass(frozen=True)
 class Publication:
-    """A published data set.
+    """A published dataset.
 
     Args:
         title: The official title.

@@ -1,1 +1,1 @@
-"""Published data sets, read from their official files. Each module defines one data set."""
+"""Published datasets, read from their official files. Each module defines one dataset."""

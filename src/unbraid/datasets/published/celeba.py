@@ -72,7 +72,7 @@ class CelebA(PartedDataset):
         homepage="http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html",
         license="non-commercial research only",
         license_note="For non-commercial research. The photographs come from the internet and do not belong to the "
-        "owners of the data set, who allow no copy, sale or publication.",
+        "owners of the dataset, who allow no copy, sale or publication.",
         files=published_files(None, "TensorFlow Datasets", _FILES),
         subfolders=("celeba", "CelebA"),
         how_to_get="Get them from the shared drive that http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html links to "

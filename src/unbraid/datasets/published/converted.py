@@ -1,4 +1,4 @@
-"""Base classes of published data sets: official files, converted once and cached."""
+"""Base classes of published datasets: official files, converted once and cached."""
 
 import dataclasses
 import hashlib
@@ -30,7 +30,7 @@ _FEWEST_PIXELS = 8
 
 @dataclass(frozen=True)
 class ConvertedDataset(FactorDataset):
-    """A published data set, converted from its official files to bytes in the cache.
+    """A published dataset, converted from its official files to bytes in the cache.
 
     The files are searched in `root`, or else in the folder `UNBRAID_DATA`, or else in the folder of `unbraid datasets
     fetch`. Official files are never changed or unpacked on disk, and are not needed after the conversion.
@@ -180,7 +180,7 @@ class ConvertedDataset(FactorDataset):
 
 @dataclass(frozen=True)
 class PartedDataset(ConvertedDataset):
-    """A published data set with splits that share one cache. `split` selects the part to open."""
+    """A published dataset with splits that share one cache. `split` selects the part to open."""
 
     split: str = "all"
 

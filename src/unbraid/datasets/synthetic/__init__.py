@@ -1,1 +1,1 @@
-"""Synthetic data sets, drawn by this package."""
+"""Synthetic datasets, drawn by this package."""

@@ -1,4 +1,4 @@
-"""Conversion of torch data sets to training data."""
+"""Conversion of torch datasets to training data."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ _IMAGE = ("image", "images", "img", "pixel_values", "pixels", "x")
 def from_torch(
     dataset: Any, *, factor_names: Sequence[str] | None = None, unordered: Sequence[str] | None = None
 ) -> FromArrays:
-    """Reads all items of a torch data set once, saves them in the cache, and returns their config.
+    """Reads all items of a torch dataset once, saves them in the cache, and returns their config.
 
     An item is an image, a pair of an image and its target (a number, several numbers, or a dict of numbers), or a dict
     with one entry for the image. Images are tensors, arrays or PIL pictures of equal size: bytes, booleans, or floats
@@ -26,7 +26,7 @@ def from_torch(
     Args:
         dataset: A `torch.utils.data.Dataset`.
         factor_names: The names of the factors; by default the keys of the dict, or "target".
-        unordered: The names of categorical factors; by default all factors if the data set has `classes`.
+        unordered: The names of categorical factors; by default all factors if the dataset has `classes`.
     """
     images: list[np.ndarray] = []
     rows: list[dict[str, Any]] = []
@@ -35,7 +35,7 @@ def from_torch(
         try:
             images.append(as_bytes(plain_array("image", image)[None])[0])
         except DataError as error:
-            raise DataError(f"Item {number}: {error} Check the transforms of the data set.") from None
+            raise DataError(f"Item {number}: {error} Check the transforms of the dataset.") from None
         rows.append(targets)
         if images[-1].shape != images[0].shape:
             raise DataError(
@@ -47,7 +47,7 @@ def from_torch(
                 f"{', '.join(rows[0]) or 'none'}. Give all items the same targets."
             )
     if not images:
-        raise DataError("The data set has no items; give one that has at least one image.")
+        raise DataError("The dataset has no items; give one that has at least one image.")
     names, found = list(factor_names or rows[0]), list(rows[0])
     if len(names) != len(found):
         raise DataError(f"factor_names has {len(names)} names, and an item {len(found)} targets. Give one for each.")

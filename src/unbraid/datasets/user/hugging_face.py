@@ -1,4 +1,4 @@
-"""Conversion from and to data sets of the Hugging Face library `datasets`."""
+"""Conversion from and to datasets of the Hugging Face library `datasets`."""
 
 import hashlib
 import io
@@ -23,7 +23,7 @@ from unbraid.datasets.user.labels import LabelTable, ranked
 from unbraid.errors import CodesError, DataError, SpecError
 
 _IMAGES_PER_BLOCK = 256
-_WHERE = "the data set"
+_WHERE = "the dataset"
 
 
 @final
@@ -31,7 +31,7 @@ _WHERE = "the data set"
 class FromHuggingFace(FactorDataset):
     """Images of a `datasets.Dataset`, converted by `from_dataset` to a folder in the cache.
 
-    The config cannot recreate the images. If the folder was deleted, pass the data set to `from_dataset` again, which
+    The config cannot recreate the images. If the folder was deleted, pass the dataset to `from_dataset` again, which
     returns an equal config.
     """
 
@@ -66,10 +66,10 @@ class FromHuggingFace(FactorDataset):
         """Converts the images of a `datasets.Dataset` to the cache, and returns the config.
 
         A column of class labels is a categorical factor. Integers, decimals and words become factors as in
-        `FromFolder`. On-access transforms of the data set (`set_transform`) are not applied.
+        `FromFolder`. On-access transforms of the dataset (`set_transform`) are not applied.
 
         Args:
-            dataset: One split of a data set, not streamed.
+            dataset: One split of a dataset, not streamed.
             image: The column of the images.
             factors: The columns of the factors.
             resolution: The height and width of the images, as in `FromFolder`.
@@ -80,7 +80,7 @@ class FromHuggingFace(FactorDataset):
         _check_columns(dataset, image, names)
         pictures = _Pictures(dataset.with_format("arrow", columns=[image]), image)
         members = pictures.members()
-        hashes, shapes = own_pictures.survey(pictures, members, _WHERE, "looking through a data set of Hugging Face")
+        hashes, shapes = own_pictures.survey(pictures, members, _WHERE, "looking through a dataset of Hugging Face")
         framing = own_pictures.framing(shapes.image_shape(_WHERE, resolution, channels), resolution)
         columns = [_column(name, dataset.features[name], dataset.with_format(None)[name][:]) for name in names]
         table = LabelTable.from_columns(columns, len(members))
@@ -99,7 +99,7 @@ class FromHuggingFace(FactorDataset):
             lambda start: own_pictures.images(unchanged, members, framing, _WHERE, start),
             facts={"words": table.words},
         )
-        store.ensure(lambda: plan, "converting a data set of Hugging Face", verify=True)
+        store.ensure(lambda: plan, "converting a dataset of Hugging Face", verify=True)
         return cls(str(store.folder))
 
     @property
@@ -141,7 +141,7 @@ class FromHuggingFace(FactorDataset):
         return record
 
 
-_AGAIN = "Pass the data set to FromHuggingFace.from_dataset again: its images are stored nowhere else."
+_AGAIN = "Pass the dataset to FromHuggingFace.from_dataset again: its images are stored nowhere else."
 
 
 def _checksum(record: dict[str, Any]) -> str:
@@ -165,17 +165,17 @@ def _check_columns(dataset: Any, image: str, factors: Sequence[str]) -> None:
         )
     if not isinstance(dataset.features[image], library.Image):
         raise DataError(
-            f"Column {image!r} of the data set holds {dataset.features[image]}; expected pictures. Name another with "
+            f"Column {image!r} of the dataset holds {dataset.features[image]}; expected pictures. Name another with "
             f"image=..., or convert it with dataset.cast_column({image!r}, datasets.Image())."
         )
     if len(dataset) == 0:
-        raise DataError("The data set has no rows. Give one with at least one image.")
+        raise DataError("The dataset has no rows. Give one with at least one image.")
 
 
 @final
 @dataclass(frozen=True)
 class _Pictures(Container):
-    """Encoded pictures in a column of a data set."""
+    """Encoded pictures in a column of a dataset."""
 
     rows: Any
     column: str
@@ -204,7 +204,7 @@ class _Pictures(Container):
 
 
 def _content(picture: dict[str, Any] | None, name: str) -> bytes:
-    """Returns the file content of a picture, which a data set stores directly or as a path."""
+    """Returns the file content of a picture, which a dataset stores directly or as a path."""
     if picture is None or (picture["bytes"] is None and picture["path"] is None):
         raise DataError(f"{name} is missing. Filter such rows out: dataset.filter(...).")
     if picture["bytes"] is not None:
@@ -212,7 +212,7 @@ def _content(picture: dict[str, Any] | None, name: str) -> bytes:
     path = picture["path"]
     if "://" in path:
         raise DataError(
-            f"{name} lies at {path}, which is not fetched here. Load the data set so that it holds its pictures."
+            f"{name} lies at {path}, which is not fetched here. Load the dataset so that it holds its pictures."
         )
     try:
         return read_bounded(Path(path))
@@ -250,7 +250,7 @@ def to_hugging_face(dataset: FactorDataset | FactorImages) -> Any:
     """
     library = datasets_library()
     if not isinstance(dataset, FactorDataset | FactorImages):
-        raise DataError(f"to_hugging_face was given {type(dataset).__name__}; expected a data set, such as DSprites().")
+        raise DataError(f"to_hugging_face was given {type(dataset).__name__}; expected a dataset, such as DSprites().")
     images = dataset.open() if isinstance(dataset, FactorDataset) else dataset
     words = getattr(dataset, "words", {})
     is_vector = isinstance(dataset, FactorDataset) and dataset.holds_vectors

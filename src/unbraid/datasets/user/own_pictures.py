@@ -1,4 +1,4 @@
-"""Pictures from a user's folder or data set: survey of sizes, conversion to images, and stores in the cache."""
+"""Pictures from a user's folder or dataset: survey of sizes, conversion to images, and stores in the cache."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Codes of images: encoding all images of a data set, or new images."""
+"""Codes of images: encoding all images of a dataset, or new images."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

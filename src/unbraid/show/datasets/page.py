@@ -1,4 +1,4 @@
-"""A data set on one page: samples, each factor on its own, and the probabilities of combinations of factors."""
+"""A dataset on one page: samples, each factor on its own, and the probabilities of combinations of factors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -109,7 +109,7 @@ def _block(images: FactorImages, rows: Sequence[int], num_columns: int) -> Frame
     """Returns images in lines; the last line may end in blank frames."""
     found = images.bytes_of(torch.tensor(rows)).cpu()
     if found.is_floating_point():
-        raise DataError("The data set holds vectors; expected images. Vectors cannot be shown as pictures.")
+        raise DataError("The dataset holds vectors; expected images. Vectors cannot be shown as pictures.")
     num_columns = min(num_columns, len(rows))
     blank = torch.full((-len(rows) % num_columns, *found.shape[1:]), torch.nan)
     frames = torch.cat([found.float() / 255, blank])

@@ -62,7 +62,7 @@ def traversal_sheet(
 
 
 def reconstructions(shown: Mapping[Role, ReportedRun]) -> list[tuple[FrameSheet, dict[Role, FrameSheet]]]:
-    """Returns images of each data set and subset, and their reconstructions by the members trained on it.
+    """Returns images of each dataset and subset, and their reconstructions by the members trained on it.
 
     Images are decoded from the means (or likeliest categories) of their codes.
     """

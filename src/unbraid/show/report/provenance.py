@@ -26,7 +26,7 @@ _NUM_IMAGE_COLUMNS = 12
 @final
 @dataclass(frozen=True)
 class DataProvenance:
-    """One data set, or one part of it, with some of its images.
+    """One dataset, or one part of it, with some of its images.
 
     `factors` are names with the number of values. Texts describe the images for training and the held-out images.
     """
@@ -42,7 +42,7 @@ class DataProvenance:
 
 
 def training_data(groups: Sequence[Group]) -> list[DataProvenance]:
-    """Returns each data set with its subset and sampling, in the order of the groups."""
+    """Returns each dataset with its subset and sampling, in the order of the groups."""
     by_data: dict[tuple[str, ...], list[Group]] = {}
     for group in groups:
         if not missing_classes(group.spec.dataset):

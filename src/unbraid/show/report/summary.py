@@ -12,7 +12,7 @@ from unbraid.training.runs.spec_text import describe_spec
 
 
 def title_of(groups: Sequence[Group]) -> str:
-    """Returns objectives and data sets: "vae and beta-tcvae on dsprites"."""
+    """Returns objectives and datasets: "vae and beta-tcvae on dsprites"."""
     objectives, datasets = (
         list(dict.fromkeys(describe_spec(group.spec)[field] for group in groups)) for field in ("objective", "dataset")
     )
@@ -42,7 +42,7 @@ def summary_of(groups: Sequence[Group], measure: Measure, best: ReportedRun, fac
 def _images(groups: Sequence[Group]) -> str:
     datasets = {group.spec.dataset for group in groups}
     if len(datasets) > 1:
-        return f"{len(datasets)} data sets"
+        return f"{len(datasets)} datasets"
     (dataset,) = datasets
     if missing_classes(dataset):
         return f"images of {short_name(dataset)}"

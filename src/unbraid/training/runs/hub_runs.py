@@ -250,12 +250,12 @@ def traversal_picture(run: Run) -> bytes | None:
 
 
 def dataset_name(dataset: FactorDataset) -> str:
-    """Returns the name of the data set in kebab case, as on the command line."""
+    """Returns the name of the dataset in kebab case, as on the command line."""
     return kebab_case(type(dataset), FactorDataset)
 
 
 def license_text(dataset: FactorDataset, data_license: str | None) -> str:
-    """Returns the data set and its license as text. `data_license` replaces the published license."""
+    """Returns the dataset and its license as text. `data_license` replaces the published license."""
     number = f"{dataset.num_images:,} images of {' x '.join(map(str, dataset.image_shape))}"
     named = f"`{dataset_name(dataset)}`, {number} (channels x height x width)."
     if data_license is not None:

@@ -67,7 +67,7 @@ class Run(RunFolder):
         packages: Collection[str] = (),
         warn: Callable[[str], None] = log.warning,
     ) -> "Run":
-        """Opens the run in a folder. Executes no code from the folder, reads no data set and builds no net.
+        """Opens the run in a folder. Executes no code from the folder, reads no dataset and builds no net.
 
         User classes are imported from `packages`, unless they were imported or defined before, as in a notebook. If a
         class is missing, the model cannot be built, but codes, scores, history and report can be read. If classes are
@@ -204,7 +204,7 @@ class Run(RunFolder):
     ) -> Codes:
         """Returns q(z | x) for every training image, or for another part or the snapshot of a step.
 
-        The part "test" consists of the held-out images of the subset. The part "all" is the whole data set in its
+        The part "test" consists of the held-out images of the subset. The part "all" is the whole dataset in its
         order. Codes that are not stored with the run are computed on the device.
         """
         return scored_codes(self, settled(self.spec, Scoring(part=part, step=step)), resolve_device(device))

@@ -58,7 +58,7 @@ def settled(spec: RunSpec, scoring: Scoring) -> Scoring:
     The part "all" becomes "train" if there is no subset. A sampling or step equal to that of the run becomes None.
     """
     latents, names = spec.model.latents, []
-    if scoring.factors or scoring.one_vs_rest:  # else nothing of the data set needs to be read
+    if scoring.factors or scoring.one_vs_rest:  # else nothing of the dataset needs to be read
         names = [factor.name for factor in spec.dataset.factors]
     scoring = scoring.settled(names, has_discrete=latents.num_discrete > 0, has_groups=len(latents.groups) > 1)
     is_own = scoring.sampling == ("data" if spec.sampling is None else spec.sampling)
@@ -86,7 +86,7 @@ def scored_images(
     if spec.subset is None:
         raise RunError(
             "The held-out part (part 'test') was requested, and this run was trained on all images of its "
-            "data set. Train with a subset, such as --subset random-split, or score part 'all'."
+            "dataset. Train with a subset, such as --subset random-split, or score part 'all'."
         )
     return TrainingData(spec.dataset, joint, spec.subset.complement())
 

@@ -246,7 +246,7 @@ def traverse_together(
         if (run.spec.dataset, run.spec.subset) != (first.spec.dataset, first.spec.subset):
             raise RunError(
                 f"{run.name} was trained on other images than {first.name}, and latents are matched over the same "
-                "images. Give runs of one data set and subset."
+                "images. Give runs of one dataset and subset."
             )
     models = {name: (run.model(), run.codes()) for name, run in runs.items()}
     if latents is None:

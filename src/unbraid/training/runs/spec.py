@@ -43,7 +43,7 @@ class RunSpec(Config):
     """
 
     dataset: FactorDataset
-    """Data set of training images."""
+    """Dataset of training images."""
     model: Autoencoder = field(default_factory=Autoencoder)
     """The nets, the latents and the likelihood."""
     objective: Objective = field(default_factory=BetaTCVAE)
@@ -61,7 +61,7 @@ class RunSpec(Config):
     precision: Precision = "float32"
     """Matmul precision of the nets."""
     sampling: Joint | None = None
-    """Sampling probabilities of images; by default uniform, unless the data set has weights."""
+    """Sampling probabilities of images; by default uniform, unless the dataset has weights."""
     subset: Subset | None = None
     """Subset of the images used for training; by default all images."""
     max_loss: float = _MAX_LOSS
@@ -72,7 +72,7 @@ class RunSpec(Config):
         if isinstance(given, Dataset) and not isinstance(given, FactorDataset):
             raise SpecError(
                 f"RunSpec: dataset is a {type(given).__name__}; expected a config such as DSprites(), not its "
-                "images. For a torch data set, unbraid.datasets.from_torch makes a config."
+                "images. For a torch dataset, unbraid.datasets.from_torch makes a config."
             )
         super().__post_init__()
         self.check()
@@ -93,7 +93,7 @@ class RunSpec(Config):
             raise SpecError(
                 f"batch_size is {self.batch_size}; expected 2 (the estimators compare the images of a batch) to "
                 f"{self.dataset.num_images} "
-                "(the images of the data set)."
+                "(the images of the dataset)."
             )
         if self.max_gradient_norm is not None and not 0 < self.max_gradient_norm < math.inf:
             raise SpecError(f"max_gradient_norm is {self.max_gradient_norm}; expected a positive, finite number.")
@@ -132,7 +132,7 @@ class RunSpec(Config):
 
     @property
     def training_data(self) -> TrainingData:
-        """Training data: the data set, its subset and its sampling."""
+        """Training data: the dataset, its subset and its sampling."""
         return TrainingData(self.dataset, self.sampling, self.subset)
 
     def check_images(self, images: FactorImages) -> None:
