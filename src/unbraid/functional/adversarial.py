@@ -23,9 +23,9 @@ def factor_vae_loss(
 ) -> Float[Tensor, ""]:
     """Returns minus the ELBO plus gamma TC, with TC = mean of critic_logits[:, 0] - critic_logits[:, 1].
 
-    Kim & Mnih, arXiv:1802.05983v3, eq. 2. `critic_logits` (batch, 2) are the outputs of the critic for z. The first
-    belongs to codes from q(z). Only the encoder and the decoder minimize this loss; the critic minimizes
-    `factor_vae_critic_loss`.
+    Kim & Mnih, arXiv:1802.05983v3, eq. 2. `critic_logits` (batch, 2) are the critic's outputs for z: column 0 for
+    codes from q(z), column 1 for permuted codes. Only the encoder and the decoder minimize this loss. The critic
+    minimizes `factor_vae_critic_loss`.
 
     Examples:
         >>> import torch
@@ -39,7 +39,7 @@ def factor_vae_loss(
 
 
 def factor_vae_critic_loss(joint: Array, permuted: Array) -> Float[Tensor, ""]:
-    """Returns the cross-entropy of the critic between codes and permuted codes; log 2 is chance.
+    """Returns the cross-entropy loss of the critic between codes and permuted codes; log 2 at chance level.
 
     Kim & Mnih, arXiv:1802.05983v3, algorithm 2. `joint` and `permuted` are the logits (batch, 2) of the critic for z
     and for `permute_latents(z_of_another_batch)`.
@@ -55,10 +55,10 @@ def factor_vae_critic_loss(joint: Array, permuted: Array) -> Float[Tensor, ""]:
 def permute_latents(
     z: Array, *, noise: Array | None = None, generator: torch.Generator | None = None
 ) -> Float[Tensor, "batch latent"]:
-    """Returns codes with each latent permuted independently over the batch.
+    """Permutes each latent of a batch of codes independently over the batch.
 
-    Kim & Mnih, arXiv:1802.05983v3, algorithm 1. The permutations sort `noise` (batch, latent), which is drawn with
-    `generator` by default.
+    Kim & Mnih, arXiv:1802.05983v3, algorithm 1. The permutation of a latent is the argsort of its column of `noise`
+    (batch, latent). By default `noise` is drawn with `generator`.
 
     Examples:
         >>> import torch
@@ -80,10 +80,10 @@ def aae_loss(
     weight: Weight = 10.0,
     likelihood: Likelihood | None = None,
 ) -> Float[Tensor, ""]:
-    """Returns -log p(x | z) - weight log D(z), with the critic's logits (batch, 1) for z.
+    """Returns the AAE loss, -log p(x | z) - weight log D(z), averaged over the batch.
 
-    Makhzani et al., arXiv:1511.05644v2, section 2. The critic minimizes `critic_cross_entropy` of its logits for draws
-    from the prior and for z.
+    Makhzani et al., arXiv:1511.05644v2, section 2. `critic_logits` (batch, 1) are the critic's outputs for z. The
+    critic minimizes `critic_cross_entropy`, with draws from the prior as real and z as fake inputs.
 
     Examples:
         >>> import torch
@@ -96,9 +96,10 @@ def aae_loss(
 
 
 def critic_cross_entropy(real: Array, fake: Array) -> Float[Tensor, ""]:
-    """Returns -log D(real) - log(1 - D(fake)) of logits (batch, 1), each averaged; 2 log 2 is chance.
+    """Returns the binary cross-entropy of a critic, -log D(real) - log(1 - D(fake)); 2 log 2 at chance level.
 
-    Goodfellow et al., arXiv:1406.2661v1, eq. 1: the loss of the critics of AAE and InfoGAN.
+    Goodfellow et al., arXiv:1406.2661v1, eq. 1. `real` and `fake` are logits (batch, 1); each term is averaged over
+    its batch. The critics of AAE and InfoGAN minimize this loss.
 
     Examples:
         >>> import torch
@@ -111,10 +112,10 @@ def critic_cross_entropy(real: Array, fake: Array) -> Float[Tensor, ""]:
 def info_gan_loss(
     critic_logits: Array, code: Array, mean: Array, logvar: Array, *, weight: Weight = 1.0
 ) -> Float[Tensor, ""]:
-    """Returns -log D(G(c)) - weight E[log Q(c | G(c)) - log p(c)]. Chen et al., arXiv:1606.03657v1, eq. 6.
+    """Returns the InfoGAN loss, -log D(G(c)) - weight E[log Q(c | G(c)) - log p(c)].
 
-    `critic_logits` (batch, 1) belong to generated images, `code` (batch, latent) is drawn from N(0, I), and `mean`,
-    `logvar` are the outputs of Q for the generated images.
+    Chen et al., arXiv:1606.03657v1, eq. 6. `critic_logits` (batch, 1), `mean` and `logvar` are the outputs of the
+    critic and of Q for the generated images. `code` (batch, latent) is drawn from N(0, I).
 
     Examples:
         >>> import torch

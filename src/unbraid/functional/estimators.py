@@ -24,14 +24,14 @@ def aggregate_log_prob(
 ) -> Float[Tensor, "batch group"]:
     """Returns log q(z_g) of each code and group of latents, with q(z) = 1/N sum_n q(z | x_n) estimated from the batch.
 
-    `z`, `mean`, `logvar` are (batch, latent), with z_i drawn from q(z | x_i). "mws" is minibatch-weighted sampling and
-    "mss" minibatch-stratified sampling (Chen et al., arXiv:1802.04942v5, eq. 3 and appendix C), "stratified_pairs" the
-    symmetric form (Esmaeili et al., arXiv:1804.02086v1, eq. 13), and "naive" the mixture over the batch only. By
-    default each latent is a group.
+    `z`, `mean` and `logvar` are (batch, latent), with z_i drawn from q(z | x_i). `estimator` is "mws", minibatch-
+    weighted sampling (Chen et al., arXiv:1802.04942v5, eq. 3), "mss", minibatch-stratified sampling (their appendix C),
+    "stratified_pairs", its symmetric form (Esmaeili et al., arXiv:1804.02086v1, eq. 13), or "naive", the mixture of
+    the batch only. `groups` are lists of latent indices; by default each latent is a group.
 
     Examples:
         >>> import torch
-        >>> zero = torch.zeros(4, 2)  # every posterior is the same, so q(z) is any of them
+        >>> zero = torch.zeros(4, 2)  # all posteriors are equal, so q(z) equals each of them
         >>> aggregate_log_prob(zero, zero, zero, dataset_size=100)[0].tolist()
         [-0.918938..., -0.918938...]
     """
@@ -49,9 +49,9 @@ def total_correlation(
     estimator: Estimator = "stratified_pairs",
     groups: Groups | None = None,
 ) -> Float[Tensor, ""]:
-    """Returns TC(z) = E[log q(z) - sum_g log q(z_g)], estimated from the batch as in `aggregate_log_prob`.
+    """Returns the total correlation E[log q(z) - sum_g log q(z_g)], estimated as in `aggregate_log_prob`.
 
-    The estimate of "mws" is shifted by the constant (L - 1) log N nats for L latents. The other estimates are not.
+    With "mws", the estimate is shifted by the constant (L - 1) log N nats for L latents and N images.
 
     Examples:
         >>> import torch
@@ -65,7 +65,7 @@ def total_correlation(
 def index_code_mutual_information(
     z: Array, mean: Array, logvar: Array, *, dataset_size: int, estimator: Estimator = "stratified_pairs"
 ) -> Float[Tensor, ""]:
-    """Returns I(x; z) = E[log q(z | x) - log q(z)], estimated from the batch as in `aggregate_log_prob`.
+    """Returns the mutual information I(x; z) = E[log q(z | x) - log q(z)], estimated as in `aggregate_log_prob`.
 
     Examples:
         >>> import torch
@@ -81,7 +81,7 @@ def _parts(
 ) -> Decomposition:
     z, posterior = as_float(z), DiagonalGaussian(as_float(mean), as_float(logvar))
     own, pairwise, prior = posterior.log_prob(z), posterior.pairwise_log_prob(z), StandardNormalPrior().log_prob(z)
-    # The prior is factorized, so the total correlation is that of the codes.
+    # The prior is factorized, so it does not change the total correlation.
     return decompose(own, pairwise, _table(estimator, z, dataset_size), prior, groups)
 
 

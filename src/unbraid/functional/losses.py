@@ -1,9 +1,9 @@
 """Losses and penalties as plain functions of tensors.
 
-Shapes: `x` and `logits` are (batch, ...) with equal shapes; `mean`, `logvar` and `z` are (batch, latent), with z drawn
-from N(mean, exp(logvar)). A loss is a 0-d tensor: nats per image, summed over pixels and latents and averaged over the
-batch, differentiable in all tensors. NumPy arrays are accepted. Weights are numbers or 0-d tensors, so a function may
-run under `torch.func.vmap`. The prior is N(0, I); the likelihood is Bernoulli with logits unless `likelihood` is given.
+`x` and `logits` are (batch, ...) with equal shapes. `mean`, `logvar` and `z` are (batch, latent), with z drawn from
+N(mean, exp(logvar)). A loss is a differentiable 0-d tensor in nats, summed over pixels and latents and averaged over
+the batch. NumPy arrays are accepted. Weights are numbers or 0-d tensors, and all functions support `torch.func.vmap`.
+The prior is N(0, I). The likelihood is Bernoulli with logits by default; `likelihood` selects another one.
 """
 
 from collections.abc import Mapping
@@ -35,10 +35,10 @@ from unbraid.objectives.decomposed_elbo import Groups
 from unbraid.objectives.terms.mmd import Bandwidth, Kernel, Statistic
 
 Array = Any
-"""A tensor, or a NumPy array."""
+"""A tensor or a NumPy array."""
 
 Weight = Any
-"""The weight of a term: a number, or a 0-d tensor."""
+"""The weight of a term: a number or a 0-d tensor."""
 
 
 def elbo(
@@ -46,7 +46,8 @@ def elbo(
 ) -> Float[Tensor, ""]:
     """Returns the ELBO, log p(x | z) - KL(q(z | x) || p(z)), averaged over the batch.
 
-    Kingma & Welling, arXiv:1312.6114v10, eq. 10. The KL is in closed form, so `z` is not used. Minimize `-elbo(...)`.
+    Kingma & Welling, arXiv:1312.6114v10, eq. 10. The KL is computed in closed form, so `z` is ignored. To train a VAE,
+    minimize `-elbo(...)`.
 
     Examples:
         >>> import torch
@@ -67,10 +68,10 @@ def beta_vae_loss(
     beta: Weight = 4.0,
     likelihood: Likelihood | None = None,
 ) -> Float[Tensor, ""]:
-    """Returns -log p(x | z) + beta KL(q(z | x) || p(z)). Higgins et al., ICLR 2017, eq. 4.
+    """Returns the beta-VAE loss, -log p(x | z) + beta KL(q(z | x) || p(z)). Higgins et al., ICLR 2017, eq. 4.
 
-    Both terms are sums, over pixels and over latents. Implementations that average the distortion over P pixels and the
-    KL over L latents have a weight beta', which corresponds to beta = beta' P / L here.
+    The first term is summed over pixels, the second over latents. In implementations that average over P pixels and L
+    latents instead, a weight beta' corresponds to beta = beta' P / L here.
 
     Examples:
         >>> import torch
@@ -96,11 +97,10 @@ def beta_tcvae_loss(
     analytic_kl: bool = False,
     likelihood: Likelihood | None = None,
 ) -> Float[Tensor, ""]:
-    """Returns -log p(x | z) + alpha I(x; z) + beta TC(z) + gamma sum_j KL(q(z_j) || p(z_j)).
+    """Returns the beta-TCVAE loss, -log p(x | z) + alpha I(x; z) + beta TC(z) + gamma sum_j KL(q(z_j) || p(z_j)).
 
-    Chen et al., arXiv:1802.04942v5, eq. 4. q(z) is estimated from the batch by minibatch-weighted sampling ("mws"),
-    minibatch-stratified sampling ("mss") or its symmetric form ("stratified_pairs"; Esmaeili et al.,
-    arXiv:1804.02086v1, eq. 13).
+    Chen et al., arXiv:1802.04942v5, eq. 4. `estimator` selects how q(z) is estimated from the batch, as in
+    `aggregate_log_prob`. `analytic_kl` computes the KL of each image in closed form.
 
     Examples:
         >>> import torch
@@ -129,9 +129,10 @@ def hfvae_loss(
     estimator: Estimator = "stratified_pairs",
     likelihood: Likelihood | None = None,
 ) -> Float[Tensor, ""]:
-    """Returns -log p(x | z) + alpha I(x; z) + beta TC between groups + gamma TC within groups + KLs of latents.
+    """Returns the HFVAE loss: -log p(x | z) + alpha I(x; z) + beta TC between groups + gamma TC within groups + KLs.
 
-    Esmaeili et al., arXiv:1804.02086v1, eq. 9. `groups` are tuples of latent indices; each latent is in one group.
+    Esmaeili et al., arXiv:1804.02086v1, eq. 9. The KLs are sum_j KL(q(z_j) || p(z_j)). `groups` are tuples of
+    latent indices; each latent is in exactly one group.
 
     Examples:
         >>> import torch
@@ -157,9 +158,9 @@ def information_dropout_loss(
     estimator: Estimator = "stratified_pairs",
     likelihood: Likelihood | None = None,
 ) -> Float[Tensor, ""]:
-    """Returns -log p(x | z) + beta I(x; z) + gamma TC(z).
+    """Returns the information dropout loss, -log p(x | z) + beta I(x; z) + gamma TC(z).
 
-    Achille & Soatto, arXiv:1611.01353v3, as in Esmaeili et al., arXiv:1804.02086v1, table 1.
+    Achille & Soatto, arXiv:1611.01353v3, in the form of Esmaeili et al., arXiv:1804.02086v1, table 1.
 
     Examples:
         >>> import torch
@@ -184,9 +185,10 @@ def anchor_vae_loss(
     weight: Weight = 1.0,
     likelihood: Likelihood | None = None,
 ) -> Float[Tensor, ""]:
-    """Returns -log p(x | z) + KL(q(z | x) || p(z)) - weight I(x; z_a) for the latents z_a in `anchors`.
+    """Returns the AnchorVAE loss, -log p(x | z) + KL(q(z | x) || p(z)) - weight I(x; z_a).
 
-    Gao et al., arXiv:1802.05822v1, as in Esmaeili et al., arXiv:1804.02086v1, table 1.
+    z_a are the latents with the indices `anchors`. Gao et al., arXiv:1802.05822v1, in the form of Esmaeili et al.,
+    arXiv:1804.02086v1, table 1.
 
     Examples:
         >>> import torch
@@ -210,10 +212,10 @@ def annealed_vae_loss(
     upward: Weight = 1.0,
     likelihood: Likelihood | None = None,
 ) -> Float[Tensor, ""]:
-    """Returns -log p(x | z) + gamma |KL(q(z | x) || p(z)) - capacity|, with the KL averaged over the batch first.
+    """Returns the AnnealedVAE loss, -log p(x | z) + gamma |KL(q(z | x) || p(z)) - capacity|.
 
-    Burgess et al., arXiv:1804.03599v1, eq. 8. `capacity` is in nats; increase it during training, for example from 0 to
-    25. Below the capacity, the distance is multiplied by `upward`.
+    Burgess et al., arXiv:1804.03599v1, eq. 8. The KL is averaged over the batch before the absolute value. Increase
+    `capacity`, in nats, during training, e.g. from 0 to 25. `upward` multiplies gamma while the KL is below `capacity`.
 
     Examples:
         >>> import torch
@@ -237,7 +239,7 @@ def dip_vae_loss(
     diagonal: Weight | None = None,
     likelihood: Likelihood | None = None,
 ) -> Float[Tensor, ""]:
-    """Returns minus the ELBO plus `dip_vae_penalty`. Kumar et al., arXiv:1711.00848v1, eq. 6.
+    """Returns the DIP-VAE loss, minus the ELBO plus `dip_vae_penalty`. Kumar et al., arXiv:1711.00848v1, eq. 6.
 
     Examples:
         >>> import torch
@@ -264,9 +266,10 @@ def info_vae_loss(
     statistic: Statistic = "biased",
     likelihood: Likelihood | None = None,
 ) -> Float[Tensor, ""]:
-    """Returns -log p(x | z) + (1 - alpha) KL(q(z | x) || p(z)) + (alpha + weight - 1) MMD^2(q(z), p(z)).
+    """Returns the InfoVAE loss, -log p(x | z) + (1 - alpha) KL(q(z | x) || p(z)) + (alpha + weight - 1) MMD^2.
 
-    Zhao et al., arXiv:1706.02262v3, section 3; `weight` is their lambda. `prior` are draws from p(z) (batch, latent).
+    Zhao et al., arXiv:1706.02262v3, section 3; `weight` is their lambda. MMD^2 compares `z` with `prior`, draws from
+    p(z) of shape (batch, latent).
 
     Examples:
         >>> import torch
@@ -291,13 +294,13 @@ def _loss(
     draws: Mapping[str, Tensor] | None = None,
     likelihood: Likelihood | None = None,
 ) -> Float[Tensor, ""]:
-    """Returns the loss of an objective on these tensors."""
+    """Evaluates an objective on the given tensors."""
     x, logits, mean, logvar, z = map(as_float, (x, logits, mean, logvar, z))
     if x.shape != logits.shape or not mean.shape == logvar.shape == z.shape or len(x) != len(z) or z.ndim != 2:
         raise SpecError(
-            f"x and logits have shapes {tuple(x.shape)} and {tuple(logits.shape)}; mean, logvar and z "
-            f"{tuple(mean.shape)}, {tuple(logvar.shape)} and {tuple(z.shape)}. Expected two equal shapes (batch, ...), "
-            "and three equal shapes (batch, latent)."
+            f"x and logits have shapes {tuple(x.shape)} and {tuple(logits.shape)}; mean, logvar and z have shapes "
+            f"{tuple(mean.shape)}, {tuple(logvar.shape)} and {tuple(z.shape)}. Pass x and logits with equal shapes "
+            "(batch, ...), and mean, logvar and z with equal shapes (batch, latent)."
         )
     step = Step(
         x=x.reshape(len(x), 1, 1, -1),
@@ -314,12 +317,12 @@ def _loss(
 
 
 def log_likelihood(x: Tensor, logits: Tensor, likelihood: Likelihood | None) -> Float[Tensor, " batch"]:
-    """Returns log p(x | z) of each image, summed over pixels; Bernoulli by default."""
+    """Returns log p(x | z) of each image, summed over pixels. The default likelihood is Bernoulli."""
     rows = (len(x), 1, 1, -1)
     return (likelihood or BernoulliLikelihood()).log_prob(x.reshape(rows), logits.reshape(rows))
 
 
 def as_float(given: Array) -> Tensor:
-    """Converts to a floating-point tensor, without a copy if the input is one."""
+    """Converts an array to a floating-point tensor, without a copy if possible."""
     tensor = torch.as_tensor(given)
     return tensor if tensor.is_floating_point() else tensor.to(torch.get_default_dtype())

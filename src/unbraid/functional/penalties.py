@@ -26,9 +26,9 @@ def dip_vae_penalty(
 ) -> Float[Tensor, ""]:
     """Returns off_diagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2. Kumar et al., arXiv:1711.00848v1, eq. 6.
 
-    C is the covariance over the batch of the means ("i") or of the codes ("ii"), which adds the mean of exp(logvar) to
-    the diagonal. `diagonal` defaults to 10 `off_diagonal` for "i" and to `off_diagonal` for "ii". Add the penalty to
-    `-elbo(...)`.
+    For `kind` "i", C is the covariance of the means over the batch. For "ii", C is the covariance of the codes: the
+    mean of exp(logvar) is added to the diagonal. `diagonal` defaults to 10 `off_diagonal` for "i" and to `off_diagonal`
+    for "ii". The DIP-VAE loss is `-elbo(...)` plus this penalty.
 
     Examples:
         >>> import torch
@@ -37,7 +37,7 @@ def dip_vae_penalty(
         4.0
     """
     if kind == "ii" and logvar is None:
-        raise SpecError('dip_vae_penalty of kind "ii" reads the variance of q(z | x). Pass logvar.')
+        raise SpecError('Expected `logvar` to be an array for kind="ii", got None. Pass logvar, or kind="i".')
     mean = as_float(mean)
     posterior = DiagonalGaussian(mean, mean if logvar is None else as_float(logvar))
     off_diagonal_part, diagonal_part = squared_distances_from_identity(covariance_of_batch(posterior, kind))
@@ -53,7 +53,7 @@ def mmd(
     bandwidth: Bandwidth = "dimension",
     statistic: Statistic = "biased",
 ) -> Float[Tensor, ""]:
-    """Returns the squared maximum mean discrepancy of two samples, (batch, latent) each.
+    """Returns the squared maximum mean discrepancy between codes and draws from the prior, both (batch, latent).
 
     MMD^2 = E k(z, z') - 2 E k(z, p) + E k(p, p'). Gretton et al., JMLR 13 (2012), eq. 3 (unbiased) and eq. 5 (biased).
 
@@ -69,10 +69,10 @@ def mmd(
 
 
 def concrete_kl(logits: Array, prior: Array | None = None) -> Float[Tensor, " batch"]:
-    """Returns KL(q(c | x) || p(c)) = sum_c q_c (log q_c - log p_c) of a discrete latent per image, in nats.
+    """Returns the KL of a discrete latent for each image, sum_c q_c (log q_c - log p_c), in nats.
 
-    `logits` (batch, category) define q(c | x), and `prior` holds probabilities (default: uniform). The result is the KL
-    of the category, not of the relaxed draw (Maddison et al., arXiv:1611.00712v3, appendix C).
+    `logits` (batch, category) define q(c | x). `prior` holds the probabilities p(c); the default is uniform. The
+    categorical distributions are compared, not the relaxed ones (Maddison et al., arXiv:1611.00712v3, appendix C).
 
     Examples:
         >>> import torch
