@@ -3,16 +3,19 @@
 import csv
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tests.cli.scored_arrays import FACTORS, rows
 from tests.words import words
-from unbraid import Scorecard
+from unbraid import Scorecard, train
 from unbraid.codes import Codes
 from unbraid.metrics import MIG
 from unbraid.metrics.estimators import Quantized
+from unbraid.models.distributions import DeterministicLatents
+from unbraid.objectives import AAE
 from unbraid.training.runs import Run
 
 pytestmark = pytest.mark.usefixtures("_few_metrics")
@@ -64,6 +67,22 @@ def test_one_run_gets_its_card_and_keeps_all_of_it(unbraid, trained):
     assert [score.settings["estimator"] for score in Run.open(one).scores()] == ["exact", "quantized"]
 
 
+def test_a_run_that_a_metric_does_not_accept_does_not_end_the_command(unbraid, trained):
+    spec = Run.open(min(trained.iterdir())).spec
+    deterministic = replace(spec, model=replace(spec.model, latents=DeterministicLatents(2)), objective=AAE())
+    [run] = train(deterministic, folder=trained, progress=False)
+    outcome = unbraid("score", trained, "--metrics", "mig:sampled")
+    assert outcome.code == 0, outcome.err
+    assert sum(line.startswith(("vae", "beta-tcvae")) for line in outcome.out.splitlines()) == 6
+    assert f"{run.name}: no score." in outcome.err
+    assert list(run.named_scores()) == []
+    assert unbraid("score", run.folder, "--metrics", "mig:sampled").code == 2
+    outcome = unbraid("score", trained, "--metrics", "mig")
+    assert outcome.code == 0, outcome.err
+    assert list(run.named_scores()) == ["mig:means-histogram"]
+    assert "mig:means-histogram" in outcome.out
+
+
 def test_several_runs_are_compared_by_every_metric_if_asked(unbraid, trained):
     outcome = unbraid("score", trained, "--metrics", "all")
     assert outcome.code == 0, outcome.err
@@ -79,9 +98,9 @@ def test_what_is_to_know_of_some_runs_names_them(unbraid, arrays, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     np.savez("both.npz", **arrays)
     np.savez("means.npz", mean=arrays["mean"], factors=FACTORS)
-    outcome = unbraid("score", "both.npz", "means.npz", "--metrics", "mig,mig:means_histogram")
+    outcome = unbraid("score", "both.npz", "means.npz", "--metrics", "mig:sampled,mig:means_histogram")
     assert outcome.code == 0, outcome.err
-    assert "\nmeans.npz: not defined: mig: does not take means without std." in outcome.out
+    assert "\nmeans.npz: not defined: mig:sampled: does not take means without std." in outcome.out
     assert "both.npz: " not in outcome.out
     outcome = unbraid("score", "both.npz")
     assert "\nleft out: mig:sampled: is slow" in outcome.out
@@ -242,7 +261,6 @@ def test_a_bad_target_is_told_before_anything_is_computed(unbraid, tmp_path, mon
         ({"factors": np.zeros((60, 2), dtype=int)}, "None of the 2 factors (factor_0, factor_1) varies"),
         ({"factors": FACTORS + 0.5}, "MIG does not take continuous factors"),
         ({"factors": FACTORS[:50]}, "50"),
-        ({"std": None}, "means without std"),
         ({"std": np.full((60, 2), -1.0)}, "negative"),
         ({"mean": np.full((60, 2), np.nan)}, "NaN or infinite in 60 rows"),
         ({"mean": np.array([{}], dtype=object)}, "Python objects"),
@@ -264,10 +282,10 @@ def test_a_metric_that_is_not_defined_is_told_beside_those_that_are(unbraid, arr
     """Undefined in part is well, undefined altogether is not."""
     monkeypatch.chdir(tmp_path)
     np.savez("means.npz", mean=arrays["mean"], factors=FACTORS)
-    outcome = unbraid("score", "means.npz", "--metrics", "mig,mig:means_histogram")
+    outcome = unbraid("score", "means.npz", "--metrics", "mig:sampled,mig:means_histogram")
     assert outcome.code == 0, outcome.err
-    assert "not defined: mig: " in outcome.out
-    outcome = unbraid("score", "means.npz", "--metrics", "mig,mig:quantized", "--save", "scores.json")
+    assert "not defined: mig:sampled: " in outcome.out
+    outcome = unbraid("score", "means.npz", "--metrics", "mig:sampled,mig:quantized", "--save", "scores.json")
     assert (outcome.code, (tmp_path / "scores.json").exists()) == (2, False)
     assert outcome.err.startswith("Error: means.npz: MIG does not take means without std.")
     assert outcome.err.count("Give std or log_var") == 1

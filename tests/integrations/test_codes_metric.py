@@ -54,12 +54,14 @@ def test_factors_by_name_keep_their_types_and_several_metrics_are_a_dict():
 
 
 def test_what_is_not_defined_is_nan_and_the_card_says_why():
-    metric = CodesMetric("mig,sap")
+    metric = CodesMetric("mig,mig:sampled,sap")
     metric.update(MEAN, factors=VALUES)
     found = metric.compute()
-    assert found["mig"].isnan()
+    assert found["mig:sampled"].isnan()
     assert found["sap"].isfinite()
-    assert "std" in metric.card.refused["mig"]
+    assert "std" in metric.card.refused["mig:sampled"]
+    # The name of the metric is kept where its estimator is replaced.
+    assert found["mig"].item() == pytest.approx(metric.card["mig:means-histogram"].value)
 
 
 def test_reset_forgets_and_the_next_epoch_may_have_other_factors():

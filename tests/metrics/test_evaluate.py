@@ -14,9 +14,9 @@ from tests.told import warned
 from unbraid import Codes, evaluate
 from unbraid._internal.version import __version__
 from unbraid.codes import Labels
-from unbraid.errors import CodesError
+from unbraid.errors import CodesError, SpecError
 from unbraid.metrics import MIG
-from unbraid.metrics.estimators import Quantized, Sampled
+from unbraid.metrics.estimators import MeansHistogram, Quantized, Sampled
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.scoring import Scoring
 
@@ -131,8 +131,8 @@ def test_codes_that_a_metric_refuses_do_not_stop_the_others():
 def test_a_single_refusal_is_the_error_itself():
     with pytest.raises(CodesError, match="^Spread: too strict"):
         evaluate(CODES, [Spread(strict=True)])
-    with pytest.raises(CodesError, match="mig, spread: "):
-        evaluate(replace(CODES, std=None), ["mig", Spread()])
+    with pytest.raises(CodesError, match="mig:sampled, spread: "):
+        evaluate(replace(CODES, std=None), ["mig:sampled", Spread()])
 
 
 def test_a_refusal_of_all_metrics_is_said_once():
@@ -144,10 +144,59 @@ def test_a_refusal_of_all_metrics_is_said_once():
 
 
 def test_metrics_that_share_a_refusal_are_named_together():
-    card = evaluate(replace(CODES, std=None), ["mig", "rmig", "mig:means_histogram", "mig:sampled"])
-    assert len(card.refused) == 3
+    card = evaluate(replace(CODES, std=None), ["rmig:sampled", "mig:means_histogram", "mig:sampled"])
+    assert len(card.refused) == 2
     [together] = card.remarks["not defined"]
-    assert together.startswith("mig, rmig, mig:sampled: does not take means without std.")
+    assert together.startswith("rmig:sampled, mig:sampled: does not take means without std.")
+
+
+@pytest.mark.parametrize("std", [None, torch.zeros_like(CODES.mean)])
+def test_deterministic_codes_are_scored_by_a_histogram_of_their_means(std):
+    codes = replace(CODES, std=std)
+    card = evaluate(codes, ["mig", "modularity", "info-mec", "sap"])
+    assert card.names[0] == "mig:means-histogram"
+    assert card.names[-1] == "sap"
+    assert card["mig"] == card["mig:means-histogram"] == evaluate(codes, MIG(MeansHistogram())).scores[0]
+    assert card["mig"].settings["estimator"] == "means_histogram"
+    assert "mig:means-histogram" in str(card)
+    assert "deterministic" in card.left_out["mig"]
+    # RMIG's own bins take a std of 0, so that it is not replaced there.
+    assert evaluate(codes, "rmig").names == (("rmig:means-histogram",) if std is None else ("rmig",))
+
+
+def test_a_chosen_estimator_is_not_replaced():
+    with pytest.raises(CodesError, match="means without std"):
+        evaluate(replace(CODES, std=None), "mig:quantized")
+
+
+def test_codes_with_a_width_keep_their_estimator():
+    partly = CODES.std.clone()
+    partly[:, 0] = 0
+    with pytest.raises(CodesError):
+        evaluate(replace(CODES, std=partly), "mig")
+    assert evaluate(CODES, "mig").names == ("mig",)
+
+
+def test_two_arrays_are_means_and_factors():
+    mean, hues = CODES.mean.numpy(), CODES.factors[0].values.numpy()
+    expected = evaluate(Codes.from_arrays(mean, factors={"hue": hues}), ["mig", "sap"])
+    assert evaluate(mean, {"hue": hues}, ["mig", "sap"]) == expected
+    assert evaluate(mean, factors={"hue": hues}, metrics=["mig", "sap"]) == expected
+    assert evaluate(mean, hues[:, None], "mig")["mig"].value == expected["mig"].value
+    assert evaluate(mean, metrics="correlations").names == ("correlations",)
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "error"),
+    [
+        ((CODES, "mig", "sap"), {}, TypeError),
+        ((CODES, "mig"), {"metrics": "sap"}, TypeError),
+        ((CODES,), {"factors": [0] * 60}, SpecError),
+    ],
+)
+def test_arguments_that_contradict_each_other_are_refused(given, named, error):
+    with pytest.raises(error):
+        evaluate(*given, **named)
 
 
 def break_spread(monkeypatch):

@@ -15,7 +15,7 @@ from rich.text import Text
 from unbraid._internal import files
 from unbraid._internal.progress import Event, part_of
 from unbraid._internal.table import plain_text
-from unbraid.cli.console import complain, output, say
+from unbraid.cli.console import complain, note, output, say
 from unbraid.cli.tables import NamedScorecard, card_table, comparison_table, score_table
 from unbraid.codes import Codes
 from unbraid.errors import CodesError, SpecError
@@ -39,18 +39,30 @@ def score_cards(
     seed: int | None = None,
     device: torch.device | str = "auto",
 ) -> list[NamedScorecard]:
-    """Scores each run and keeps the scores in its folder."""
+    """Scores each run and keeps the scores in its folder.
+
+    Runs for which no metric is defined are named in a note. Raises the reason if there are no other runs.
+    """
     if not runs:
         return []
-    found = []
+    found: list[NamedScorecard] = []
+    unscored: dict[str, list[str]] = defaultdict(list)
     say(f"Scoring {runs[0].name if len(runs) == 1 else f'{len(runs)} runs'} ...")
     for number, (run, label) in enumerate(zip(runs, run_labels(runs), strict=True)):
         with part_of(Event("scoring runs", number, len(runs), "runs", run.name)):
-            card = run.score(metrics, scoring, seed=seed, device=device)
+            try:
+                card = run.score(metrics, scoring, seed=seed, device=device)
+            except CodesError as error:
+                unscored[str(error)].append(run.name)
+                continue
         history = run.history
         has_ends = card.scoring.step is None  # the history ends at the last step
         ends = {name: history.at_the_end(name) if has_ends else math.nan for name in ("distortion", "rate")}
         found.append(NamedScorecard(label, str(run.folder), card, run.seed, ends))
+    for reason, names in unscored.items():
+        if not found:
+            raise CodesError(reason)
+        note(f"{', '.join(names)}: no score. {reason}")
     return found
 
 
@@ -89,7 +101,7 @@ def show(cards: Sequence[NamedScorecard], *, is_short: bool) -> None:
     names = {name for each in cards for name in each.card.names}
     if len(names) == 1:
         output().print(score_table(cards))
-    elif is_short and all(IN_SHORT[0] in each.card for each in cards):
+    elif is_short and all(IN_SHORT[0] in each.card.names for each in cards):
         output().print(score_table(cards, IN_SHORT))
         say("The folders of the runs hold all scores; --metrics all shows them.", style="dim")
     elif len(cards) == 1:

@@ -98,7 +98,7 @@ class CodesMetric(Metric):
             options=CodesOptions(unordered=self._unordered, missing=self._missing),
         )
         card = self._card = evaluate(codes, self._metrics, seed=self._seed, progress=False)
-        values = {name: card[name].value if name in card.names else math.nan for name in self._names}
+        values = {name: card[name].value if name in card else math.nan for name in self._names}
         found = {name: torch.tensor(value, device=self.device) for name, value in values.items()}
         return found[self._names[0]] if len(found) == 1 else found
 

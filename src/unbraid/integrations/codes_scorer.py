@@ -63,9 +63,10 @@ class CodesScorer:
         )
         card = evaluate(codes, self.metrics, seed=self.seed, progress=False)
         signed: dict[str, float] = {}
-        for name, score in dict(card).items():
-            if card.higher_is_better[name]:
-                signed[name] = score.value
-            else:
-                signed[f"neg_{name}"] = -score.value
-        return next(iter(signed.values())) if len(select(self.metrics).metrics) == 1 else signed
+        chosen = select(self.metrics).metrics
+        for name, metric in chosen.items():
+            if name in card:
+                signed[name if metric.higher_is_better else f"neg_{name}"] = (
+                    card[name].value if metric.higher_is_better else -card[name].value
+                )
+        return next(iter(signed.values())) if len(chosen) == 1 else signed

@@ -5,12 +5,15 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any, overload
 
 from unbraid._internal.progress import Event, Listener, emit, part_of, progress_bar
 from unbraid._internal.version import __version__
 from unbraid.codes import Codes
 from unbraid.codes.latents import column_places, lost_variance
+from unbraid.config import text_of
 from unbraid.errors import CodesError, SpecError
+from unbraid.metrics.estimators import Estimator, MeansHistogram
 from unbraid.metrics.metric import UNDEFINED, Metric, Score, factor_features
 from unbraid.metrics.model import ModelScore, Trained, measure
 from unbraid.metrics.reductions.statistics import Statistics
@@ -36,16 +39,44 @@ _UNUSED_GROUPS = (
     "(--groups pca) to score the first principal component of each group."
 )
 _NEEDS_MODEL = "reads the model and its images, not only codes. Score the run or its folder instead: run.score(...)."
+_NEEDS_WIDTH = (
+    "needs posteriors with a std above 0, and these codes are deterministic. The information is estimated from a "
+    "histogram of the means instead, under the name with :means-histogram. Give an estimator to choose another one: "
+    "MIG(Neighbors()), mig:neighbors."
+)
 _FAILED = (
     "{} failed ({}: {}) and has no score; all other metrics have theirs. Unless memory ran out, this is a bug in "
     "unbraid: please report it, with the traceback in `failed` of the scorecard."
 )
 
 
+@overload
 def evaluate(
     codes: Codes,
-    metrics: Metrics = "all",
+    metrics: Metrics = ...,
     *,
+    test: Codes | None = ...,
+    scoring: Scoring | None = ...,
+    seed: int | None = ...,
+    watch: Listener | None = ...,
+    progress: bool = ...,
+) -> Scorecard: ...
+@overload
+def evaluate(
+    codes: Any,
+    factors: Any,
+    metrics: Metrics = ...,
+    *,
+    scoring: Scoring | None = ...,
+    seed: int | None = ...,
+    watch: Listener | None = ...,
+    progress: bool = ...,
+) -> Scorecard: ...
+def evaluate(
+    codes: Any,
+    *given: Any,
+    factors: Any = None,
+    metrics: Metrics | None = None,
     test: Codes | None = None,
     scoring: Scoring | None = None,
     seed: int | None = None,
@@ -54,12 +85,20 @@ def evaluate(
 ) -> Scorecard:
     """Scores codes with several metrics, which share their intermediate results, on the device of the codes.
 
+    Call `evaluate(codes, metrics)` with `Codes`, or `evaluate(mean, factors, metrics)` with arrays.
+
     A metric that does not accept these codes is refused with a reason. Factors that a metric does not accept are left
     out of its score. An unexpected error affects only the score of its metric: a warning names the metric, and
     `failed` of the scorecard has the traceback. The error is raised if there is no other score.
 
+    Information about factors is estimated from a histogram of the means if the codes are deterministic (without a std)
+    and the default estimator of a metric needs a std. The score then has the name of this estimator:
+    `card["mig:means-histogram"]`, and also `card["mig"]`.
+
     Args:
-        codes: The codes to score.
+        codes: The codes to score, or the output of a deterministic encoder as an array, image by latent.
+        factors: The factors of such an array, as for `Codes.from_arrays`: an array, image by factor, or columns by
+            name.
         metrics: "all", "unsupervised" (metrics that need no factors), names, or instances with other settings.
         test: Codes of other images. Predictors are fitted on `codes` and tested on `test`; metrics without predictors
             are left out.
@@ -79,7 +118,10 @@ def evaluate(
         1.0
         >>> card.names
         ('mig', 'sap')
+        >>> evaluate(mean, {"side": side, "size": size}, "mig", progress=False).names
+        ('mig:means-histogram',)
     """
+    codes, metrics = _given(codes, given, factors, metrics)
     scoring = scoring or Scoring()
     if of_runs := [name for name in scoring.changes() if name not in _FIELDS_FOR_CODES]:
         raise SpecError(
@@ -90,6 +132,21 @@ def evaluate(
         if test is None:
             return evaluate_as(scoring, codes, metrics, seed)
         return evaluate_as(replace(scoring, part="test", fit="train"), test, metrics, seed, fitted_on=codes)
+
+
+def _given(codes: Any, given: Sequence[Any], factors: Any, metrics: Metrics | None) -> tuple[Codes, Metrics]:
+    """Returns the codes and the metrics of a call of `evaluate`, with `Codes` or with arrays."""
+    is_array = not isinstance(codes, Codes)
+    names = ("factors", "metrics") if is_array else ("metrics",)
+    named = {"factors": factors, "metrics": metrics}
+    if len(given) > len(names) or any(named[name] is not None for name in names[: len(given)]):
+        raise TypeError(f"evaluate: expected codes and then {' and '.join(names)}, each at most once.")
+    named |= dict(zip(names, given, strict=False))
+    if is_array:
+        codes = Codes.from_arrays(codes, factors=named["factors"])
+    elif factors is not None:
+        raise SpecError("factors was given with Codes, which hold their factors. Give it with an array of means only.")
+    return codes, "all" if named["metrics"] is None else named["metrics"]
 
 
 def evaluate_as(
@@ -128,7 +185,8 @@ def evaluate_as(
     if not codes.factors:
         needy = (name for name, metric in chosen.items() if metric.needs_factors and name not in left_out)
         left_out |= dict.fromkeys(needy, _NEEDS_FACTORS)
-    chosen = {name: metric for name, metric in chosen.items() if name not in left_out}
+    chosen, need_width = _for_means({name: metric for name, metric in chosen.items() if name not in left_out}, codes)
+    left_out |= need_width
     statistics = _statistics(codes, scoring, fitted)
     notes = (*of_groups, *_constant_factors(statistics, chosen))
     reasons: dict[str, str] = {}
@@ -165,6 +223,29 @@ def evaluate_as(
         num_unused=_num_unused(codes, scores.values()),
         scoring=scoring,
     )
+
+
+def _for_means(metrics: dict[str, Metric], codes: Codes) -> tuple[dict[str, Metric], dict[str, str]]:
+    """Replaces default estimators that need a std by `MeansHistogram` if the codes are deterministic.
+
+    Returns all metrics by name, and the reason for each replaced name.
+    """
+    std = codes.marginal_std
+    if (std is None and codes.samples is not None) or (std is not None and bool((std > 0).any())):
+        return metrics, {}
+    # An estimator that takes draws without densities takes a std of 0.
+    feature = "means without std" if std is None else "draws without densities"
+    replaced = {
+        name: replace(metric, **{"estimator": MeansHistogram()})
+        for name, metric in metrics.items()
+        if metric.needs_factors and isinstance(estimator := getattr(metric, "estimator", None), Estimator)
+        if estimator == getattr(type(metric), "estimator", None) and feature not in estimator.accepts
+    }
+    chosen = {
+        text_of(replaced[name]) if name in replaced else name: replaced.get(name, metric)
+        for name, metric in metrics.items()
+    }
+    return chosen, dict.fromkeys(replaced, _NEEDS_WIDTH)
 
 
 def _computed(steps: Sequence[_Step]) -> tuple[dict[str, Score], dict[str, str], dict[str, Exception]]:

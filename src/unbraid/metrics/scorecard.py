@@ -99,6 +99,9 @@ class Scorecard(Mapping[str, Score]):
     def __getitem__(self, name: str) -> Score:
         """Returns the score with this name or of this metric class: `card["mig"]` and `card["MIG"]`.
 
+        If the default estimator of a metric was replaced, its name refers to the replacement: "mig" to
+        "mig:means-histogram".
+
         Raises:
             NoScoreError: There is no such score; the message has the reason.
         """
@@ -119,8 +122,11 @@ class Scorecard(Mapping[str, Score]):
     def _same(self, name: str) -> list[str]:
         """Returns the name as spelled in this card, or else the names of all scores of a metric."""
         known = [*self.names, *self.refused, *self.left_out, *self.failed]
-        spelled = [spelling for spelling in (name, str(name).lower().replace("_", "-")) if spelling in known]
-        return spelled[:1] or [key for key, score in zip(self.names, self.scores, strict=True) if score.metric == name]
+        spelled = [spelling for spelling in (name, str(name).lower().replace("_", "-")) if spelling in known][:1]
+        if spelled and spelled[0] in self.left_out:
+            replaced = [key for key in self.names if key.partition(":")[0] == spelled[0]]
+            return replaced if len(replaced) == 1 else spelled
+        return spelled or [key for key, score in zip(self.names, self.scores, strict=True) if score.metric == name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)

@@ -129,10 +129,11 @@ def _num_unused(run: Run, mig: Score | None) -> int:
 
 
 def _mig(run: Run, name: str, scoring: Scoring) -> Score | None:
-    """Computes and saves a MIG. Returns None if the codes have no factors valid for MIG."""
+    """Computes and saves this MIG. Returns None if it does not accept the codes."""
     if not run.codes().factors:
         return None
     try:
-        return run.score(name, scoring).scores[0]
+        card = run.score(name, scoring)
+        return card.scores[0] if name in card.names else None
     except CodesError:
         return None
