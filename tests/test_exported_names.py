@@ -4,8 +4,13 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 import unbraid
 from tests.discovery import ROOT
+from unbraid.config.annotations import choices
+from unbraid.metrics import Metric
+from unbraid.objectives import Objective
 
 SOURCE = ROOT / "src" / "unbraid"
 
@@ -52,4 +57,14 @@ def test_no_public_class_has_the_name_of_another():
 def test_names_that_are_loaded_at_first_use_are_those_that_type_checkers_read():
     typed = {name: definition(place) for name, place in exports(SOURCE / "__init__.py").items()}
     del typed["__version__"]
+    for folder in ("metrics", "objectives"):  # imported with a star
+        typed |= {name: definition(place) for name, place in exports(SOURCE / folder / "__init__.py").items()}
     assert {name: definition(f"{home}.{name}") for name, home in unbraid._HOMES.items()} == typed
+    assert set(unbraid.__all__) == {*typed, "__version__"}
+
+
+@pytest.mark.parametrize("base", [Metric, Objective])
+def test_every_metric_and_objective_is_in_the_package_itself(base):
+    classes = choices(base)
+    assert len(classes) > 10
+    assert {name: getattr(unbraid, cls.__name__) for name, cls in classes.items()} == classes

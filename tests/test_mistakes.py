@@ -229,10 +229,7 @@ MISTAKES = {
         r"A report needs at least one finished run",
     ),
     # ---- codes and scores
-    "an array in place of codes": (
-        lambda run, at: evaluate(MEAN),
-        r"given as ndarray; expected unbraid.Codes.*from_arrays",
-    ),
+    "factors beside codes": (lambda run, at: evaluate(run.codes(), factors=[0, 1]), r"Give it with an array of means"),
     "a run in place of codes": (
         lambda run, at: evaluate(run),
         r"given as Run; expected unbraid.Codes. Score a run with run.score",

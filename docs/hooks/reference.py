@@ -117,7 +117,9 @@ def _exported(module: str) -> list[str]:
     """Returns the definitions of the names of a module: what a folder imports `as` itself, or a file documents."""
     found = _found(module)
     if found.is_init_module:
-        return [_origin(f"{module}.{name}") for name in re.findall(r"import (\w+) as \1\b", found.source)]
+        listed = re.findall(r"from (\S+) import (?:(\w+) as \2\b|\*)", found.source)
+        each = ([_origin(f"{module}.{name}")] if name else _exported(home) for home, name in listed)
+        return [path for paths in each for path in paths]
     return [each.path for each in found.members.values() if each.is_public and not each.is_alias and each.docstring]
 
 

@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import pkgutil
+import re
 from typing import TYPE_CHECKING, Any
 
 from unbraid._internal.cpu import choose_waiting
@@ -10,11 +11,11 @@ from unbraid._internal.version import __version__ as __version__
 
 choose_waiting()
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the names below are loaded at first use: some need more than the core
     from unbraid.codes import Codes as Codes
     from unbraid.datasets import DSprites as DSprites
     from unbraid.datasets import FromArrays as FromArrays
-    from unbraid.metrics import MIG as MIG
+    from unbraid.metrics import *  # noqa: F403 (every name)
     from unbraid.metrics.evaluate import evaluate as evaluate
     from unbraid.metrics.scorecard import Scorecard as Scorecard
     from unbraid.metrics.scoring import Scoring as Scoring
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
     from unbraid.models import Autoencoder as Autoencoder
     from unbraid.models import Conv as Conv
     from unbraid.models.trained.traverse import traverse as traverse
-    from unbraid.objectives import VAE as VAE
-    from unbraid.objectives import BetaTCVAE as BetaTCVAE
-    from unbraid.objectives import BetaVAE as BetaVAE
+    from unbraid.objectives import *  # noqa: F403 (every name)
     from unbraid.show.report import write_report as write_report
     from unbraid.training.runs import Run as Run
     from unbraid.training.runs import RunSpec as RunSpec
@@ -33,30 +32,22 @@ if TYPE_CHECKING:
     from unbraid.training.runs.runs_in import runs_in as runs_in
     from unbraid.training.train import train as train
 
-# Loaded at first use: importing the package is fast, and some need more than the core.
-_HOMES = {
-    "Codes": "unbraid.codes",
-    "DSprites": "unbraid.datasets",
-    "FromArrays": "unbraid.datasets",
-    "MIG": "unbraid.metrics",
-    "evaluate": "unbraid.metrics.evaluate",
-    "Scorecard": "unbraid.metrics.scorecard",
-    "Scoring": "unbraid.metrics.scoring",
-    "MLP": "unbraid.models",
-    "Autoencoder": "unbraid.models",
-    "Conv": "unbraid.models",
-    "traverse": "unbraid.models.trained.traverse",
-    "VAE": "unbraid.objectives",
-    "BetaTCVAE": "unbraid.objectives",
-    "BetaVAE": "unbraid.objectives",
-    "write_report": "unbraid.show.report",
-    "Run": "unbraid.training.runs",
-    "RunSpec": "unbraid.training.runs",
-    "grid": "unbraid.training.runs.grid",
-    "zipped": "unbraid.training.runs.grid",
-    "runs_in": "unbraid.training.runs.runs_in",
-    "train": "unbraid.training",
-}
+
+def _homes(module: str) -> dict[str, str]:
+    """Returns the names that the `__init__.py` of a module exports, with their modules, without executing it."""
+    found: dict[str, str] = {}
+    for home, name in re.findall(r"^ *from (unbraid[\w.]*) import (\*|\w+)", _source(module), re.MULTILINE):
+        found |= _homes(home) if name == "*" else {name: home}
+    return found
+
+
+def _source(module: str) -> str:
+    spec = importlib.util.find_spec(module) if module != __name__ else __spec__
+    loader: Any = spec and spec.loader
+    return str(loader.get_source(module))
+
+
+_HOMES = {name: home for name, home in _homes(__name__).items() if "._internal" not in home}
 __all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 (names, all of them)
 
 
@@ -74,4 +65,5 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Returns every public name and every public module."""
-    return sorted({*__all__, *(module.name for module in pkgutil.iter_modules(__path__) if module.name[0] != "_")})
+    folders = pkgutil.iter_modules(__spec__.submodule_search_locations)
+    return sorted({*__all__, *(folder.name for folder in folders if folder.name[0] != "_")})

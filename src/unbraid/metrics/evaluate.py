@@ -5,7 +5,7 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, overload
+from typing import Any, cast, overload
 
 from unbraid._internal.progress import Event, Listener, emit, part_of, progress_bar
 from unbraid._internal.version import __version__
@@ -97,6 +97,7 @@ def evaluate(
 
     Args:
         codes: The codes to score, or the output of a deterministic encoder as an array, image by latent.
+        *given: The metrics; after an array, its factors and the metrics.
         factors: The factors of such an array, as for `Codes.from_arrays`: an array, image by factor, or columns by
             name.
         metrics: "all", "unsupervised" (metrics that need no factors), names, or instances with other settings.
@@ -136,7 +137,7 @@ def evaluate(
 
 def _given(codes: Any, given: Sequence[Any], factors: Any, metrics: Metrics | None) -> tuple[Codes, Metrics]:
     """Returns the codes and the metrics of a call of `evaluate`, with `Codes` or with arrays."""
-    is_array = not isinstance(codes, Codes)
+    is_array = hasattr(codes, "__array__") or isinstance(codes, list | tuple)
     names = ("factors", "metrics") if is_array else ("metrics",)
     named = {"factors": factors, "metrics": metrics}
     if len(given) > len(names) or any(named[name] is not None for name in names[: len(given)]):
@@ -236,7 +237,7 @@ def _for_means(metrics: dict[str, Metric], codes: Codes) -> tuple[dict[str, Metr
     # An estimator that takes draws without densities takes a std of 0.
     feature = "means without std" if std is None else "draws without densities"
     replaced = {
-        name: replace(metric, **{"estimator": MeansHistogram()})
+        name: replace(cast(Any, metric), estimator=MeansHistogram())
         for name, metric in metrics.items()
         if metric.needs_factors and isinstance(estimator := getattr(metric, "estimator", None), Estimator)
         if estimator == getattr(type(metric), "estimator", None) and feature not in estimator.accepts
