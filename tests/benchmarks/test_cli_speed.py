@@ -1,7 +1,7 @@
 """The benchmark of the command line."""
 
 from benchmarks.cli_speed import COMMANDS, seconds
-from unbraid.cli.commands import below
+from unbraid.cli.commands import subcommands
 
 
 def test_a_python_of_its_own_takes_a_moment():
@@ -9,5 +9,5 @@ def test_a_python_of_its_own_takes_a_moment():
 
 
 def test_the_commands_that_are_timed_are_there():
-    known = {*below(), "--version", "--help", "trian"}
+    known = {*subcommands(), "--version", "--help", "trian"}
     assert {words.split()[0] for words in COMMANDS} <= known

@@ -10,12 +10,11 @@ import torch
 
 import unbraid.cli.app as app_module
 from unbraid._internal.version import __version__
-from unbraid.cli.commands import below
+from unbraid.cli.commands import subcommands
 from unbraid.cli.flags import flags_of, known_fields
 from unbraid.errors import SpecError, TrainingError
 
-COMMANDS = list(below())
-AGAIN = "What is finished is kept. To continue, type the command again."
+COMMANDS = list(subcommands())
 
 
 def test_the_version_is_one_line(unbraid):
@@ -122,32 +121,22 @@ def raising(error: BaseException):
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "value"),
     [
-        (SpecError("Give a number."), 2, "Error: Give a number.\n"),
-        (TrainingError("Stopped."), 1, "Error: Stopped.\n"),
-        (
-            PermissionError(errno.EACCES, "Permission denied", "/runs/x"),
-            1,
-            "Error: /runs/x: Permission denied. Check the path, the permissions and the space on the disk.\n",
-        ),
-        (
-            OSError(errno.ENAMETOOLONG, "File name too long", "xx"),
-            2,
-            "Error: xx: File name too long. Check the path, the permissions and the space on the disk.\n",
-        ),
-        (
-            OSError(errno.ENOSPC, "No space left on device", "/runs/x"),
-            1,
-            f"Error: /runs/x: No space left on device. Make room on that disk. {AGAIN}\n",
-        ),
-        (OSError("odd"), 1, "Error: A file: odd. Check the path, the permissions and the space on the disk.\n"),
+        (SpecError("Give a number."), 2, "Give a number."),
+        (TrainingError("Stopped."), 1, "Stopped."),
+        (PermissionError(errno.EACCES, "Permission denied", "/runs/x"), 1, "/runs/x: Permission denied."),
+        (OSError(errno.ENAMETOOLONG, "File name too long", "xx"), 2, "xx: File name too long."),
+        (OSError(errno.ENOSPC, "No space left on device", "/runs/x"), 1, "/runs/x: No space left on device."),
+        (OSError("odd"), 1, "A file: odd."),
     ],
 )
-def test_an_expected_error_is_one_line(monkeypatch, unbraid, error, code, said):
+def test_an_expected_error_is_one_line(monkeypatch, unbraid, error, code, value):
     monkeypatch.setattr(app_module, "make_app", raising(error))
     outcome = unbraid()
-    assert (outcome.code, outcome.out, outcome.err) == (code, "", said)
+    assert (outcome.code, outcome.out) == (code, "")
+    assert outcome.err.startswith(f"Error: {value}")
+    assert outcome.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -206,7 +195,7 @@ def test_a_reader_that_goes_away_is_not_an_error(trained):
     assert done.stdout.startswith("run")
 
 
-@pytest.mark.parametrize(("command", "text"), [("train", "again with --resume."), ("score", "again.")])
-def test_how_to_go_on_depends_on_the_command(monkeypatch, unbraid, command, text):
+@pytest.mark.parametrize("command", ["train", "score"])
+def test_how_to_go_on_depends_on_the_command(monkeypatch, unbraid, command):
     monkeypatch.setattr(app_module, "make_app", raising(OSError(errno.ENOSPC, "No space left on device", "/runs/x")))
-    assert unbraid(command).err.endswith(f"type the command {text}\n")
+    assert ("--resume" in unbraid(command).err) == (command == "train")

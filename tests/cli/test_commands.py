@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from unbraid.cli.commands import COMMANDS, below, command_of, function_of
+from unbraid.cli.commands import COMMANDS, command_of, function_of, subcommands
 
 ANSWER = """
 import contextlib, io, json, sys
@@ -53,13 +53,13 @@ def test_the_line_of_a_command_is_the_first_of_its_help(words):
 
 
 def test_a_group_has_the_commands_that_follow_its_words():
-    assert list(below("datasets")) == ["list", "show", "fetch"]
-    assert not below("train")
-    assert "datasets" in below()
-    assert not any(" " in name for name in below())
+    assert list(subcommands("datasets")) == ["list", "show", "fetch"]
+    assert not subcommands("train")
+    assert "datasets" in subcommands()
+    assert not any(" " in name for name in subcommands())
 
 
-@pytest.mark.parametrize("words", [words for words in COMMANDS if not below(words)])
+@pytest.mark.parametrize("words", [words for words in COMMANDS if not subcommands(words)])
 def test_no_placeholder_is_the_name_of_its_option(words):
     """For typer 0.27.2 takes it for the name: `--seeds SEEDS` could only be typed as `--SEEDS`."""
     for option in command_of(words).params:

@@ -45,7 +45,7 @@ def test_the_license_comes_first_then_the_file_how_it_was_verified_and_what_to_d
         f"Fetching dots.bin from {server.url} into {folder}.",
         f"Fetched {folder / 'dots.bin'}: md5 as published by their owner.",
         f"1 file is in {folder}.",
-        "Look at the images with: unbraid datasets show dots",
+        "Show the images: unbraid datasets show dots",
     ]
     assert (folder / "dots.bin").read_bytes() == CONTENT
 
@@ -129,7 +129,7 @@ def test_files_that_are_in_a_folder_of_the_users_are_not_fetched_again(unbraid, 
     monkeypatch.setenv("UNBRAID_DATA", str(tmp_path))
     outcome = unbraid("datasets", "fetch", "dots")
     assert outcome.code == 0
-    assert f"Its files are in {tmp_path / 'Dots' / 'raw'} already; there is nothing to fetch." in outcome.out
+    assert str(tmp_path / "Dots" / "raw") in outcome.out
 
 
 def test_the_files_go_into_a_subfolder_of_a_data_folder(unbraid, publish, tmp_path):
@@ -137,9 +137,7 @@ def test_the_files_go_into_a_subfolder_of_a_data_folder(unbraid, publish, tmp_pa
         publish(PublishedFile("dots.bin", server.url, checksum=MD5))
         outcome = unbraid("datasets", "fetch", "dots", "--out", tmp_path / "data")
     assert (tmp_path / "data" / "dots" / "dots.bin").read_bytes() == CONTENT
-    assert outcome.out.endswith(
-        f"Look at the images with: unbraid datasets show dots --dataset.root {tmp_path / 'data'}\n"
-    )
+    assert outcome.out.endswith(f"unbraid datasets show dots --dataset.root {tmp_path / 'data'}\n")
     assert (
         unbraid("datasets", "show", "dots", "--dataset.root", tmp_path / "data", "--out", tmp_path / "dots.html").code
         == 0
@@ -150,23 +148,22 @@ def test_a_file_is_no_data_folder(unbraid, tmp_path):
     (tmp_path / "file").touch()
     outcome = unbraid("datasets", "fetch", "dots", "--out", tmp_path / "file")
     assert outcome.code == 2
-    assert "file." in outcome.err
+    assert str(tmp_path / "file") in outcome.err
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("dsprites", "is drawn here"), ("from_arrays", "is for images of your own")]
+    ("name", "next_step"), [("dsprites", "datasets show dsprites"), ("from_arrays", "--dataset.path")]
 )
-def test_what_is_drawn_or_ones_own_needs_no_fetching(unbraid, name, reason):
+def test_what_is_drawn_or_ones_own_needs_no_fetching(unbraid, name, next_step):
     outcome = unbraid("datasets", "fetch", name)
     assert outcome.code == 0
-    assert reason in outcome.out
-    assert "nothing to fetch" in outcome.out
+    assert next_step in outcome.out
 
 
 def test_a_misspelt_name_gets_a_suggestion(unbraid):
     outcome = unbraid("datasets", "fetch", "mnits")
     assert outcome.code == 2
-    assert outcome.err.startswith("Error: There is no dataset 'mnits'. Did you mean 'mnist'? Valid: ")
+    assert "'mnits'. Did you mean 'mnist'? Valid: " in outcome.err
 
 
 def test_the_help_shows_an_example_that_can_be_copied(unbraid):
@@ -185,7 +182,7 @@ def test_of_several_files_one_can_be_chosen(unbraid, publish, cache):
 def test_a_file_that_is_not_published_is_refused_with_those_that_are(unbraid):
     outcome = unbraid("datasets", "fetch", "dots", "--only", "dots.bim")
     assert outcome.code == 2
-    assert "--only is 'dots.bim'." in outcome.err
+    assert "'dots.bim'" in outcome.err
 
 
 def test_a_missing_version_is_told_with_the_one_file_to_fetch(unbraid):

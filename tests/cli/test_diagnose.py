@@ -17,7 +17,7 @@ def test_findings_are_printed(unbraid, trained):
     assert outcome.code == 0, outcome.err
     assert outcome.out.startswith(f"{run} (beta-tcvae")
     assert "What to try" in outcome.out
-    assert "checks that ask you to look" not in outcome.out  # one run needs no summary
+    assert "checks with findings" not in outcome.out  # one run needs no summary
     kept = json.loads(unbraid("diagnose", run, "--json").out)
     assert list(kept) == [run.name]
     beta = next(finding for finding in kept[run.name]["findings"] if finding["check"] == "effective beta")
@@ -32,7 +32,7 @@ def test_json_is_printed_for_programs(unbraid, trained):
 
 def test_several_runs_are_summed_up_in_a_table(unbraid, trained):
     outcome = unbraid("diagnose", trained, "--images", 16)
-    table = outcome.out[outcome.out.index("checks that ask you to look") :].splitlines()[1:]
+    table = outcome.out[outcome.out.index("checks with findings") :].splitlines()[1:]
     assert [line.split()[0] for line in table] == [run.name for run in sorted(trained.iterdir())]
     assert all("without a latent" in line for line in table)
 
@@ -65,7 +65,7 @@ def test_a_run_that_failed_is_diagnosed_too(unbraid, trained):
     outcome = unbraid("diagnose", trained, "--images", 16)
     assert outcome.code == 0, outcome.err
     assert "2 of 2" in outcome.out
-    assert "runs are left out" not in outcome.err
+    assert "Skipped" not in outcome.err
     for run in runs[1:]:
         (run.folder / "finished.json").unlink()
     outcome = unbraid("diagnose", trained)

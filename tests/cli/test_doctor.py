@@ -23,7 +23,7 @@ def test_a_sound_machine_is_looked_over_and_a_model_trained_scored_and_shown(unb
     assert (outcome.code, outcome.err) == (0, "")
     *lines, empty, end = outcome.out.splitlines()
     assert [line[:9].strip() for line in lines] == LOOKS
-    assert (empty, end) == ("", "Nothing is wrong.")
+    assert (empty, end) == ("", "No problems found.")
     assert f"torch {torch.__version__}" in lines[1]
     assert f"free in {tmp_path}" in lines[5]
     assert "trained, read back, scored and shown in" in lines[-1]
@@ -43,7 +43,7 @@ def test_what_a_test_run_raises_is_what_is_wrong(unbraid, tmp_path, monkeypatch)
     outcome = unbraid("doctor", "--out", tmp_path, "--device", "cpu")
     assert outcome.code == 1
     assert outcome.err == "Error: test run: RuntimeError: no kernel image\n"
-    assert "Nothing is wrong" not in outcome.out
+    assert "No problems found" not in outcome.out
     assert list(tmp_path.iterdir()) == []
 
 
@@ -61,7 +61,7 @@ def test_packages_that_are_missing_or_too_old_are_named_with_the_command_that_me
     monkeypatch.setattr(doctor_module.metadata, "requires", lambda name: asked)
     found = doctor_module.check_packages()
     assert "not installed: nonesuch" in found.found
-    assert found.wrong == "Missing or too old. Fix it: pip install 'numpy>=99.1' 'nonesuch>=1.0'"
+    assert found.wrong.endswith("pip install 'numpy>=99.1' 'nonesuch>=1.0'")
 
 
 def test_extras_that_are_missing_are_told_and_not_wrong(monkeypatch):
@@ -78,7 +78,7 @@ def test_a_gpu_that_torch_cannot_use_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert doctor_module.check_device("cpu").wrong is None
     (tmp_path / "nvidia0").touch()
-    assert doctor_module.check_device("cpu").wrong.startswith("There is an NVIDIA GPU, and torch")
+    assert torch.__version__ in doctor_module.check_device("cpu").wrong
 
 
 def test_more_threads_than_cores_are_told(monkeypatch):

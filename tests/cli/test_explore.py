@@ -15,9 +15,9 @@ def test_a_page_is_written_and_said_where(unbraid, trained, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["nowhere"], "There is no folder nowhere"),
-        (["."], "nothing to explore: there are no runs"),
-        ([".", "-o", "page.pdf"], "a file that ends in .html"),
+        (["nowhere"], "folder nowhere"),
+        (["."], "nothing to explore"),
+        ([".", "-o", "page.pdf"], ".html"),
         ([".", "--precision", "double"], "'double' is not one of"),
     ],
 )

@@ -64,12 +64,12 @@ def test_a_fraction_of_the_images_is_encoded_alone(unbraid, exported):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ("", "There is nothing to score. Name runs, files of codes, or an encoder"),
-        ("--encoder e.onnx", "--encoder needs images: name the dataset with --dataset"),
-        ("codes.npz --dataset dsprites", "--dataset and --outputs are for --encoder"),
-        ("--encoder e.onnx --dataset dsprites --outputs mean", "expected pairs such as mean=dense_3"),
-        ("--encoder e.onnx --dataset dsprites", "e.onnx cannot be read"),
-        ("--encoder e.pt2 --dataset dsprites", "whose reader unpickles"),
+        ("", "nothing to score"),
+        ("--encoder e.onnx", "--dataset dsprites"),
+        ("codes.npz --dataset dsprites", "--encoder"),
+        ("--encoder e.onnx --dataset dsprites --outputs mean", "--outputs is 'mean'"),
+        ("--encoder e.onnx --dataset dsprites", "e.onnx"),
+        ("--encoder e.pt2 --dataset dsprites", "e.pt2"),
     ],
 )
 def test_what_does_not_go_together_is_refused_before_any_work(unbraid, arguments, says):

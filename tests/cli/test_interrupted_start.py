@@ -20,4 +20,4 @@ main(["runs"])
 
 def test_it_ends_the_process_with_a_sentence():
     done = subprocess.run([sys.executable, "-c", LOSES_WHAT_IS_RAISED], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Error: Stopped at once, as asked.\n")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Error: Interrupted.\n")

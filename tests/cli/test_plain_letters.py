@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from unbraid.cli import main
-from unbraid.cli.console import complain, say
+from unbraid.cli.console import echo, print_error
 from unbraid.cli.plain_letters import plain, plain_letters
 
 
@@ -56,8 +56,8 @@ def test_a_character_has_a_likeness_in_plain_letters(character, expected):
 def test_what_a_terminal_cannot_show_is_spelled_out(shown, encoding, expected):
     out, err = shown(encoding)
     with plain_letters():
-        say("a β-VAE → Träuble")
-        complain("a β-VAE → Träuble")
+        echo("a β-VAE → Träuble")
+        print_error("a β-VAE → Träuble")
     assert printed(out) == expected
     assert printed(err) == b"Error: " + expected
 
@@ -65,7 +65,7 @@ def test_what_a_terminal_cannot_show_is_spelled_out(shown, encoding, expected):
 def test_a_terminal_that_can_shows_it_as_it_is(shown):
     out, _ = shown("utf-8")
     with plain_letters():
-        say("a β-VAE → Träuble")
+        echo("a β-VAE → Träuble")
     assert printed(out) == "a β-VAE → Träuble\n".encode()
 
 
@@ -73,7 +73,7 @@ def test_a_terminal_that_can_shows_it_as_it_is(shown):
 def test_the_name_of_a_file_that_is_no_text_is_shown_by_its_bytes(shown, encoding):
     out, _ = shown(encoding)
     with plain_letters():
-        say("runs/\udcff")
+        echo("runs/\udcff")
     assert printed(out) == b"runs/\xff\n"
 
 

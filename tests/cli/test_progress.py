@@ -67,7 +67,7 @@ def test_a_log_tells_the_plan_how_long_compiling_took_and_that_images_are_encode
         ):
             display(event)
     assert capsys.readouterr().out.splitlines()[1:] == [
-        "The plan: 4 models, 100 steps each, on cpu.",
+        "Plan: 4 models, 100 steps each, on cpu.",
         "Compiling the step for 4 models side by side ...",
         "Compiled in 23 s.",
         "Encoding the images with 4 models side by side ...",

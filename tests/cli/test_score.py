@@ -27,7 +27,7 @@ CONSTANT = " (constant in these codes): undefined, and left out of every average
 
 
 def test_the_scores_of_runs_are_kept_and_some_shown(unbraid, trained, monkeypatch):
-    monkeypatch.setattr("unbraid.cli.score_cards.IN_SHORT", ("mig", "mig:quantized", "sap"))
+    monkeypatch.setattr("unbraid.cli.score_cards.MAIN_METRICS", ("mig", "mig:quantized", "sap"))
     outcome = unbraid("score", trained)
     assert outcome.code == 0, outcome.err
     lines = outcome.out.splitlines()
@@ -231,7 +231,7 @@ def test_the_name_of_a_file_is_no_formula_and_no_tag_where_cards_are_saved(unbra
         ("mine.json", "which exists"),
         ("nowhere/scores.json", "no folder"),
         ("scores.txt", ".json, .csv, .md"),
-        ("codes.csv", "holds the codes"),
+        ("codes.csv", "codes.csv"),
         ("folder.json", "is a folder"),
         ("x" * 305 + ".json", "too long"),
         ("mine.json/scores.json", "cannot be written"),
@@ -324,21 +324,21 @@ def test_of_several_files_the_one_at_fault_is_named(unbraid, arrays, tmp_path, d
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["nowhere"], "There is no folder nowhere"),
-        (["notes.txt"], "notes.txt is not a file of codes: those end in .npz, .safetensors, .csv"),
-        (["nowhere.npz"], "There is no file nowhere.npz"),
-        (["text.npz"], "not a readable .npz"),
+        (["nowhere"], "folder nowhere"),
+        (["notes.txt"], "(.npz, .safetensors, .csv), got notes.txt"),
+        (["nowhere.npz"], "file nowhere.npz"),
+        (["text.npz"], "text.npz"),
         (["empty.npz"], "empty"),
         (["empty.csv"], "empty"),
-        (["."], "there are no runs"),
+        (["."], "nothing to score"),
         ([".", "--metric", "migg"], "Did you mean 'mig'?"),
-        ([".", "--metrics", "mig,saap"], "There is no metric 'saap'"),
+        ([".", "--metrics", "mig,saap"], "'saap'"),
         ([".", "--metrics", "migg"], "Did you mean 'mig'?"),
-        ([".", "--metric", "mig", "--metrics", "all"], "--metric and --metrics both choose what to compute"),
+        ([".", "--metric", "mig", "--metrics", "all"], "got --metric and --metrics"),
         ([".", "--like", "chenn"], "Did you mean 'chen'?"),
-        ([".", "--device", "tpu"], "expected 'auto', 'cpu' or 'cuda'"),
+        ([".", "--device", "tpu"], "'auto', 'cpu' or 'cuda'"),
         ([".", "--metric.estimator", "quantised"], "Did you mean 'quantized'?"),
-        ([".", "--metric.estimator", "quantized", "--metric.estimator.num-bins", "x"], "expected a whole number"),
+        ([".", "--metric.estimator", "quantized", "--metric.estimator.num-bins", "x"], "num-bins is 'x'"),
     ],
 )
 def test_a_mistake_is_told_in_a_line(unbraid, tmp_path, monkeypatch, arguments, complaint):

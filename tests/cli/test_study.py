@@ -107,7 +107,7 @@ def test_a_table_is_not_overwritten_unless_asked(done, tmp_path):
 def test_a_figure_is_written_with_its_numbers(done, tmp_path):
     pytest.importorskip("matplotlib")
     outcome = done("figure", "--kind", "box", "--metric", "mig", "--to", tmp_path / "mig.svg")
-    assert (outcome.code, "its numbers in" in outcome.out) == (0, True)
+    assert (outcome.code, str(tmp_path / "mig.csv") in outcome.out) == (0, True)
     rows = list(csv.DictReader((tmp_path / "mig.csv").read_text().splitlines()))
     assert [row["setting"] for row in rows] == [f"beta-vae, beta {beta}" for beta in (1, 4, 9) for _ in range(2)]
     assert "mig.svg exists" in done("figure", "--metric", "mig", "--to", tmp_path / "mig.svg").err
@@ -129,7 +129,7 @@ def test_a_figure_of_a_study_that_was_not_run_says_so(unbraid, place, tmp_path):
 def test_a_figure_is_drawn_from_evidence_of_this_study_alone(unbraid, study, tmp_path):
     root = Path(__file__).parents[2]
     evidence = ("--scores", root / "evidence" / "studies" / "sprites.json", "--metric", "mig")
-    assert "study 'sprites'" in study("figure", *evidence, "--to", tmp_path / "mig.svg").err
+    assert "'sprites'" in study("figure", *evidence, "--to", tmp_path / "mig.svg").err
     pytest.importorskip("matplotlib")
     file = root / "examples" / "sprites_study.json"
     assert unbraid("study", "figure", file, *evidence, "--to", tmp_path / "mig.svg").code == 0
@@ -164,7 +164,7 @@ def test_a_criterion_that_no_run_meets_is_told(done):
     outcome = done("select", "--by", "agreement", "--top", 2)
     assert outcome.code == 0
     assert outcome.out.splitlines()[1].split() == ["run", "setting", "seed", "agreement", "mig", "jemmig"]
-    assert "agrees with mig" in outcome.err
+    assert "agreement with mig" in outcome.err
 
 
 def test_what_a_criterion_needs_is_told(done):
@@ -188,7 +188,7 @@ def test_evidence_of_another_study_is_refused(unbraid, done, place, tmp_path):
     outcome = unbraid(
         "study", "report", other, "--packages", "tests", "--scores", evidence, "--to", tmp_path / "x.html"
     )
-    assert "study 'small'" in outcome.err
+    assert "'small'" in outcome.err
 
 
 def test_a_failed_run_is_told_with_exit_code_1_and_can_be_retried(unbraid, tmp_path):
@@ -227,7 +227,7 @@ def test_a_plan_warns_of_claims_that_no_scores_can_support_and_a_table_shows_ver
 
 
 def test_a_folder_or_a_damaged_file_is_refused(unbraid, tmp_path):
-    assert "is a folder" in unbraid("study", "plan", tmp_path).err
+    assert f"folder {tmp_path}" in unbraid("study", "plan", tmp_path).err
     (tmp_path / "study.json").write_text(json.dumps({"type": "unbraid.studies.Study", "name": "x"}))
     assert "lacks settings" in unbraid("study", "plan", tmp_path / "study.json").err
 

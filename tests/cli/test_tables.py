@@ -14,9 +14,9 @@ from unbraid.cli.tables import (
     comparison_table,
     median,
     print_rows,
+    row_title,
     run_row,
     score_table,
-    titled,
 )
 from unbraid.metrics import Score
 from unbraid.metrics.scorecard import Scorecard
@@ -128,14 +128,16 @@ def test_cards_of_one_label_are_shown_by_their_median_and_its_spread_and_keep_th
 
 
 def test_a_row_says_what_it_is():
-    assert titled("elbo-decomposition") == "total correlation (elbo-decomposition)"
-    assert titled("dci") == "DCI disentanglement, LASSO (dci)"
-    assert titled("dci:boosted_trees") == "DCI disentanglement, boosted trees (dci:boosted_trees)"
-    assert titled("mig") == "MIG"
-    assert titled("modularity") == "modularity"
-    assert [titled(name) for name in ("elbo", "importance-weighted-bound")] == ["ELBO", "importance-weighted bound"]
-    assert titled("reconstruction-error:absolute") == "reconstruction error, absolute (reconstruction-error:absolute)"
-    assert titled("one-of-my-own") == "one-of-my-own"
+    assert row_title("elbo-decomposition") == "total correlation (elbo-decomposition)"
+    assert row_title("dci") == "DCI disentanglement, LASSO (dci)"
+    assert row_title("dci:boosted_trees") == "DCI disentanglement, boosted trees (dci:boosted_trees)"
+    assert row_title("mig") == "MIG"
+    assert row_title("modularity") == "modularity"
+    assert [row_title(name) for name in ("elbo", "importance-weighted-bound")] == ["ELBO", "importance-weighted bound"]
+    assert (
+        row_title("reconstruction-error:absolute") == "reconstruction error, absolute (reconstruction-error:absolute)"
+    )
+    assert row_title("one-of-my-own") == "one-of-my-own"
 
 
 def test_medians_say_how_many_of_their_runs_are_collapsed():

@@ -57,7 +57,7 @@ def test_force_says_so_and_keeps_the_old_folder(unbraid, tiny, tmp_path):
     [name] = names(tmp_path)
     outcome = unbraid("train", *tiny, "--out", tmp_path, "--force")
     assert outcome.code == 0
-    assert f"--force: 1 runs are trained afresh. Their old folders are kept in {tmp_path / '.archived'}." in outcome.out
+    assert str(tmp_path / ".archived") in outcome.out
     assert Run.open(tmp_path / name).status == "finished"
     assert Run.open(tmp_path / ".archived" / f"{name}-1").status == "finished"
 
@@ -87,7 +87,7 @@ def test_a_spec_that_a_run_wrote_is_trained_from_other_seeds(unbraid, tiny, tmp_
     assert {Run.open(tmp_path / name).spec for name in names(tmp_path)} == {first.spec}
     refused = unbraid(*asked, "--objective.beta", "5")
     assert refused.code == 2
-    assert "--objective.beta 5 differs." in refused.err
+    assert "--objective.beta 5." in refused.err
 
 
 @pytest.mark.parametrize(
@@ -132,27 +132,22 @@ def test_resume_alone_goes_on_with_all_that_is_unfinished(unbraid, trained):
 
 def test_resume_with_nothing_to_resume_says_so(unbraid, trained):
     outcome = unbraid("train", "--resume", "--out", trained)
-    assert (outcome.code, outcome.out) == (0, f"There is nothing to resume: {trained} holds no unfinished run.\n")
+    assert (outcome.code, outcome.out.count("\n")) == (0, 1)
+    assert f"nothing to resume: {trained}" in outcome.out
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--resume", "--force"], "Give one of them"),
-        (["--resume", "--out", "nowhere"], "There is no folder nowhere"),
-        (["--resume", "--seeds", "0-3"], "--dataset is missing"),
-        (["--seeds", "5-2", "--dataset", "dsprites"], "runs backwards"),
-        (["--device", "abacus", "--dataset", "dsprites"], "expected 'auto', 'cpu' or 'cuda'"),
-        (
-            ["--dataset", "dsprites", "--objective.beta", "abc"],
-            "--objective.beta is 'abc'; expected a number",
-        ),
-        (["--dataset", "dsprites", "--out", "file"], "--out is file, which is a file."),
-        (["--dataset", "from-arrays", "--dataset.path", "gone.npz"], "gone.npz. Check the path"),
-        (
-            ["--dataset", "dsprites", "--dataset.resolution", "8", "--model.encoder", "conv"],
-            "Conv takes images of 16 to 256 pixels",
-        ),
+        (["--resume", "--force"], "--resume and --force"),
+        (["--resume", "--out", "nowhere"], "folder nowhere"),
+        (["--resume", "--seeds", "0-3"], "--dataset"),
+        (["--seeds", "5-2", "--dataset", "dsprites"], "2-5"),
+        (["--device", "abacus", "--dataset", "dsprites"], "'auto', 'cpu' or 'cuda'"),
+        (["--dataset", "dsprites", "--objective.beta", "abc"], "--objective.beta is 'abc'"),
+        (["--dataset", "dsprites", "--out", "file"], "--out is file"),
+        (["--dataset", "from-arrays", "--dataset.path", "gone.npz"], "gone.npz"),
+        (["--dataset", "dsprites", "--dataset.resolution", "8", "--model.encoder", "conv"], "16 to 256 pixels"),
     ],
 )
 def test_a_mistake_is_told_in_a_line(unbraid, tmp_path, monkeypatch, arguments, complaint):
@@ -177,7 +172,7 @@ def test_a_run_that_fails_is_a_failure(unbraid, tiny, tmp_path):
     outcome = unbraid("train", *tiny, "--optimizer.learning-rate", "0.001,1e38", "--out", tmp_path)
     assert outcome.code == 1
     [failed] = [run for name in names(tmp_path) if (run := Run.open(tmp_path / name)).status == "failed"]
-    assert f"1 of 2 runs failed. It is {failed.folder}: its loss was not finite" in outcome.err
+    assert f"1 of 2 runs failed. The failed run is {failed.folder}: " in outcome.err
     assert (
         f"at step 2; its last good weights are in {failed.folder / 'checkpoints' / 'last-good-0000000001.safetensors'}."
         in outcome.err
@@ -195,11 +190,7 @@ def test_a_loss_above_the_bound_is_a_failure(unbraid, tiny, tmp_path):
 
 def test_the_plan_is_printed_before_training(unbraid, tiny, tmp_path):
     lines = unbraid("train", *tiny, "--seeds", "0-2", "--out", tmp_path).out.splitlines()
-    plan = next(
-        number
-        for number, line in enumerate(lines)
-        if line.startswith("The plan: 3 models, 2 steps each, on cpu. A model takes at most ")
-    )
+    plan = next(number for number, line in enumerate(lines) if line.startswith("Plan: 3 models, 2 steps each, on cpu."))
     assert lines[plan + 1] == "Training 3 models side by side for 2 steps ..."
 
 
@@ -265,7 +256,7 @@ def test_a_run_that_failed_before_is_told_and_not_repeated(unbraid, tiny, tmp_pa
 def test_a_named_starting_point_is_trained_and_flags_change_it(unbraid, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(train_module, "train_with_progress", lambda runs, *_, **__: asked.extend(runs))
-    monkeypatch.setattr(train_module, "refuse_failed", lambda runs: None)
+    monkeypatch.setattr(train_module, "raise_for_failures", lambda runs: None)
     told = unbraid(
         "train", "--preset", "beta-vae-sprites", "--steps", "5", "--objective.beta", "1,2", "--out", tmp_path
     )
@@ -280,4 +271,4 @@ def test_a_starting_point_that_is_none_or_one_beside_a_spec_is_refused(unbraid, 
     assert "'infogan-sprites'?" in " ".join(refused.err.split())
     both = unbraid("train", "--preset", "infogan-sprites", "--spec", tmp_path / "spec.json", "--out", tmp_path)
     assert both.code == 2
-    assert "both choose what" in " ".join(both.err.split())
+    assert "--preset infogan-sprites" in " ".join(both.err.split())

@@ -37,7 +37,7 @@ def test_they_are_found():
 def test_a_training_command_of_the_pages_asks_for_something_that_can_be_built(line, monkeypatch, tmp_path):
     asked = []
     monkeypatch.setattr(command, "train_with_progress", lambda runs, *_, **__: asked.extend(runs))
-    monkeypatch.setattr(command, "refuse_failed", lambda runs: None)
+    monkeypatch.setattr(command, "raise_for_failures", lambda runs: None)
     for name in ("UNBRAID_DATA", "UNBRAID_CACHE"):
         monkeypatch.setenv(name, str(tmp_path))
     arguments = [*shlex.split(line, comments=True)[1:], "--out", str(tmp_path / "runs")]

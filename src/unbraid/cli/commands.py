@@ -1,7 +1,7 @@
 """Registry of the commands. Only the module of the requested command is imported.
 
-A new command is a function and one line here. The words of the command, joined by underscores, are the name of the
-function. Its module is the first word, unless `_MODULES` has another.
+A new command needs a function and one line here. The name of the function is the words of the command, joined by
+underscores. The module of the function is named by the first word, unless `_MODULES` lists another module.
 """
 
 import functools
@@ -16,7 +16,7 @@ from typing import Annotated, Any, final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from unbraid.cli.flags import ConfigFlags, spelled, typed_in
+from unbraid.cli.flags import ConfigFlags, flag_name, flag_values
 from unbraid.cli.progress import progress_of_commands
 from unbraid.errors import TrainingError, TrainingInterrupted
 
@@ -28,8 +28,8 @@ COMMANDS = {
     "diagnose": "Diagnose runs and suggest fixes.",
     "report": "Write a page about runs.",
     "explore": "Write a page that decodes in the browser.",
-    "runs": "List the runs in a folder and below it.",
-    "datasets": "List the datasets, show one, or fetch one.",
+    "runs": "List the runs in a folder and its subfolders.",
+    "datasets": "List, show or download datasets.",
     "datasets list": "List the datasets.",
     "datasets show": "Write a page about a dataset.",
     "datasets fetch": "Download the files of a dataset.",
@@ -40,7 +40,7 @@ COMMANDS = {
     "sample": "Draw images from the prior of a model.",
     "export": "Write the encoder and the decoder of a run as ONNX files.",
     "push": "Push a run to the Hugging Face Hub.",
-    "pull": "Fetch a run, or a zoo of them, from the Hugging Face Hub.",
+    "pull": "Fetch a run or a zoo of runs from the Hugging Face Hub.",
     "zoo": "Push the runs of a study to the Hugging Face Hub.",
     "study": "Plan, run and show a study.",
     "study plan": "Show what a study would train, and how long it takes.",
@@ -61,35 +61,35 @@ _MODULES = {
 }
 
 
-def below(words: str = "") -> dict[str, str]:
-    """Returns the commands that follow these words, each with the first line of its help."""
+def subcommands(words: str = "") -> dict[str, str]:
+    """Returns the subcommands of a command such as "study", each with the first line of its help."""
     start = f"{words} ".lstrip()
     rest = {name.removeprefix(start): line for name, line in COMMANDS.items() if name.startswith(start)}
     return {name: line for name, line in rest.items() if " " not in name}
 
 
 def function_of(words: str) -> Callable[..., None]:
-    """Returns the function of a command, and imports its module."""
+    """Imports the module of a command and returns the function of the command."""
     module = importlib.import_module(f"unbraid.cli.{_MODULES.get(words, words.partition(' ')[0])}")
     function: Callable[..., None] = getattr(module, words.replace(" ", "_"))
     return function
 
 
 def make_group(words: str, function: Callable[..., None], **settings: Any) -> Any:
-    """Returns the group of the commands that follow these words. The function has the flags of the group itself."""
+    """Returns the group of the subcommands of a command. `function` defines the flags and the help of the group."""
     app = typer.Typer(cls=CommandGroup, add_completion=False, rich_markup_mode=None, **settings)
     app.callback(help=_help(function))(function)
     group = typer.main.get_command(app)
     group.name, group.words = words or None, words  # type: ignore[attr-defined]
-    group.commands = dict.fromkeys(below(words))  # type: ignore[attr-defined]
+    group.commands = dict.fromkeys(subcommands(words))  # type: ignore[attr-defined]
     return group
 
 
 @functools.cache
 def command_of(words: str) -> Any:
-    """Returns a command without subcommands, and imports its module.
+    """Imports the module of a command without subcommands and returns the command.
 
-    The command is cached, because typer spends half a millisecond on each of hundreds of flags.
+    The command is cached, because typer needs half a millisecond for each of hundreds of flags.
     """
     function = function_of(words)
     config_flags: ConfigFlags | None = vars(function).get("config_flags")
@@ -102,12 +102,12 @@ def command_of(words: str) -> Any:
 
 
 def _help(function: Callable[..., None]) -> str:
-    # The sign \b keeps typer from running the lines of examples and of lists of words together.
-    return re.sub("\n\n(?=Example|Words)", "\n\n\b\n", inspect.getdoc(function) or "")
+    # The character \b prevents typer from joining the lines of examples and of locations.
+    return re.sub("\n\n(?=Example|Locations)", "\n\n\b\n", inspect.getdoc(function) or "")
 
 
 def _with_parameters(command: Callable[..., None], config_flags: ConfigFlags) -> Callable[..., None]:
-    """Returns the command with a parameter for each flag instead of its argument `given`, as typer requires."""
+    """Returns the command with a parameter for each config flag instead of the parameter `given`, as typer requires."""
     paths = {path.replace(".", "__"): path for path in config_flags.flags()}
 
     @functools.wraps(command)
@@ -120,8 +120,8 @@ def _with_parameters(command: Callable[..., None], config_flags: ConfigFlags) ->
     parameters = [each.replace(kind=keyword) for each in own]
     for parameter, path in paths.items():
         alias = config_flags.alias(path)
-        option = typer.Option(spelled(path), *([alias] if alias else []))
-        # A list, so that a second use is an error and not silently preferred.
+        option = typer.Option(flag_name(path), *([alias] if alias else []))
+        # A list, so that a repeated flag raises an error and does not silently override the first one.
         parameters.append(
             inspect.Parameter(parameter, keyword, default=None, annotation=Annotated[list[str] | None, option])
         )
@@ -132,33 +132,33 @@ def _with_parameters(command: Callable[..., None], config_flags: ConfigFlags) ->
 
 @final
 class CommandGroup(TyperGroup):
-    """A group of lazily imported commands. Without a subcommand, it runs its `list` command, if any."""
+    """Group of lazily imported commands. Without a subcommand, the group runs its `list` command, if it has one."""
 
     words = ""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(below(self.words))
+        return list(subcommands(self.words))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         words = f"{self.words} {cmd_name}".lstrip()
-        if cmd_name not in below(self.words):
+        if cmd_name not in subcommands(self.words):
             return None
-        return make_group(words, function_of(words)) if below(words) else command_of(words)
+        return make_group(words, function_of(words)) if subcommands(words) else command_of(words)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, args or (["list"] if "list" in below(self.words) else []))
+        return super().parse_args(ctx, args or (["list"] if "list" in subcommands(self.words) else []))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(below(self.words).items()))
+            formatter.write_dl(list(subcommands(self.words).items()))
 
 
 @final
 class Command(TyperCommand):
-    """A command whose help lists arguments, options, and flags of config fields, panel by panel, as plain text.
+    """Command whose help lists arguments, options, and flags of config fields in panels of plain text.
 
-    The listed fields are those of the configs named before --help and of the default configs. The progress of long
-    work is shown while the command runs.
+    The help lists the fields of the default configs and of the configs named before --help. The progress of long work
+    is shown while the command runs.
     """
 
     config_flags: ConfigFlags | None = None
@@ -186,12 +186,12 @@ class Command(TyperCommand):
         for parameter in parameters.values():
             name, help_text = parameter.get_help_record(ctx) or ("", "")
             is_argument = parameter.param_type_name == "argument"
-            # To an argument typer adds the Python type, which means nothing on a command line.
+            # Typer appends the Python type to an argument, which means nothing on a command line.
             if name:
                 sections["Arguments" if is_argument else "Options"].append((name.partition(" <")[0], help_text))
         if self.config_flags is not None:
             sections |= {panel: [] for panel in self.config_flags.panels.values()}
-            given = typed_in(self.arguments, self.config_flags.argument)
+            given = flag_values(self.arguments, self.config_flags.argument)
             for path, flag in self.config_flags.flags(given).items():
                 names = f"{', '.join(options[path].opts)} {flag.metavar}"
                 sections[self.config_flags.panel(path)].append((names, flag.help))
@@ -202,8 +202,8 @@ class Command(TyperCommand):
 
 
 def _wrapped(records: Sequence[tuple[str, str]], width: int) -> list[tuple[str, str]]:
-    """Returns the records with wrapped texts. Names are not broken at dashes, so that they can be copied."""
-    # The formatter indents by 2, and puts at most 30 columns of flags and 2 of space before the texts.
+    """Wraps the help texts to the width. Words are not broken at dashes, so that they can be copied."""
+    # The formatter prints 2 columns of indent, at most 30 columns of flags and 2 columns of space before the texts.
     room = max(width - min(max(len(name) for name, _ in records), 30) - 4, 10)
-    # The sign \b keeps the formatter from wrapping them again.
+    # The character \b prevents the formatter from wrapping the texts again.
     return [(name, "\b\n" + "\n".join(textwrap.wrap(text, room, break_on_hyphens=False))) for name, text in records]

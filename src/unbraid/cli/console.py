@@ -13,7 +13,7 @@ from rich.text import Text
 
 from unbraid.errors import shortened
 
-_WIDTH_OFF_SCREEN = 160  # of tables in a file or a pipe
+_WIDTH_OFF_SCREEN = 160  # columns of tables in a file or a pipe
 
 
 def output(*, stderr: bool = False) -> Console:
@@ -24,29 +24,29 @@ def output(*, stderr: bool = False) -> Console:
     return console
 
 
-def say(message: str, style: str = "") -> None:
-    """Prints a line. Only the terminal wraps it, so that paths and commands can be copied."""
+def echo(message: str, style: str = "") -> None:
+    """Prints a line on standard output without line breaks, so that paths and commands can be copied."""
     output().print(Text(message, style=style), soft_wrap=True)
 
 
 def note(message: str) -> None:
-    """Prints information for the user on standard error, apart from results."""
-    if hasattr(sys.stderr, "rich_proxied_file"):  # a live display has the screen, and prints this above itself
+    """Prints a note on standard error."""
+    if hasattr(sys.stderr, "rich_proxied_file"):  # a running live display prints the text above itself
         sys.stderr.write(f"Note: {shortened(message)}\n")
         return
     output(stderr=True).print(Text.assemble(("Note: ", "yellow"), shortened(message)), soft_wrap=True)
 
 
-def complain(message: str) -> None:
-    """Prints an error."""
+def print_error(message: str) -> None:
+    """Prints an error message on standard error."""
     output(stderr=True).print(Text.assemble(("Error: ", "bold red"), shortened(message)), soft_wrap=True)
 
 
 @contextlib.contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Shows each Python warning and each logged warning of the block once, as a note without its source location.
+    """Prints each Python warning and each logged warning inside the block once, as a note without source location.
 
-    Other logged messages are printed as lines.
+    Other logged messages are printed as lines on standard output.
     """
     logger, handler = logging.getLogger("unbraid"), _LogPrinter()
     logger.addHandler(handler)
@@ -60,8 +60,8 @@ def warnings_as_notes() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def informative(name: str) -> Iterator[None]:
-    """Sets the logger of this name to the INFO level inside the block."""
+def info_logging(name: str) -> Iterator[None]:
+    """Sets the logger with this name to the level INFO inside the block."""
     logger = logging.getLogger(name)
     level = logger.level
     logger.setLevel(logging.INFO)
@@ -73,7 +73,7 @@ def informative(name: str) -> Iterator[None]:
 
 @final
 class _LogPrinter(logging.Handler):
-    """Prints logged messages: each warning once as a note, others as lines."""
+    """Logging handler that prints each warning once as a note, and other messages as lines."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class _LogPrinter(logging.Handler):
         if record.levelno >= logging.WARNING:
             self.note_once(record.getMessage())
         else:
-            say(record.getMessage())
+            echo(record.getMessage())
 
     def note_once(self, message: str) -> None:
         if message not in self._noted:

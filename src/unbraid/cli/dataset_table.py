@@ -1,4 +1,4 @@
-"""The table of datasets: contents, place and license."""
+"""The table of datasets: contents, location and license."""
 
 from dataclasses import MISSING, fields
 
@@ -7,14 +7,14 @@ from rich.table import Table
 from rich.text import Text
 
 from unbraid._internal.names import suggestion
-from unbraid.cli.flags import name_in
+from unbraid.cli.flags import config_name
 from unbraid.config.annotations import choices
 from unbraid.datasets.dataset import FactorDataset
 from unbraid.datasets.published.converted import ConvertedDataset
 from unbraid.errors import SpecError, UnbraidError
 
 _MAX_FACTORS_NAMED = 7
-_MAX_LICENSE_WIDTH = 20  # on a narrow screen the factors need the room more
+_MAX_LICENSE_WIDTH = 20  # columns, so that a narrow screen has space for the factors
 _LICENSE_OF_DRAWN = "Apache-2.0"  # images that unbraid draws have its license
 
 
@@ -30,29 +30,29 @@ def dataset_table() -> Table:
     return table
 
 
-def named(name: str) -> type[FactorDataset]:
+def dataset_class(name: str) -> type[FactorDataset]:
     """Returns the class of the dataset with this name. Raises SpecError for an unknown name."""
     known = choices(FactorDataset)
-    if name_in(name) not in known:
-        raise SpecError(f"There is no dataset {name!r}. {suggestion(name_in(name), known)}")
-    return known[name_in(name)]
+    if config_name(name) not in known:
+        raise SpecError(f"Unknown dataset {name!r}. {suggestion(config_name(name), known)}")
+    return known[config_name(name)]
 
 
-def required(cls: type) -> list[str]:
-    """Returns the required fields of a dataset, which name the user's own images."""
+def required_fields(cls: type) -> list[str]:
+    """Returns the names of the fields without a default. Only datasets of the user's own images have such fields."""
     return [field.name for field in fields(cls) if field.default is field.default_factory is MISSING]
 
 
-def images_in_words(num_images: int, image_shape: tuple[int, int, int]) -> str:
-    """Returns a description of the images, for instance "60,000 images, 28 x 28, gray"."""
+def describe_images(num_images: int, image_shape: tuple[int, int, int]) -> str:
+    """Returns the number, size and color of images as text, for instance "60,000 images, 28 x 28, gray"."""
     channels, height, width = image_shape
     kind = {1: "gray", 3: "color"}.get(channels, f"{channels} channels")
     return f"{num_images:,} images, {height} x {width}, {kind}"
 
 
 def _place_and_license(cls: type[FactorDataset]) -> tuple[str, str]:
-    """Returns the location of the images (or how to get them), and their license."""
-    if required(cls):
+    """Returns two texts: the location of the images (or how to get them), and their license."""
+    if required_fields(cls):
         return "your files", "yours"
     if not issubclass(cls, ConvertedDataset):
         stand_in = f", a stand-in for {cls.stands_in_for}" if cls.stands_in_for else ""
@@ -70,8 +70,8 @@ def _place_and_license(cls: type[FactorDataset]) -> tuple[str, str]:
 
 
 def _contents(cls: type[FactorDataset]) -> Group:
-    """Returns the images and factors of the dataset with its defaults. They are unknown for a user's own images."""
-    if required(cls):
+    """Returns the images and factors of the default config. Both are unknown for a user's own images."""
+    if required_fields(cls):
         return Group(Text("any images"), Text("any factors"))
     dataset = cls()
     factors = [  # without spaces, so that lines are only broken between factors
@@ -80,4 +80,4 @@ def _contents(cls: type[FactorDataset]) -> Group:
     ]
     if (more := len(dataset.factors) - len(factors)) > 0:
         factors.append(f"+{more}")
-    return Group(Text(images_in_words(dataset.num_images, dataset.image_shape)), Text(", ".join(factors)))
+    return Group(Text(describe_images(dataset.num_images, dataset.image_shape)), Text(", ".join(factors)))

@@ -1,4 +1,4 @@
-"""`unbraid diagnose`."""
+"""`unbraid diagnose`: problems of runs, and suggested fixes."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbraid.cli.console import complain, note, output, say
+from unbraid.cli.console import echo, note, output, print_error
 from unbraid.cli.options import Device, Packages, RunFolders, parse_packages
-from unbraid.cli.runs import open_runs, with_models
+from unbraid.cli.runs import open_runs, select_with_model
 from unbraid.errors import UnbraidError
 
 if TYPE_CHECKING:
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 def diagnose(
     what: RunFolders,
-    images: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="The largest number of images.")] = 10_000,
+    images: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Use at most this number of images.")] = 10_000,
     *,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     device: Device = "auto",
     packages: Packages = None,
 ) -> None:
     """Diagnose runs and suggest fixes.
 
-    It checks for unused and redundant latents, for factors held by no latent or by two, and for unfinished training. It
-    prints the cost of a nat of rate in the loss, and the similarity of the changes that latents make to the image. For
-    failed runs, it prints the reason.
+    The checks find unused and redundant latents, factors encoded in no latent or in two, and unfinished training. The
+    output also has the cost of a nat of rate in the loss, the similarity of the effects of latents on the image, and
+    the reason why a run failed.
 
     Examples:
       unbraid diagnose runs/beta-tcvae-0123456789ab-seed0
@@ -45,21 +45,21 @@ def diagnose(
         contents = {name: diagnosis.content() for name, diagnosis in found.items()}
         output().file.write(dumps(contents, indent=2, allow_nan=False) + "\n")
     else:
-        say("\n\n".join(map(str, found.values())))
+        echo("\n\n".join(map(str, found.values())))
         if len(found) > 1:
-            table = columns("run", "checks that ask you to look")
+            table = columns("run", "checks with findings")
             for name, diagnosis in found.items():
                 table.add_row(name, ", ".join(diagnosis.asking) or "none")
-            say("")
+            echo("")
             output().print(table)
     if len(found) < len(runs):
         raise typer.Exit(1)
 
 
 def _diagnosed(runs: "Sequence[Run]", num_images: int, device: str) -> "dict[str, Diagnosis]":
-    """Returns the diagnosis of each run by run name, or by folder if several runs share the name.
+    """Returns the diagnosis of each run by run name, or by folder if several runs have the same name.
 
-    Prints an error for a damaged run, and raises the error if it is the only run.
+    Prints an error for each damaged run, or raises the error if there is only one run.
     """
     from unbraid.diagnose import diagnose as diagnose_run
 
@@ -71,15 +71,15 @@ def _diagnosed(runs: "Sequence[Run]", num_images: int, device: str) -> "dict[str
         except (UnbraidError, OSError) as error:
             if len(runs) == 1:
                 raise
-            complain(f"{run.folder} could not be diagnosed: {error}")
+            print_error(f"{run.folder} could not be diagnosed: {error}")
     return found
 
 
 def _with_findings(runs: "Sequence[Run]") -> "list[Run]":
-    """Returns the runs that failed or have a model, and prints a note on the others. Raises if none is left."""
+    """Returns the runs that failed or have a model. Prints a note about other runs; raises RunError if none remain."""
     kept = [run for run in runs if run.status == "failed" or run.has_model]
     if not kept:
-        with_models(runs, "diagnose")
+        select_with_model(runs, "diagnose")
     if left_out := [f"{run.name} is {run.status}" for run in runs if run not in kept]:
-        note(f"{len(left_out)} of {len(runs)} runs are left out, because they have no model: {', '.join(left_out)}.")
+        note(f"Skipped {len(left_out)} of {len(runs)} runs, which have no model: {', '.join(left_out)}.")
     return kept

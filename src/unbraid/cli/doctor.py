@@ -1,6 +1,6 @@
-"""`unbraid doctor`.
+"""`unbraid doctor`: checks of the installation.
 
-Each check imports its own dependencies, because an import may fail. An exception in a check is its result.
+Each check imports its own dependencies, because an import may fail. A check that raises an exception has failed.
 """
 
 import platform
@@ -18,7 +18,7 @@ import typer
 from unbraid._internal import files
 from unbraid._internal.amounts import size_text
 from unbraid._internal.version import __version__
-from unbraid.cli.console import complain, output, say
+from unbraid.cli.console import echo, output, print_error
 from unbraid.cli.options import Device, OutFolder
 
 _LITTLE_SPACE = 2 * 10**9  # bytes of disk, and of memory
@@ -28,7 +28,7 @@ _DEVICES = Path("/dev")
 
 @final
 class CheckResult(NamedTuple):
-    """Result of a check and, in case of a problem, its description and fix."""
+    """Result of a check. `wrong` describes the problem and the fix, or is None without a problem."""
 
     found: str
     wrong: str | None = None
@@ -37,9 +37,9 @@ class CheckResult(NamedTuple):
 def doctor(out: OutFolder = Path(), device: Device = "auto") -> None:
     """Check the installation.
 
-    It lists versions, device, threads, cache, free disk and memory, then trains, scores and shows a tiny model in a
-    temporary folder. For each problem, it prints a fix. The exit code is 1 if there is a problem. Add the output to
-    bug reports.
+    The command lists versions, device, threads, cache, free disk space and memory, then trains, scores and shows a
+    small model in a temporary folder. It prints a fix for each problem, and exits with code 1 if there is one. Add the
+    output to bug reports.
 
     Examples:
       unbraid doctor
@@ -59,21 +59,21 @@ def doctor(out: OutFolder = Path(), device: Device = "auto") -> None:
     for name, check in checks.items():
         try:
             result = check()
-        except Exception as error:  # noqa: BLE001 (whatever is broken is the result)
-            result = CheckResult("it failed", f"{type(error).__name__}: {error}")
-        say(f"{name:9} {result.found}", style="yellow" if result.wrong else "")
+        except Exception as error:  # noqa: BLE001 (any exception is a failed check)
+            result = CheckResult("failed", f"{type(error).__name__}: {error}")
+        echo(f"{name:9} {result.found}", style="yellow" if result.wrong else "")
         if result.wrong:
             errors.append(f"{name}: {result.wrong}")
     output().print()
     for message in errors:
-        complain(message)
+        print_error(message)
     if errors:
         raise typer.Exit(1)
-    say("Nothing is wrong.")
+    echo("No problems found.")
 
 
 def check_unbraid() -> CheckResult:
-    """Returns the version, folder, Python and system; on Windows, that it is not supported."""
+    """Checks the system, and returns it with the versions of unbraid and Python. Windows is reported as a problem."""
     place = Path(__file__).parents[1]
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     found = f"{__version__} in {place}; Python {platform.python_version()} ({sys.executable}), {system}"
@@ -82,7 +82,7 @@ def check_unbraid() -> CheckResult:
 
 
 def check_packages() -> CheckResult:
-    """Returns the versions of packages. Outdated packages and missing required packages are reported as wrong."""
+    """Checks the versions of packages. Outdated packages and missing required packages are reported as problems."""
     from packaging.requirements import Requirement
 
     extras = set(metadata.metadata("unbraid").get_all("Provides-Extra", ())) - _FOR_DEVELOPERS
@@ -104,11 +104,11 @@ def check_packages() -> CheckResult:
         if is_wrong:
             wrong.append(f"'{package.name}{package.specifier}'")
     found = ", ".join(installed) + (f"; not installed: {', '.join(missing)}" if missing else "")
-    return CheckResult(found, f"Missing or too old. Fix it: pip install {' '.join(wrong)}" if wrong else None)
+    return CheckResult(found, f"Packages are missing or too old. Run: pip install {' '.join(wrong)}" if wrong else None)
 
 
 def check_device(name: str) -> CheckResult:
-    """Returns the device for training. A GPU of this machine that torch cannot use is reported as wrong."""
+    """Checks the device for training. A GPU of this machine that torch cannot use is reported as a problem."""
     import torch
 
     from unbraid._internal.device import resolve_device
@@ -120,25 +120,25 @@ def check_device(name: str) -> CheckResult:
         return CheckResult(f"{gpu}, {free} free; torch is built for CUDA {torch.version.cuda}")
     wrong = None
     if any(_DEVICES.glob("nvidia[0-9]*")) and not torch.cuda.is_available():
-        reason = "is built without CUDA" if torch.version.cuda is None else "cannot use it with this driver"
-        wrong = f"There is an NVIDIA GPU, and torch {torch.__version__} {reason}. See https://pytorch.org/get-started."
-    return CheckResult(f"the CPU ({'as asked' if name == 'cpu' else 'torch finds no GPU'})", wrong)
+        reason = "is built without CUDA" if torch.version.cuda is None else "cannot use its driver"
+        wrong = f"There is an NVIDIA GPU, but torch {torch.__version__} {reason}. See https://pytorch.org/get-started."
+    return CheckResult(f"the CPU ({'requested' if name == 'cpu' else 'torch finds no GPU'})", wrong)
 
 
 def check_threads() -> CheckResult:
-    """Returns the number of CPU threads of torch. More threads than available cores are reported as wrong."""
+    """Checks the number of CPU threads of torch. More threads than available cores are reported as a problem."""
     import torch
 
     from unbraid._internal.cpu import others_are_running, usable_cores
 
     threads, cores = torch.get_num_threads(), usable_cores()
-    busy = "; other programs are busy, which slows training down" if others_are_running() else ""
-    wrong = f"{threads} threads share {cores} cores and wait for each other. Fix it: export OMP_NUM_THREADS={cores}"
+    busy = "; other programs use the CPU, which slows training down" if others_are_running() else ""
+    wrong = f"{threads} threads for {cores} cores slow training down. Run: export OMP_NUM_THREADS={cores}"
     return CheckResult(f"{threads} for {cores} cores{busy}", wrong if threads > cores else None)
 
 
 def check_disk(folder: Path, fix: str) -> CheckResult:
-    """Returns the free disk space for a folder. Raises an error if the folder is not writable."""
+    """Checks that a folder is writable and has free disk space. `fix` is the advice for too little space."""
     files.check_writable(folder / "doctor")
     absolute = folder.absolute()
     free = shutil.disk_usage(next(place for place in (absolute, *absolute.parents) if place.exists())).free
@@ -147,18 +147,18 @@ def check_disk(folder: Path, fix: str) -> CheckResult:
 
 
 def check_memory() -> CheckResult:
-    """Returns the free memory. Less than imports, images and a small fleet need is reported as wrong."""
+    """Checks the free memory. Too little memory to train a small fleet is reported as a problem."""
     import torch
 
     from unbraid._internal.memory import free_memory
 
     free = free_memory(torch.device("cpu"))
-    wrong = f"Only {size_text(free)} are free. Close other programs, or give the container more."
+    wrong = f"Only {size_text(free)} are free. Close other programs, or raise the memory limit of the container."
     return CheckResult(f"{size_text(free)} free", wrong if free < _LITTLE_SPACE else None)
 
 
 def make_test_run(folder: Path, device: str) -> CheckResult:
-    """Trains, reads, scores and shows a tiny model in a temporary folder below the folder of runs."""
+    """Trains, loads, scores and shows a small model in a temporary folder inside the folder of runs."""
     from unbraid.datasets import DSprites
     from unbraid.models import MLP, Autoencoder
     from unbraid.models.distributions import GaussianLatents
@@ -170,7 +170,7 @@ def make_test_run(folder: Path, device: str) -> CheckResult:
     images = DSprites(resolution=8, shapes=("heart", "square"), num_scales=2, num_orientations=2, num_positions=4)
     model = Autoencoder(MLP((8,), (8,)), latents=GaussianLatents(2))
     spec = RunSpec(dataset=images, model=model, num_steps=5, batch_size=8)
-    existing = next(each for each in (folder, *folder.parents) if each.exists())  # a folder made for this would stay
+    existing = next(each for each in (folder, *folder.parents) if each.exists())  # no new folder is left behind
     with tempfile.TemporaryDirectory(prefix="unbraid-doctor-", dir=existing) as place:
         [run] = train([spec], [0], folder=Path(place), device=device, progress=False)
         Run.open(run.folder).score("mig", device=device, progress=False)

@@ -1,4 +1,4 @@
-"""The texts of the flags of config fields, made from the classes. They are the content of `flags.json`."""
+"""Help texts of the flags of config fields, collected from the classes and stored in `flags.json`."""
 
 import inspect
 import types
@@ -21,8 +21,8 @@ _WORDS = {int: "INTEGER", float: "NUMBER", str: "TEXT", bool: "true|false"}
 
 
 def flag_tables() -> dict[str, dict[str, FieldTexts]]:
-    """Returns the texts of all fields by table and name."""
-    # --sampling also takes "data", and the subset of a part is one of runs.
+    """Returns the help texts of all fields by table and field name."""
+    # `score` defines its own --sampling, which also accepts "data", and has no --subset.
     scoring = {name: texts for name, texts in fields_of(Scoring).items() if not texts["configs"]}
     return {
         "train": fields_of(RunSpec),
@@ -32,7 +32,7 @@ def flag_tables() -> dict[str, dict[str, FieldTexts]]:
 
 
 def fields_of(cls: type, start: Any = None) -> dict[str, FieldTexts]:
-    """Returns the texts of the fields of a class. Defaults are those of `start` if it is of this class."""
+    """Returns the help texts of the fields of a class. The defaults come from `start` if `start` is of this class."""
     hints, docs = hints_of(cls), field_docs(cls)
     found = {}
     for field in fields(cls):
@@ -59,12 +59,12 @@ def _texts_of(annotation: Any, default: Any, meaning: str = "") -> FieldTexts:
 
 
 def summary_line(cls: type) -> str:
-    """Returns the first line of the docstring, which describes the class."""
+    """Returns the first line of the docstring of a class."""
     return (inspect.getdoc(cls) or "").partition("\n")[0]
 
 
 def placeholder(annotation: Any) -> str:
-    """Returns the placeholder of the value in the help: NUMBER, or the valid choices."""
+    """Returns the placeholder of a value in the help: a type such as NUMBER, or the valid choices."""
     kinds = [kind for kind in alternatives(annotation) if kind is not types.NoneType]
     return "|".join(map(_placeholder, kinds))
 

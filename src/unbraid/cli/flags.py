@@ -1,9 +1,9 @@
 """Flags of config fields: their names, help texts and values.
 
-Each field has a flag: `num_steps` has `--num-steps`. A field that holds a config takes the name of a config,
-`--objective beta-tcvae`. The fields of this config follow after a dot, `--objective.beta 6`, or after colons
-(`unbraid.config.text`). The texts are read from a file, so that help is printed without importing torch.
-`flag_tables` makes the texts from the classes, and `build` makes configs from the given values.
+Each field has a flag, such as `--num-steps` for `num_steps`. The value of a field that holds a config is the name of a
+config, such as `--objective beta-tcvae`. The fields of this config have flags with a dot, `--objective.beta 6`, or
+follow its name after colons (`unbraid.config.text`). The help texts are read from a file, so that help is printed
+without importing torch. `flag_tables` collects the texts from the classes. `build` makes configs from the given values.
 """
 
 import contextlib
@@ -17,18 +17,18 @@ from typing import TypedDict, final
 from unbraid._internal import files
 
 Given = Mapping[str, Sequence[str]]
-"""The given texts by the path of the field, such as "objective.beta"."""
+"""The values given on the command line, as text, by the path of the field, such as "objective.beta"."""
 
 TABLES = Path(__file__).with_name("flags.json")
-"""The texts as JSON, made from the classes and not kept in git."""
+"""The file of the help texts, generated from the classes and not part of the repository."""
 
 
 class FieldTexts(TypedDict):
-    """The texts of a field: its meaning, its placeholder, and its default.
+    """Help texts of a field.
 
-    `default` is an empty text for a default of None, and None if the field is required. `configs` maps the names of
-    the configs that the field may hold to their texts. A field that always holds a config of one class has this class
-    under the name "".
+    `meaning` describes the field, and `metavar` is the placeholder of its value. `default` is an empty text if the
+    default is None, and None if the field is required. `configs` has the texts of each config that the field may hold,
+    by name; the name is "" if the field accepts only one class.
     """
 
     meaning: str
@@ -38,7 +38,7 @@ class FieldTexts(TypedDict):
 
 
 class ConfigTexts(TypedDict):
-    """The first line of the docstring of a config class, and the texts of its fields by name."""
+    """Help texts of a config class: the first line of its docstring, and the texts of its fields by name."""
 
     summary: str
     fields: dict[str, FieldTexts]
@@ -49,12 +49,12 @@ Fields = Mapping[str, FieldTexts]
 
 @functools.cache
 def known_fields(table: str) -> Fields:
-    """Returns the fields of a spec ("train"), of a metric and a scoring ("score"), or of a "model_scores" field."""
+    """Returns the help texts of one table: "train" (RunSpec), "score" (Metric, Scoring) or "model_scores"."""
     if not TABLES.exists() or _is_outdated():
         from unbraid.cli.flag_tables import flag_tables  # imports torch
 
         tables = flag_tables()
-        with contextlib.suppress(OSError):  # such as a read-only installation, where they are made each time
+        with contextlib.suppress(OSError):  # in a read-only installation, the tables are made in each process
             files.write_json(TABLES, tables)
     else:
         tables = files.read_json(TABLES)
@@ -62,7 +62,7 @@ def known_fields(table: str) -> Fields:
 
 
 def _is_outdated() -> bool:
-    """Returns whether the package is a checkout in which code has changed since the tables were written."""
+    """Returns whether a source file is newer than the file of help texts. Only checked in a checkout."""
     package = TABLES.parents[1]
     if not (package.parents[1] / "pyproject.toml").is_file():
         return False
@@ -75,8 +75,8 @@ def _is_outdated() -> bool:
 class Flag:
     """Command-line flag of a config field.
 
-    `holders` has a pair for each config class with the field: the name of the class, and the texts of the field there.
-    `is_shared` is true if all classes in question have the field.
+    `holders` has the command-line name of each config class with this field, and the help texts of the field in that
+    class. `is_shared` is true if all possible config classes have the field.
     """
 
     path: str
@@ -85,18 +85,18 @@ class Flag:
 
     @property
     def configs(self) -> dict[str, str]:
-        """The valid config names, each with the summary of its config."""
+        """The names of the configs that the field accepts, each with the first line of its docstring."""
         return {name: config["summary"] for _, field in self.holders for name, config in field["configs"].items()}
 
     @property
     def metavar(self) -> str:
         words = dict.fromkeys(word for _, field in self.holders for word in field["metavar"].split("|"))
-        # Where some classes take any whole number and others a few, INTEGER covers all.
+        # INTEGER includes the numbers that other classes list as choices.
         return "|".join(word for word in words if not (word.isdigit() and "INTEGER" in words))
 
     @property
     def help(self) -> str:
-        """The meaning of the field, with its default or the names to choose from; by class where they differ."""
+        """The help text: the meaning of the field, and its default or the valid names, per class if classes differ."""
         owners: dict[str, list[str]] = defaultdict(list)
         if self.configs:
             defaults = {field["default"] for _, field in self.holders}
@@ -112,13 +112,13 @@ class Flag:
 
 
 def flags_of(fields: Fields, given: Given | None = None) -> dict[str, Flag]:
-    """Returns the flags of the fields and of their possible configs, by path.
+    """Returns the flags of fields, and of the fields of the configs that they accept, by path.
 
-    If `given` is set, only the configs named in `given` and the default configs have flags.
+    If `given` is not None, configs that are neither named in `given` nor defaults are left out.
     """
     holders: dict[str, list[tuple[str, FieldTexts]]] = defaultdict(list)
     named: dict[str, set[str]] = defaultdict(set)
-    for path, owner, field, names in _walked(fields, given, "", ""):
+    for path, owner, field, names in _iterate_fields(fields, given, "", ""):
         named[path].update(names)
         if (owner, field) not in holders[path]:
             holders[path].append((owner, field))
@@ -128,39 +128,39 @@ def flags_of(fields: Fields, given: Given | None = None) -> dict[str, Flag]:
     }
 
 
-def _walked(
+def _iterate_fields(
     fields: Fields, given: Given | None, prefix: str, owner: str
 ) -> Iterator[tuple[str, str, FieldTexts, list[str]]]:
-    """Yields the path of each field, the name of its class, its texts, and the names of its configs."""
+    """Yields the path of each field, the name of its class, its help texts, and the names of the configs it accepts."""
     for name, field in fields.items():
         path, configs = prefix + name, field["configs"]
         if "" in configs:
-            yield from _walked(configs[""]["fields"], given, f"{path}.", owner)
+            yield from _iterate_fields(configs[""]["fields"], given, f"{path}.", owner)
             continue
         if given is None:
             names = list(configs)
         else:
-            names = [name_in(text) for text in given[path]] if path in given else [field["default"] or ""]
+            names = [config_name(text) for text in given[path]] if path in given else [field["default"] or ""]
         yield path, owner, field, names if configs else []
         for each in configs:
             if each in names:
-                yield from _walked(configs[each]["fields"], given, f"{path}.", each)
+                yield from _iterate_fields(configs[each]["fields"], given, f"{path}.", each)
 
 
-def spelled(path: str) -> str:
-    """Returns the flag of a path: `objective.analytic_kl` is `--objective.analytic-kl`."""
+def flag_name(path: str) -> str:
+    """Returns the flag of a field, such as `--objective.analytic-kl` for the path `objective.analytic_kl`."""
     return "--" + path.replace("_", "-")
 
 
-def name_in(text: str) -> str:
-    """Returns the normalized name of a config: `beta-tcvae` for `Beta_TCVAE:beta=6`."""
+def config_name(text: str) -> str:
+    """Returns the normalized name in the text of a config, such as `beta-tcvae` in `Beta_TCVAE:beta=6`."""
     return text.partition(":")[0].strip().lower().replace("_", "-")
 
 
-def typed_in(arguments: Sequence[str], first: str = "") -> dict[str, list[str]]:
-    """Returns the values of each flag among the arguments, by the path of its field.
+def flag_values(arguments: Sequence[str], first: str = "") -> dict[str, list[str]]:
+    """Returns the values of each flag in the arguments of a command, by the path of its field.
 
-    `first` is the path of the field that the first argument sets, if there is one.
+    `first` is the path of the field that is set by the first positional argument, or "".
     """
     found: dict[str, list[str]] = defaultdict(list)
     if first and arguments and not arguments[0].startswith("-"):
@@ -177,9 +177,9 @@ def typed_in(arguments: Sequence[str], first: str = "") -> dict[str, list[str]]:
 class ConfigFlags:
     """Decorator that adds flags for config fields to a command.
 
-    The values of these flags are passed to the command as `given`. In the help, the first part of the path of a flag
-    selects its panel. `alias` returns a second name of a flag by its path. `argument` is the path of the field that the
-    first argument of the command sets, if there is one: this field has no flag.
+    The command receives the values of these flags as its argument `given`. `panels` maps the first part of the path of
+    a flag to the title of its panel in the help. `alias` returns a second name of the flag of a path, or None.
+    `argument` is the path of the field that is set by the first positional argument instead of a flag, or "".
     """
 
     fields: Callable[[], Fields]
@@ -188,7 +188,7 @@ class ConfigFlags:
     argument: str = ""
 
     def __call__(self, command: Callable[..., None]) -> Callable[..., None]:
-        """Decorates a command."""
+        """Attaches these flags to a command."""
         vars(command)["config_flags"] = self
         return command
 

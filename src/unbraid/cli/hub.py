@@ -1,4 +1,4 @@
-"""`unbraid push`, `unbraid pull` and `unbraid zoo`: the Hugging Face Hub."""
+"""`unbraid push`, `unbraid pull` and `unbraid zoo`: runs on the Hugging Face Hub."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,21 +6,21 @@ from typing import Annotated
 import typer
 
 from unbraid._internal import files
-from unbraid.cli.console import say
+from unbraid.cli.console import echo
 from unbraid.cli.options import OutFolder, Packages, RunFolder, StudyFile, parse_packages
 from unbraid.errors import RunError
 
-Repository = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="A repository of models on the Hub.")]
-Private = Annotated[bool, typer.Option("--private", help="Make the repository private if it is new.")]
+Repository = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="A model repository on the Hub.")]
+Private = Annotated[bool, typer.Option("--private", help="Make a new repository private.")]
 Branch = Annotated[str | None, typer.Option("--revision", metavar="BRANCH", help="The branch. Default: main.")]
 WithCodes = Annotated[bool, typer.Option("--codes/--no-codes", help="Push the codes of the images as well.")]
 License = Annotated[
     str | None,
-    typer.Option("--license", metavar="ID", help="The license of the weights, as the Hub names it: apache-2.0."),
+    typer.Option("--license", metavar="ID", help="The license of the weights by its Hub identifier: apache-2.0."),
 ]
 DataLicense = Annotated[
     str | None,
-    typer.Option(metavar="TEXT", help="License of the data on the card. Default: that of the dataset."),
+    typer.Option(metavar="TEXT", help="License of the data on the card. Default: the license of the dataset."),
 ]
 
 
@@ -37,9 +37,9 @@ def push(
 ) -> None:
     """Push a run to the Hugging Face Hub.
 
-    Weights (safetensors), codes, spec, history and scores are pushed in one commit, with a card: the license of the
-    data, the seed, scores with their intervals, a picture of traversals, and how to load it. A run without scores is
-    scored first. The spec may name paths on this machine; a note names them.
+    One commit has the weights (safetensors), codes, spec, history, scores and a model card. The card shows the license
+    of the data, the seed, scores with intervals, a picture of traversals, and code that loads the run. A run without
+    scores is scored first. If the spec contains paths on this machine, a note lists them.
 
     Examples:
       unbraid push runs/beta-tcvae-0a1b2c3d4e5f-seed0 me/beta-tcvae-dsprites
@@ -51,25 +51,25 @@ def push(
     options = PushOptions(
         private=private, revision=revision, codes=codes, license=weights_license, data_license=data_license
     )
-    say(f"Pushing {opened.name} to {repository} ...")
+    echo(f"Pushing {opened.name} to {repository} ...")
     address = opened.push_to_hub(repository, **options)
-    say(f"It is at {address}")
+    echo(f"The run is at {address}")
 
 
 def pull(
     repository: Repository,
-    name: Annotated[str | None, typer.Argument(metavar="RUN", help="One run of a zoo. Default: all of it.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="RUN", help="One run of a zoo. Default: all runs.")] = None,
     out: OutFolder = Path("runs"),
     revision: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A branch, a tag or a commit. Default: the newest of main."),
+        typer.Option(metavar="NAME", help="A branch, a tag or a commit. Default: the newest commit of main."),
     ] = None,
     packages: Packages = None,
 ) -> None:
-    """Fetch a run, or a zoo of them, from the Hugging Face Hub.
+    """Fetch a run or a zoo of runs from the Hugging Face Hub.
 
-    Fetched files are never executed or unpickled. What was fetched before is read without a network, with
-    HF_HUB_OFFLINE=1. Runs that are already in the folder are kept.
+    Downloaded files are never executed or unpickled. With HF_HUB_OFFLINE=1, files are read from the cache of the Hub
+    without a network. Runs that are already in the folder are kept.
 
     Examples:
       unbraid pull me/beta-tcvae-dsprites --out runs
@@ -81,7 +81,7 @@ def pull(
     from unbraid.training.runs.run import Run
 
     imported = parse_packages(packages)
-    say(f"Fetching {repository} ...")
+    echo(f"Fetching {repository} ...")
     is_zoo = name is None and (fetch(repository, revision, [STUDY, "config.json"]) / STUDY).is_file()
     if is_zoo:
         imported = ["unbraid", *imported]
@@ -89,7 +89,8 @@ def pull(
         path = out / f"{study.name}.json"
         if path.exists() and Study.load(path, packages=imported) != study:
             raise RunError(
-                f"{path} holds another study of that name, and is kept. The runs are in {out}. Name another --out."
+                f"{path} already holds another study named {study.name!r} and is kept. The fetched runs are in {out}. "
+                "Name another folder with --out."
             )
         study.save(path)
         num_finished = sum(each.run.status == "finished" for each in study.runs(out))
@@ -97,7 +98,7 @@ def pull(
     else:
         run = Run.from_hub(repository, revision=revision, name=name, folder=out, packages=imported)
         message = f"The run is in {run.folder}"
-    say(message)
+    echo(message)
 
 
 def zoo(
@@ -117,9 +118,9 @@ def zoo(
 ) -> None:
     """Push the runs of a study to the Hugging Face Hub.
 
-    One repository holds a folder for each finished run, a table of all scores, and a card with medians and intervals of
-    each setting, the seeds, the license of the data, pictures and loading instructions. All files are pushed in one
-    commit.
+    The repository holds a folder for each finished run, a table of all scores, and a model card. The card shows medians
+    and intervals of each setting, the seeds, the license of the data, pictures and loading instructions. All files are
+    pushed in one commit.
 
     Examples:
       unbraid zoo study.json me/beta-sweep --out runs
@@ -134,13 +135,13 @@ def zoo(
         private=private, revision=revision, codes=codes, license=weights_license, data_license=data_license
     )
     if to is None:
-        say(f"Pushing the zoo of {study.name} to {repository} ...")
+        echo(f"Pushing the zoo of {study.name} to {repository} ...")
         address = study.push_to_hub(repository, out, **options)
-        say(f"It is at {address}")
+        echo(f"The zoo is at {address}")
         return
     if to.exists():
-        raise RunError(f"{to} exists. Name a new folder with --to.")
-    say(f"Writing the zoo of {study.name} ...")
+        raise RunError(f"--to is {to}, which exists; expected a new folder. Name a new folder.")
+    echo(f"Writing the zoo of {study.name} ...")
     for path, content in zoo_contents(study, out, repository, options).items():
         files.write_bytes(to / path, content if isinstance(content, bytes) else files.read_bytes(content))
-    say(f"The zoo is in {to}. Without --to it is pushed to {repository}.")
+    echo(f"The zoo is in {to}. To push it to {repository}, leave out --to.")

@@ -1,8 +1,8 @@
-"""`unbraid objectives`, `unbraid models` and `unbraid metrics`."""
+"""`unbraid objectives`, `unbraid models` and `unbraid metrics`: lists of the available classes."""
 
 from collections.abc import Mapping
 
-from unbraid.cli.console import output, say
+from unbraid.cli.console import echo, output
 from unbraid.cli.flags import flags_of, known_fields
 
 _WIDTH_OFF_SCREEN = 400  # wider than any first line of a docstring
@@ -15,13 +15,14 @@ def objectives() -> None:
       unbraid objectives
     """
     _list({"objective": flags_of(known_fields("train"))["objective"].configs})
-    say("Train by one with: unbraid train --objective NAME (its fields: unbraid train --objective NAME --help)")
+    echo("Train with an objective: unbraid train --objective NAME")
+    echo("List its fields: unbraid train --objective NAME --help")
 
 
 def models() -> None:
     """List nets, latents, priors and likelihoods.
 
-    A model has an encoder and a decoder, which are nets; latents with a prior; and a likelihood of pixels.
+    A model consists of two nets (encoder and decoder), latents with a prior, and a likelihood of pixels.
 
     Example:
       unbraid models
@@ -35,10 +36,10 @@ def models() -> None:
             "likelihood of pixels": flags["model.likelihood"].configs,
         }
     )
-    say(
+    echo(
         "Choose with --model.encoder NAME, --model.decoder, --model.latents, --model.latents.prior, --model.likelihood."
     )
-    say("The fields of one: unbraid train --model.encoder NAME --help")
+    echo("List the fields of a net: unbraid train --model.encoder NAME --help")
 
 
 def metrics() -> None:
@@ -55,12 +56,12 @@ def metrics() -> None:
             "score of a model": flags_of(known_fields("model_scores"))["score"].configs,
         }
     )
-    say("Score by some with: unbraid score RUNS --metrics NAMES, such as mig,dci:forest,mig:quantized")
-    say("The settings of one: unbraid score --metric NAME --help")
+    echo("Compute metrics: unbraid score RUNS --metrics NAMES, such as mig,dci:forest,mig:quantized")
+    echo("List the fields of a metric: unbraid score --metric NAME --help")
 
 
 def _list(kinds: Mapping[str, Mapping[str, str]]) -> None:
-    """Prints the configs of each kind by name, with the first line of its docstring. Off screen, each is one line."""
+    """Prints a table of the configs of each kind. Rows are not wrapped if standard output is not a terminal."""
     from rich.table import Table
 
     console = output()

@@ -19,22 +19,20 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 RunFolders = Annotated[list[Path], typer.Argument(metavar="RUNS", help="Runs, or folders of runs.")]
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The JSON file of a study.")]
-Device = Annotated[
-    str, typer.Option(metavar="auto|cpu|cuda", help="Where to compute. auto takes a GPU if there is one.")
-]
+Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="The device. auto is a GPU if there is one.")]
 OutFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of the runs.")]
 Page = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write, an .html file.")]
 Title = Annotated[str | None, typer.Option(metavar="TEXT", help="The headline of the page.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 Snapshots = Annotated[
-    str | None, typer.Option(metavar="NUMBERS", help="Keep the weights after these steps as well, such as 1000,5000.")
+    str | None, typer.Option(metavar="NUMBERS", help="Also keep the weights after these steps, such as 1000,5000.")
 ]
 Packages = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES",
         envvar="UNBRAID_PACKAGES",
-        help="Import these modules or packages, because runs name their classes: mine, or mine,theirs.",
+        help="Import the modules or packages that define your own classes: mine, or mine,theirs.",
     ),
 ]
 
@@ -42,10 +40,10 @@ Packages = Annotated[
 def check_target(flag: str, path: Path, suffixes: Sequence[str], *, force: bool) -> None:
     """Raises SpecError if the file named by a flag has a wrong suffix, is not writable, or exists (without `force`)."""
     if path.suffix not in suffixes:
-        raise SpecError(f"{flag} is {path}; name a file that ends in {', '.join(suffixes)}.")
+        raise SpecError(f"{flag} is {path}; expected a file that ends in {', '.join(suffixes)}. Name such a file.")
     files.check_writable(path)
     if path.exists() and not force:
-        raise SpecError(f"{flag} is {path}, which exists. Name another file, or replace it with --force.")
+        raise SpecError(f"{flag} is {path}, which exists. Name a new file, or overwrite the file with --force.")
 
 
 def parse_names(text: str | None) -> list[str]:
@@ -54,54 +52,52 @@ def parse_names(text: str | None) -> list[str]:
 
 
 def parse_packages(text: str | None) -> list[str]:
-    """Returns the names of the packages to import, which may be in the current folder."""
+    """Returns the names of the packages to import, and adds the current folder to `sys.path`."""
     names = parse_names(text)
     for name in names:
         if not re.fullmatch(r"[^\W\d]\w*", name):
             raise SpecError(
-                f"--packages is {text!r}; expected names to import, separated by commas, such as mine, without dots "
-                "and paths. mine.py has to lie in the current folder or in one of PYTHONPATH."
+                f"--packages is {text!r}; expected importable names without dots or paths, separated by commas. Name "
+                "a module such as mine, for mine.py in the current folder or in a folder of PYTHONPATH."
             )
-    if names and os.getcwd() not in sys.path:  # noqa: PTH109 (a text is wanted)
-        sys.path.append(os.getcwd())  # noqa: PTH109 (last, so that no file there takes the place of an installed module)
+    if names and os.getcwd() not in sys.path:  # noqa: PTH109 (sys.path holds strings)
+        sys.path.append(os.getcwd())  # noqa: PTH109 (last, so that no local file shadows an installed module)
     return names
 
 
 def parse_seeds(text: str) -> list[int]:
-    """Returns the seeds of `0-7`, `0,3,5`, `4`, or a mixture: 0-3,8."""
+    """Returns the seeds in a text such as `4`, `0,3,5`, `0-7` or `0-3,8`."""
     seeds: list[int] = []
     for part in text.split(","):
         if not (match := re.fullmatch(r"([0-9]{1,19})(?:-([0-9]{1,19}))?", part.strip())):
-            raise SpecError(f"--seeds is {text!r}; expected whole numbers from 0 on, such as 4, or 0,3,5, or 0-7.")
+            raise SpecError(f"--seeds is {text!r}; expected integers >= 0. Write for example 4, or 0,3,5, or 0-7.")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
-            raise SpecError(f"--seeds is {text!r}: {part.strip()} runs backwards. Write {last}-{first}.")
+            raise SpecError(f"--seeds is {text!r}; expected the smaller seed of {part.strip()} first: {last}-{first}.")
         if last > _MAX_SEED:
-            raise SpecError(f"--seeds is {text!r}; the largest seed is {_MAX_SEED}.")
+            raise SpecError(f"--seeds is {text!r}; expected seeds <= {_MAX_SEED}. Choose smaller seeds.")
         if len(seeds) + last - first >= _MAX_SEEDS:
-            raise SpecError(
-                f"--seeds is {text!r}: more than {_MAX_SEEDS} seeds, each a model. Train fewer seeds at a time."
-            )
+            raise SpecError(f"--seeds is {text!r}; expected at most {_MAX_SEEDS} seeds. Train fewer seeds at a time.")
         seeds.extend(range(first, last + 1))
     if len(set(seeds)) < len(seeds):
-        raise SpecError(f"--seeds is {text!r}, which names a seed twice. Give each once.")
+        raise SpecError(f"--seeds is {text!r}; expected different seeds. Give each seed once.")
     return seeds
 
 
 def parse_steps(text: str | None) -> tuple[int, ...]:
-    """Returns the steps after which weights are kept: `1000`, or `1000,5000`."""
+    """Returns the steps of snapshots in a text such as `1000` or `1000,5000`."""
     parts = [] if text is None else [part.strip().replace("_", "") for part in text.split(",")]
     if not all(re.fullmatch(r"[0-9]{1,18}", part) and int(part) > 0 for part in parts):
-        raise SpecError(f"--snapshots is {text!r}; expected steps from 1 on, such as 1000, or 1000,5000.")
+        raise SpecError(f"--snapshots is {text!r}; expected integers >= 1. Write for example 1000, or 1000,5000.")
     return tuple(sorted({int(part) for part in parts}))
 
 
 def parse_seconds(text: str) -> float:
-    """Returns `90s`, `20m`, `1.5h` or `1h30m` in seconds. A number without a unit is minutes."""
+    """Returns the seconds in a text such as `90s`, `20m`, `1.5h` or `1h30m`. A number without a unit is in minutes."""
     plain = text.strip().lower()
     if re.fullmatch(r"\d+(\.\d+)?", plain):
         return float(plain) * 60
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", plain)
     if not parts or "".join(number + unit for number, unit in parts) != plain:
-        raise SpecError(f"--budget is {text!r}; expected a time such as 90s, 20m, 1h30m, or 20 for minutes.")
+        raise SpecError(f"--budget is {text!r}; expected a duration. Write for example 90s, 1h30m, or 20 (minutes).")
     return sum(float(number) * _SECONDS[unit] for number, unit in parts)

@@ -1,4 +1,4 @@
-"""Progress of commands and of training: a bar or a table on a terminal, occasional lines elsewhere."""
+"""Progress of commands and of training: a bar or a table on a terminal, and lines of text in a file or a pipe."""
 
 import contextlib
 import threading
@@ -11,12 +11,12 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from unbraid._internal.progress import Bar, Event, showing
-from unbraid.cli.console import output, say
+from unbraid.cli.console import echo, output
 
 if TYPE_CHECKING:
     from unbraid.training.runs.run import Run
 
-SECONDS_BEFORE_A_LINE = 5.0  # work that is over sooner needs no line in a log
+SECONDS_BEFORE_A_LINE = 5.0  # shorter work prints no line
 _SECONDS_BETWEEN_LINES = 60.0
 _IMAGES = "Drawing or reading the images"
 
@@ -35,7 +35,7 @@ def progress_of_commands() -> Iterator[None]:
 
 @final
 class Lines:
-    """Progress printer that starts once work takes long: at most one line per minute, and one at the end."""
+    """Progress printer for work of more than five seconds: at most one line per minute, and one at the end."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock = console, clock
@@ -56,7 +56,7 @@ class Lines:
 
 @contextlib.contextmanager
 def training_display(runs: "Sequence[Run]", console: Console | None = None) -> "Iterator[PlainDisplay | LiveDisplay]":
-    """Shows the training of these runs inside the block, by default on standard output."""
+    """Shows the progress of training these runs inside the block, by default on standard output."""
     from rich.live import Live
 
     from unbraid.training.runs.spec_text import spec_labels
@@ -64,7 +64,7 @@ def training_display(runs: "Sequence[Run]", console: Console | None = None) -> "
     by_digest = spec_labels([run.spec for run in runs])
     labels, console = {run.name: by_digest[run.spec.digest] for run in runs}, console or output()
     if not console.is_terminal:
-        say(f"{_IMAGES} ...")
+        echo(f"{_IMAGES} ...")
         with showing(plain := PlainDisplay(labels)):
             yield plain
         return
@@ -81,7 +81,7 @@ def training_display(runs: "Sequence[Run]", console: Console | None = None) -> "
 
 @final
 class PlainDisplay:
-    """Display that prints the plan, a line when a fleet begins and ends, and at most one line per minute between.
+    """Training display of printed lines: the plan, the start and end of each fleet, and at most one line per minute.
 
     `labels` maps the name of each run to the label of its spec.
     """
@@ -97,12 +97,12 @@ class PlainDisplay:
             if not (message := _message(event)):
                 self._others(event)
             elif event.about != "encoding images" or event.done == 0:
-                say(message)
+                echo(message)
             return
         now = self._clock()
         if event.runs != self._fleet:
             self._fleet, self._last = event.runs, now
-            say(f"Training {_models(event)} for {event.total} steps ...")
+            echo(f"Training {_models(event)} for {event.total} steps ...")
         if not event.is_over and now - self._last < _SECONDS_BETWEEN_LINES:
             return
         self._last = now
@@ -110,12 +110,12 @@ class PlainDisplay:
             f"{label}: {', '.join(f'{name} {value:z.1f}' for name, value in values.items())}"
             for label, values in medians(event, self._labels)
         )
-        say(f"{_headline(event)}. {'. '.join(parts)}.")
+        echo(f"{_headline(event)}. {'. '.join(parts)}.")
 
 
 @final
 class LiveDisplay:
-    """Live display of the plan, a bar for each fleet, a table of losses, and the current task.
+    """Training display on a terminal: the plan, a bar for each fleet, a table of losses, and the current task.
 
     `labels` maps the name of each run to the label of its spec.
     """
@@ -160,7 +160,7 @@ class LiveDisplay:
 
 
 def medians(event: Event, labels: Mapping[str, str]) -> list[tuple[str, dict[str, float]]]:
-    """Returns the median loss and loss terms of each label of the fleet, over the seeds that have not failed."""
+    """Returns the median of the loss and of each loss term for each label, over the seeds that have not failed."""
     from unbraid.cli.tables import median
 
     members: dict[str, list[int]] = defaultdict(list)
@@ -177,9 +177,9 @@ def _models(event: Event) -> str:
 
 
 def _message(event: Event) -> str:
-    """Returns a line about the preparation or the end of training; empty for other events."""
+    """Returns a line for an event of planning, compiling or encoding; an empty text for other events."""
     if event.about == "planning":
-        return f"The plan: {event.text}"
+        return f"Plan: {event.text}"
     if event.about == "compiling":
         return event.text or f"Compiling the step for {_models(event)} ..."
     return f"Encoding the images with {_models(event)} ..." if event.about == "encoding images" else ""

@@ -1,14 +1,14 @@
-"""`unbraid quickstart`."""
+"""`unbraid quickstart`: a small example from training to a report."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbraid.cli.console import output, say
+from unbraid.cli.console import echo, output
 from unbraid.cli.options import Device, OutFolder, parse_seeds
-from unbraid.cli.runs import finished_among
-from unbraid.cli.train import placed, train_with_progress
+from unbraid.cli.runs import select_finished
+from unbraid.cli.train import place_runs, train_with_progress
 
 if TYPE_CHECKING:
     from unbraid.objectives.objective import Objective
@@ -23,9 +23,9 @@ def quickstart(
 ) -> None:
     """Train, score and show a few small models.
 
-    A VAE and a beta-TCVAE, three seeds each, learn from small sprites; their scores are printed, and two pages about
-    them are written: a report, and an explorer in which sliders move the latents. It needs no download and no GPU.
-    After an interruption the same command continues; once finished, it only writes the pages again.
+    The command trains a VAE and a beta-TCVAE on small sprites, with three seeds each, and prints their scores. It
+    writes two pages: a report, and an explorer with a slider for each latent. It needs no download and no GPU. To
+    continue after an interruption, run the command again. Finished models are not trained again.
 
     Examples:
       unbraid quickstart
@@ -41,22 +41,22 @@ def quickstart(
     from unbraid.training.options import TrainingOptions
 
     specs = [config(objective, steps) for objective in (VAE(), BetaTCVAE(beta=4.0))]
-    runs = placed(specs, parse_seeds(seeds), out)
+    runs = place_runs(specs, parse_seeds(seeds), out)
     train_with_progress(runs, TrainingOptions(), device, resume=True)
-    finished = finished_among(runs, "score")
+    finished = select_finished(runs, "score")
     output().print(score_table(score_cards(finished, [MIG()])))
-    say("Writing the explorer and the report ...")
+    echo("Writing the explorer and the report ...")
     title = "The quickstart: move the latents yourself"
     explorer = write_explorer(finished[:MAX_RUNS], out / "explorer.html", title=title)
     title = "The quickstart: a VAE and a beta-TCVAE on small sprites"
     report = write_report(runs, out / "report.html", title=title)
-    say(f"The report is in {report.resolve().as_uri()}")
-    say(f"The explorer is in {explorer.resolve().as_uri()}")
-    say("Next, train other models: unbraid train --help")
+    echo(f"The report is in {report.resolve().as_uri()}")
+    echo(f"The explorer is in {explorer.resolve().as_uri()}")
+    echo("Next, train other models: unbraid train --help")
 
 
 def config(objective: "Objective", num_steps: int) -> "RunSpec":
-    """Returns a spec for images of a heart in six sizes at 16 x 16 positions, with three factors; fast on a laptop."""
+    """Returns the spec of a small net on images of a heart, with three factors: six sizes and 16 x 16 positions."""
     from unbraid.datasets.synthetic.dsprites import DSprites
     from unbraid.models.autoencoder import Autoencoder
     from unbraid.models.conv import Conv

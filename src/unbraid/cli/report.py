@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from unbraid.cli.console import say
+from unbraid.cli.console import echo
 from unbraid.cli.options import Packages, Page, RunFolders, Title, check_target, parse_names, parse_packages
-from unbraid.cli.runs import open_runs, with_models
+from unbraid.cli.runs import open_runs, select_with_model
 
 
 def report(
@@ -15,10 +15,10 @@ def report(
     out: Page = Path("report.html"),
     title: Title = None,
     factors: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="The factors of scores: scale,position_x. Default: all.")
+        str | None, typer.Option(metavar="NAMES", help="Show scores of these factors: scale,position_x. Default: all.")
     ] = None,
     by: Annotated[
-        str | None, typer.Option(metavar="METRIC", help="Sort and color models by this kept score. Default: mig.")
+        str | None, typer.Option(metavar="METRIC", help="Sort and color models by this saved score. Default: mig.")
     ] = None,
     figures: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Also write each figure to this folder, as SVG and PNG.")
@@ -27,8 +27,8 @@ def report(
 ) -> None:
     """Write a page about runs.
 
-    It shows their scores, what each latent does and how training went, and every model. It is a single file that needs
-    no network. The page links to an explorer.html in the same folder.
+    The page shows the scores, the effect of each latent, the losses during training, and every model. It is a single
+    file that needs no network. It links to an explorer.html in the same folder.
 
     Examples:
       unbraid report runs
@@ -40,12 +40,12 @@ def report(
 
     check_target("--out", out, (".html",), force=True)
     runs = open_runs(what, parse_packages(packages))
-    finished = with_models(runs, "report")
-    say(f"Writing {out} from {len(finished)} runs ...")
+    finished = select_with_model(runs, "report")
+    echo(f"Writing {out} from {len(finished)} runs ...")
     written = write_report(runs, out, title=title, factors=parse_names(factors), by=by, figures=figures)
-    say(f"The report is in {written.resolve().as_uri()}")
+    echo(f"The report is in {written.resolve().as_uri()}")
     if figures is not None:
-        say(f"Its figures are in {figures}")
+        echo(f"The figures are in {figures}")
 
 
 def explore(
@@ -54,15 +54,15 @@ def explore(
     title: Title = None,
     precision: Annotated[
         Literal["auto", "half", "int8"],
-        typer.Option(help="The type of weights; auto is half, and int8 from a million weights on."),
+        typer.Option(help="The type of weights. auto is int8 from a million weights on, otherwise half."),
     ] = "auto",
     packages: Packages = None,
 ) -> None:
     """Write a page that decodes in the browser.
 
-    A slider for each latent changes the image. The page starts from real images, moves a latent back and forth, swaps a
-    latent of two images, and saves what it shows. It is a single file that needs no server and no network. Several
-    runs, which were trained on the same images, are shown side by side.
+    A slider for each latent changes the decoded image. The page can start from a real image, animate a latent, swap a
+    latent between two images, and save the image. It is a single file that needs no server and no network. Several runs
+    of the same dataset are shown side by side.
 
     Examples:
       unbraid explore runs/beta-tcvae-579c2b84830d-seed0
@@ -71,7 +71,7 @@ def explore(
     from unbraid.show.explorer import write_explorer
 
     check_target("--out", out, (".html",), force=True)
-    finished = with_models(open_runs(what, parse_packages(packages)), "explore")
-    say(f"Writing {out} from {len(finished)} runs ...")
+    finished = select_with_model(open_runs(what, parse_packages(packages)), "explore")
+    echo(f"Writing {out} from {len(finished)} runs ...")
     written = write_explorer(finished, out, title=title, precision=precision)
-    say(f"The explorer is in {written.resolve().as_uri()}")
+    echo(f"The explorer is in {written.resolve().as_uri()}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbraid.cli.console import note, output, say
+from unbraid.cli.console import echo, note, output
 from unbraid.cli.options import Packages, parse_packages
 from unbraid.errors import RunError, UnbraidError
 
@@ -19,7 +19,7 @@ def runs(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder to search.")] = Path("runs"),
     packages: Packages = None,
 ) -> None:
-    """List the runs in a folder and below it.
+    """List the runs in a folder and its subfolders.
 
     Examples:
       unbraid runs
@@ -29,7 +29,7 @@ def runs(
 
     found = open_runs([folder], parse_packages(packages))
     if not found:
-        say(f"There are no runs in {folder}. Make one: unbraid train --dataset dsprites --out {folder}")
+        echo(f"There are no runs in {folder}. Make one: unbraid train --dataset dsprites --out {folder}")
         return
     rows = []
     for run in found:
@@ -37,14 +37,14 @@ def runs(
         try:
             rows.append(run_row(run, name))
         except (UnbraidError, OSError) as error:  # one damaged run must not hide the others
-            note(f"{name} is left out: {error}")
+            note(f"Skipped {name}: {error}")
     output().print(runs_table(rows))
 
 
 def open_runs(paths: Iterable[Path], packages: Sequence[str] = ()) -> "list[Run]":
-    """Returns the runs at these paths, and the runs at any depth below them.
+    """Opens the runs at these paths and in all subfolders.
 
-    A run given as a path must be readable. Damaged runs below a folder are left out with a note.
+    Raises an error if a path is a damaged run. Prints a note for each damaged run in a subfolder.
     """
     from unbraid.training.runs.runs_in import found_runs
 
@@ -54,42 +54,42 @@ def open_runs(paths: Iterable[Path], packages: Sequence[str] = ()) -> "list[Run]
     return list(found.values())
 
 
-def finished_among(runs: "Sequence[Run]", verb: str) -> "list[Run]":
-    """Returns the finished runs, and prints a note on the others. Raises RunError if no run is finished."""
+def select_finished(runs: "Sequence[Run]", verb: str) -> "list[Run]":
+    """Returns the finished runs, and prints a note about others. Raises RunError ("nothing to `verb`") without any."""
     finished = [run for run in runs if run.status == "finished"]
     if not finished:
-        reason = "there are no runs. Name a run, which is a folder with a spec.json, or a folder that holds runs."
+        reason = "no runs were found. Name a run (a folder with a spec.json) or a folder of runs."
         if any(run.status == "unfinished" for run in runs):
             command = f"unbraid train --resume --out {runs[0].folder.parent}"
-            reason = f"none of the {len(runs)} runs is finished. Resume them: {command}"
+            reason = f"none of the {len(runs)} runs is finished. Resume training: {command}"
         elif runs:
-            reason = f"all {len(runs)} runs failed. `unbraid diagnose` suggests fixes."
+            reason = f"all {len(runs)} runs failed. Run `unbraid diagnose` for suggested fixes."
         raise RunError(f"There is nothing to {verb}: {reason}")
     if left_out := [f"{run.name} is {run.status}" for run in runs if run.status != "finished"]:
-        note(f"{len(left_out)} of {len(runs)} runs are left out: {', '.join(left_out)}.")
+        note(f"Skipped {len(left_out)} of {len(runs)} runs: {', '.join(left_out)}.")
     return finished
 
 
-def with_models(runs: "Sequence[Run]", verb: str) -> "list[Run]":
-    """Returns the finished runs that still have weights, and prints a note on the others. Raises if none is left."""
-    finished = finished_among(runs, verb)
+def select_with_model(runs: "Sequence[Run]", verb: str) -> "list[Run]":
+    """Returns the finished runs with weights. Prints a note about other runs; raises RunError if none remain."""
+    finished = select_finished(runs, verb)
     found = [run for run in finished if run.has_model]
     if not found:
         raise RunError(
             f"There is nothing to {verb}: a study that keeps only scores deleted the weights and codes of "
-            f"{finished[0].name}{' and all others' * (len(finished) > 1)}. `unbraid runs` lists the scores. To have a "
-            "model again, train its run with --force."
+            f"{finished[0].name}{' and of all other runs' * (len(finished) > 1)}. To get the weights again, train the "
+            "run with --force. `unbraid runs` lists the scores."
         )
     if gone := [run.name for run in finished if not run.has_model]:
         note(
-            f"{len(gone)} of {len(finished)} finished runs are left out, because their study keeps only scores: "
+            f"Skipped {len(gone)} of {len(finished)} finished runs without weights, whose study keeps only scores: "
             f"{', '.join(gone[:5])}{', ...' if len(gone) > 5 else ''}."
         )
     return found
 
 
-def loaded_model(run: "Run") -> "AutoencoderModule":
-    """Returns the model of a run, and prints a note if the run is unfinished."""
+def load_model(run: "Run") -> "AutoencoderModule":
+    """Loads the model of a run. Prints a note if the run is unfinished."""
     if run.status == "unfinished" and run.checkpoints:
-        note(f"{run.name} is unfinished: its model is that of step {run.steps_done}, its newest checkpoint.")
+        note(f"{run.name} is unfinished. Its weights come from the newest checkpoint, at step {run.steps_done}.")
     return run.model()

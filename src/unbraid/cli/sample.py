@@ -1,4 +1,4 @@
-"""`unbraid sample`."""
+"""`unbraid sample`: images drawn from the prior of a model."""
 
 import io
 import math
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unbraid._internal import files
-from unbraid.cli.console import say
+from unbraid.cli.console import echo
 from unbraid.cli.options import Device, Force, Packages, RunFolder, check_target, parse_packages
-from unbraid.cli.runs import loaded_model
+from unbraid.cli.runs import load_model
 from unbraid.errors import SpecError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def sample(
     num_images: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="Number of images to draw.")] = 64,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the draws.")] = 0,
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="The file to write: a .png that shows the images, or an .npz of bytes.")
+        Path, typer.Option(metavar="FILE", help="The file to write: .png (a grid of images) or .npz (uint8).")
     ] = Path("samples.png"),
     device: Device = "auto",
     *,
@@ -33,8 +33,8 @@ def sample(
 ) -> None:
     """Draw images from the prior of a model.
 
-    Codes are drawn from p(z) and decoded. For an unfinished run, the newest checkpoint is used. An .npz has
-    an array `images`, which `unbraid encode` and `--dataset from-arrays` read.
+    Codes are drawn from p(z) and decoded. For an unfinished run, the newest checkpoint is used. An .npz file has
+    an array `images`, which `unbraid encode` and `--dataset from-arrays` can read.
 
     Examples:
       unbraid sample runs/beta-tcvae-0a1b2c3d4e5f-seed0
@@ -46,14 +46,15 @@ def sample(
     check_target("--out", out, (".png", ".npz"), force=force)
     if out.suffix == ".png" and num_images > _MOST_IN_A_PICTURE:
         raise SpecError(
-            f"--num-images is {num_images}; a picture shows at most {_MOST_IN_A_PICTURE}. Name an .npz file with --out."
+            f"--num-images is {num_images}; expected at most {_MOST_IN_A_PICTURE} for a .png file. Name an .npz file "
+            "with --out."
         )
     place, opened = resolve_device(device), Run.open(run, packages=parse_packages(packages))
-    model = loaded_model(opened).to(place)
-    say(f"Drawing {num_images} images on {place} ...")
+    model = load_model(opened).to(place)
+    echo(f"Drawing {num_images} images on {place} ...")
     images = model.sample(num_images, seed=seed).cpu()
     files.write_bytes(out, _png(images) if out.suffix == ".png" else _npz(images))
-    say(f"{num_images} images are in {out}.")
+    echo(f"{num_images} images are in {out}.")
 
 
 def _png(images: "Tensor") -> bytes:
@@ -65,7 +66,7 @@ def _png(images: "Tensor") -> bytes:
 
 
 def _npz(images: "Tensor") -> bytes:
-    """Returns an .npz file of images (as bytes), or of vectors if the run was trained on vectors, for `FromArrays`."""
+    """Returns the content of an .npz file for `FromArrays`: images as uint8, or vectors as float32."""
     import numpy as np
 
     stream, are_vectors = io.BytesIO(), images.shape[1:3] == (1, 1)

@@ -1,4 +1,4 @@
-"""`unbraid score`."""
+"""`unbraid score`: metrics of runs, of files of codes, and of ONNX encoders."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unbraid._internal import files
-from unbraid.cli.console import note, say
+from unbraid.cli.console import echo, note
 from unbraid.cli.flags import ConfigFlags, Fields, Given, known_fields
 from unbraid.cli.options import Device, Force, Packages, check_target, parse_packages
-from unbraid.cli.runs import open_runs, with_models
+from unbraid.cli.runs import open_runs, select_with_model
 from unbraid.errors import CodesError, SpecError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _PANELS = {"": "What to compute", "metric.": "Fields of --metric", "dataset.": "
 
 
 def _score_fields() -> Fields:
-    """Returns the fields of metrics and of `Scoring`, and the fields of `train` that choose the encoded images."""
+    """Returns the fields of metrics, of `Scoring`, and of the dataset to encode."""
     return {**known_fields("score"), "dataset": known_fields("train")["dataset"]}
 
 
@@ -33,39 +33,39 @@ def score(
     given: Given,
     what: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="RUNS", help="Runs, folders of runs, or .npz, .safetensors or .csv files of codes."),
+        typer.Argument(metavar="RUNS", help="Runs, folders of runs, or files of codes (.npz, .safetensors, .csv)."),
     ] = None,
     encoder: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="An encoder as an .onnx file. It encodes the images of --dataset."),
+        typer.Option(metavar="FILE", help="Encode the images of --dataset with this .onnx file."),
     ] = None,
     outputs: Annotated[
         str | None,
         typer.Option(
             metavar="MEANINGS",
-            help="Output names of the encoder, if not recognized: mean=dense_3,log_var=dense_4.",
+            help="Meanings of unrecognized outputs of the encoder: mean=dense_3,log_var=dense_4.",
         ),
     ] = None,
     metrics: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="all, unsupervised, model, or names such as mig,sap,dci:boosted_trees,elbo. Default: all.",
+            help="Compute all, unsupervised, model, or names such as mig,sap,dci:boosted_trees,elbo. Default: all.",
         ),
     ] = None,
     sampling: Annotated[
         str | None,
         typer.Option(
             metavar="JOINT",
-            help="Image weights for scoring runs, if not those of training: uniform:shape,scale, or data for none.",
+            help="Image weights instead of the weights in training: uniform:shape,scale, or data for equal weights.",
         ),
     ] = None,
     like: Annotated[
         str | None,
         typer.Option(
             metavar="CODE",
-            help="The settings of published code: disentanglement-lib, chen, kumar, do-tran, infomec, infomec-discrete "
-            "or disdiff.",
+            help="Use the settings of published code: disentanglement-lib, chen, kumar, do-tran, infomec, "
+            "infomec-discrete or disdiff.",
         ),
     ] = None,
     save: Annotated[
@@ -81,9 +81,9 @@ def score(
 ) -> None:
     """Score runs, or codes from anywhere.
 
-    The scores of a run are kept in its folder. A file of codes holds mean, std (or log_var, or samples) and factors,
-    one row per image; factor_names and weights are optional. A .csv has the columns mean_0, ..., std_0, ...,
-    factor:NAME.
+    The scores of a run are saved in its folder. A file of codes has the arrays mean, std (or log_var, or samples) and
+    factors, with one row per image. The arrays factor_names and weights are optional. A .csv file has the columns
+    mean_0, ..., std_0, ..., factor:NAME.
 
     Examples:
       unbraid score codes.npz
@@ -114,16 +114,16 @@ def score(
     scoring = _chosen_scoring(by_field[""], sampling, like)
     if save is not None:
         if any(save.resolve() == path.resolve() for path in (*what, *encoders)):
-            raise SpecError(f"--save is {save}, which holds the codes. Name another file.")
+            raise SpecError(f"--save is {save}, which is also an input file. Name another file.")
         check_target("--save", save, SCORE_SUFFIXES, force=force)
         if not save.parent.is_dir():
-            raise SpecError(f"--save is {save}. {files.no_folder(save.parent)} Make it first.")
+            raise SpecError(f"--save is {save}. {files.no_folder(save.parent)} Create the folder first.")
     place = resolve_device(device)
     paths = [path for path in what if path.suffix.lower() in SUFFIXES and not path.is_dir()]
     runs = _runs_in([path for path in what if path not in paths], parse_packages(packages))
     if scoring.groups is not None and any(len(run.spec.model.latents.groups) <= 1 for run in runs):
         note(NO_GROUPS)
-    # All are read before any is scored, so that unreadable files fail at once.
+    # All files are read before any is scored, so that an unreadable file fails at once.
     codes, asked = {path: Codes.load(path) for path in dict.fromkeys(paths)}, "all" if chosen is None else chosen
     encoded = _encoded(encoders, meanings, images, scoring)
     found = [
@@ -135,25 +135,25 @@ def score(
         cards.save_cards(save, {each.name: each.card for each in found})
     cards.show(found, is_short=chosen is None and len(runs) > 1 and len(found) == len(runs))
     if save is not None:
-        say(f"The scores are in {save}.")
-    cards.complain_of_failures(found)
+        echo(f"The scores are in {save}.")
+    cards.report_failures(found)
 
 
 def _check_sources(what: Sequence[Path], encoders: Sequence[Path], images: Given, outputs: str | None) -> None:
-    """Raises if there is nothing to score, or if flags of encoders do not go together."""
+    """Raises SpecError if there is nothing to score, or if the flags of an encoder are incomplete."""
     if not encoders and not what:
         raise SpecError(
             "There is nothing to score. Name runs, files of codes, or an encoder: --encoder encoder.onnx --dataset "
             "dsprites."
         )
     if not encoders and (images or outputs):
-        raise SpecError("--dataset and --outputs are for --encoder. Name an .onnx file with it, or leave them out.")
+        raise SpecError("--dataset and --outputs require --encoder. Name an .onnx file with it, or leave them out.")
     if encoders and "dataset" not in images:
-        raise SpecError("--encoder needs images: name the dataset with --dataset, such as --dataset dsprites.")
+        raise SpecError(f"--encoder {encoders[0]} requires --dataset. Name a dataset, such as --dataset dsprites.")
 
 
 def _chosen_metrics(given: Given, metrics: str | None, like: str | None) -> "Metrics | None":
-    """Returns the metrics chosen by --metric, --metrics or --like; None for the default."""
+    """Returns the metrics chosen by --metric, --metrics or --like, or None without these flags."""
     from unbraid.cli.build import build_kind
     from unbraid.metrics.metric import Metric
     from unbraid.metrics.mig import MIG
@@ -162,7 +162,7 @@ def _chosen_metrics(given: Given, metrics: str | None, like: str | None) -> "Met
     ways = {"--metric": bool(given), "--metrics": metrics is not None, "--like": like is not None}
     if sum(ways.values()) > 1:
         used = " and ".join(name for name, is_used in ways.items() if is_used)
-        raise SpecError(f"{used} both choose what to compute. Give one of them.")
+        raise SpecError(f"Expected only one of --metric, --metrics and --like, got {used}. Leave out all but one.")
     if given:
         built: list[Metric] = build_kind(Metric, "metric", given, MIG())
         return built
@@ -170,7 +170,7 @@ def _chosen_metrics(given: Given, metrics: str | None, like: str | None) -> "Met
 
 
 def _chosen_scoring(given: Given, sampling: str | None, like: str | None) -> "Scoring":
-    """Returns the scoring from the flags of its fields."""
+    """Returns the `Scoring` that the flags describe."""
     from unbraid.cli.build import build
     from unbraid.config import parse
     from unbraid.datasets.weights import Joint
@@ -178,32 +178,32 @@ def _chosen_scoring(given: Given, sampling: str | None, like: str | None) -> "Sc
 
     [scoring, *others] = build(Scoring, given, Scoring(groups="pca") if like == "disdiff" else None)
     if others:
-        raise SpecError(f"The flags describe {len(others) + 1} ways to score; expected one. Give each flag one value.")
+        raise SpecError(f"Expected one value per flag of scoring, got {len(others) + 1} combinations. Give one each.")
     if sampling is not None and sampling != "data":
         sampling = parse(sampling, Joint, "--sampling")
     return replace(scoring, sampling=sampling)
 
 
 def _runs_in(folders: Sequence[Path], packages: Sequence[str]) -> "list[Run]":
-    """Returns the finished runs of these folders."""
+    """Returns the finished runs with weights in these folders."""
     from unbraid.codes.codes_file import SUFFIXES
 
     if not folders:
         return []
     for path in folders:
         if path.is_file():
-            raise CodesError(f"{path} is not a file of codes: those end in {', '.join(SUFFIXES)}. Name one, or runs.")
+            raise CodesError(f"Expected runs or files of codes ({', '.join(SUFFIXES)}), got {path}. Convert the file.")
     found, named = open_runs(folders, packages), {folder.resolve() for folder in folders}
     for run in found:
         if run.status != "finished" and run.folder.resolve() in named:
-            run.codes()  # raises for a run that was named, and not only found in a folder
-    return with_models(found, "score")
+            run.codes()  # raises an error if the unfinished run itself was named
+    return select_with_model(found, "score")
 
 
 def _encoded(
     encoders: Sequence[Path], outputs: Mapping[str, str] | None, images: Given, scoring: "Scoring"
 ) -> "Mapping[Path, Codes]":
-    """Returns the codes of the scored fraction of images, by encoder."""
+    """Returns the codes of the scored fraction of images, by the path of the encoder."""
     from unbraid.cli.build import build_kind
     from unbraid.datasets.dataset import FactorDataset
     from unbraid.integrations.onnx_encoder import OnnxEncoder
@@ -213,20 +213,20 @@ def _encoded(
     opened = [OnnxEncoder.open(path, outputs) for path in encoders]
     datasets = build_kind(FactorDataset, "dataset", images, None)
     if len(datasets) > 1:
-        raise SpecError(f"The flags describe {len(datasets)} datasets; expected one. Give each field one value.")
+        raise SpecError(f"The flags describe {len(datasets)} datasets; expected one. Give each flag one value.")
     factor_images = datasets[0].open()
     rows = scoring.rows(len(factor_images))
     factor_images = factor_images if rows is None else factor_images.select(rows)
     found = {}
     for each in opened:
-        say(f"Encoding {len(factor_images):,} images by {each.path} ...")
+        echo(f"Encoding {len(factor_images):,} images with {each.path} ...")
         found[each.path] = each.encode(factor_images)
     return found
 
 
 def _parsed_outputs(text: str) -> dict[str, str]:
-    """Returns the names of outputs by their meanings: mean=dense_3,log_var=dense_4."""
+    """Parses a text such as `mean=dense_3,log_var=dense_4` into output names by meaning."""
     pairs = [entry.partition("=") for entry in text.split(",")]
     if any(not (meaning.strip() and equals and name.strip()) for meaning, equals, name in pairs):
-        raise SpecError(f"--outputs is {text!r}; expected pairs such as mean=dense_3,log_var=dense_4.")
+        raise SpecError(f"--outputs is {text!r}; expected MEANING=NAME pairs. Write mean=dense_3,log_var=dense_4.")
     return {meaning.strip(): name.strip() for meaning, _, name in pairs}

@@ -1,4 +1,4 @@
-"""The scorecards of runs and of files of codes: computed, shown and saved."""
+"""Functions that compute, print and save scorecards of runs and of files of codes."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ from rich.text import Text
 from unbraid._internal import files
 from unbraid._internal.progress import Event, part_of
 from unbraid._internal.table import plain_text
-from unbraid.cli.console import complain, note, output, say
+from unbraid.cli.console import echo, note, output, print_error
 from unbraid.cli.tables import NamedScorecard, card_table, comparison_table, score_table
 from unbraid.codes import Codes
 from unbraid.errors import CodesError, SpecError
@@ -27,8 +27,8 @@ from unbraid.metrics.selection import Metrics
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec_text import run_labels
 
-# The metrics that several runs are compared by if none are asked for.
-IN_SHORT = ("mig", "dci", "sap")
+# The default metrics in a comparison of several runs.
+MAIN_METRICS = ("mig", "dci", "sap")
 
 
 def score_cards(
@@ -39,15 +39,15 @@ def score_cards(
     seed: int | None = None,
     device: torch.device | str = "auto",
 ) -> list[NamedScorecard]:
-    """Scores each run and keeps the scores in its folder.
+    """Scores each run and saves the scores in its folder.
 
-    Runs for which no metric is defined are named in a note. Raises the reason if there are no other runs.
+    Prints a note about runs for which no metric is defined. Raises CodesError if there are no other runs.
     """
     if not runs:
         return []
     found: list[NamedScorecard] = []
     unscored: dict[str, list[str]] = defaultdict(list)
-    say(f"Scoring {runs[0].name if len(runs) == 1 else f'{len(runs)} runs'} ...")
+    echo(f"Scoring {runs[0].name if len(runs) == 1 else f'{len(runs)} runs'} ...")
     for number, (run, label) in enumerate(zip(runs, run_labels(runs), strict=True)):
         with part_of(Event("scoring runs", number, len(runs), "runs", run.name)):
             try:
@@ -75,50 +75,50 @@ def cards_of_codes(
     *,
     is_drawn: bool = False,
 ) -> list[NamedScorecard]:
-    """Scores the codes of each file. With `is_drawn` they are already the requested fraction."""
+    """Scores the codes of each file. If `is_drawn`, the codes are already the fraction that `scoring` requests."""
     if codes and (scoring.part, scoring.sampling, scoring.step) != ("train", None, None):
         raise SpecError(
-            f"--part, --sampling and --step are for runs, which have images and models; {next(iter(codes))} is a file "
-            "of codes. Leave them out, or write these codes and weights to the file."
+            f"--part, --sampling and --step apply only to runs, but {next(iter(codes))} is a file of codes. Leave "
+            "these flags out, or write the intended codes and weights to the file."
         )
     found = []
     for path, read in codes.items():
-        say(f"Scoring {path} ...")
+        echo(f"Scoring {path} ...")
         try:
             card = evaluate_as(scoring, read.to(device), metrics, seed, is_drawn=is_drawn)
-        except (CodesError, SpecError) as error:  # of several files, the message names the one at fault
+        except (CodesError, SpecError) as error:  # the message names the file, because there may be several
             raise type(error)(f"{path}: {error}") from None
         found.append(NamedScorecard(str(path), str(path), card))
     return found
 
 
 def show(cards: Sequence[NamedScorecard], *, is_short: bool) -> None:
-    """Prints the cards.
+    """Prints scorecards as a table.
 
-    A single metric is shown as one row per card. A single card is shown in full. Otherwise rows are metrics and
-    columns are cards or, with `is_short`, each card is a row with its most important metrics.
+    A single metric is printed with one row per card. A single card is printed in full. Several cards are printed with
+    one row per metric and one column per card or, if `is_short`, with one row per card and the main metrics only.
     """
     names = {name for each in cards for name in each.card.names}
     if len(names) == 1:
         output().print(score_table(cards))
-    elif is_short and all(IN_SHORT[0] in each.card.names for each in cards):
-        output().print(score_table(cards, IN_SHORT))
-        say("The folders of the runs hold all scores; --metrics all shows them.", style="dim")
+    elif is_short and all(MAIN_METRICS[0] in each.card.names for each in cards):
+        output().print(score_table(cards, MAIN_METRICS))
+        echo("The folders of the runs hold all scores. Show them with --metrics all.", style="dim")
     elif len(cards) == 1:
-        say(cards[0].card.headline, style="dim")
+        echo(cards[0].card.headline, style="dim")
         output().print(card_table(cards[0].card))
     else:
         output().print(comparison_table(cards))
     for each in cards:
         if each.card.badge:
-            say(f"{each.name}: {each.card.badge}.", style="bold")
+            echo(f"{each.name}: {each.card.badge}.", style="bold")
     for remark, owners in _remarks(cards).items():
-        # A remark about all cards needs no names.
-        say(remark if len(owners) == len(cards) else f"{', '.join(owners)}: {remark}", style="dim")
+        # A remark about all cards is printed without names.
+        echo(remark if len(owners) == len(cards) else f"{', '.join(owners)}: {remark}", style="dim")
 
 
 def _remarks(cards: Sequence[NamedScorecard]) -> dict[str, list[str]]:
-    """Returns remarks about scores with the names of their cards, except notes already printed while scoring."""
+    """Returns the names of the cards by remark, without the notes that were printed while scoring."""
     found: dict[str, list[str]] = defaultdict(list)
     for each in cards:
         for title, sentences in each.card.remarks.items():
@@ -128,16 +128,16 @@ def _remarks(cards: Sequence[NamedScorecard]) -> dict[str, list[str]]:
     return found
 
 
-def complain_of_failures(cards: Sequence[NamedScorecard]) -> None:
+def report_failures(cards: Sequence[NamedScorecard]) -> None:
     """Prints the traceback of each metric that failed, and exits with 1 if any metric failed."""
     failed = [(f"{name} of {each.name}", text) for each in cards for name, text in each.card.failed.items()]
     for _, text in failed:
         output(stderr=True).print(Text(text), soft_wrap=True)
     if failed:
-        complain(
-            f"There is no score for {', '.join(name for name, _ in failed)}; the others stand. If memory ran out, "
-            "score a random subset of the images. Otherwise this is a bug in unbraid, not a mistake of yours: please "
-            "report it, with the command you typed and the lines above."
+        print_error(
+            f"Failed to compute {', '.join(name for name, _ in failed)}; other scores are complete. If memory ran "
+            "out, score a random subset of the images. Otherwise this is a bug in unbraid: please report it with the "
+            "command and the lines above."
         )
         raise typer.Exit(1)
 
@@ -145,7 +145,7 @@ def complain_of_failures(cards: Sequence[NamedScorecard]) -> None:
 def save_cards(path: Path, cards: Mapping[str, Scorecard]) -> None:
     """Saves one card, or several cards by name.
 
-    The names of several cards are keys in a .json, the first column of a .csv, and headings in a .md file.
+    The names of several cards are keys in a .json file, the first column of a .csv file, and headings in a .md file.
     """
     if len(cards) == 1:
         next(iter(cards.values())).save(path, overwrite=True)

@@ -1,4 +1,4 @@
-"""`unbraid study` and its commands that plan and run a study."""
+"""The commands of `unbraid study` that plan and run a study."""
 
 import shutil
 from collections import Counter
@@ -9,7 +9,7 @@ import typer
 
 from unbraid._internal.amounts import duration, size_text
 from unbraid._internal.progress import Event, emit
-from unbraid.cli.console import note, say
+from unbraid.cli.console import echo, note
 from unbraid.cli.options import (
     Device,
     OutFolder,
@@ -33,8 +33,8 @@ _MOST_NAMED = 5
 def study() -> None:
     """Plan, run and show a study.
 
-    A study compares settings over seeds. Python writes it to a JSON file: `Study(...).save("study.json")`. The same
-    command continues where it was stopped, and studies in one folder share their runs.
+    A study compares settings over seeds. Save it in Python as a JSON file: `Study(...).save("study.json")`. To continue
+    after an interruption, run the same command again. Studies in one folder share their runs.
 
     Examples:
       unbraid study plan study.json
@@ -49,13 +49,14 @@ def study_plan(
     device: Device = "auto",
     *,
     measure: Annotated[
-        bool, typer.Option("--measure/--no-measure", help="Time some steps of each kind of fleet.")
+        bool, typer.Option("--measure/--no-measure", help="Measure the time of some steps of each fleet.")
     ] = True,
     packages: Packages = None,
 ) -> None:
     """Show what a study would train, and how long it takes.
 
-    Nothing is trained: it counts models, fleets, steps and bytes, and estimates the time from a short measurement.
+    The command counts models, fleets, steps and bytes, and estimates the time from a short measurement. It trains
+    nothing.
 
     Examples:
       unbraid study plan study.json
@@ -75,53 +76,51 @@ def study_plan(
         print_rows(("setting", "seeds", "steps", "to train", "to score", "done", "failed"), rows)
         training = plan.runs_that_need("training")
         steps = sum(each.setting.spec.num_steps for each in training)
-        say(
+        echo(
             f"{study.num_runs} runs: {len(training)} to train in {len(plan.to_train)} fleets ({steps:,} "
             f"steps of models), {len(plan.runs_that_need('scoring'))} only to score, "
             f"{len(plan.runs_that_need('nothing'))} done, {len(plan.runs_that_need('failed'))} failed."
         )
         if again := sum(plan.records[each.name].state == "finished" for each in training):
             note(
-                f"{again} finished runs are trained again, because a score is missing and their codes were deleted. "
-                "Their old folders are kept, in .archived."
+                f"{again} finished runs will be trained again, because a score is missing and their codes were "
+                "deleted. Their old folders are kept in .archived."
             )
         for each in undecidable(study.claims, study.num_seeds):
-            advice = (
-                f"Give each of its settings {each.seeds_needed} seeds" if each.seeds_needed else "Make fewer claims"
-            )
+            advice = f"Use {each.seeds_needed} seeds per setting" if each.seeds_needed else "Make fewer claims"
             note(
                 f"The claim {each.claim.sentence!r} cannot be supported: its smallest possible p-value is "
                 f"{each.smallest_p:.2g}, and {each.level:.2g} is needed. {advice}."
             )
         if training:
-            _say_bytes(study, plan, out)
+            _print_size(study, plan, out)
         if training and measure:
-            _say_time(plan, device)
+            _print_time(plan, device)
 
 
-def _say_bytes(study: "Study", plan: "StudyPlan", out: Path) -> None:
+def _print_size(study: "Study", plan: "StudyPlan", out: Path) -> None:
     from unbraid.studies.plan import bytes_to_come
 
     most, left = bytes_to_come(study, plan)
     place = next(folder for folder in (out.absolute(), *out.absolute().parents) if folder.exists())
     free = shutil.disk_usage(place).free
     end = "" if most == left else f", of which {size_text(left)} stay (keep={study.keep!r})"
-    say(f"They take about {size_text(most)} on disk{end}; {size_text(free)} are free.")
+    echo(f"The runs take about {size_text(most)} on disk{end}; {size_text(free)} are free.")
     if most > free:
-        note("The disk is too small for it. Use keep='scores' or 'best', or another --out.")
+        note("The free disk space is too small. Use keep='scores' or 'best', or name another folder with --out.")
 
 
-def _say_time(plan: "StudyPlan", device: str) -> None:
+def _print_time(plan: "StudyPlan", device: str) -> None:
     from unbraid._internal.device import resolve_device
     from unbraid.studies.plan import Speed
 
     place = resolve_device(device)
     speed, seconds = Speed(place), 0.0
-    say(f"Timing some steps of each kind of fleet on {place} ...")
+    echo(f"Timing some steps of each kind of fleet on {place} ...")
     for done, fleet in enumerate(plan.to_train):
         emit(Event("timing fleets", done, len(plan.to_train), "fleets"))
         seconds += speed.seconds(fleet, sum(plan.needs[each.name] == "training" for each in fleet.runs))
-    say(f"Training takes about {duration(seconds)} on {place}, without compiling and scoring.")
+    echo(f"Training takes about {duration(seconds)} on {place}, without compiling and scoring.")
 
 
 def study_run(
@@ -138,7 +137,7 @@ def study_run(
     ] = False,
     scorers: Annotated[
         int | None,
-        typer.Option(metavar="NUMBER", min=1, help="Processes that compute scores. By default one per core."),
+        typer.Option(metavar="NUMBER", min=1, help="Number of processes that compute scores. Default: one per core."),
     ] = None,
     on: Annotated[
         Literal["local", "ray"], typer.Option("--on", help="Train on this machine, or on a Ray cluster.")
@@ -148,13 +147,13 @@ def study_run(
         typer.Option(
             metavar="NUMBER",
             min=1,
-            help="Fleets at a time on this machine, each in its own process. By default one per GPU.",
+            help="Number of processes on this machine, each with one fleet at a time. Default: one per GPU.",
         ),
     ] = None,
     address: Annotated[
         str | None,
         typer.Option(
-            metavar="HOST:PORT", help="The Ray cluster. By default RAY_ADDRESS, or a cluster on this machine only."
+            metavar="HOST:PORT", help="The Ray cluster. Default: RAY_ADDRESS, or a new cluster on this machine."
         ),
     ] = None,
     autoscaling: Annotated[
@@ -165,8 +164,8 @@ def study_run(
 ) -> None:
     """Train and score the missing runs of a study.
 
-    Whole fleets are trained, from the first step to the last, then scored, and reduced to what the study keeps. After
-    Ctrl-C, a crash or a full disk the same command continues. It exits with 1 if a run failed.
+    Each fleet is trained and scored, and files that the study does not keep are deleted. To continue after Ctrl-C, a
+    crash or a full disk, run the same command again. The exit code is 1 if a run failed.
 
     Examples:
       unbraid study run study.json --device cuda
@@ -192,33 +191,32 @@ def study_run(
     study = read_study(file, names, out)
     with training_display([each.run for each in study.runs(out)]):
         outcome = run_study(study, out, options)
-    say(f"{outcome.num_trained} runs were trained and {outcome.num_scored} scored.")
+    echo(f"{outcome.num_trained} runs were trained and {outcome.num_scored} scored.")
     if outcome.halved:
         note(
-            f"Memory was short for {len(outcome.halved)} runs side by side with all of their fleet; smaller parts of "
-            "it were trained, as finished.json of each run records. The last bits may differ from those of a whole "
-            "fleet."
+            f"The fleets of {len(outcome.halved)} runs did not fit into memory and were trained in smaller parts, as "
+            "recorded in finished.json of each run. The last bits of the weights may differ from a whole fleet."
         )
     if outcome.not_begun:
         left = sum(len(fleet.runs) for fleet in outcome.not_begun)
-        say(
+        echo(
             f"The budget did not suffice for {len(outcome.not_begun)} fleets ({left} runs); the shortest takes about "
-            f"{duration(outcome.needed)}. The same command continues with them."
+            f"{duration(outcome.needed)}. To train them, run the same command again."
         )
     if outcome.failures:
         for name, reason in list(outcome.failures.items())[:_MOST_NAMED]:
             note(f"{name}: {reason}")
         raise TrainingError(
-            f"{len(outcome.failures)} of {study.num_runs} runs failed. `unbraid study retry {file} --out {out}` "
-            "archives those that failed in training, so that they are trained again."
+            f"{len(outcome.failures)} of {study.num_runs} runs failed. To train failed runs again, archive them first: "
+            f"unbraid study retry {file} --out {out}"
         )
-    say(f"Show it: unbraid study table {file} --out {out}, or study report.")
+    echo(f"Show the scores: unbraid study table {file} --out {out}, or unbraid study report.")
 
 
 def study_status(file: StudyFile, out: OutFolder = Path("runs"), packages: Packages = None) -> None:
     """Show the progress of a study.
 
-    It only reads the folders, also while another process runs the study.
+    The command only reads files. It can run while another process trains the study.
 
     Examples:
       unbraid study status study.json
@@ -237,7 +235,7 @@ def study_status(file: StudyFile, out: OutFolder = Path("runs"), packages: Packa
             counts = [states["new"], states["unfinished"], needs["scoring"], needs["nothing"], states["failed"]]
             rows.append([setting.label, *map(str, [len(names), *counts, collapsed])])
         print_rows(("setting", "seeds", "new", "unfinished", "to score", "done", "failed", "collapsed"), rows)
-        say(f"{len(plan.runs_that_need('nothing'))} of {study.num_runs} runs are trained and scored.")
+        echo(f"{len(plan.runs_that_need('nothing'))} of {study.num_runs} runs are trained and scored.")
         for each in plan.runs_that_need("failed"):
             note(f"{each.name} failed: {plan.records[each.name].reason}")
         for name, reason in plan.damaged.items():
@@ -247,8 +245,8 @@ def study_status(file: StudyFile, out: OutFolder = Path("runs"), packages: Packa
 def study_retry(file: StudyFile, out: OutFolder = Path("runs"), packages: Packages = None) -> None:
     """Archive the failed runs of a study.
 
-    `study run` then trains them again. Their folders are kept, in .archived. A failure that repeats (a loss that is not
-    finite) needs another setting, not another try.
+    The folders of failed runs are moved to .archived, so that `unbraid study run` trains these runs again. A failure
+    that repeats, such as a loss that is not finite, needs other settings.
 
     Examples:
       unbraid study retry study.json
@@ -258,25 +256,25 @@ def study_retry(file: StudyFile, out: OutFolder = Path("runs"), packages: Packag
 
     failed = retry_study(read_study(file, parse_packages(packages), out), out)
     if not failed:
-        say("No run of the study has failed.")
+        echo("No run of the study has failed.")
         return
-    say(f"{len(failed)} failed runs are archived in {out / '.archived'}.")
-    say(f"Train them: unbraid study run {file} --out {out}")
+    echo(f"{len(failed)} failed runs are archived in {out / '.archived'}.")
+    echo(f"Train them: unbraid study run {file} --out {out}")
 
 
 def read_study(path: Path, packages: list[str], out: Path) -> "Study":
-    """Returns the study of a file, and checks that its runs can lie in this folder."""
+    """Loads the study of a file, and raises RunError if `out` is not a folder."""
     from unbraid.studies.study import Study
 
     if path.is_dir():
-        raise SpecError(f"{path} is a folder; expected the JSON file of a study. Name the file.")
+        raise SpecError(f"Expected the JSON file of a study, got the folder {path}. Name the file.")
     if out.exists() and not out.is_dir():
-        raise RunError(f"--out is {out}, which is a file. Name a folder, new or not.")
+        raise RunError(f"--out is {out}, which is a file; expected a folder. Name a new or existing folder.")
     return Study.load(path, packages=packages)
 
 
 def _read_plan(study: "Study", out: Path) -> "StudyPlan":
     from unbraid.studies.plan import plan_study
 
-    say(f"Reading the runs in {out} ...")
+    echo(f"Reading the runs in {out} ...")
     return plan_study(study, out)

@@ -1,4 +1,4 @@
-"""The commands of `unbraid study` that show its scores: table, figure, select and report."""
+"""The commands of `unbraid study` that show scores: table, figure, select and report."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from unbraid._internal import files
-from unbraid.cli.console import note, output, say
+from unbraid.cli.console import echo, note, output
 from unbraid.cli.options import Force, OutFolder, Packages, StudyFile, check_target, parse_names, parse_packages
 from unbraid.cli.study import read_study
 from unbraid.errors import SpecError
@@ -23,7 +23,7 @@ Kind = Literal[
 EvidenceFile = Annotated[
     Path | None,
     typer.Option(
-        "--scores", metavar="FILE", help="Read scores from evidence (`study table --to FILE.json`), not from runs."
+        "--scores", metavar="FILE", help="Read scores from this file (of `study table --to FILE.json`), not from runs."
     ),
 ]
 
@@ -35,12 +35,13 @@ def study_table(
         str | None, typer.Option(metavar="NAMES", help="The metrics, separated by commas. Default: all.")
     ] = None,
     form: Annotated[
-        Literal["wide", "long"], typer.Option(help="One row per setting (wide), or one per number of each run (long).")
+        Literal["wide", "long"],
+        typer.Option(help="One row per setting (wide) or per score of each run (long)."),
     ] = "wide",
     to: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write it to .csv, .md, .tex (booktabs), .parquet, or with all numbers to .json."
+            metavar="FILE", help="Write the table to .csv, .md, .tex (booktabs) or .parquet, or all numbers to .json."
         ),
     ] = None,
     *,
@@ -49,7 +50,7 @@ def study_table(
 ) -> None:
     """Show the scores of a study.
 
-    The wide form shows medians and quartiles over seeds, the long form every number of every run.
+    The wide form shows medians and quartiles over seeds. The long form shows every score of every run.
 
     Examples:
       unbraid study table study.json --metrics mig,sap
@@ -70,21 +71,21 @@ def study_table(
     scores = collect(study, out, parts=has_parts)
     chosen = None if metrics is None else parse_names(metrics)
     if not scores.numbers:
-        note(f"No run of the study is scored yet. Train and score them: unbraid study run {file} --out {out}")
+        note(f"No run of the study has scores yet. Train and score its runs: unbraid study run {file} --out {out}")
     with no_garbage_collection():
         if to is not None:
             _write_table(study, scores, chosen, form, to)
-            say(f"The table is in {to}.")
+            echo(f"The table is in {to}.")
         elif form == "long":
             output().print(str(tables.long_table(scores)), soft_wrap=True)
         else:
             print_rows(*tables.wide_rows(scores, chosen))
             for sentence in tables.factors_of(scores, chosen):
-                say(sentence, style="dim")
+                echo(sentence, style="dim")
             if study.claims:
                 judgment = judge(study.claims, scores)
                 print_rows(*tables.claim_rows(judgment))
-                say(f"Together: {judgment.text}. {tables.CLAIM_NOTE}", style="dim")
+                echo(f"All claims: {judgment.text}. {tables.CLAIM_NOTE}", style="dim")
 
 
 def _write_table(study: "Study", scores: "StudyScores", metrics: list[str] | None, form: str, to: Path) -> None:
@@ -113,9 +114,7 @@ def study_figure(
     kind: Annotated[Kind, typer.Option(help="The kind of figure.")] = "box",
     metric: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAMES", help="One metric, two for a scatter, or by default all for parallel and correlation."
-        ),
+        typer.Option(metavar="NAMES", help="One metric; two for scatter; default for parallel and correlation: all."),
     ] = None,
     scores: EvidenceFile = None,
     *,
@@ -124,8 +123,8 @@ def study_figure(
 ) -> None:
     """Draw the scores of a study.
 
-    The drawn numbers are written as a csv beside the figure. A family has one color and one marker in every figure.
-    line: means over the field in which settings of a family differ.
+    The drawn numbers are written to a .csv file with the same name. A family of settings has the same color and marker
+    in every figure. The kind `line` shows means over the field in which the settings of a family differ.
 
     Examples:
       unbraid study figure study.json --kind box --metric mig --to mig.svg
@@ -139,24 +138,24 @@ def study_figure(
     check_figure_place(to, overwrite=force)
     study = read_study(file, parse_packages(packages), out)
     figures.save(draw(_evidence(study, out, scores).scores, kind, parse_names(metric)), to, overwrite=force)
-    say(f"The figure is in {to}, its numbers in {to.with_suffix('.csv')}.")
+    echo(f"The figure is in {to}, and its numbers are in {to.with_suffix('.csv')}.")
 
 
 def study_select(
     file: StudyFile,
     out: OutFolder = Path("runs"),
     by: Annotated[
-        Literal["udr", "agreement", "wsepin", "elbo"], typer.Option(help="The criterion; none of them needs labels.")
+        Literal["udr", "agreement", "wsepin", "elbo"], typer.Option(help="The criterion, which needs no labels.")
     ] = "udr",
     top: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The number of runs to list.")] = 10,
     packages: Packages = None,
 ) -> None:
     """Choose runs without labels.
 
-    It also shows how well the choice agrees with scores that need labels. udr: unique match of latents between
-    the seeds of a setting. agreement: correlation of informative latents with those of other seeds, matched one to
-    one. wsepin: information about the image in each latent that the other latents lack. elbo: lower bound on the
-    log-likelihood.
+    The command also prints the rank correlation of the criterion with scores that need labels. The criteria are: udr,
+    one-sided matching of latents between seeds of a setting; agreement, correlation of informative latents of different
+    seeds, matched one to one; wsepin, information about the image that only one latent has; elbo, the lower bound on
+    the log-likelihood.
 
     Examples:
       unbraid study select study.json --by udr
@@ -170,7 +169,7 @@ def study_select(
 
     study = read_study(file, parse_packages(packages), out)
     scores = collect(study, out)
-    say(f"Comparing runs by {by} ...")
+    echo(f"Comparing runs by {by} ...")
     chosen = choices(study, out, scores, by)
     supervised = [name for name in ("mig", "jemmig") if name in scores.higher_is_better]
     table = columns("run", "setting", "seed", by, *supervised)
@@ -183,10 +182,10 @@ def study_select(
         try:
             found = agreement(scores, chosen, name)
         except StatisticsError as error:
-            note(f"How {by} agrees with {name} is unknown: {error}")
+            note(f"The rank correlation of {by} with {name} is undefined: {error}")
             continue
         low, high = found.interval
-        say(
+        echo(
             f"Rank correlation of {by} with {name} over {len(chosen)} runs: {found.value:+.2f} ({low:+.2f} to "
             f"{high:+.2f})."
         )
@@ -201,8 +200,9 @@ def study_report(
 ) -> None:
     """Write a page about a study.
 
-    The page has the question, the best setting with its uncertainty, every seed, the table, the claims with verdicts,
-    the agreement of metrics, and the commands to repeat the study. It is one file without scripts or network access.
+    The page shows the question, the best setting with its uncertainty, every seed, the table of scores, the claims with
+    their verdicts, the correlation of metrics, and the commands that repeat the study. It is a single file that needs
+    no network.
 
     Examples:
       unbraid study report study.json
@@ -213,14 +213,14 @@ def study_report(
     check_target("--to", to, (".html",), force=True)
     study = read_study(file, parse_packages(packages), out)
     found = _evidence(study, out, scores)
-    say(f"Writing {to} from {len(found.scores.runs)} runs ...")
+    echo(f"Writing {to} from {len(found.scores.runs)} runs ...")
     command = f"unbraid study run {file} --out {out}"
     written = write_study_report(study, found.scores, to, made_by=found.made_by, command=command)
-    say(f"The report is in {written.resolve().as_uri()}")
+    echo(f"The report is in {written.resolve().as_uri()}")
 
 
 def _evidence(study: "Study", out: Path, file: Path | None) -> "Evidence":
-    """Returns the scores of a study with their origin, read from its runs or from a file of evidence."""
+    """Returns the scores of a study with their origin, read from the file or, if it is None, from the runs."""
     from unbraid.studies.collect import collect, swept_values
     from unbraid.studies.evidence import Circumstances, Evidence
 
@@ -228,5 +228,7 @@ def _evidence(study: "Study", out: Path, file: Path | None) -> "Evidence":
         return Evidence(study.name, collect(study, out), Circumstances.now().to_json())
     found = Evidence.load(file)
     if found.study != study.name:
-        raise SpecError(f"{file} holds the scores of the study {found.study!r}; expected those of {study.name!r}.")
+        raise SpecError(
+            f"Expected scores of the study {study.name!r}, but {file} has scores of {found.study!r}. Name another file."
+        )
     return replace(found, scores=replace(found.scores, swept=swept_values(study.settings)))

@@ -10,7 +10,7 @@ from typing import final
 from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 
-from unbraid.cli.console import output, say
+from unbraid.cli.console import echo, output
 from unbraid.metrics.metric import Score
 from unbraid.metrics.score_rows import ARROWS, cells, interval_text, number_text
 from unbraid.metrics.scorecard import Scorecard
@@ -25,10 +25,10 @@ _MOST_FITTED = 200
 @final
 @dataclass(frozen=True)
 class NamedScorecard:
-    """The scores of a run or of a file of codes.
+    """Scorecard of a run or of a file of codes.
 
-    `label` is the label of the setting or the file name. `name` is the name of the folder or the file. `ends` holds
-    the final distortion and rate of a run.
+    `label` is the label of the setting or the name of the file. `name` is the path of the run or the file. `ends` holds
+    the distortion and rate at the last step of a run.
     """
 
     label: str
@@ -39,7 +39,7 @@ class NamedScorecard:
 
     @property
     def unused(self) -> str:
-        """The number of unused latents of a collapsed model; an empty text for other models."""
+        """The number of unused latents as text, such as "8 of 10", if the model is collapsed; otherwise empty."""
         return f"{self.card.num_unused} of {self.card.num_latents}" if self.card.badge else ""
 
     def value(self, metric: str) -> float:
@@ -50,7 +50,7 @@ class NamedScorecard:
 
 
 def run_row(run: Run, name: str, label: str = "") -> list[str]:
-    """Returns the cells of a run in `runs_table`. The default label is its objective."""
+    """Returns the cells of a run in `runs_table`. The default label is the objective of the run."""
     label = label or spec_labels([run.spec])[run.spec.digest]
     status = run.status if (failure := run.failure) is None else f"failed at step {failure.step}"
     mig = [score.value for score in run.scores(Scoring()) if score.metric == "MIG"]
@@ -59,7 +59,7 @@ def run_row(run: Run, name: str, label: str = "") -> list[str]:
 
 
 def runs_table(rows: Sequence[Sequence[str]]) -> Table:
-    """Returns a table with these rows, one per run."""
+    """Returns the table of `unbraid runs` with these rows, one per run (see `run_row`)."""
     table = columns("run", "objective")
     for name in ("seed", "status", "steps", "MIG, all factors"):
         table.add_column(name, justify="left" if name == "status" else "right")
@@ -69,10 +69,10 @@ def runs_table(rows: Sequence[Sequence[str]]) -> Table:
 
 
 def score_table(cards: Sequence[NamedScorecard], names: Sequence[str] = ()) -> Table:
-    """Returns a table with one score per card, followed by the medians over the seeds of each label.
+    """Returns a table with one row per card, followed by the medians over the seeds of each label.
 
-    The first of `names`, by default the first score of the card, is the main score. Its components reported in papers
-    and the scores of the other names are further columns. Factors without a score have no column.
+    The first of `names` is the main score (by default the first score of each card). Further columns are the parts of
+    the main score that papers report, the other names, and the factors with a score.
     """
     main, *others = names or [""]
     scores = [_score(each, main) for each in cards]
@@ -141,7 +141,7 @@ def _part(score: Score, name: str) -> float:
 
 
 def _title(scores: Sequence[Score], images: Sequence[str]) -> str:
-    """Returns the metric of the scores, with their factors, images and settings."""
+    """Returns the title of a table of scores: metric, factors, images and settings."""
     score, covered = scores[0], {_factors(score) for score in scores}
     over = f" over {', '.join(next(iter(covered)))}" if len(covered) == 1 and covered != {()} else ""
     settings = ", ".join(f"{name} {value}" for name, value in score.settings.items())
@@ -150,19 +150,19 @@ def _title(scores: Sequence[Score], images: Sequence[str]) -> str:
 
 
 def card_table(card: Scorecard) -> Table:
-    """Returns the table of one card: its values and parts, with intervals."""
+    """Returns a table of all scores of a card and their parts, with intervals."""
     table = columns("metric")
     for name, justify in {"value": "right", "95 % interval": "right", "better": "center", "settled": "left"}.items():
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     for name, *line in cells(card.rows):
-        table.add_row(titled(name) if name in card.names else name.replace("_", " "), *line)
+        table.add_row(row_title(name) if name in card.names else name.replace("_", " "), *line)
     return table
 
 
 def comparison_table(cards: Sequence[NamedScorecard]) -> Table:
-    """Returns a table with one row per metric: the better direction, and a column for each label.
+    """Returns a table with one row per metric and one column per label.
 
-    A cell holds the value, or the median and range over the cards that share the label.
+    A cell holds the score of the card with this label, or the median and range if several cards have the label.
     """
     by_label: dict[str, list[Scorecard]] = defaultdict(list)
     for each in cards:
@@ -179,25 +179,25 @@ def comparison_table(cards: Sequence[NamedScorecard]) -> Table:
     directions = {name: better for each in reversed(cards) for name, better in each.card.higher_is_better.items()}
     for name in dict.fromkeys(name for each in cards for name in each.card.names):
         values = ([card[name].value for card in group if name in card] for group in by_label.values())
-        table.add_row(titled(name), ARROWS[directions.get(name)], *map(_median_and_range, values))
+        table.add_row(row_title(name), ARROWS[directions.get(name)], *map(_median_and_range, values))
     return table
 
 
 def _coverage(card: Scorecard) -> str:
-    """Returns the factors and the images that a card covers."""
+    """Returns the scored factors and images of a card as text."""
     factors = f"over {', '.join(card.scored_factors)}" if card.scored_factors else ""
     images = f"of images {', '.join(card.scoring.phrases)}" if card.scoring.phrases else ""
     return ", ".join(part for part in (factors, images) if part)
 
 
-def titled(name: str) -> str:
-    """Returns the title of a metric, followed by its name on the command line if that differs."""
+def row_title(name: str) -> str:
+    """Returns the title of a metric, followed by its command-line name if the two differ."""
     title = title_of(name)
     return title if title.lower().replace(" ", "-") == name else f"{title} ({name})"
 
 
 def print_rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Prints a table without rules. Very long tables are not fitted to the screen, which would take seconds."""
+    """Prints a table without borders. Tables of more than 200 rows are not fitted to the screen, to save seconds."""
     if len(rows) <= _MOST_FITTED:
         table = columns(*heads)
         for row in rows:
@@ -209,12 +209,12 @@ def print_rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         "  ".join(set_cell_size(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in (heads, *rows)
     )
-    say(head, style="bold")
+    echo(head, style="bold")
     output().out("\n".join(lines), highlight=False)
 
 
 def columns(*names: str) -> Table:
-    """Returns a table without rules, with these columns."""
+    """Returns an empty table with these columns and without borders."""
     table = Table(box=None, pad_edge=False, header_style="bold", title_justify="left", title_style="dim")
     for name in names:
         table.add_column(name, overflow="fold")

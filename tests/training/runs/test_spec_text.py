@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 import pytest
 
-from unbraid.cli.flags import typed_in
+from unbraid.cli.flags import flag_values
 from unbraid.cli.train import specs_of
 from unbraid.config.schedule import Cosine, Linear
 from unbraid.datasets import DSprites, FromArrays
@@ -155,7 +155,7 @@ SPECS = [
 def test_what_the_command_trains_is_the_spec(spec):
     program, command, *words, flag, seeds = shlex.split(train_command(spec, "0-3"))
     assert (program, command, flag, seeds) == ("unbraid", "train", "--seeds", "0-3")
-    assert specs_of(typed_in(words), None, {}) == [spec]
+    assert specs_of(flag_values(words), None, {}) == [spec]
 
 
 @final
