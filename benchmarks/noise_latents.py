@@ -30,10 +30,10 @@ def measure(num_latents: int) -> Row:
     """
     mean = torch.zeros(NUM_IMAGES, num_latents, dtype=torch.float64)
     std = torch.ones_like(mean)
-    mean[:, :NUM_INFORMATIVE] = row_draws.normal((NUM_IMAGES, NUM_INFORMATIVE), 0, "noise_latents/means")
+    mean[:, :NUM_INFORMATIVE] = row_draws.randn((NUM_IMAGES, NUM_INFORMATIVE), 0, "noise_latents/means")
     std[:, :NUM_INFORMATIVE] = 0.1
     noise = torch.cat(
-        [row_draws.normal((NUM_IMAGES, 1), latent, "noise_latents/noise") for latent in range(num_latents)], dim=1
+        [row_draws.randn((NUM_IMAGES, 1), latent, "noise_latents/noise") for latent in range(num_latents)], dim=1
     )
     statistics = Statistics(Codes(mean, std), draws=Draws.of(mean + std * noise, torch.arange(NUM_IMAGES)))
     found = [

@@ -20,7 +20,7 @@ def test_the_cache_is_where_the_variable_says(monkeypatch, tmp_path):
 @pytest.mark.parametrize("chosen", ["~nosuchuser/c", "~nosuchuser"])
 def test_a_cache_in_the_home_of_somebody_who_is_not_there_is_refused(monkeypatch, chosen):
     monkeypatch.setenv("UNBRAID_CACHE", chosen)
-    with pytest.raises(SpecError, match=f"UNBRAID_CACHE is '{chosen}', and no user has that home. Set UNBRAID_CACHE"):
+    with pytest.raises(SpecError, match=f"UNBRAID_CACHE is '{chosen}'.*folder"):
         files.cache_folder()
 
 
@@ -31,7 +31,7 @@ def test_without_a_home_the_cache_must_be_named(monkeypatch):
     for name in ("UNBRAID_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Path, "home", homeless)
-    with pytest.raises(SpecError, match="Set UNBRAID_CACHE"):
+    with pytest.raises(SpecError, match="^UNBRAID_CACHE is not set"):
         files.cache_folder()
 
 

@@ -73,5 +73,5 @@ def _codes(content: Mapping[str, Any], packages: Sequence[str]) -> Codes:
         return design.draw(content["num_images"], content["seed"])
     codes = Run.open(Path(content["run"]), packages=packages).codes(step=content["step"])
     count = min(content["num_images"], len(codes))
-    rows = row_draws.images(count, len(codes), 0, "audited images", codes.weights)
+    rows = row_draws.draw_rows(count, len(codes), 0, "audited images", codes.weights)
     return dataclasses.replace(codes[rows], weights=None)

@@ -69,13 +69,13 @@ class Design:
 
     def draw(self, num_images: int, seed: int) -> Codes:
         """Returns codes of so many images; another seed draws other images, and other noise."""
-        normal = row_draws.normal((num_images, len(self.grid)), seed, "factors of drawn codes")
+        normal = row_draws.randn((num_images, len(self.grid)), seed, "factors of drawn codes")
         rest = math.sqrt(1 - self.dependence**2)
         normal[:, -1] = self.dependence * normal[:, -2] + rest * normal[:, -1]
         share = torch.special.ndtr(normal).clamp(0.0, 1 - 1e-12)
         values = (share * torch.tensor(self.grid)).long()
         at = 2 * math.sqrt(3) * (share - 0.5) if self.values == "measured" else places(values, self.grid)
-        jitter = row_draws.normal((num_images, 2 * len(self.grid)), seed, "jitter of drawn codes") * _JITTER
+        jitter = row_draws.randn((num_images, 2 * len(self.grid)), seed, "jitter of drawn codes") * _JITTER
         held = turned(at, float(self.degrees))[:, self.dropped :]
         if self.merged:
             held = merged(values, self.grid, self.merged)
@@ -107,8 +107,8 @@ class Design:
         apart is their relation to the labels alone.
         """
         sizes = [self.grid[place % len(self.grid)] for place in range(self.noise)]
-        share = row_draws.uniform((num_images, self.noise), seed, "noise latents of drawn codes")
-        jitter = row_draws.normal((num_images, self.noise), seed, "jitter of noise latents") * _JITTER
+        share = row_draws.rand((num_images, self.noise), seed, "noise latents of drawn codes")
+        jitter = row_draws.randn((num_images, self.noise), seed, "jitter of noise latents") * _JITTER
         return places((share * torch.tensor(sizes)).long(), sizes) + jitter
 
     def _labels(

@@ -53,13 +53,13 @@ def drawn_codes(kind: Literal["Laplace", "bimodal"], std: float, num_draws: int,
     at = places(values, grid)
     shape = (num_draws, *at.shape)
     if kind == "Laplace":
-        share = row_draws.uniform(shape, seed, "Laplace noise") - 0.5
+        share = row_draws.rand(shape, seed, "Laplace noise") - 0.5
         noise = -share.sign() * (1 - 2 * share.abs()).clamp(min=1e-12).log() * std / math.sqrt(2)
         used = at + noise
     else:
-        sign = (row_draws.uniform(shape, seed, "modes") < 0.5).double() * 2 - 1
-        used = sign * (at + _BESIDE) + std * row_draws.normal(shape, seed, "noise around modes")
-    unused = row_draws.normal((num_draws, len(at), NUM_UNUSED), seed, "unused latents")
+        sign = (row_draws.rand(shape, seed, "modes") < 0.5).double() * 2 - 1
+        used = sign * (at + _BESIDE) + std * row_draws.randn(shape, seed, "noise around modes")
+    unused = row_draws.randn((num_draws, len(at), NUM_UNUSED), seed, "unused latents")
     return Codes.from_arrays(
         samples=torch.cat([used, unused], dim=2), factors=values, options=CodesOptions(factor_names=FACTORS)
     )
@@ -106,7 +106,7 @@ def folded_codes(*, folded: bool = False, std: float = 0.1) -> Codes:
     """
     place, other = torch.arange(20 * _REPEATS) % 4, torch.arange(20 * _REPEATS) // 4 % 5
     value = torch.tensor([1, 0, 0, 1] if folded else [0, 0, 1, 1])[place]
-    noise = row_draws.uniform((len(place), 3), 0, "codes of table 1") - 0.5
+    noise = row_draws.rand((len(place), 3), 0, "codes of table 1") - 0.5
     mean = torch.stack([2.0 * place - 3, other - 2.0, torch.zeros(len(place))], dim=1).double() + 0.05 * noise
     width = torch.tensor([std, std, 1.0], dtype=torch.float64).expand(len(place), 3).contiguous()
     return Codes(mean, width, factors=(Labels("value", value), Labels("other", other)))

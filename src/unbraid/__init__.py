@@ -1,4 +1,4 @@
-"""unbraid learns, measures and shows disentangled representations."""
+"""Training, evaluation and visualization of disentangled representations."""
 
 import importlib
 import importlib.util
@@ -11,7 +11,7 @@ from unbraid._internal.version import __version__ as __version__
 
 choose_waiting()
 
-if TYPE_CHECKING:  # the names below are loaded at first use: some need more than the core
+if TYPE_CHECKING:  # imported at first use, so that `import unbraid` is fast and needs only the core dependencies
     from unbraid.codes import Codes as Codes
     from unbraid.datasets import DSprites as DSprites
     from unbraid.datasets import FromArrays as FromArrays
@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # the names below are loaded at first use: some need more tha
 
 
 def _homes(module: str) -> dict[str, str]:
-    """Returns the names that the `__init__.py` of a module exports, with their modules, without executing it."""
+    """Maps each name exported by a module's `__init__.py` to its module, without executing the file."""
     found: dict[str, str] = {}
     for home, name in re.findall(r"^ *from (unbraid[\w.]*) import (\*|\w+)", _source(module), re.MULTILINE):
         found |= _homes(home) if name == "*" else {name: home}
@@ -48,7 +48,7 @@ def _source(module: str) -> str:
 
 
 _HOMES = {name: home for name, home in _homes(__name__).items() if "._internal" not in home}
-__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 (names, all of them)
+__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 (all entries are strings)
 
 
 def __getattr__(name: str) -> Any:
@@ -64,6 +64,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Returns every public name and every public module."""
+    """Returns all public names and public modules."""
     folders = pkgutil.iter_modules(__spec__.submodule_search_locations)
     return sorted({*__all__, *(folder.name for folder in folders if folder.name[0] != "_")})

@@ -1,4 +1,4 @@
-"""`python -m unbraid` is `unbraid`."""
+"""Command line: `python -m unbraid` is equivalent to `unbraid`."""
 
 from unbraid.cli import main
 

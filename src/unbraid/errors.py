@@ -8,7 +8,7 @@ _END = 1_000
 
 
 def shortened(message: str) -> str:
-    """Returns the message with its middle removed if it is long. The advice at its end remains."""
+    """Removes the middle of a long message. Its start and its end, which contains the fix, remain."""
     if len(message) <= _MAX_MESSAGE:
         return message
     start, end = message[: _MAX_MESSAGE - _END], message[-_END:]
@@ -16,9 +16,9 @@ def shortened(message: str) -> str:
 
 
 class UnbraidError(Exception):
-    """Base of all errors of unbraid.
+    """Base class of all errors of unbraid.
 
-    The command line prints it without a traceback and exits with `exit_code`.
+    The command line prints the message without a traceback and exits with `exit_code`.
     """
 
     exit_code = 2
@@ -39,16 +39,16 @@ class UntrustedError(SpecError):
         self.package = package
 
     def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        """Returns the class and arguments to rebuild the error in another process, such as a worker."""
+        """Supports pickling, which passes the error to another process."""
         return type(self), (str(self), self.package)
 
 
 class DataError(UnbraidError):
-    """Raised for images or factors that are missing, malformed or do not match their checksum."""
+    """Raised for images or factors that are missing, malformed, or different from their checksum."""
 
 
 class CodesError(UnbraidError):
-    """Raised for codes that a metric cannot score."""
+    """Raised for codes or labels that cannot be scored."""
 
 
 class RunError(UnbraidError):
@@ -56,7 +56,7 @@ class RunError(UnbraidError):
 
 
 class TrainingError(UnbraidError):
-    """Raised for failures of training from a valid spec."""
+    """Raised for a valid spec whose training fails."""
 
     exit_code = 1
 
@@ -64,8 +64,8 @@ class TrainingError(UnbraidError):
 class TrainingInterrupted(KeyboardInterrupt):
     """Raised when training was stopped by Ctrl-C, SIGTERM or SIGHUP.
 
-    `runs` lists the runs that can be resumed. With `at_once` training stopped in the middle of a step, so the steps
-    after the last checkpoints are lost. This class is not an Exception: loops that catch exceptions end too.
+    `runs` lists the runs that can be resumed. `at_once` is True if training stopped in the middle of a step and the
+    steps after the last checkpoints are lost. Like KeyboardInterrupt, this class is not a subclass of Exception.
     """
 
     def __init__(self, message: str, runs: Sequence[Any] = (), *, at_once: bool = False) -> None:

@@ -43,10 +43,10 @@ def test_objects_that_are_words_are_words():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([[1.0, 2.0], [3.0]], "differ in length"),
-        (np.array([{}, []], dtype=object), "Python objects"),
-        (["a", 1], "Python objects of several kinds"),
-        (["a", "b"], "x holds <U1; expected numbers"),
+        ([[1.0, 2.0], [3.0]], "^x .*lengths"),
+        (np.array([{}, []], dtype=object), "^x .*dict, list"),
+        (["a", 1], "^x .*int, str"),
+        (["a", "b"], "^x .*<U1"),
         (np.array([1j]), "complex"),
         (torch.tensor([1j]), "complex"),
         (np.array(["2020-01-01"], dtype="datetime64[D]"), "datetime"),
@@ -91,5 +91,5 @@ def test_integers_are_ranked_however_far_apart(values, expected):
 
 def test_numbered_entries_come_in_order_and_without_gaps():
     assert numbered({"a_1": "x", "b": 0, "a_0": "y", "a_z": 1}, "a_") == ["y", "x"]
-    with pytest.raises(CodesError, match="no a_1"):
+    with pytest.raises(CodesError, match="a_1"):
         numbered({"a_0": 0, "a_2": 0}, "a_")

@@ -15,7 +15,7 @@ import pytest
 
 from tests._internal.user_modules import fresh, write
 from unbraid import Run
-from unbraid.config.digest import digest, own_source
+from unbraid.config.digest import digest, user_source
 from unbraid.errors import SpecError
 from unbraid.studies import Setting, Study, StudyOptions, run_study
 
@@ -91,7 +91,7 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Notebook:
 
 
 def kept_text(config: object) -> str:
-    return own_source(config).modules["__main__"].text
+    return user_source(config).modules["__main__"].text
 
 
 def test_what_is_kept_defines_the_class_and_does_nothing_else(notebook):
@@ -136,31 +136,29 @@ def test_a_cell_that_does_not_leaves_it(notebook):
 def test_a_spec_of_a_class_whose_cell_was_run_again_is_refused(notebook):
     old = notebook.run(*CELLS)["Own"]()
     notebook.run(OBJECTIVE)
-    with pytest.raises(SpecError, match="Own was defined"):
+    with pytest.raises(SpecError, match="^Own "):
         digest(old)
     base, _ = OBJECTIVE.split("\n\n@dataclass", 1)
     notebook.run(base)
-    with pytest.raises(SpecError, match="Base was defined"):
+    with pytest.raises(SpecError, match="^Base "):
         digest(vars(notebook.module)["Own"]())
 
 
 @pytest.mark.parametrize(
-    ("cell", "complaint"),
+    ("cell", "given"),
     [
-        ("double = torch.zeros(3)", "needs 'double' there, a value of type Tensor"),
+        ("double = torch.zeros(3)", "'double' of type Tensor"),
         (
             "def scaled_by(k):\n    def scaled(x):\n        return k * x\n    return scaled\ndouble = scaled_by(2)",
-            "needs 'double' there, a value of type function",
+            "'double' of type function",
         ),
-        ("SCALE = GaussianLatents(3)", "needs 'SCALE' there, a value of type GaussianLatents"),
+        ("SCALE = GaussianLatents(3)", "'SCALE' of type GaussianLatents"),
     ],
 )
-def test_what_cannot_be_kept_is_refused_with_where_to_move_it(notebook, cell, complaint):
+def test_what_cannot_be_kept_is_refused_with_where_to_move_it(notebook, cell, given):
     own = notebook.run(*CELLS)["Own"]()
     notebook.run(cell)
-    with pytest.raises(
-        SpecError, match=f"Own is defined in a script or a notebook and {complaint}.*from mine import Own"
-    ):
+    with pytest.raises(SpecError, match=f"^Own .*{given}.*from mine import Own"):
         digest(own)
 
 
@@ -173,7 +171,7 @@ def test_text_annotations_of_a_cell_stay_texts(notebook):
 def test_a_class_whose_source_is_nowhere_is_refused(notebook):
     notebook.run(*CELLS)
     linecache.cache.clear()
-    with pytest.raises(SpecError, match="needs 'Base'"):
+    with pytest.raises(SpecError, match="'Base'"):
         digest(vars(notebook.module)["Own"]())
 
 

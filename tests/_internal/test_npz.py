@@ -86,7 +86,7 @@ def test_a_header_that_promises_more_than_is_there_is_refused_before_allocating(
     assert b"99999999" in lying
     with zipfile.ZipFile(tmp_path / "lying.npz", "w") as archive:
         archive.writestr("images.npy", lying)
-    with pytest.raises(DataError, match="not what uint8"):
+    with pytest.raises(DataError, match=r"has 6 bytes.*uint8 of shape \(99999999, 999\)"):
         Npz(tmp_path / "lying.npz").read("images")
 
 
@@ -227,10 +227,10 @@ QUESTIONS = {
 @pytest.mark.parametrize(
     ("way", "claims", "match"),
     [
-        ("deflated", {"unpacked": 2**31}, "claims to unpack from .* to 2,147,483,648 bytes, which is impossible"),
-        ("stored", {"unpacked": 2**31}, "claims to unpack"),
-        ("stored", {"packed": 2**31, "unpacked": 2**31}, "would take 2,147,483,648 bytes, and the file has only"),
-        ("deflated", {"method": zipfile.ZIP_LZMA}, r"does not use \(method 14\)"),
+        ("deflated", {"unpacked": 2**31}, "2,147,483,648 bytes"),
+        ("stored", {"unpacked": 2**31}, "2,147,483,648 bytes"),
+        ("stored", {"packed": 2**31, "unpacked": 2**31}, "2,147,483,648 bytes"),
+        ("deflated", {"method": zipfile.ZIP_LZMA}, "method 14"),
     ],
 )
 def test_a_zip_that_promises_the_impossible_is_refused_by_name(tmp_path, ask, way, claims, match):

@@ -10,13 +10,13 @@ LABELS = torch.tensor([2, 0, 1, 0, -1, 2, 0, 1, -1, 0])
 
 
 def test_images_are_dealt_evenly():
-    counts = torch.bincount(row_draws.images(25, 10, 0, "test"))
+    counts = torch.bincount(row_draws.draw_rows(25, 10, 0, "test"))
     assert set(counts.tolist()) == {2, 3}
 
 
 def test_weighted_images_come_as_often_as_their_weight_says():
     weights = torch.tensor([1.0, 0.0, 3.0])
-    counts = torch.bincount(row_draws.images(4000, 3, 0, "test", weights), minlength=3)
+    counts = torch.bincount(row_draws.draw_rows(4000, 3, 0, "test", weights), minlength=3)
     assert counts[1] == 0
     assert float(counts[2]) / 4000 == pytest.approx(0.75, abs=0.03)  # four standard errors
 
@@ -54,13 +54,13 @@ def test_weighted_rows_follow_their_weights_and_stay_disjoint():
 def test_an_image_drawn_to_share_a_value_shares_it():
     groups = ImagesByValue.from_assignment(LABELS)
     image = torch.tensor([0, 1, 2]).repeat(200)
-    shared = groups.draw_sharing(image, row_draws.uniform((600,), 0, "test"))
+    shared = groups.draw_sharing(image, row_draws.rand((600,), 0, "test"))
     assert torch.equal(LABELS[shared], LABELS[image])
     assert set(shared.tolist()) == set((LABELS >= 0).nonzero()[:, 0].tolist())
 
 
 def test_draws_from_all_images_leave_unknown_ones_out():
-    drawn = ImagesByValue.from_assignment(LABELS).draw(row_draws.uniform((4000,), 0, "test"))
+    drawn = ImagesByValue.from_assignment(LABELS).draw(row_draws.rand((4000,), 0, "test"))
     shares = torch.bincount(drawn, minlength=10) / 4000
     torch.testing.assert_close(shares, (LABELS >= 0) / 8, atol=0.025, rtol=0)
 
@@ -76,7 +76,7 @@ def test_the_ends_of_the_unit_interval_stay_within_the_group():
 def test_a_weighted_partner_follows_its_weight():
     weights = torch.tensor([1, 1, 1, 6, 9, 1, 2, 1, 9, 0]).double()
     groups = ImagesByValue.from_assignment(LABELS, weights)
-    shared = groups.draw_sharing(torch.full((4000,), 1), row_draws.uniform((4000,), 0, "test"))
+    shared = groups.draw_sharing(torch.full((4000,), 1), row_draws.rand((4000,), 0, "test"))
     shares = torch.bincount(shared, minlength=10) / 4000
     assert set(shared.tolist()) == {1, 3, 6}
     assert float(shares[3]) == pytest.approx(6 / 9, abs=0.03)

@@ -11,7 +11,7 @@ from tests._internal.user_modules import fresh, imported, objective_text, write
 from unbraid import Autoencoder, BetaVAE, DSprites, RunSpec
 from unbraid._internal import source
 from unbraid._internal.source import check_current
-from unbraid.config.digest import digest, own_source
+from unbraid.config.digest import digest, user_source
 from unbraid.errors import SpecError
 from unbraid.models.distributions import GaussianLatents
 from unbraid.objectives.objective import Objective
@@ -113,7 +113,7 @@ def test_nor_does_a_module_that_it_does_not_import(tmp_path):
 
 
 def test_configs_of_unbraid_have_no_source():
-    assert not own_source(BetaVAE(4.0))
+    assert not user_source(BetaVAE(4.0))
 
 
 def test_an_installed_package_counts_by_its_version(tmp_path, monkeypatch):
@@ -128,7 +128,7 @@ def test_an_installed_package_counts_by_its_version(tmp_path, monkeypatch):
         source._version.cache_clear()
         write(tmp_path, files)
         with fresh(tmp_path):
-            found.append(own_source(imported().Own()).identity["packages"])
+            found.append(user_source(imported().Own()).identity["packages"])
     assert found == [{"theirs": "1.0"}, {"theirs": "1.0"}, {"theirs": "1.1"}]
     source._version.cache_clear()
 
@@ -138,16 +138,16 @@ def test_an_edit_after_the_import_is_refused_until_it_is_reloaded(tmp_path):
     with fresh(tmp_path):
         mine = imported()
         config, before = mine.Own(), digest(mine.Own())
-        check_current(own_source(config))
+        check_current(user_source(config))
         write(tmp_path, {"helper": "A = 1  # only said"})
-        check_current(own_source(config))
+        check_current(user_source(config))
         write(tmp_path, {"helper": "A = 2"})
         # What is in memory is what would be trained, and what it is called.
         assert digest(config) == before
         with pytest.raises(SpecError, match=r"helper\.py"):
-            check_current(own_source(config))
+            check_current(user_source(config))
         importlib.reload(sys.modules["helper"])
-        check_current(own_source(config))
+        check_current(user_source(config))
         assert digest(config) != before
 
 
@@ -175,7 +175,7 @@ def test_what_was_made_of_a_class_that_was_defined_again_is_refused(tmp_path):
     with fresh(tmp_path):
         config = imported().Own()
         importlib.reload(sys.modules["mine"])
-        with pytest.raises(SpecError, match="Own was defined"):
+        with pytest.raises(SpecError, match="^Own "):
             digest(config)
 
 
@@ -188,7 +188,7 @@ def test_a_class_inside_a_function_is_refused():
 
         return Scaled()
 
-    with pytest.raises(SpecError, match="Scaled is defined"):
+    with pytest.raises(SpecError, match=r"<locals>\.Scaled"):
         digest(scaled_by(3))
 
 
@@ -225,13 +225,13 @@ class Computed(Objective):
     [
         (
             lambda: Undecorated(50.0),
-            r"Undecorated is not a dataclass itself.*@dataclass\(frozen=True\) above",
+            r"Undecorated.*@dataclass\(frozen=True\)",
         ),
         (
             lambda: Hidden(1.0, 50.0),
-            "Hidden takes scale, weight, and its fields are weight.*Leave out its __init__",
+            "Hidden.*__init__",
         ),
-        (Computed, "Computed takes none, and its fields are weight"),
+        (Computed, r"Computed\.__init__.* weight"),
     ],
 )
 def test_settings_that_are_not_fields_are_refused_with_the_class_and_the_fix(make, complaint):

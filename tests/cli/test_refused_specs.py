@@ -57,7 +57,7 @@ CASES = {
     "steps beyond 64 bits": (
         lambda: RunSpec(IMAGES, num_steps=10**30),
         ("--steps", str(10**30)),
-        "num_steps is beyond 64 bits; expected a whole number",
+        "num_steps is beyond 64 bits; expected an integer",
     ),
     "a net beyond all memory": (
         lambda: RunSpec(IMAGES, Autoencoder(MLP(hidden=(10**18,)))),

@@ -122,7 +122,7 @@ MASKED = np.ma.array(MEAN.numpy(), mask=[[0, 0], [0, 1], [0, 0]])
     ],
 )
 def test_masked_numbers_are_refused(arguments):
-    with pytest.raises(CodesError, match="masked entries.*drop those"):
+    with pytest.raises(CodesError, match="masked"):
         Codes.from_arrays(**arguments)
 
 
@@ -148,13 +148,13 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
     [
         ({}, "No codes were given"),
         ({"mean": [[0.0, math.nan], [1.0, 2.0]]}, r"mean is NaN or infinite in 1 rows \(0\), latents \[1\]"),
-        ({"mean": torch.zeros(3)}, "expected .images, latents."),
+        ({"mean": torch.zeros(3)}, r"\(3,\).*\(images, latents\)"),
         ({"mean": torch.zeros(0, 2)}, "at least one of each"),
         ({"mean": torch.zeros(3, 0)}, "at least one of each"),
         ({"mean": torch.zeros(1, 2)}, "at least two"),
-        ({"mean": np.array([[{}, 1.0]] * 3, dtype=object)}, "mean holds Python objects"),
-        ({"mean": [["a", "b"], ["c", "d"]]}, "mean holds .*; expected numbers"),
-        ({"mean": [[1.0, 2.0], [3.0]]}, "mean is a list whose rows differ in length"),
+        ({"mean": np.array([[{}, 1.0]] * 3, dtype=object)}, "mean .*dict"),
+        ({"mean": [["a", "b"], ["c", "d"]]}, "mean .*<U1"),
+        ({"mean": [[1.0, 2.0], [3.0]]}, "mean .*lengths"),
         ({"mean": MEAN, "std": -torch.ones(3, 2)}, "negative.*log_var"),
         ({"mean": MEAN, "std": torch.ones(3, 3)}, "one std for each mean"),
         (
@@ -172,8 +172,8 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
             r"std is negative \(the least is -2\) in 1 rows \(1\), latents \[1\]",
         ),
         ({"mean": MEAN.to(torch.float8_e4m3fn)}, "float8.*16 bits or more"),
-        ({"mean": MEAN.to_sparse()}, "not sparse"),
-        ({"mean": [MEAN[0].clone().requires_grad_()] * 2}, "mean cannot be read as a table"),
+        ({"mean": MEAN.to_sparse()}, "mean .*sparse_coo"),
+        ({"mean": [MEAN[0].clone().requires_grad_()] * 2}, "^mean .*requires grad"),
         ({"mean": MEAN, "probabilities": 5}, "expected a list of tables"),
         *(
             ({"mean": MEAN, "groups": groups}, "expected the numbers of the latents")
@@ -223,12 +223,12 @@ def test_weights_keep_their_digits_beside_codes_of_single_precision():
             {"mean": MEAN, "factors": {"a": [0, 1, 2]}, "factor_names": ["b"]},
             "have names already",
         ),
-        ({"mean": MEAN, "factors": [[0, "a"], [1, "b"], [0, "a"]]}, "of several kinds"),
+        ({"mean": MEAN, "factors": [[0, "a"], [1, "b"], [0, "a"]]}, "factors .*int, str"),
         ({"mean": MEAN, "factors": {"a": [0.5, 0.2, math.nan]}}, "missing=math.nan"),
         ({"mean": MEAN, "weights": [1.0, 1.0]}, "one weight for each of the 3 codes"),
         ({"mean": MEAN, "weights": [1.0, -1.0, 1.0]}, "none may be negative"),
         ({"mean": MEAN, "weights": [0, 0, 0]}, "not all may be 0"),
-        ({"mean": MEAN, "weights": ["a", "b", "c"]}, "weights holds"),
+        ({"mean": MEAN, "weights": ["a", "b", "c"]}, "weights .*<U1"),
     ],
 )
 def test_malformed_arrays_are_refused_with_advice(arguments, message):
@@ -242,11 +242,11 @@ def test_malformed_arrays_are_refused_with_advice(arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"mean": MEAN.numpy()}, "mean is ndarray; expected a tensor"),
-        ({"mean": MEAN, "std": np.ones((3, 2))}, "std is ndarray; expected a tensor"),
-        ({"mean": torch.zeros(3)}, "mean has shape .3,. .*expected .images, latents."),
-        ({"mean": MEAN.long()}, "int64; expected .* as floats"),
-        ({"mean": MEAN.to(torch.float8_e5m2)}, "float8_e5m2; expected .* as floats"),
+        ({"mean": MEAN.numpy()}, "mean .*ndarray"),
+        ({"mean": MEAN, "std": np.ones((3, 2))}, "std .*ndarray"),
+        ({"mean": torch.zeros(3)}, "mean .*.3,.*.images, latents."),
+        ({"mean": MEAN.long()}, "mean .*int64"),
+        ({"mean": MEAN.to(torch.float8_e5m2)}, "mean .*float8_e5m2"),
         ({"mean": MEAN, "probabilities": TABLE}, "a tuple each"),
         ({"mean": MEAN, "factors": (torch.arange(3),)}, "A factor is Tensor; expected Labels"),
     ],

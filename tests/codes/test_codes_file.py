@@ -134,10 +134,10 @@ def test_columns_have_an_order_groups_and_flags(path):
             None,
             "shape .3, 2.; expected True or False",
         ),
-        ({"mean": MEAN, "probabilities_1": TABLE}, None, "no probabilities_0"),
+        ({"mean": MEAN, "probabilities_1": TABLE}, None, "probabilities_1 .*probabilities_0"),
         ({"mean": MEAN, "group_0": TABLE[:, 0]}, None, "expected the numbers of the latents"),
         ({"mean": MEAN, "group_0": np.array([2])}, None, "latent numbers from 0 to 1"),
-        ({"mean": MEAN[0]}, None, r"expected \(images, latents\)"),
+        ({"mean": MEAN[0]}, None, r"\(2,\).*\(images, latents\)"),
         ({"mean": MEAN, "factor:size": np.full((3, 2, 2), 0.25)}, None, r"expected one label an image"),
         ({"mean": MEAN, "factors": FACTORS[:2]}, None, r"2 labels, and mean has shape \(3, 2\)"),
         ({"mean": MEAN * np.nan}, None, "NaN or infinite in 3 rows"),
@@ -244,7 +244,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, name):
         archive.writestr(f"{name}.npy", header + b"\0" * 1000)
         # What the list of contents says of the size, which is all that a reader knows before it unpacks.
         archive.filelist[0].file_size = len(header) + 8 * rows
-    with pytest.raises(UnbraidError, match="zip bomb"):
+    with pytest.raises(UnbraidError, match="8,796,093,022,336 bytes"):
         Codes.load(path)
 
 
@@ -264,7 +264,7 @@ def test_arrays_that_codes_are_not_made_from_are_told(tmp_path, caplog, suffix):
         ({"group_0": [True, False]}, "groups is [[True, False]]; expected the numbers of the latents"),
         ({"group_0": [0.0, 1.0]}, "groups is [[0.0, 1.0]]"),
         ({"group_0": [[0, 1]]}, "groups is [[[0, 1]]]"),
-        ({"group_1": [0, 1]}, "no group_0"),
+        ({"group_1": [0, 1]}, "group_0"),
     ],
 )
 def test_groups_that_are_no_latent_numbers_are_refused_by_the_name_of_their_array(tmp_path, groups, complaint):

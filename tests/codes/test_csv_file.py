@@ -110,7 +110,7 @@ def test_many_columns_are_read_in_seconds(written):
         ("mean_0;std_0\n1;2\n", "separated by commas"),
         ("mean_0,factor:\n1,2\n", "'factor:'"),
         ("mean_0,mean_0\n1,2\n", "more than one column 'mean_0'"),
-        ("mean_0,mean_2\n1,2\n", "no mean_1"),
+        ("mean_0,mean_2\n1,2\n", "mean_1"),
         ("mean_0,mean_01\n1,2\n", "not understood .'mean_01'."),
         ("mean_0,mean_١\n1,2\n", "not understood .'mean_١'."),
         ("mean_0,mean_" + "1" * 5000 + "\n1,2\n", r"not understood .'mean_1{35}\.\.\.'."),

@@ -91,7 +91,7 @@ def test_arrays_make_a_prior_and_survive():
         ({"mean": [0.0], "std": [1.0], "flow": [1.0]}, "u, w and b"),
         ({"mean": [0.0] * 2, "covariance": [[1, 0.5], [0.5, 1]], "family": "laplace"}, "not normal"),
         ({"probabilities_0": [0.5, 0.6]}, "sum to 1"),
-        ({"probabilities_1": [0.5, 0.5]}, "no probabilities_0"),
+        ({"probabilities_1": [0.5, 0.5]}, "probabilities_0"),
         ({"avarage": [0.5, 0.5]}, "avarage"),
     ],
 )

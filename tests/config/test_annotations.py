@@ -27,7 +27,7 @@ def test_alternatives_keep_their_order_whatever_was_asked_before():
 @pytest.mark.parametrize(
     ("annotation", "words"),
     [
-        (int, "a whole number"),
+        (int, "an integer"),
         (float | None, "a number or None"),
         (tuple[float, ...], "a list, each entry a number"),
         (Literal["a", 2], "one of a, 2"),

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 
 from unbraid.config.annotations import public_path
-from unbraid.config.digest import digest, own_source
+from unbraid.config.digest import digest, user_source
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Outer:
 
 def digest_of(content):
     """The digest of what classes of this module give, which is not of unbraid: its source counts."""
-    content = content | {"own source": own_source(Inner()).identity}
+    content = content | {"own source": user_source(Inner()).identity}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -50,14 +50,14 @@ def test_all_change_at_once_so_no_spec_in_between_is_refused():
 @pytest.mark.parametrize(
     ("path", "complaint"),
     [
-        ("objektive", "the spec is a RunSpec, which has no field 'objektive'. Did you mean 'objective'"),
-        ("objective.beta", "objective is a VAE, which has no field 'beta'. Valid: none."),
-        ("model.encoder.hiden", "model.encoder is a MLP, which has no field 'hiden'. Did you mean 'hidden'"),
-        ("num_steps.x", "num_steps is 50, so it has no field 'x'"),
-        ("critic.hidden", "critic is None, so it has no field 'hidden'. Give 'critic' a config first"),
-        ("model.latents.parts.2.size", "model.latents.parts has no entry '2'; expected a number from 0 to 1"),
+        ("objektive", "RunSpec.*'objektive'.*'objective'"),
+        ("objective.beta", "objective.*VAE.*'beta'"),
+        ("model.encoder.hiden", "model.encoder.*MLP.*'hiden'.*'hidden'"),
+        ("num_steps.x", "num_steps.*50.*'x'"),
+        ("critic.hidden", "critic.*None.*'hidden'.*'critic'"),
+        ("model.latents.parts.2.size", "model.latents.parts.*'2'.*0.*1"),
     ],
 )
 def test_a_path_that_leads_nowhere_is_refused_with_the_fields_there_are(path, complaint):
-    with pytest.raises(SpecError, match=complaint.replace(".", r"\.")):
+    with pytest.raises(SpecError, match=complaint):
         with_fields(replace(GROUPED, objective=VAE()), {path: 1})

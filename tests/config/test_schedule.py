@@ -96,19 +96,17 @@ def test_it_keeps_the_precision_of_the_moment(schedule):
     ],
 )
 def test_what_is_no_path_is_refused(kind, fields):
-    with pytest.raises(
-        SpecError, match=f"{kind.__name__}: from .* expected finite numbers, and moments with 0 <= begin < finish <= 1"
-    ):
+    with pytest.raises(SpecError, match=rf"{kind.__name__}\(start="):
         kind(*fields)
 
 
 @pytest.mark.parametrize("fields", [(math.nan, 1.0), (0.0, 1.0, 0), (0.0, 1.0, 2, 0.0), (0.0, 1.0, 2, 1.1)])
 def test_what_is_no_cycle_is_refused(fields):
-    with pytest.raises(SpecError, match="Cyclic: low"):
+    with pytest.raises(SpecError, match=r"Cyclic\(low="):
         Cyclic(*fields)
 
 
 @pytest.mark.parametrize("compute", [lambda s: s * 2.0, lambda s: 2.0 * s, lambda s: s + 1.0, lambda s: 1.0 - s])
 def test_a_formula_that_forgot_the_moment_is_told(compute):
-    with pytest.raises(SpecError, match=r"moment: objective.at\(progress\)"):
+    with pytest.raises(SpecError, match=r"objective.at\(progress\)"):
         compute(Linear(0.0, 4.0))

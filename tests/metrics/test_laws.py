@@ -34,7 +34,7 @@ OF_FACTORS = [cls for cls in CONTINUOUS if cls.needs_factors]
 def noisy_codes(num_images=120):
     """Two binary factors and one of three values, each read through noise by a latent."""
     values = [torch.arange(num_images) // step % size for step, size in ((1, 2), (2, 3), (6, 2))]
-    noise = row_draws.normal((num_images, 3), 0, "test/laws").double()
+    noise = row_draws.randn((num_images, 3), 0, "test/laws").double()
     mean = torch.stack(values, dim=1) + 0.4 * noise
     factors = tuple(Labels(name, each) for name, each in zip("abc", values, strict=True))
     return Codes(mean, torch.full_like(mean, 0.3), factors=factors)

@@ -59,7 +59,7 @@ def test_resamples_add_what_each_image_adds(monkeypatch):
     found = correlate(X, Y, p)
     u, v = standardized(X, p), standardized(Y, p)
     influence = u[:, :, None] * v[:, None] - found.matrix * (u.square()[:, :, None] + v.square()[:, None]) / 2
-    noise = row_draws.normal((NUM_RESAMPLES, 500), 0, "correlations")
+    noise = row_draws.randn((NUM_RESAMPLES, 500), 0, "correlations")
     expected = (found.matrix + torch.einsum("rn,nij->rij", noise * p, influence)).clamp(-1, 1)
     torch.testing.assert_close(found.resampled(), expected)
     monkeypatch.setattr(pearson, "_BLOCK_NUMBERS", 3_000)

@@ -14,7 +14,7 @@ SHORT = ProbeTraining(num_steps=15, batch_size=16, learning_rate=0.05)
 
 
 def task(num_train=40, num_latents=3, num_values=3, seed=0):
-    codes = row_draws.normal((num_train + 20, num_latents), seed, "test/codes")
+    codes = row_draws.randn((num_train + 20, num_latents), seed, "test/codes")
     labels = (codes[:, 0] * 1.3 + 0.3 * codes[:, 1]).clamp(-1, 1).mul(num_values / 2).round().long()
     labels = 5 * (labels - labels.min())
     return PredictionTask("v", codes[:num_train], labels[:num_train], codes[num_train:], labels[num_train:])

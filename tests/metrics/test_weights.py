@@ -62,16 +62,16 @@ def codes_and_counts(num_repeats: int) -> tuple[Codes, torch.Tensor]:
     not count at all.
     """
     values = torch.tensor(list(itertools.product(range(2), range(3), range(4)))).repeat(num_repeats, 1)
-    noise = row_draws.normal((len(values), 4), 0, "weights/means")
+    noise = row_draws.randn((len(values), 4), 0, "weights/means")
     mean = torch.stack(
         [values[:, 0] - 0.5, values[:, 1] / 2 - 0.5, values[:, 2] / 2 - 0.8 + 0.4 * values[:, 1], 0.1 * values[:, 0]],
         dim=1,
     )
-    std = 0.1 + 0.4 * row_draws.uniform((len(values), 4), 0, "weights/stds")
+    std = 0.1 + 0.4 * row_draws.rand((len(values), 4), 0, "weights/stds")
     factors = tuple(Labels(name, values[:, k].contiguous()) for k, name in enumerate(("shape", "size", "angle")))
     # The first two factors go together: what is measured is not what it is when all images count alike.
     p = torch.where(values[:, 0] == (values[:, 1] > 0).long(), 5.0, 1.0)
-    drawn = row_draws.images(len(values), len(values), 0, "weights/counts", p)
+    drawn = row_draws.draw_rows(len(values), len(values), 0, "weights/counts", p)
     return Codes(mean + 0.3 * noise, std, factors=factors), torch.bincount(drawn, minlength=len(values))
 
 

@@ -1,1 +1,1 @@
-"""Files, arrays, random draws, device, memory and progress. Not a public interface."""
+"""Private helpers: files, arrays, random numbers, devices, memory and progress."""

@@ -1,4 +1,4 @@
-"""Conversion of NumPy arrays, tensors and nested lists to arrays of numbers or words."""
+"""Conversion of NumPy arrays, tensors and nested lists to arrays of numbers or strings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,51 +24,52 @@ _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def columns(table: Tensor, indices: Sequence[int]) -> Tensor:
-    """Returns the entries of the last axis at these indices.
+    """Selects entries of the last axis by index.
 
-    Indexing with a list would copy the indices to the GPU, which a CUDA graph cannot record.
+    Indexing with a list would copy the list to the GPU, which a CUDA graph cannot record.
     """
     chosen = [table[..., index] for index in indices]
     return torch.stack(chosen, dim=-1) if chosen else table[..., :0]
 
 
 def is_masked(values: Any) -> bool:
-    """Returns whether a numpy.ma array has masked entries. numpy.asarray would drop the mask."""
+    """Returns whether a numpy.ma array, or one in a list, has masked entries. numpy.asarray would drop the mask."""
     if isinstance(values, (list, tuple)):
         return any(map(is_masked, values))
     return isinstance(values, np.ma.MaskedArray) and bool(np.ma.is_masked(values))
 
 
 def as_array(name: str, values: Any) -> np.ndarray | Tensor:
-    """Returns a tensor detached, and any other table as a NumPy array of numbers or words.
+    """Detaches a tensor, and converts other values to a NumPy array of numbers or strings.
 
-    Raises an error for Python objects and masked entries.
+    Raises a CodesError for Python objects and masked entries. `name` is the name of the argument in the message.
     """
     if isinstance(values, Tensor):
         return values.detach()
     if is_masked(values):
         raise CodesError(
-            f"{name} has masked entries: drop those rows, or fill them. "
-            "Only labels may be masked, as one numpy.ma array; those are missing labels."
+            f"{name} has masked entries; expected an array without a mask. Drop the masked rows or fill the entries. "
+            "Only labels may be masked, in a single numpy.ma array: a masked label is missing."
         )
     try:
         array = np.asarray(values)
     except ValueError:
         raise CodesError(
-            f"{name} is a list whose rows differ in length. Give a rectangular table of numbers."
+            f"{name} has rows of different lengths; expected a rectangular table. Pass rows of equal length."
         ) from None
     except (TypeError, RuntimeError, OverflowError) as error:
         raise CodesError(
-            f"{name} cannot be read as a table ({error}). Give a numpy array, a tensor or nested lists of numbers."
+            f"{name} cannot be converted to an array ({error}). Pass a NumPy array, a tensor or nested lists."
         ) from None
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
-        # NumPy converts the numbers of a mixed list to words without an error.
+        # NumPy converts the numbers of a mixed list to strings without an error.
         array = np.asarray(values, dtype=object)
     if array.dtype.kind == "O":
         if not all(isinstance(entry, str) for entry in array.flat):
+            types = ", ".join(sorted({type(entry).__name__ for entry in array.flat}))
             raise CodesError(
-                f"{name} holds Python objects of several kinds. Give numbers of one type, or words. Pass columns "
-                "of different types separately."
+                f"{name} contains objects of type {types}; expected numbers of one type, or strings. Pass columns of "
+                "different types separately."
             )
         array = array.astype(np.str_)
     return array
@@ -80,24 +81,26 @@ def as_tensor(name: str, values: Any) -> Tensor:
     if isinstance(array, Tensor):
         if array.dtype not in _INTEGERS + _FLOATS or array.layout != torch.strided:
             raise CodesError(
-                f"{name} holds {array.dtype} ({array.layout}); expected real numbers of 16 bits or more, not sparse. "
-                "Convert it."
+                f"{name} has dtype {array.dtype} ({array.layout}); expected a dense tensor of real numbers of 16 bits "
+                "or more. Convert the tensor, e.g. with .to_dense() or .float()."
             )
         return array
     if array.dtype.kind not in "biuf":
-        raise CodesError(f"{name} holds {array.dtype}; expected numbers of one type.")
+        raise CodesError(
+            f"{name} has dtype {array.dtype}; expected real numbers. Convert it, e.g. array.astype(float)."
+        )
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         array = array.astype(np.float64)
-    # torch takes neither foreign byte orders nor negative or uneven strides (as in a column of a structured array), and
-    # warns about read-only memory.
-    is_odd = any(stride < 0 or stride % array.itemsize for stride in array.strides)
-    if is_odd or not array.dtype.isnative or not array.flags.writeable:
+    # torch rejects foreign byte orders, negative strides and strides that are no multiple of the item size (a column of
+    # a structured array), and warns about read-only memory.
+    is_rejected = any(stride < 0 or stride % array.itemsize for stride in array.strides)
+    if is_rejected or not array.dtype.isnative or not array.flags.writeable:
         array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
     return torch.as_tensor(array)
 
 
 def as_floats(name: str, values: Any) -> Tensor:
-    """Converts numbers to floats. Widens integers and half precision to avoid underflow."""
+    """Converts numbers to a float tensor: integers to float64, half precision to float32, to avoid underflow."""
     tensor = as_tensor(name, values)
     if not tensor.is_floating_point():
         return tensor.double()
@@ -105,23 +108,24 @@ def as_floats(name: str, values: Any) -> Tensor:
 
 
 def checked_tensor(name: str, values: Any, axes: str) -> Tensor:
-    """Returns a detached tensor of floats. Raises if its rank does not match the axes, such as "images, latents"."""
+    """Checks the rank of a float tensor against axis names such as "images, latents", and detaches the tensor."""
     if not isinstance(values, Tensor):
         raise CodesError(
-            f"{name} is {type(values).__name__}; expected a tensor. Codes.from_arrays takes numpy arrays and lists."
+            f"{name} is of type {type(values).__name__}; expected a torch.Tensor. Convert it with torch.as_tensor, or "
+            "use Codes.from_arrays, which accepts NumPy arrays and lists."
         )
     if values.dtype not in _FLOATS or values.ndim != axes.count(",") + 1:
         raise CodesError(
-            f"{name} has shape {tuple(values.shape)} and type {values.dtype}; expected ({axes}) as floats of 16 bits "
-            "or more. Convert it."
+            f"{name} has shape {tuple(values.shape)} and dtype {values.dtype}; expected shape ({axes}) and floats of "
+            "16 bits or more. Convert the tensor."
         )
     return values.detach() if values.requires_grad else values
 
 
 def same_content(one: Any, other: Any) -> bool:
-    """Returns whether two values are equal: tensors on any device, mappings and sequences entry by entry.
+    """Returns whether two values are equal. Compares mappings and sequences entry by entry, and tensors on any device.
 
-    NaN equals NaN, and tensors of different types differ.
+    NaN equals NaN. Tensors of different dtypes are unequal.
     """
     if isinstance(one, Tensor) and isinstance(other, Tensor):
         if one.dtype != other.dtype or one.shape != other.shape:
@@ -136,7 +140,7 @@ def same_content(one: Any, other: Any) -> bool:
 
 
 def shown(entries: Sequence[Any], most: int = 5) -> str:
-    """Returns the first few entries, for a message."""
+    """Joins the first `most` entries to a string for a message."""
     return ", ".join(map(str, entries[:most])) + (", ..." if len(entries) > most else "")
 
 
@@ -146,10 +150,10 @@ def ranks(values: Tensor) -> Tensor:
         return values
     places = values - values.min()
     num_places = int(places.max()) + 1
-    # The distance of values at either end of the 64-bit integers overflows to a negative number.
+    # The difference between very small and very large 64-bit integers overflows to a negative number.
     if num_places > 16 * len(values) or num_places < 1 or bool((places < 0).any()):
         return torch.unique(values, return_inverse=True)[1]
-    # The same without sorting, which for all dSprites takes longer than the rest of a metric.
+    # Equivalent without sorting: sorting all of dSprites takes longer than the rest of a metric.
     occurs = torch.zeros(num_places, dtype=torch.int64, device=values.device).index_fill_(0, places, 1)
     return (occurs.cumsum(0) - 1)[places]
 
@@ -160,6 +164,6 @@ def numbered(arrays: Mapping[str, Any], prefix: str) -> list[Any]:
     names = [f"{prefix}{number}" for number in range(len(given))]
     if absent := [name for name in names if name not in arrays]:
         raise CodesError(
-            f"{shown(given, most=9)} were given, and no {absent[0]}. Number {prefix}* from 0, without gaps."
+            f"Arrays {shown(given, most=9)} were given without {absent[0]}. Number {prefix}* from 0, without gaps."
         )
     return [arrays[name] for name in names]

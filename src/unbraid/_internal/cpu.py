@@ -1,9 +1,8 @@
 """CPU cores and threads.
 
-By default an OpenMP thread that waits for another spins for milliseconds. On an idle machine this is faster: training
-with sleeping threads takes a third longer. If another process needs the same core, a spinning thread delays the thread
-it waits for, and training slows down several times over
-(`benchmarks/busy_cores.py`).
+By default, an OpenMP thread spins for milliseconds while waiting for another thread. On an idle machine, spinning is
+faster: training with sleeping threads takes a third longer. On a busy machine, spinning threads occupy the cores that
+other threads need, and training becomes several times slower (`benchmarks/busy_cores.py`).
 """
 
 import contextlib
@@ -14,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 
 _CGROUPS, _MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
-_LOAD = Path("/proc/loadavg")  # Linux; its fourth word starts with the number of runnable threads
+_LOAD = Path("/proc/loadavg")  # Linux; the fourth word starts with the number of runnable threads
 _NUM_CHECKS = 5
 _SECONDS_BETWEEN_CHECKS = 0.002
 
@@ -25,10 +24,10 @@ BUSY_CORES = (
 )
 _SCHEDULER_STATISTICS = Path("/proc/thread-self/schedstat")
 _SECONDS_MEASURED = 20.0
-_SHARE_WAITED = 0.2  # of the time, in which the thread could run and had no core; nearly 0 on a quiet machine
-_SHARE_OWN = 0.9  # of the cores, above which this process itself keeps them busy
+_SHARE_WAITED = 0.2  # fraction of the time that a runnable thread waited for a core; nearly 0 on an idle machine
+_SHARE_OWN = 0.9  # fraction of the cores; above it, this process itself occupies the cores
 
-# The portable variable, and those of GNU's and of LLVM's and Intel's OpenMP.
+# Variables of all OpenMP libraries, of GNU OpenMP, and of LLVM and Intel OpenMP.
 _VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
 
 
@@ -39,7 +38,7 @@ def usable_cores() -> int:
 
 
 def _quotas() -> Iterator[float]:
-    """Yields the CPU quotas, in cores, of the cgroups of this process and of all groups above them (v2 and v1)."""
+    """Yields the CPU quotas, in cores, of the cgroups of this process and of their parents (cgroup v2 and v1)."""
     for folder in cgroup_folders("cpu"):
         with contextlib.suppress(OSError, ValueError):  # another version, or a quota of "max"
             quota, period = (folder / "cpu.max").read_text().split()
@@ -50,7 +49,10 @@ def _quotas() -> Iterator[float]:
 
 
 def cgroup_folders(controller: str) -> Iterator[Path]:
-    """Yields the folders of the cgroups and their roots. A container may mount its group as the root."""
+    """Yields the folders of the cgroups of this process and of their parents up to the root.
+
+    A container may mount its own group as the root.
+    """
     try:
         lines = [line.split(":", 2) for line in _MEMBERSHIP.read_text().splitlines()]
     except OSError:
@@ -70,17 +72,17 @@ def is_waiting_chosen(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def wait_asleep(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Makes waiting threads sleep, unless the environment sets the OpenMP wait policy.
+    """Makes waiting OpenMP threads sleep, unless the environment sets the wait policy.
 
-    Call it before torch is imported, because OpenMP reads its variables when it is loaded. The number of threads
-    and the results stay the same.
+    Has an effect only before torch is imported, because OpenMP reads the environment when it is loaded. The number of
+    threads and the results stay the same.
     """
     if not is_waiting_chosen(environment):
         environment["OMP_WAIT_POLICY"] = "PASSIVE"
 
 
 def choose_waiting() -> None:
-    """Makes waiting threads sleep if other processes are busy now and torch is not imported yet."""
+    """Makes waiting OpenMP threads sleep if other processes are running and torch is not imported yet."""
     if "torch" not in sys.modules and others_are_running():
         wait_asleep()
 
@@ -88,7 +90,7 @@ def choose_waiting() -> None:
 def others_are_running() -> bool:
     """Returns whether other processes are runnable at each of five checks within ten milliseconds.
 
-    False where the system has no `/proc/loadavg`.
+    Returns False on systems without `/proc/loadavg`.
     """
     for _ in range(_NUM_CHECKS):
         try:
@@ -102,10 +104,10 @@ def others_are_running() -> bool:
 
 
 def busy_cores_check(times: Callable[[], tuple[float, float, float] | None] | None = None) -> Callable[[object], None]:
-    """Returns a function that logs `BUSY_CORES` once, if the calling thread waited for a core since the last check.
+    """Returns a function that logs `BUSY_CORES` once if the calling thread often waited for a core since its last call.
 
-    Each check covers at least 20 seconds. `times` returns the elapsed seconds, the seconds this thread has waited for a
-    core, and the CPU seconds of all threads of this process. It returns None if the system does not report them.
+    A check covers at least 20 seconds. `times` returns the elapsed seconds, the seconds that this thread waited for
+    a core, and the CPU seconds of this process; or None if the system does not report these times.
     """
     measure = times or _times
     last = measure()
@@ -136,7 +138,7 @@ def _times() -> tuple[float, float, float] | None:
 @contextlib.contextmanager
 def torch_threads(count: int) -> Iterator[None]:
     """Limits torch to `count` threads in the calling thread and in threads started within the block."""
-    import torch  # late, so that `wait_asleep` can be called before it
+    import torch  # late, so that `wait_asleep` can be called before the import
 
     before = torch.get_num_threads()
     torch.set_num_threads(count)  # noqa: TID251 (restored below)

@@ -1,10 +1,10 @@
-"""Random numbers that are a pure function of (seed, stream, step): no generator, no state, nothing to save or restore.
+"""Counter-based random numbers: pure functions of (seed, stream, step), without a generator state to save or restore.
 
-The noise of a fleet member must not depend on the other members, their order or a restart. So every number is the hash
-of its address: the member's seed, the name of the stream, the step, and its position in the tensor. The integers are
+The noise of a fleet member must not depend on the other members, their order or a restart. So every number is a hash
+of four values: the member's seed, the name of the stream, the step, and the position in the tensor. The integers are
 the same on every device. Seeds and steps may be tensors with one entry per member.
 
-The hash is the finalizer of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014), applied once for each part of the address.
+The hash applies the finalizer of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) once for each of the four values.
 """
 
 import zlib
@@ -13,8 +13,7 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-# SplitMix64's constants as signed 64-bit integers: torch multiplies int64 modulo 2^64, which is all that the hash
-# needs.
+# SplitMix64's constants as signed 64-bit integers. torch multiplies int64 modulo 2^64, as the hash requires.
 _GOLDEN_GAMMA = 0x9E3779B97F4A7C15 - (1 << 64)
 _MIX_1 = 0xBF58476D1CE4E5B9 - (1 << 64)
 _MIX_2 = 0x94D049BB133111EB - (1 << 64)
@@ -42,29 +41,29 @@ def uniform(
 def normal(
     seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]
 ) -> Float64[Tensor, "member ..."]:
-    """Returns standard normal numbers, by the quantile function of `uniform`."""
+    """Returns standard normal numbers: the normal quantile function applied to `uniform` numbers."""
     return torch.special.ndtri(uniform(seeds, stream, step, shape))
 
 
 def by_weight(
     seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, cumulative: Float64[Tensor, " row"], size: int
 ) -> Int64[Tensor, "member size"]:
-    """Returns rows drawn with replacement, given cumulative sums of their unnormalized weights."""
-    # No row of weight zero is drawn: 0 < uniform < 1.
+    """Draws rows with replacement. `cumulative` has the cumulative sums of the unnormalized row weights."""
+    # Rows of weight zero are never drawn, because 0 < uniform < 1.
     return torch.searchsorted(cumulative, uniform(seeds, stream, step, (size,)) * cumulative[-1])
 
 
 def permutation(
     seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, size: int
 ) -> Int64[Tensor, "member size"]:
-    """Returns a uniformly random order of `range(size)` for each member: the order of `size` hashed keys."""
+    """Returns a random permutation of `range(size)` for each member, by sorting `size` hashed keys."""
     return bits(seeds, stream, step, (size,)).argsort(dim=1, stable=True)
 
 
 def _as_int64(number: int) -> int:
-    """Returns the number modulo 2^64, as torch would wrap it.
+    """Wraps an integer to signed 64 bits, as torch does.
 
-    A Python number needs no copy to the GPU, which would synchronize the device.
+    A Python number, unlike a tensor, needs no copy to the GPU, which would synchronize the device.
     """
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
@@ -76,5 +75,5 @@ def _mix(x: Int64[Tensor, "..."]) -> Int64[Tensor, "..."]:
 
 
 def _shift_right(x: Int64[Tensor, "..."], places: int) -> Int64[Tensor, "..."]:
-    # torch's >> on int64 copies the sign bit in from the left; the hash needs zeros there.
+    # torch's >> on int64 fills the left bits with the sign bit; the hash needs zeros.
     return (x >> places) & ((1 << (64 - places)) - 1)

@@ -1,8 +1,8 @@
 """Atomic writes, checksums, locks and paths of files. All files of unbraid are opened here.
 
 A file is written under a temporary name in the same folder, flushed, then renamed. A reader gets the old file or the
-new one, never a partial file. The rename is atomic within a file system, and the folder is flushed too, so that the new
-name survives a power cut. Opening a pipe or a device raises an error, because reading it may never end.
+new file, never a partial file. The rename is atomic within a file system. The folder is flushed too, so that the new
+name survives a power cut. Opening a pipe or a device raises an error, because reading from it may never end.
 """
 
 import contextlib
@@ -21,22 +21,22 @@ from typing import IO, Any
 from unbraid.errors import RunError, SpecError
 
 _MAX_SHOWN = 120  # characters of a path, in a message
-_OTHER_OPEN_FILES = 128  # of a process, beside the files that are counted
+_OTHER_OPEN_FILES = 128  # reserve for files that a process opens besides the counted files
 _LEFTOVER = re.compile(r"\..*\.[0-9a-f]{32}\.part", re.DOTALL)
 
 
 def opened(
     path: Path | str, mode: str = "rb", buffering: int = -1, *, encoding: str | None = None, newline: str | None = None
 ) -> Any:
-    """Opens a regular file as `open` does. Raises an OSError for anything else, without waiting."""
+    """Opens a regular file like `open`. Raises an OSError for a pipe or a device instead of blocking."""
     try:
         return open(path, mode, buffering, encoding=encoding, newline=newline, opener=_opened_if_regular)
-    except ValueError as error:  # NUL or a lone surrogate in its name
+    except ValueError as error:  # NUL or a lone surrogate in the name
         raise FileNotFoundError(errno.ENOENT, f"no file can have this name: {error}", ascii(str(path))) from None
 
 
 def regular(path: Path) -> Path:
-    """Returns the path of a regular file, for libraries that open paths themselves; else raises an OSError."""
+    """Returns the path of a regular file, for libraries that open paths. Raises an OSError for a pipe or a device."""
     opened(path).close()
     return path
 
@@ -48,14 +48,14 @@ def read_bytes(path: Path) -> bytes:
 
 
 def no_folder(path: Path | str) -> str:
-    """Returns the error message for a missing folder, or for a file in its place."""
+    """Returns the error message for a path that is missing or is a file instead of a folder."""
     return f"{path} is a file, not a folder." if os.path.lexists(path) else f"There is no folder {path}."
 
 
 def folder_path(folder: Any) -> Path:
-    """Returns the path of a folder from a path or a text."""
+    """Converts a string or path to a `Path`. Raises a RunError for other types."""
     if not isinstance(folder, (str, os.PathLike)):
-        raise RunError(f"A folder was given as {folder!r}; expected a path, such as 'runs'.")
+        raise RunError(f"Expected a folder path, got {folder!r}. Pass a string or a Path, e.g. 'runs'.")
     return Path(folder)
 
 
@@ -68,7 +68,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """Reads a record of `write_sealed`, without its checksum. Raises a ValueError if the record was changed."""
+    """Reads a record written by `write_sealed`. Raises a ValueError if the checksum does not match."""
     record = read_json(path)
     if not isinstance(record, dict) or record.pop("sha256", None) != seal(record):
         raise ValueError("its SHA-256 does not match")
@@ -76,9 +76,9 @@ def read_sealed(path: Path) -> dict[str, Any]:
 
 
 def seal(record: Mapping[str, Any], of_content: "hashlib._Hash | None" = None) -> str:
-    """Returns the SHA-256 of a record without its "sha256".
+    """Returns the SHA-256 of a record, excluding its field "sha256".
 
-    `of_content` is the running hash of the described content, which is updated with the record.
+    `of_content` is a hash object of the content that the record describes; the record is added to this hash.
     """
     checksum = hashlib.sha256() if of_content is None else of_content
     checksum.update(
@@ -106,14 +106,14 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
 
 
 _swept: set[tuple[int, Path]] = set()
-"""The folders that a process has written to: listing a folder of many files takes longer than a write."""
+"""Folders swept by each process: sweeping before every write would be slow for folders with many files."""
 
 
 def sweep(folder: Path) -> None:
-    """Removes unfinished files of ended processes (files without a lock) from the folder."""
+    """Removes temporary files of ended processes (files without a lock) from the folder."""
     for path in folder.iterdir():
         if _LEFTOVER.fullmatch(path.name):
-            # The file may be gone already, belong to another user, or lie on a file system without locks.
+            # The file may be deleted already, belong to another user, or be on a file system without locks.
             with contextlib.suppress(OSError), opened(path, "rb+") as stream:
                 if lock_descriptor(stream.fileno(), blocking=False):
                     path.unlink()
@@ -129,7 +129,7 @@ def lock_descriptor(descriptor: int, *, blocking: bool = True) -> bool:
 def put_in_place(finished: Path, path: Path) -> None:
     """Renames a finished file to `path`. Flushes the file before and the folder after.
 
-    For files that several processes write in turn, such as resumed downloads.
+    Intended for files that several processes write in turn, such as resumed downloads.
     """
     with opened(finished, "rb+") as stream:
         os.fsync(stream.fileno())
@@ -138,24 +138,24 @@ def put_in_place(finished: Path, path: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raises an error if no file can be written at this path. Call it before long work.
+    """Raises an error if no file can be written at this path. Intended for use before long computations.
 
-    A temporary file in the same folder is created and removed.
+    Creates and removes a temporary file in the same folder.
     """
     try:
         if path.is_dir():
-            raise SpecError(f"{path} is a folder; expected a file to write. Name a file in it.")
-        # Raises an error for a name that is too long; the name of the file beside it is shorter.
+            raise SpecError(f"{path} is a folder; expected the path of a file to write. Append a file name.")
+        # Raises an error for a name that is too long; the name of the temporary file is shorter.
         path.exists()
         folder = next(parent for parent in path.absolute().parents if parent.exists())
         probe = _beside(folder / path.name)
         probe.touch(exist_ok=False)
-        probe.unlink(missing_ok=True)  # another process that sweeps the folder may be faster
+        probe.unlink(missing_ok=True)  # another process may have swept the folder
     except (OSError, ValueError) as error:
         shown = str(path) if len(str(path)) <= _MAX_SHOWN else f"{str(path)[:_MAX_SHOWN]}..."
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise SpecError(
-            f"{shown} cannot be written ({reason}). Name a file in a folder that you may write to."
+            f"{shown} cannot be written ({reason}). Choose a file in a folder with write permission."
         ) from None
 
 
@@ -173,12 +173,12 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def write_sealed(path: Path, record: Mapping[str, Any]) -> None:
-    """Writes a record as JSON with its checksum, "sha256", which `read_sealed` compares."""
+    """Writes a record as JSON with its checksum in the field "sha256", which `read_sealed` verifies."""
     write_json(path, {**record, "sha256": seal(record)})
 
 
 def append_line(path: Path, line: str) -> None:
-    """Appends a line to a text file in one write. Starts a new line if the last one is incomplete."""
+    """Appends a line to a text file in one write. Ends an incomplete last line first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with _naming(path), opened(path, "ab+", buffering=0) as stream:
         end = stream.seek(0, os.SEEK_END)
@@ -211,18 +211,19 @@ def cache_folder() -> Path:
             return Path.home() / "Library" / "Caches" / "unbraid"
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unbraid"
     except RuntimeError:
-        found = f"UNBRAID_CACHE is {chosen!r}, and no user has that home" if chosen else "You have no home folder"
-        raise SpecError(f"{found}. Set UNBRAID_CACHE to a folder that you may write to.") from None
+        given = f"UNBRAID_CACHE is {chosen!r}" if chosen else "UNBRAID_CACHE is not set"
+        raise SpecError(f"{given}, and there is no such home folder. Set it to a writable folder.") from None
 
 
 @contextlib.contextmanager
 def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
     """Locks the file `path` during the block. The system releases the lock when the process ends.
 
-    With `wait` a second process waits. Otherwise it gets an error that contains the `purpose`. A child process forked
-    within the block does not hold the lock. The process with the lock may remove the file or move its folder.
+    With `wait` a second process waits for the lock. Otherwise the second process gets an error with the `purpose`. A
+    child process forked within the block does not hold the lock. The process with the lock may remove the file or move
+    its folder.
     """
-    from filelock import FileLock, Timeout  # which takes 30 ms
+    from filelock import FileLock, Timeout  # late: importing filelock takes 30 ms
 
     lock = FileLock(path, timeout=-1 if wait else 0, poll_interval=0.02, thread_local=False)
     while True:
@@ -236,11 +237,11 @@ def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
             continue
         except Timeout:
             raise RunError(
-                f"Another process is {purpose} ({path} is locked). Wait until it ends, or stop it."
+                f"Another process is {purpose} ({path} is locked). Wait for that process, or stop it."
             ) from None
         if path.exists():
             break
-        lock.release()  # the last holder moved the file between the opening and the lock
+        lock.release()  # the previous holder moved the file after it was opened here
     try:
         yield
     finally:
@@ -248,10 +249,10 @@ def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
 
 
 def room_for_open_files(wanted: int) -> int:
-    """Increases the limit on open files towards `wanted` additional files. Returns the number that can be opened."""
+    """Raises the limit on open files to allow `wanted` more files if possible. Returns the number of files allowed."""
     try:
         import resource
-    except ModuleNotFoundError:  # Windows, which has no low limit
+    except ModuleNotFoundError:  # Windows, which has a high limit
         return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + _OTHER_OPEN_FILES
@@ -269,7 +270,7 @@ def _opened_if_regular(path: str, flags: int) -> int:
         # O_NONBLOCK: opening a pipe would wait for its other end. It changes nothing for regular files.
         descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0), 0o666)
     except OSError as error:
-        # A socket, or a pipe to write to that has no other end.
+        # A socket, or a pipe to write to without a reader.
         raise (refusal if error.errno == errno.ENXIO else error) from None
     kind = os.fstat(descriptor).st_mode
     if stat.S_ISREG(kind) or stat.S_ISDIR(kind):  # `open` raises the error for folders
@@ -280,19 +281,19 @@ def _opened_if_regular(path: str, flags: int) -> int:
 
 @contextlib.contextmanager
 def _held_beside(path: Path) -> Iterator[tuple[IO[bytes], Path]]:
-    """Yields a new locked file in the same folder and its path. Removes the file afterwards if it was not renamed."""
+    """Yields a new locked temporary file next to `path`, and its path. Removes the file after an error."""
     while True:
-        # Not tempfile: only the owner can read its files, and reading the umask means changing it for all threads.
+        # Not tempfile: its files are readable only by the owner, and reading the umask requires changing the umask.
         temporary = _beside(path)
         with temporary.open("xb") as stream:
-            with contextlib.suppress(OSError):  # a file system without locks; nothing sweeps the file either
+            with contextlib.suppress(OSError):  # a file system without locks, where `sweep` removes nothing
                 lock_descriptor(stream.fileno())
-            # Another process may have swept the folder between the two.
+            # Another process may have swept the folder before the file was locked.
             if temporary.exists():
                 try:
                     yield stream, temporary
                 except BaseException:
-                    with contextlib.suppress(OSError):  # the first error is the one to raise
+                    with contextlib.suppress(OSError):  # raise the first error instead
                         temporary.unlink(missing_ok=True)
                     raise
                 return
@@ -300,7 +301,7 @@ def _held_beside(path: Path) -> Iterator[tuple[IO[bytes], Path]]:
 
 @contextlib.contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Adds the path to the error of a failed write. An error about a full disk has no path."""
+    """Adds the path to an OSError without one, such as the error of a full disk."""
     try:
         yield
     except OSError as error:
@@ -310,7 +311,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _beside(path: Path) -> Path:
-    """Returns a short temporary path in the same folder, within any limit that allows the name itself."""
+    """Returns a temporary path in the same folder, with a name short enough for any file system."""
     return path.with_name(f".{path.name[:40]}.{uuid.uuid4().hex}.part")
 
 

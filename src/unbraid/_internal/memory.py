@@ -1,4 +1,4 @@
-"""Free memory, reuse of freed memory by the C library, and out-of-memory errors."""
+"""Free memory, reuse of freed memory by the C library, and detection of out-of-memory errors."""
 
 import contextlib
 import ctypes
@@ -14,34 +14,33 @@ from unbraid._internal.cpu import cgroup_folders
 if TYPE_CHECKING:  # the command line sets how memory is freed before it imports torch
     import torch
 
-# Their numbers in glibc's malloc.h.
+# Parameter numbers of mallopt in glibc's malloc.h.
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
-# Read as a size, -1 is more than any block: nothing goes back by itself.
+# As an unsigned size, -1 exceeds every block, so that freed memory is never trimmed.
 _NEVER = -1
-# From this size on a block is mapped by itself and cleared each time. An older glibc takes the second alone.
+# Minimum size of blocks that glibc maps separately and clears at each allocation. An older glibc allows only 32 MB.
 _MMAP_BYTES = (1 << 30, 1 << 25)
 
 _MEMINFO = Path("/proc/meminfo")
 _UNKNOWN = 2**63  # bytes
-# Limit, use, and the line of memory.stat that counts what can be reclaimed: of version 2, then of version 1.
+# Files with the limit and the use, and the entry of memory.stat with reclaimable bytes: cgroup v2, then v1.
 _LIMITS = (
     ("memory.max", "memory.current", "inactive_file"),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
-# Messages of torch on a CPU, of the libraries beneath it on a GPU, and of an import that finds no memory: these have
-# no exception class.
+# Messages of out-of-memory errors without their own exception class: torch on a CPU, CUDA libraries, failed imports.
 _MESSAGES = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED", "failed to map segment")
 
 
 def keep_freed_memory() -> bool:
-    """Lets the C library reuse freed blocks instead of returning them to the system, if it can.
+    """Configures glibc to reuse freed blocks instead of returning them to the system. Returns whether this succeeded.
 
-    A training step on the CPU allocates the same blocks as the step before. By default glibc maps each large one anew,
-    and the system clears every page of it: nearly half the time of a small fleet, and three quarters where codes are
-    compared in large batches (`benchmarks/cpu_fleet.py`). The setting holds for the whole process: the command line
-    makes it, and so does training on a CPU, which returns unneeded memory after every fleet (`give_back_memory`).
-    MALLOC_ variables set by the user stay unchanged.
+    A training step on the CPU allocates the same blocks as the previous step. By default glibc maps each large block
+    again, and the system clears its pages. This takes nearly half the time of a small fleet, and three quarters for
+    comparisons of codes in large batches (`benchmarks/cpu_fleet.py`). The setting holds for the whole process. The
+    command line sets it, and training on a CPU too, which frees memory after each fleet (`give_back_memory`).
+    MALLOC_ variables set by the user take precedence.
     """
     if any(name.startswith("MALLOC_") for name in os.environ):
         return False
@@ -52,7 +51,7 @@ def keep_freed_memory() -> bool:
 
 
 def give_back_memory(device: "torch.device") -> None:
-    """Collects reference cycles, which every fleet has, and returns freed memory to the system and the GPU."""
+    """Collects reference cycles, which remain after every fleet, and returns freed memory to the system and the GPU."""
     gc.collect()
     if trim := _c_function("malloc_trim"):
         trim(0)
@@ -64,7 +63,7 @@ def give_back_memory(device: "torch.device") -> None:
 
 @contextlib.contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Disables garbage collection, which takes longer than the creation of a million objects."""
+    """Disables garbage collection inside the block, where it would take longer than creating a million objects."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -83,7 +82,7 @@ def total_memory() -> int:
 
 
 def free_memory(device: "torch.device") -> int:
-    """Returns the free memory in bytes: of a GPU, or of this machine within the limits of its cgroups."""
+    """Returns the free memory in bytes, of a GPU or of this machine within the limits of its cgroups."""
     if device.type == "cuda":
         import torch
 
@@ -99,19 +98,19 @@ def is_out_of_memory(error: BaseException) -> bool:
         return True
     if isinstance(error, RuntimeError | ImportError) and any(message in str(error) for message in _MESSAGES):
         return True
-    # While a GPU records a graph, the error is followed by the complaint that the recording did not end well.
+    # During the capture of a CUDA graph, a second error about the unfinished capture follows.
     before = error.__cause__ or error.__context__
     return isinstance(error, RuntimeError) and before is not None and is_out_of_memory(before)
 
 
 def _free_on_machine(meminfo: Path) -> int:
-    """Returns free memory plus the memory of cached files, or all memory if the system does not report them."""
+    """Returns the available memory in bytes, or the total memory if the system does not report the available memory."""
     counts = _counts(meminfo)
     return counts["MemAvailable:"] * 1024 if "MemAvailable:" in counts else total_memory()
 
 
 def _free_in_cgroups() -> int:
-    """Returns the free bytes under the tightest memory limit of a cgroup, or a very large number without limits."""
+    """Returns the free bytes under the lowest memory limit of a cgroup, or a very large number without limits."""
     free = _UNKNOWN
     for folder, (limit, used, idle) in itertools.product(cgroup_folders("memory"), _LIMITS):
         with contextlib.suppress(OSError, ValueError):  # no such version, or a limit of "max"
@@ -121,7 +120,7 @@ def _free_in_cgroups() -> int:
 
 
 def _counts(path: Path) -> dict[str, int]:
-    """Parses lines with a name and a number. Returns the numbers by name."""
+    """Parses lines with a name and a number to a dict. Returns an empty dict if the file cannot be read."""
     try:
         lines = [line.split() for line in path.read_text().splitlines()]
     except OSError:
@@ -130,7 +129,7 @@ def _counts(path: Path) -> dict[str, int]:
 
 
 def _c_function(name: str) -> "ctypes._NamedFuncPointer | None":
-    """Returns a function of the C library, or None if it does not exist."""
+    """Returns a function of the C library, or None if the library has no such function."""
     try:
         return getattr(ctypes.CDLL(None), name, None)
     except (OSError, TypeError):  # Windows opens no library without a name

@@ -5,7 +5,7 @@ import functools
 import re
 from collections.abc import Iterable
 
-_MAX_COMPARED = 1_000  # characters: the time to compare grows with them
+_MAX_COMPARED = 1_000  # characters of a given name; limits the time of the comparison
 
 
 def kebab_case(cls: type, base: type | None = None) -> str:
@@ -29,7 +29,7 @@ def suggestion(given: str, valid: Iterable[str]) -> str:
     """Returns a message with the nearest valid name and the list of all valid names.
 
     In order of preference, the nearest name contains the given name, is one misspelling away, is contained in the given
-    name, or is similar to it.
+    name, or is similar to the given name.
     """
     valid, given = sorted(valid), given[:_MAX_COMPARED]
     wider = [name for name in valid if len(given) > 2 and given in name]

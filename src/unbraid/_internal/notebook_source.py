@@ -1,7 +1,7 @@
 """Source of classes defined in a script or in notebook cells.
 
-A script may train when it is executed, and cells are executed in any order, so neither is saved as a whole. The saved
-text consists of the definitions that a class uses, with their imports, numbers and strings.
+A script may start training when it is executed, and cells can run in any order. So only the definitions that a class
+uses are saved, with their imports, numbers and strings.
 """
 
 import ast
@@ -20,7 +20,7 @@ from unbraid._internal import files
 from unbraid.errors import SpecError
 
 MAIN = "__main__"
-_FUTURE_ANNOTATIONS = 0x1000000  # a flag of compiled code: annotations are texts
+_FUTURE_ANNOTATIONS = 0x1000000  # flag of compiled code: annotations are strings
 _scripts: dict[str, str] = {}
 """Text of the running script when its first class was defined. The file may be edited later."""
 
@@ -28,14 +28,14 @@ _scripts: dict[str, str] = {}
 def definitions_of(classes: Collection[type]) -> str:
     """Returns the source of these classes of `__main__`, with each statement after its dependencies.
 
-    Raises a SpecError if a class uses a value that no statement defines.
+    Raises a SpecError if a class uses a value whose definition cannot be saved.
     """
     namespace, kept = vars(sys.modules[MAIN]), dict[str, str]()
     for cls in sorted(classes, key=lambda cls: cls.__qualname__):
         if namespace.get(cls.__name__) is not cls:
             raise SpecError(
-                f"{cls.__name__} was defined again, and a class that inherits from it was not. Run both definitions "
-                "again, the base class first, and make the spec again."
+                f"{cls.__name__} was redefined after one of its subclasses was defined. Run both definitions again, "
+                "the base class first, and create the spec again."
             )
         _add(cls.__name__, cls.__name__, kept, set())
     are_texts = any(code.co_flags & _FUTURE_ANNOTATIONS for name in kept for code in _codes(namespace[name]))
@@ -44,7 +44,7 @@ def definitions_of(classes: Collection[type]) -> str:
 
 
 def remember_script() -> str | None:
-    """Returns the text of the running script at the first call; None in a notebook."""
+    """Returns the text of the running script as read at the first call, or None in a notebook."""
     file = vars(sys.modules[MAIN]).get("__file__")
     if file is not None and file not in _scripts:
         _scripts[file] = importlib.util.decode_source(files.read_bytes(Path(file)))
@@ -75,9 +75,9 @@ def _definition(name: str, value: Any, needed_by: str) -> str:
         if (found := _statement(text, line, name)) is not None:
             return found
     raise SpecError(
-        f"{needed_by} is defined in a script or a notebook and needs {name!r} there, a value of type "
-        f"{type(value).__name__}, which a run cannot keep. Make it a field, define it in one statement, or move "
-        f"{needed_by} and everything it needs into a file, mine.py, and write: from mine import {needed_by}"
+        f"{needed_by} (defined in a script or a notebook) uses {name!r} of type {type(value).__name__}; expected a "
+        f"class, a function, a number or a string. Make {name} a field of {needed_by}, define it in one statement, or "
+        f"move {needed_by} and its dependencies to a file mine.py and write: from mine import {needed_by}"
     )
 
 
@@ -93,8 +93,8 @@ def _import_of(name: str, value: Any) -> str | None:
     for node in (node for text in _texts() for node in _statements(text)):
         if isinstance(node, ast.ImportFrom) and node.module in sys.modules and not node.level:
             for alias in node.names:
-                is_it = vars(sys.modules[node.module]).get(alias.name) is value
-                if is_it and (alias.asname or alias.name) == name:
+                is_same = vars(sys.modules[node.module]).get(alias.name) is value
+                if is_same and (alias.asname or alias.name) == name:
                     return f"from {node.module} import {alias.name} as {name}"
     return None
 
@@ -109,7 +109,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _codes(value: Any) -> Iterator[CodeType]:
-    """Yields the compiled code of a function, or of the functions that the body of a class defines."""
+    """Yields the compiled code of a function, or of each function in the body of a class."""
     if isinstance(value, type):
         for member in vars(value).values():
             inner = getattr(member, "fget", None) or getattr(member, "func", None) or member
@@ -122,14 +122,14 @@ def _codes(value: Any) -> Iterator[CodeType]:
 
 
 def _text_of(file: str) -> str:
-    """Returns the text of the script, or of a cell. IPython adds cells to the cache of `linecache`."""
+    """Returns the text of the script or of a cell. IPython adds cells to the cache of `linecache`."""
     script = vars(sys.modules[MAIN]).get("__file__")
     is_script = script is not None and Path(file).name == Path(script).name
     return _texts()[0] if is_script else "".join(linecache.getlines(file))
 
 
 def _texts() -> list[str]:
-    """Returns the text of the script, or the texts of all cells, newest first."""
+    """Returns a list with the text of the script, or with the texts of all cells, newest first."""
     if (script := remember_script()) is not None:
         return [script]
     cells = [entry[2] for entry in linecache.cache.values() if len(entry) > 1 and entry[1] is None]
@@ -137,7 +137,7 @@ def _texts() -> list[str]:
 
 
 def _statement(text: str, line: int, name: str) -> str | None:
-    """Returns the top-level statement that binds the name and contains this line (0 for any line)."""
+    """Returns the top-level statement that binds the name and contains the line (0: any line), or None."""
     for node in reversed(_statements(text)):
         first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
         if _binds(node, name) and (not line or first <= line <= (node.end_lineno or first)):
@@ -154,7 +154,7 @@ def _binds(node: ast.stmt, name: str) -> bool:
 
 
 def _names_needed(statement: str) -> set[str]:
-    """Returns all global names used in the body, decorators and annotations of a definition."""
+    """Returns the global names used in the body, decorators and annotations of a definition."""
     used = {
         symbol.get_name()
         for scope in _scopes(symtable.symtable(statement, "<statement>", "exec"))
@@ -180,7 +180,7 @@ def _scopes(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
 
 @functools.lru_cache(maxsize=256)
 def _statements(text: str) -> list[ast.stmt]:
-    """Returns the top-level statements of a text; none if it is not valid Python."""
+    """Parses the top-level statements of a text. Returns an empty list for invalid Python."""
     try:
         return ast.parse(text).body
     except SyntaxError:

@@ -1,7 +1,7 @@
 """Reading of `.npz` files, one entry at a time and without pickle: only plain arrays are read.
 
-An `.npz` is a zip of `.npy` files, each stored (`np.savez`) or deflated (`np.savez_compressed`). The sizes in a zip are
-compared with the file before anything is allocated, so that a small file cannot claim a large memory.
+An `.npz` is a zip of `.npy` files, each stored (`np.savez`) or deflated (`np.savez_compressed`). The sizes in the zip
+headers are checked against the file size before memory is allocated, so that a small file cannot exhaust the memory.
 """
 
 import contextlib
@@ -19,11 +19,10 @@ from unbraid._internal import files
 from unbraid._internal.arrays import shown
 from unbraid.errors import DataError
 
-# Deflate spends at least two bits on 258 bytes, so no entry unpacks to more than this many times its size
-# (zlib.net/zlib_tech.html: 1032).
+# Maximum compression ratio of Deflate, which uses at least two bits for 258 bytes (zlib.net/zlib_tech.html: 1032).
 _MAX_RATIO = 1040
-# Images of a single white dot shrink to a six-hundredth. Entries that shrink more, and fill this much memory, are more
-# likely an attack than data.
+# Images of a single white dot compress 600 to 1. Larger entries with a higher compression ratio are more likely an
+# attack than data.
 _SUSPECT_RATIO = 900
 _SUSPECT_BYTES = 2**30
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
@@ -52,7 +51,7 @@ class Header:
 @final
 @dataclass(frozen=True)
 class Npz:
-    """An .npz file that is opened anew for each access, without caching."""
+    """An .npz file, reopened for each access. Nothing is cached."""
 
     path: Path
 
@@ -92,8 +91,8 @@ class Npz:
             header = self._plain_header(name, stream, entry.file_size)
             if header.num_bytes > max(_SUSPECT_BYTES, _SUSPECT_RATIO * entry.compress_size):
                 raise DataError(
-                    f"{name!r} in {self.path} would unpack from {entry.compress_size:,} to {entry.file_size:,} bytes, "
-                    "as a zip bomb does. If you trust it, write it again without compression, with np.savez."
+                    f"{name!r} in {self.path} unpacks from {entry.compress_size:,} to {entry.file_size:,} bytes, as a "
+                    f"zip bomb does; expected at most {_SUSPECT_RATIO} times. If you trust it, save it with np.savez."
                 )
         with self._entry(archive, name) as (_, stream):
             array = np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
@@ -102,22 +101,22 @@ class Npz:
                 np.ascontiguousarray(array).reshape(-1).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
             )
             if letters.max() > sys.maxunicode:
-                raise ValueError(f"{name} holds numbers that are not characters")
+                raise ValueError(f"{name} contains invalid Unicode characters")
         return array
 
     def blocks(self, name: str, num_rows: int, start: int = 0) -> Iterator[np.ndarray]:
-        """Yields the rows of an entry from number `start` on, in order, up to `num_rows` at a time.
+        """Yields blocks of up to `num_rows` consecutive rows of an entry, from row `start` on.
 
-        Only the current block is in memory. Rows before `start` are skipped in a stored entry, and decompressed and
-        dropped in a compressed entry.
+        Only the current block is in memory. Rows before `start` are skipped in a stored entry. In a compressed entry
+        they are decompressed and discarded.
         """
         whole = self.mapped(name) if start else None
         with self._archive() as archive, self._entry(archive, name) as (entry, stream):
             header = self._plain_header(name, stream, entry.file_size)
             if header.is_fortran_ordered:
                 raise DataError(
-                    f"{name!r} in {self.path} is in Fortran order, so its rows cannot be read one by one. Save "
-                    "np.ascontiguousarray of it."
+                    f"{name!r} in {self.path} is in Fortran order; expected C order, to read rows one by one. Save "
+                    "np.ascontiguousarray(array)."
                 )
             if whole is None:
                 stream.seek(start * header.row_bytes, 1)
@@ -132,15 +131,15 @@ class Npz:
                 yield np.frombuffer(content, dtype=header.dtype).reshape(length, *header.shape[1:])
 
     def mapped(self, name: str) -> np.ndarray | None:
-        """Returns the entry memory-mapped, without a copy; None if it is compressed.
+        """Returns an entry as a memory-mapped array, or None for a compressed or empty entry.
 
-        Writes to the array stay in memory. The checksum of the entry is not compared.
+        Writes to the array do not change the file. The checksum of the entry is not verified.
         """
         with self._archive() as archive, self._entry(archive, name) as (entry, stream):
             header = self._plain_header(name, stream, entry.file_size)
             if entry.compress_type != zipfile.ZIP_STORED or header.num_bytes == 0:
                 return None
-            with files.opened(self.path) as file:  # the content follows the local header of the entry
+            with files.opened(self.path) as file:  # the content follows the local header
                 file.seek(entry.header_offset)
                 *_, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
             offset = entry.header_offset + _LOCAL_HEADER.size + name_length + extra_length + stream.tell()
@@ -151,13 +150,13 @@ class Npz:
 
     @contextlib.contextmanager
     def _entry(self, archive: zipfile.ZipFile, name: str) -> Iterator[tuple[zipfile.ZipInfo, zipfile.ZipExtFile]]:
-        """Checks the sizes of an array, then yields its directory entry and its content."""
+        """Checks the size of an array, then yields its entry in the zip directory and its open stream."""
         try:
             entry = archive.getinfo(f"{name}.npy")
         except KeyError:
             raise DataError(
-                f"{self.path} has no array {name!r}; it holds {shown(sorted(_names(archive)), most=20) or 'nothing'}. "
-                f"Save it with np.savez(path, {name}=...)."
+                f"{self.path} has no array {name!r}, only {shown(sorted(_names(archive)), most=20) or 'no arrays'}. "
+                f"Add the array: np.savez(path, {name}=...)."
             ) from None
         self._check_size(name, entry)
         with archive.open(entry) as stream:
@@ -165,35 +164,35 @@ class Npz:
 
     def _check_size(self, name: str, entry: zipfile.ZipInfo) -> None:
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ValueError(f"{name} is compressed in a way that np.savez does not use (method {entry.compress_type})")
+            raise ValueError(f"{name} has compression method {entry.compress_type}; expected stored or deflated")
         length = self.path.stat().st_size
         if entry.header_offset + entry.compress_size > length:
-            raise ValueError(f"{name} would take {entry.compress_size:,} bytes, and the file has only {length:,}")
+            raise ValueError(f"{name} needs {entry.compress_size:,} bytes; the file has only {length:,}")
         most = entry.compress_size * (_MAX_RATIO if entry.compress_type == zipfile.ZIP_DEFLATED else 1)
         if entry.file_size > most:
             raise DataError(
-                f"{name!r} in {self.path} claims to unpack from {entry.compress_size:,} to {entry.file_size:,} bytes, "
-                "which is impossible: it is damaged, or a zip bomb. Write it again with np.savez, or fetch it again."
+                f"{name!r} in {self.path} unpacks from {entry.compress_size:,} to {entry.file_size:,} bytes by its zip "
+                f"header; expected at most {most:,}. Rewrite the damaged file with np.savez, or download it again."
             )
 
     def _plain_header(self, name: str, stream: zipfile.ZipExtFile, size: int) -> Header:
         version = np.lib.format.read_magic(stream)
         if version not in ((1, 0), (2, 0)):
             raise ValueError(
-                f"{name} is in version {version[0]}.{version[1]} of the .npy format, which plain arrays do not need"
+                f"{name} has version {version[0]}.{version[1]} of the .npy format; expected version 1.0 or 2.0"
             )
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, is_fortran_ordered, dtype = read(stream)
         if dtype.hasobject:
             raise DataError(
-                f"{name!r} in {self.path} holds Python objects, which need pickle, and unbraid never unpickles. Save "
-                "it as a plain array of numbers or of fixed-width strings."
+                f"{name!r} in {self.path} contains pickled Python objects, which unbraid never loads; expected a plain "
+                "array. Save numbers or fixed-width strings."
             )
         header = Header(tuple(int(length) for length in shape), dtype, is_fortran_ordered)
-        # Before anything is allocated: a header may promise more than the entry holds.
+        # Checked before memory is allocated, because the header may be wrong.
         if size - stream.tell() != header.num_bytes:
             raise ValueError(
-                f"{name} holds {size - stream.tell()} bytes, which is not what {dtype} of shape {shape} needs"
+                f"{name} has {size - stream.tell()} bytes; expected {header.num_bytes} for {dtype} of shape {shape}"
             )
         return header
 
@@ -202,19 +201,19 @@ class Npz:
         try:
             with files.opened(self.path) as file, zipfile.ZipFile(file) as archive:
                 if len(archive.NameToInfo) < len(archive.filelist):
-                    raise ValueError("it holds two entries of one name")
+                    raise ValueError("two entries have the same name")
                 yield archive
         except FileNotFoundError:
-            raise DataError(f"There is no file {self.path}. Check the path, or make the file with np.savez.") from None
+            raise DataError(f"There is no file {self.path}. Check the path, or write it with np.savez.") from None
         except MemoryError:
             raise DataError(
-                f"{self.path} does not fit into memory. Take a smaller file, or a machine with more memory."
+                f"{self.path} does not fit into memory. Use a smaller file, or a machine with more memory."
             ) from None
         except DataError:
             raise
         except Exception as error:  # zipfile, zlib and NumPy raise a dozen types for damaged files
             raise DataError(
-                f"{self.path} is not a readable .npz ({error}). Write it again with np.savez, or fetch it again."
+                f"{self.path} is not a readable .npz ({error}). Write it with np.savez, or download it again."
             ) from error
 
 

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 Precision = Literal["float32", "tf32", "bf16", "float64"]
-"""Weights, losses and the optimizer are float32, unless everything is float64. The matrix products of nets differ:
+"""Floating-point precision of training. Weights, losses and optimizer states are float32, or float64 for "float64".
 
-- float32: in float32.
-- tf32: a GPU that supports it rounds inputs to 10 bits; a CPU multiplies in float32.
-- bf16: encoder, decoder and critic compute in bfloat16 (7 bits); their weights are stored in float32.
-- float64: in float64.
+- float32: matrix products in float32.
+- tf32: matrix products in TensorFloat-32 (10 bits of mantissa) on a GPU that supports it, else in float32.
+- bf16: encoder, decoder and critic compute in bfloat16 (7 bits of mantissa). Their weights are stored in float32.
+- float64: matrix products in float64.
 """
 
 
@@ -28,15 +28,15 @@ def nets_run_in(precision: Precision) -> torch.dtype:
 
 
 def widened(x: Tensor) -> Tensor:
-    """Returns the tensor in float32 if its type is narrower, so that a sum is rounded once."""
+    """Converts float16 and bfloat16 tensors to float32, so that a sum is rounded only once."""
     return x.float() if x.dtype.itemsize < 4 else x
 
 
 @contextlib.contextmanager
 def matrix_units(precision: Precision, device: torch.device) -> Iterator[None]:
-    """Sets TF32 rounding of float32 matrix products inside the block, and restores the settings afterwards.
+    """Enables or disables TF32 matrix products inside the block, and restores the settings afterwards.
 
-    Rounding is always off on a CPU, where oneDNN would apply it too.
+    TF32 is always disabled on a CPU, where oneDNN would use it too.
     """
     may_round = device.type == "cuda" and precision in ("tf32", "bf16")
     products, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32

@@ -20,10 +20,10 @@ _SECONDS_BETWEEN_UPDATES = 0.25
 @final
 @dataclass(frozen=True)
 class Event:
-    """Progress of one piece of work: `done` of `total` units; a total of 0 is unknown. `str(event)` is one line.
+    """Progress of a task: `done` of `total` units. A total of 0 is unknown. `str(event)` is a one-line summary.
 
-    `values` maps names to one number for each of the `runs`: the loss and its terms, NaN for a failed run. `within`
-    lists the enclosing events, outermost first. `part_of` sets it.
+    `values` maps the name of the loss and of each loss term to one number per run in `runs`, NaN for a failed run.
+    `within` lists the events of the enclosing tasks, outermost first, as set by `part_of`.
     """
 
     about: str
@@ -48,7 +48,7 @@ class Event:
 
     @property
     def share(self) -> float:
-        """Completed fraction of the outermost work, from 0 to 1. Nested work counts as one unit."""
+        """Completed fraction of the outermost task, from 0 to 1. A nested task is one unit of its enclosing task."""
         share = 0.0
         for event in (self, *reversed(self.within)):
             share = min(1.0, (event.done + share) / event.total) if event.total else 0.0
@@ -56,7 +56,7 @@ class Event:
 
     @property
     def pace(self) -> str:
-        """Speed and remaining time."""
+        """Speed and remaining time as text."""
         speed = f"{self.per_second:.3g} {self.unit}/s" if self.per_second > 0 else ""
         left = self.seconds_left or 0.0
         return _joined(speed, f"{duration(left)} left" if 0 < left < float("inf") else "")
@@ -69,7 +69,7 @@ class Event:
 
     @property
     def summary(self) -> str:
-        """Text beside the name of the outermost work: current part, amount, speed and loss."""
+        """Text after the name of the outermost task: current nested task, amount, speed and loss."""
         where = ": ".join(each.text or each.about for each in (*self.within, self)) if self.within else ""
         loss = [f"{name} {value:z.1f}" for name, value in self.medians.items()][:1]
         return _joined(where, self._amount, self.pace, "" if self.within else self.text, *loss)
@@ -91,7 +91,7 @@ class Event:
 
 Listener = Callable[[Event], None]
 
-# Context variables, so that two threads with a bar each do not show each other's work.
+# Context variables, so that a progress bar in one thread does not show the events of another thread.
 _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=())
 _display: ContextVar[Listener | None] = ContextVar("display", default=None)
 _within: ContextVar[tuple[Event, ...]] = ContextVar("within", default=())
@@ -121,7 +121,7 @@ def showing(display: Listener | None) -> contextlib.AbstractContextManager[None]
 
 @contextlib.contextmanager
 def part_of(event: Event) -> Iterator[None]:
-    """Emits an event and nests the events inside the block in it, as one of its units."""
+    """Emits an event, and nests all events inside the block in this event."""
     emit(event)
     with _set(_within, (*_within.get(), event)):
         yield
@@ -129,11 +129,11 @@ def part_of(event: Event) -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress_bar(watch: Listener | None = None, *, show: bool) -> Iterator[Callable[[str], None]]:
-    """Calls `watch` with events inside the block and, with `show`, shows a bar on a terminal or in a notebook.
+    """Calls `watch` with events inside the block. With `show`, also shows a bar on a terminal or in a notebook.
 
     Nested calls show no second bar. Yields a function that prints a line above the bar.
     """
-    from rich.console import Console  # late: it takes 40 ms
+    from rich.console import Console  # late: the import takes 40 ms
 
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)
     with listening(watch):
@@ -147,7 +147,7 @@ def progress_bar(watch: Listener | None = None, *, show: bool) -> Iterator[Calla
 
 @final
 class Bar:
-    """A bar for the current work, which disappears when the work is over."""
+    """Progress bar of the current outermost task. The bar is removed when the task is complete."""
 
     def __init__(self, console: Any, clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock, self._lock = console, clock, threading.Lock()
@@ -180,7 +180,7 @@ class Bar:
             self._remove()
 
     def _show_in_notebook(self, event: Event) -> None:
-        """Displays the bar as HTML. The bar of rich would need ipywidgets in a notebook."""
+        """Displays the bar as HTML, because a rich progress bar needs ipywidgets in a notebook."""
         from IPython.display import display
 
         value = f' value="{event.share:.4f}" max="1"' if event.outermost.total else ""

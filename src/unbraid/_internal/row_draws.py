@@ -1,6 +1,6 @@
-"""Random draws of rows from a table of images, for metrics and subsets.
+"""Random numbers and random rows of a table of images, for metrics and subsets.
 
-All functions return the same rows for the same seed and stream, on every device and in any order of calls.
+The results depend only on the arguments: the same seed and stream give the same numbers on every device.
 """
 
 from collections.abc import Sequence
@@ -15,37 +15,37 @@ from unbraid._internal import draws
 
 
 def permuted_rows(num_images: int, seed: int, stream: str) -> Int64[Tensor, " image"]:
-    """Returns all row numbers in random order."""
+    """Returns a random permutation of all row numbers."""
     return draws.permutation(_seeds(seed), stream, 0, num_images)[0]
 
 
-def images(
+def draw_rows(
     num_draws: int, num_images: int, seed: int, stream: str, weights: Float[Tensor, " image"] | None = None
 ) -> Int64[Tensor, " draw"]:
-    """Returns the image of each draw.
+    """Draws rows of images.
 
-    Without weights, a random order of all images is repeated, so that draw counts differ by at most one.
-    With weights p(n), images are drawn with replacement.
+    Without weights, a random permutation of all rows is repeated, so that the counts of rows differ by at most one.
+    With weights p(n), rows are drawn with replacement.
     """
     if weights is None:
         order = permuted_rows(num_images, seed, stream)
         return order.repeat(-(-num_draws // num_images))[:num_draws]
     cumulative = weights.double().cpu().cumsum(0)
-    points = uniform((num_draws,), seed, stream) * cumulative[-1]
+    points = rand((num_draws,), seed, stream) * cumulative[-1]
     return torch.searchsorted(cumulative, points, right=True).clamp(max=num_images - 1)
 
 
-def uniform(shape: tuple[int, ...], seed: int, stream: str) -> Float64[Tensor, "..."]:
-    """Returns uniform random numbers on (0, 1)."""
+def rand(shape: tuple[int, ...], seed: int, stream: str) -> Float64[Tensor, "..."]:
+    """Returns uniform random numbers on the open interval (0, 1)."""
     return draws.uniform(_seeds(seed), stream, 0, shape)[0]
 
 
-def integers(below: int, shape: tuple[int, ...], seed: int, stream: str) -> Int64[Tensor, "..."]:
-    """Returns uniform random integers from 0 to `below` - 1."""
-    return (uniform(shape, seed, stream) * below).long().clamp(max=below - 1)
+def randint(high: int, shape: tuple[int, ...], seed: int, stream: str) -> Int64[Tensor, "..."]:
+    """Returns uniform random integers from 0 to `high` - 1."""
+    return (rand(shape, seed, stream) * high).long().clamp(max=high - 1)
 
 
-def normal(shape: tuple[int, ...], seed: int, stream: str) -> Float64[Tensor, "..."]:
+def randn(shape: tuple[int, ...], seed: int, stream: str) -> Float64[Tensor, "..."]:
     """Returns standard normal random numbers."""
     return draws.normal(_seeds(seed), stream, 0, shape)[0]
 
@@ -59,10 +59,10 @@ def train_and_test_rows(
     known: Bool[Tensor, " image"] | None = None,
     weights: Float[Tensor, " image"] | None = None,
 ) -> tuple[Int64[Tensor, " train"], Int64[Tensor, " test"]]:
-    """Returns disjoint training and test rows, or a 2-to-1 split of all rows if fewer than requested exist.
+    """Draws disjoint training and test rows. If there are fewer rows than requested, splits all rows 2 to 1.
 
-    Only `known` rows are used. With weights p(n), the images are split 2 to 1 and rows are drawn from each part with
-    replacement, at most one per image of the part.
+    `known` masks the rows to use. With weights p(n), the rows are split 2 to 1. Each part is then sampled with
+    replacement, with at most as many draws as rows.
     """
     order = permuted_rows(num_images, seed, stream)
     if known is not None:
@@ -79,7 +79,7 @@ def train_and_test_rows(
     if weights is None:
         return train, test
     chosen = [
-        part[images(min(number, len(part)), len(part), seed, f"{stream}/{name}", weights.cpu()[part])]
+        part[draw_rows(min(number, len(part)), len(part), seed, f"{stream}/{name}", weights.cpu()[part])]
         for name, part, number in (("train", train, num_train), ("test", test, num_test))
         if len(part)
     ]
@@ -94,9 +94,9 @@ def rows_of_part(
     known: Bool[Tensor, " image"] | None = None,
     weights: Float[Tensor, " image"] | None = None,
 ) -> Int64[Tensor, " row"]:
-    """Returns at most `num_rows` random `known` rows of a range.
+    """Draws at most `num_rows` rows of a range without replacement, or with replacement given weights p(n).
 
-    With weights p(n) the rows are drawn with replacement.
+    `known` masks the rows to use.
     """
     order = part.start + permuted_rows(len(part), seed, stream)
     if known is not None:
@@ -106,15 +106,15 @@ def rows_of_part(
     order = order[weights.cpu()[order] > 0]
     if len(order) == 0:
         return order
-    return order[images(min(num_rows, len(order)), len(order), seed, stream, weights.cpu()[order])]
+    return order[draw_rows(min(num_rows, len(order)), len(order), seed, stream, weights.cpu()[order])]
 
 
 @final
 @dataclass(frozen=True)
 class ImagesByValue:
-    """The images with a known value of a factor, grouped by value, for fast draws given a value.
+    """Images grouped by their value of one factor, for fast draws given a value. Images without a value are excluded.
 
-    `p(n)` is uniform unless weights are given. The tensors are on the CPU.
+    The image probabilities p(n) are uniform unless weights are given. The tensors are on the CPU.
     """
 
     order: Int64[Tensor, " known"]
@@ -141,13 +141,13 @@ class ImagesByValue:
         )
 
     def draw(self, uniform: Float64[Tensor, "*draws"]) -> Int64[Tensor, "*draws"]:
-        """Returns images from p(n)."""
+        """Draws one image from p(n) for each uniform random number."""
         return self._at(uniform * self.cumulative[-1], torch.tensor(0), torch.tensor(len(self.order)))
 
     def draw_sharing(
         self, image: Int64[Tensor, "*draws"], uniform: Float64[Tensor, "*draws"]
     ) -> Int64[Tensor, "*draws"]:
-        """Returns images from p(n | the factor has the same value as in `image`)."""
+        """Draws images from p(n | the factor has the same value as in `image`)."""
         value = self.value[image]
         first, last = self.starts[value], self.starts[value + 1]
         low, high = self.cumulative[first], self.cumulative[last]
@@ -157,38 +157,38 @@ class ImagesByValue:
         self, point: Float64[Tensor, "*draws"], first: Int64[Tensor, "..."], last: Int64[Tensor, "..."]
     ) -> Int64[Tensor, "*draws"]:
         place = torch.searchsorted(self.cumulative, point, right=True) - 1
-        # Rounding at the end of a group must not lead into the next.
+        # Rounding at the end of a group must not select an image of the next group.
         return self.order[torch.minimum(torch.maximum(place, first), last - 1)]
 
 
 def pairs_sharing_a_value(
     factors: Sequence[ImagesByValue], num_points: int, num_pairs: int, seed: int, stream: str
 ) -> tuple[Int64[Tensor, " point"], Int64[Tensor, "point pair"], Int64[Tensor, "point pair"]]:
-    """Returns a uniformly drawn factor for each point, and a pair of images that share its value.
+    """Draws a factor for each point uniformly, and pairs of images with equal values of this factor.
 
-    The first image is drawn from p(n), the second from p(n | value of the first).
+    The first image of a pair is drawn from p(n), the second from p(n | value of the first).
     """
-    factor = integers(len(factors), (num_points,), seed, f"{stream}/factor")
-    ours, theirs = (uniform((num_points, num_pairs), seed, f"{stream}/{place}") for place in ("first", "second"))
+    factor = randint(len(factors), (num_points,), seed, f"{stream}/factor")
+    uniforms = [rand((num_points, num_pairs), seed, f"{stream}/{place}") for place in ("first", "second")]
     first, second = (torch.empty(num_points, num_pairs, dtype=torch.int64) for _ in range(2))
     for k, images_by_value in enumerate(factors):
         chosen = factor == k
-        first[chosen] = images_by_value.draw(ours[chosen])
-        second[chosen] = images_by_value.draw_sharing(first[chosen], theirs[chosen])
+        first[chosen] = images_by_value.draw(uniforms[0][chosen])
+        second[chosen] = images_by_value.draw_sharing(first[chosen], uniforms[1][chosen])
     return factor, first, second
 
 
 def batches_sharing_a_value(
     factors: Sequence[ImagesByValue], num_points: int, batch_size: int, seed: int, stream: str
 ) -> tuple[Int64[Tensor, " point"], Int64[Tensor, "point batch"]]:
-    """Returns a uniformly drawn factor for each point, and a batch of images that share its value.
+    """Draws a factor for each point uniformly, and a batch of images with equal values of this factor.
 
-    The shared value is that of an image drawn from p(n).
+    The value of a batch is the factor's value in an image drawn from p(n).
     """
-    factor = integers(len(factors), (num_points,), seed, f"{stream}/factor")
+    factor = randint(len(factors), (num_points,), seed, f"{stream}/factor")
     leader, members = (
-        uniform((num_points,), seed, f"{stream}/leader"),
-        uniform((num_points, batch_size), seed, f"{stream}/members"),
+        rand((num_points,), seed, f"{stream}/leader"),
+        rand((num_points, batch_size), seed, f"{stream}/members"),
     )
     batch = torch.empty(num_points, batch_size, dtype=torch.int64)
     for k, images_by_value in enumerate(factors):

@@ -30,17 +30,17 @@ _DEPENDENCIES = (
 )
 _INSTALLED = ("site-packages", "dist-packages")
 _DIGITS = 16
-# Layout rather than behavior. The other fields do not depend on the version of Python.
+# Syntax tree fields that do not affect behavior. The other fields do not depend on the version of Python.
 _LEFT_OUT = ("ctx", "kind", "type_comment", "type_ignores")
 _WITH_DOCSTRINGS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
-_imported: dict[str, tuple[ModuleSpec, "OwnModule"]] = {}
-"""Each module with its text at import time, and its import spec, which a reload replaces."""
+_imported: dict[str, tuple[ModuleSpec, "UserModule"]] = {}
+"""Import spec and text of each module at import time. A reload of the module replaces its spec."""
 
 
 @final
 @dataclass(frozen=True)
-class OwnModule:
+class UserModule:
     """A user module: its text (or bytes if compiled), its file, and whether it is a package."""
 
     text: str | bytes
@@ -54,10 +54,10 @@ class OwnModule:
 
 @final
 @dataclass(frozen=True)
-class OwnSource:
+class UserSource:
     """User modules by name, and the versions of the installed packages they import."""
 
-    modules: Mapping[str, OwnModule] = field(default_factory=dict)
+    modules: Mapping[str, UserModule] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -70,15 +70,15 @@ class OwnSource:
         return {"modules": digests, "packages": dict(sorted(self.versions.items()))}
 
 
-def is_own(cls: type) -> bool:
-    """Returns whether a class is defined outside unbraid and Python, and is not a stand-in for a missing class."""
+def is_user_defined(cls: type) -> bool:
+    """Returns whether a class belongs neither to unbraid nor to Python, and does not replace a missing class."""
     is_stand_in = getattr(cls, "is_stand_in", False)
     return _top(cls.__module__) != "unbraid" and _top(cls.__module__) not in sys.stdlib_module_names and not is_stand_in
 
 
 def remember(cls: type) -> None:
-    """Reads the source of a class at its definition, because its file may change after the import."""
-    if is_own(cls):
+    """Caches the source of a class when the class is defined, because its file may change after the import."""
+    if is_user_defined(cls):
         with contextlib.suppress(SpecError, OSError):
             if cls.__module__ == MAIN:
                 remember_script()
@@ -86,46 +86,46 @@ def remember(cls: type) -> None:
                 _closure([cls.__module__])
 
 
-def source_of(classes: Iterable[type]) -> OwnSource:
-    """Returns the source of the user-defined classes among these classes and their bases."""
-    own = {base for cls in classes if is_own(cls) for base in cls.__mro__ if is_own(base)}
+def source_of(classes: Iterable[type]) -> UserSource:
+    """Returns the source of all user-defined classes in the given classes and their bases."""
+    own = {base for cls in classes if is_user_defined(cls) for base in cls.__mro__ if is_user_defined(base)}
     in_main = [cls for cls in own if cls.__module__ == MAIN]
-    main = OwnModule(definitions_of(in_main)) if in_main else None
-    return _closure({cls.__module__ for cls in own} - {MAIN}, main) if own else OwnSource()
+    main = UserModule(definitions_of(in_main)) if in_main else None
+    return _closure({cls.__module__ for cls in own} - {MAIN}, main) if own else UserSource()
 
 
 def check_importable(cls: type) -> None:
-    """Raises an error for a class that cannot be imported by its name from its module."""
+    """Raises an error for a user-defined class that cannot be imported from its module by its name."""
     held: Any = vars(sys.modules[cls.__module__]).get(cls.__name__) if cls.__module__ in sys.modules else None
-    if not is_own(cls) or held is cls:
+    if not is_user_defined(cls) or held is cls:
         return
     if held is not None and "<locals>" not in cls.__qualname__:
         raise SpecError(
-            f"{cls.__name__} was defined again after this config was made ({cls.__module__} was reloaded, or its cell "
-            "run once more). Make it again, and the spec that holds it."
+            f"{cls.__name__} was redefined after this config was created ({cls.__module__} was reloaded, or its cell "
+            "run again). Create the config and its spec again."
         )
     raise SpecError(
-        f"{cls.__name__} is defined inside a function or under another name ({cls.__module__}.{cls.__qualname__}), so "
-        "a run could not find it again. Define it at the top of a module, and make values of the function fields."
+        f"{cls.__module__}.{cls.__qualname__} cannot be imported by its name {cls.__name__}. Define the class at the "
+        "top level of a module under this name, and turn local variables that it uses into fields."
     )
 
 
-def check_current(source: OwnSource) -> None:
-    """Raises an error for modules whose files changed after the import, because Python still runs the old text."""
+def check_current(source: UserSource) -> None:
+    """Raises an error if the file of a module changed after its import, because Python still runs the old code."""
     for name, module in source.modules.items():
         if name == MAIN or module.file is None or name not in sys.modules or _imported_module(name) is not module:
             continue
         on_disk = module_on_disk(name)
         if on_disk is not None and on_disk.digest != module.digest:
             raise SpecError(
-                f"{module.file} was changed since {name} was imported, and Python still runs the old text. Reload it "
-                f"(importlib.reload({name.rpartition('.')[2]})) and make the spec again, or restart Python."
+                f"{module.file} changed after the import of {name}, so Python still runs the old code. Restart Python, "
+                f"or reload the module (importlib.reload({name.rpartition('.')[2]})) and create the spec again."
             )
 
 
-def module_on_disk(name: str) -> OwnModule | None:
-    """Returns a module with the current text of its file, or None without a file."""
-    spec = _found(name)
+def module_on_disk(name: str) -> UserModule | None:
+    """Reads the current text of a module from its file. Returns None for a module without a file."""
+    spec = _find_spec(name)
     if spec is None or spec.origin is None or not spec.has_location:
         return None
     path, is_package = Path(spec.origin), spec.submodule_search_locations is not None
@@ -134,16 +134,16 @@ def module_on_disk(name: str) -> OwnModule | None:
             text: str | bytes = importlib.util.decode_source(files.read_bytes(path))
         else:  # in a .zip, or compiled
             text = getattr(spec.loader, "get_source", lambda _: None)(name) or files.read_bytes(path)
-        return OwnModule(text, is_package, str(path))
+        return UserModule(text, is_package, str(path))
     except (OSError, SyntaxError, UnicodeError, ImportError) as error:
         raise SpecError(
-            f"The source of the module {name} cannot be read ({error}), so a run could not record it. Restore {path}."
+            f"The source of the module {name} cannot be read from {path} ({error}). Restore the file."
         ) from None
 
 
 def installed_version(name: str) -> str | None:
-    """Returns the installed version of a module's package, without a build label (the +cu12 of 2.1+cu12)."""
-    spec = _found(name)
+    """Returns the installed version of a module's package, without a build label: "2.1" for 2.1+cu12."""
+    spec = _find_spec(name)
     places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or [])]
     if not any(part in Path(place).parts for place in places if place for part in _INSTALLED):
         return None
@@ -156,9 +156,9 @@ def short_digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:_DIGITS]
 
 
-def _closure(names: Iterable[str], main: OwnModule | None = None) -> OwnSource:
-    """Returns these modules, `main`, and all user modules imported by them directly or indirectly."""
-    modules, versions = dict[str, OwnModule](), dict[str, str]()
+def _closure(names: Iterable[str], main: UserModule | None = None) -> UserSource:
+    """Returns these modules, `main`, and all user modules that they import directly or indirectly."""
+    modules, versions = dict[str, UserModule](), dict[str, str]()
     waiting, seen = list(names), set[str]()
     if main is not None:
         modules[MAIN] = main
@@ -168,17 +168,17 @@ def _closure(names: Iterable[str], main: OwnModule | None = None) -> OwnSource:
         if name in seen or name in ("", MAIN) or _top(name) in sys.stdlib_module_names or _top(name) in _DEPENDENCIES:
             continue
         seen.add(name)
-        waiting.append(name.rpartition(".")[0])  # a package is imported before its modules
+        waiting.append(name.rpartition(".")[0])  # Python imports a package before its modules
         if version := installed_version(name):
             versions[_top(name)] = version
         elif module := _imported_module(name):
             modules[name] = module
             waiting += _imported_names(module, name)
-    return OwnSource(modules, versions)
+    return UserSource(modules, versions)
 
 
-def _imported_module(name: str) -> OwnModule | None:
-    """Returns a module with its text at import time, or None without a file."""
+def _imported_module(name: str) -> UserModule | None:
+    """Returns a module with its text at import time, or None for a module without a file."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
     if spec is not None and name in _imported and _imported[name][0] is spec:
         return _imported[name][1]
@@ -192,24 +192,24 @@ def _top(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _found(name: str) -> ModuleSpec | None:
+def _find_spec(name: str) -> ModuleSpec | None:
     """Returns the spec of a module, without importing the module or its parent packages."""
     module: Any = sys.modules.get(name)
     if (spec := getattr(module, "__spec__", None)) is not None:
         return spec
     parent, where = name.rpartition(".")[0], None
     if parent:
-        of_parent = _found(parent)
-        if of_parent is None or of_parent.submodule_search_locations is None:
+        parent_spec = _find_spec(parent)
+        if parent_spec is None or parent_spec.submodule_search_locations is None:
             return None
-        where = list(of_parent.submodule_search_locations)
+        where = list(parent_spec.submodule_search_locations)
     found = (finder.find_spec(name, where) for finder in sys.meta_path)
     return next((spec for spec in found if spec is not None), None)
 
 
 @functools.cache
 def _version(package: str) -> str | None:
-    """Returns the version of a package's distribution, which usually has the same name."""
+    """Returns the version of the distribution that contains the package, or None."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -218,7 +218,7 @@ def _version(package: str) -> str | None:
 
 
 @functools.lru_cache(maxsize=1024)
-def _imported_names(module: OwnModule, name: str) -> tuple[str, ...]:
+def _imported_names(module: UserModule, name: str) -> tuple[str, ...]:
     """Returns all names imported by a module. For `from a import b` these are `a` and `a.b`."""
     if isinstance(module.text, bytes):
         return ()
@@ -227,7 +227,7 @@ def _imported_names(module: OwnModule, name: str) -> tuple[str, ...]:
         if isinstance(node, ast.Import):
             found |= dict.fromkeys(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            with contextlib.suppress(ImportError):  # above the top package, which Python refuses too
+            with contextlib.suppress(ImportError):  # beyond the top-level package, an error in Python too
                 origin = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
                 found |= dict.fromkeys([origin, *(f"{origin}.{alias.name}" for alias in node.names)])
     return tuple(found)
@@ -240,7 +240,7 @@ def _syntax_digest(text: str) -> str:
 
 
 def _form(value: Any) -> Any:
-    """Converts a syntax tree node to JSON, without empty fields, which depend on the version of Python."""
+    """Converts a syntax tree node to JSON. Omits empty fields, because they depend on the version of Python."""
     if isinstance(value, ast.Constant):
         return [type(value.value).__name__, repr(value.value)]
     if isinstance(value, ast.AST):

@@ -24,7 +24,7 @@ class Table:
 
     @classmethod
     def from_records(cls, records: Iterable[Mapping[str, Any]]) -> "Table":
-        """Returns the table of these records, with the union of their keys as columns, in order of appearance."""
+        """Returns a table with one row per record. The columns are the keys of all records in order of appearance."""
         rows = list(records)
         columns = tuple(dict.fromkeys(name for row in rows for name in row))
         return cls(columns, tuple(tuple(row.get(name) for name in columns) for row in rows))

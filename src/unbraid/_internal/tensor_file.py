@@ -1,8 +1,8 @@
 """Writing of safetensors files directly from the memory of tensors.
 
-`safetensors.torch.save` copies all tensors several times, which takes longer than writing them, and writes metadata in
-random order. The format is the length of the header in eight bytes, the header as JSON, then the concatenated
-tensors: https://github.com/huggingface/safetensors#format
+`safetensors.torch.save` is slower, because it copies all tensors several times, and writes metadata in random order.
+A file contains the length of the header in eight bytes, the header as JSON, and the concatenated tensors:
+https://github.com/huggingface/safetensors#format
 """
 
 import hashlib
@@ -35,10 +35,10 @@ _NAMES = {
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> "hashlib._Hash":
-    """Writes the tensors and returns the SHA-256 of the file. Equal tensors and metadata give equal bytes."""
+    """Writes tensors and returns the SHA-256 hash of the file. Equal tensors and metadata give equal bytes."""
     ordered = sorted(
         tensors, key=lambda name: (-tensors[name].itemsize, name)
-    )  # the largest numbers first, so that all are aligned
+    )  # tensors with the widest dtypes first, so that all tensors are aligned
     checksum = hashlib.sha256()
     with files.atomic_writer(path) as stream:
         for part in itertools.chain([_header(ordered, tensors, metadata)], (_bytes(tensors[name]) for name in ordered)):
@@ -60,7 +60,7 @@ def _header(ordered: list[str], tensors: Mapping[str, Tensor], metadata: Mapping
 
 
 def _bytes(tensor: Tensor) -> Any:
-    # An empty tensor may have strides that no view takes.
+    # An empty tensor may have strides that `view` rejects.
     flat = tensor.detach().cpu().contiguous().reshape(-1) if tensor.numel() else torch.empty(0, device="cpu")
     numbers: Any = flat.view(torch.uint8).numpy()
     return memoryview(numbers)

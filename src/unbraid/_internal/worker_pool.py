@@ -29,14 +29,14 @@ _SECONDS_TO_JOIN = 5.0
 
 Json = dict[str, Any]
 Task = Callable[[Json, Callable[[], None]], Json]
-"""A function of the task input and a callback that signals progress. It returns the result."""
+"""Function that receives the task input and a callback to signal progress, and returns the result."""
 
 
 @final
 class Ended(NamedTuple):
-    """Outcome of a submitted task: a result, a lost process or node, a lack of memory, or an exception.
+    """Outcome of a submitted task: a result, a lost process or node, an out-of-memory error, or another exception.
 
-    `reason` is the error message if there is no result. `parcels` holds files sent with the result by another machine.
+    `answer` is the result, and `reason` the error message without one. `parcels` contains files from another machine.
     """
 
     ticket: Hashable
@@ -51,8 +51,8 @@ class Ended(NamedTuple):
 class WorkerPool:
     """Worker processes that run `task`, a function named "module:function".
 
-    There is one process per environment, started when first needed and restarted after a crash. Without environments
-    the task runs in the calling process.
+    There is one process per environment, started at its first task and restarted after a crash. Without environments,
+    tasks run in the calling process.
     """
 
     def __init__(self, task: str, environments: Sequence[Mapping[str, str]], *, grace: float = 0.0) -> None:
@@ -72,7 +72,7 @@ class WorkerPool:
         return len(self._waiting)
 
     def submit(self, ticket: Hashable, order: Json, avoid: Collection[str] = ()) -> None:
-        """Submits a task. `avoid` is ignored, because all workers are on this machine."""
+        """Submits a task. `ticket` identifies the task. `avoid` is ignored: all workers are on this machine."""
         with self._lock:
             self._waiting.add(ticket)
         if not self._environments:
@@ -129,7 +129,7 @@ class WorkerPool:
                 worker.process.kill()
                 worker.process.wait()
         for thread in self._threads:
-            thread.join(_SECONDS_TO_JOIN)  # not forever: a process that a worker forked may hold its output open
+            thread.join(_SECONDS_TO_JOIN)  # with a limit: a child process of a worker may hold its output open
 
     def _work(self, place: int) -> None:
         """Sends submitted tasks to one process until the pool is closed."""
@@ -155,7 +155,7 @@ class WorkerPool:
             worker.output.close()
 
     def _alive(self, worker: "_Worker | None", environment: Mapping[str, str]) -> "_Worker":
-        """Returns the worker, or a replacement if it has ended."""
+        """Returns the worker, or a new worker if its process has ended."""
         if worker is not None:
             if worker.process.poll() is None:
                 return worker
@@ -165,7 +165,7 @@ class WorkerPool:
 
     def _exchange(self, worker: "_Worker", ticket: Hashable, order: Json) -> Json:
         """Sends a task to the worker and returns the result."""
-        with contextlib.suppress(OSError, ValueError):  # it died, or the pool was closed
+        with contextlib.suppress(OSError, ValueError):  # the process ended, or the pool was closed
             worker.write(order)
             for line in worker.output:
                 if "beat" not in (message := json.loads(line)):
@@ -182,8 +182,8 @@ class WorkerPool:
 class _Worker:
     """A process that runs submitted tasks.
 
-    Its module search path is that of this process with the current folder last, so that no module in a downloaded
-    folder replaces an installed one. The current folder is added after Python has started and imported `sitecustomize`.
+    The module search path is copied from this process, with the current folder last, so that a module in a downloaded
+    folder cannot replace an installed module. The current folder is added after Python has imported `sitecustomize`.
     """
 
     def __init__(self, task: str, environment: Mapping[str, str]) -> None:
@@ -194,9 +194,9 @@ class _Worker:
             [sys.executable, "-P", "-m", "unbraid._internal.worker_pool", task, *last],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            bufsize=0,  # closing a buffered pipe waits for whoever writes to it
+            bufsize=0,  # closing a buffered pipe would wait for a thread that writes to it
             env={**os.environ, "PYTHONPATH": os.pathsep.join(installed), **environment},
-            start_new_session=True,  # Ctrl-C is for this process, which stops its workers itself
+            start_new_session=True,  # Ctrl-C interrupts only this process, which stops its workers
         )
         self._input: Any = self.process.stdin
         output: Any = self.process.stdout
@@ -224,7 +224,7 @@ def run_task(task: Task, order: Json, beat: Callable[[], None] = lambda: None) -
     """Runs the task. Returns {"answer": ...}, or {"error": ..., "traceback": ...} if the task raised."""
     try:
         return {"answer": task(order, beat)}
-    except Exception as error:  # noqa: BLE001 (reported to the process that gave the order)
+    except Exception as error:  # noqa: BLE001 (reported to the process that submitted the task)
         name = "" if isinstance(error, UnbraidError) else f"{type(error).__name__}: "
         return {"error": f"{name}{error}", "traceback": traceback.format_exc()}
 
@@ -236,7 +236,7 @@ def _run_worker() -> None:
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
     output = os.dup(1)
-    os.dup2(2, 1)  # output that a library prints is not an answer
+    os.dup2(2, 1)  # text that a library prints must not be parsed as a result
 
     def send(message: Json) -> None:
         content = json.dumps(message).encode() + b"\n"
@@ -244,7 +244,7 @@ def _run_worker() -> None:
             while content:
                 content = content[os.write(output, content) :]
         except OSError:
-            pass  # the other process has ended, which the reader notices
+            pass  # the other process has ended; `_read` stops this process
 
     orders: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     busy = threading.Event()
@@ -258,8 +258,8 @@ def _run_worker() -> None:
 def _read(orders: "queue.SimpleQueue[bytes | None]", busy: threading.Event) -> None:
     """Queues the lines of the input.
 
-    If the input ends during a task, SIGTERM stops this process. Training saves a checkpoint first. So workers stop when
-    the pool is closed or its process is killed.
+    If the input ends during a task, because the pool was closed or its process was killed, this process gets a SIGTERM.
+    Training then saves a checkpoint and stops.
     """
     started = b""
     while chunk := os.read(0, 1 << 16):  # not sys.stdin, whose lock would be held when the interpreter shuts down

@@ -1,7 +1,7 @@
 """Configs: frozen dataclasses whose fields are numbers, strings, other configs, and tuples of these.
 
-`Config` checks the fields against their annotations. `to_json` and `from_json` convert configs to JSON and back,
-`text_of` and `parse` to text of the command line and back.
+`Config` checks the fields against their annotations. `to_json` and `from_json` convert configs to and from JSON.
+`text_of` and `parse` convert configs to and from text on the command line.
 """
 
 from unbraid.config.config import Config as Config

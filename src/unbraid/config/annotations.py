@@ -1,12 +1,12 @@
 """Annotations, defaults, docs and checks of config fields, and names of config classes.
 
-An annotation allows numbers, strings, literals, configs, and tuples of these. The docs of a field are the string below
-it:
+An annotation allows numbers, strings, literals, configs, and tuples of these. The string literal below a field is the
+documentation of the field:
 
     beta: float = 4.0
     \"\"\"Weight of the rate.\"\"\"
 
-A config class has a name on the command line if the folder of its base class exports it.
+A config class has a name on the command line if the folder of its base class exports the class.
 """
 
 import ast
@@ -27,16 +27,16 @@ from unbraid._internal.names import kebab_case
 from unbraid.errors import SpecError
 
 _DESCRIPTIONS: dict[Any, str] = {
-    int: "a whole number",
+    int: "an integer",
     float: "a number",
-    str: "a text",
+    str: "a string",
     bool: "true or false",
     types.NoneType: "None",
 }
 
 
 def hints_of(cls: type) -> dict[str, Any]:
-    """Returns the annotation of each field of a dataclass, by the name of the field."""
+    """Returns the annotation of each field of a dataclass by field name."""
     return _hints_of(typing.cast(Hashable, cls))
 
 
@@ -57,35 +57,35 @@ def required_fields(cls: type) -> list[str]:
 
 
 def field_docs(cls: type) -> dict[str, str]:
-    """Returns the docs of each field of a class and its bases, by name. Empty if the source cannot be read."""
+    """Returns the docs of each field of a class and its bases by field name, or {} if the source is unavailable."""
     found: dict[str, str] = {}
     for each in reversed(cls.__mro__):
-        found |= _texts_in(each.__module__).get(each.__qualname__, {})
+        found |= _docs_in_module(each.__module__).get(each.__qualname__, {})
     return found
 
 
 def alternatives(annotation: Any) -> tuple[Any, ...]:
-    """Returns the members of a union in their order, or the annotation in a tuple."""
+    """Returns the members of a union in order, or a tuple with any other annotation."""
     # Not cached: unions and literals that differ only in their order are equal.
     is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
     return typing.get_args(annotation) if is_union else (annotation,)
 
 
 def literals_of(annotation: Any) -> tuple[Any, ...]:
-    """Returns the values of the literals in the annotation."""
+    """Returns the values that the literals of an annotation allow."""
     literals = [kind for kind in alternatives(annotation) if typing.get_origin(kind) is Literal]
     return tuple(value for kind in literals for value in typing.get_args(kind))
 
 
 @functools.lru_cache(maxsize=4096)
 def kinds_of(annotation: Any) -> tuple[type, ...]:
-    """Returns the base classes of the configs that the annotation allows."""
+    """Returns the config classes in an annotation. Their instances and instances of subclasses are allowed."""
     return tuple(kind for kind in alternatives(annotation) if is_kind(kind))
 
 
 @functools.lru_cache(maxsize=4096)
 def entries_of(annotation: Any) -> Any:
-    """Returns the annotation of the entries of a tuple, or None if no tuple is allowed."""
+    """Returns the annotation of the entries of a tuple, or None for an annotation without tuples."""
     tuples = (kind for kind in alternatives(annotation) if typing.get_origin(kind) is tuple)
     return next((typing.get_args(kind)[0] for kind in tuples), None)
 
@@ -97,17 +97,18 @@ def is_kind(kind: Any) -> bool:
 
 
 def describe(annotation: Any) -> str:
-    """Returns a description of the annotation: "a number or None"."""
+    """Describes an annotation for error messages: "a number or None"."""
     return " or ".join(map(_described, alternatives(annotation)))
 
 
 def check_value(value: Any, annotation: Any, where: str) -> Any:
-    """Converts the value to the type of the annotation. Raises an error if it has another type.
+    """Converts a value to the type of the annotation. Raises a SpecError for a value of another type.
 
-    A list becomes a tuple, an integer in a float field a float, a NumPy number a Python number, and a path a string.
+    Lists become tuples, integers in a float field floats, NumPy numbers Python numbers, and paths strings. `where`
+    names the field in the message.
     """
     if annotation is type(value) and (annotation is float or (annotation is int and -(2**63) <= value < 2**63)):
-        return value  # most values: a study has many seeds
+        return value  # a fast path for most values, such as the many seeds of a study
     plain = value.item() if isinstance(value, np.generic) else value
     plain = os.fspath(plain) if isinstance(plain, os.PathLike) else plain
     for kind in alternatives(annotation):
@@ -117,7 +118,7 @@ def check_value(value: Any, annotation: Any, where: str) -> Any:
 
 
 def in_short(value: Any) -> str:
-    """Returns a value as text for error messages: a class name, the type of an array or net, or the repr."""
+    """Formats a value for error messages: the name of a class, the type of an array or net, or the repr."""
     if inspect.isclass(value):
         return f"the class {value.__name__}"
     text = repr(value)
@@ -127,26 +128,26 @@ def in_short(value: Any) -> str:
 
 
 def choices(base: type) -> dict[str, Any]:
-    """Returns the exported concrete config classes of this kind, by their names on the command line."""
+    """Returns the exported concrete subclasses of a base class by their names on the command line."""
     folder = sys.modules[public_path(base).rpartition(".")[0]]
     found = {cls for cls in vars(folder).values() if is_config_class(cls, base)}
     return {kebab_case(cls, base): cls for cls in sorted(found, key=lambda cls: cls.__name__)}
 
 
 def short_name(config: Any) -> str:
-    """Returns the name of a config within its kind: `gaussian` for GaussianLatents.
+    """Returns the command-line name of a config: `gaussian` for GaussianLatents.
 
-    The kind is its topmost abstract base class.
+    The name does not include the name of the topmost abstract base class.
     """
     kinds = [base for base in type(config).__mro__[1:] if inspect.isabstract(base)]
     return kebab_case(type(config), kinds[-1] if kinds else None)
 
 
 def public_path(cls: type) -> str:
-    """Returns the public import path of the class.
+    """Returns the public import path of a class, such as `unbraid.objectives.VAE`.
 
-    This is `unbraid.objectives.VAE`, not `unbraid.objectives.vae.VAE`, and not `unbraid.VAE`: digests must not change
-    with the names that the top of the package exports.
+    The path is not `unbraid.objectives.vae.VAE`, and not `unbraid.VAE`, because digests must not depend on the exports
+    of the top-level package.
     """
     parts = cls.__module__.split(".")
     for depth in range(min(2, len(parts)), len(parts) + 1):
@@ -163,26 +164,26 @@ def is_config_class(cls: Any, annotation: Any) -> bool:
 
 
 def _hint(value: Any, annotation: Any) -> str:
-    """Returns a suggestion to instantiate a config: the given or named class, or the list of valid classes."""
+    """Suggests to pass an instance: of the given or named class, or else of one of the valid classes."""
     kinds = kinds_of(annotation)
     if inspect.isclass(value):
-        return f" Give an instance: {value.__name__}()." if issubclass(value, kinds) else ""
+        return f" Pass an instance: {value.__name__}()." if issubclass(value, kinds) else ""
     classes = {name: cls.__name__ for kind in kinds for name, cls in choices(kind).items()}
     if isinstance(value, str) and (name := value.partition(":")[0]) in (*classes, *classes.values()):
-        return f" Give an instance: {classes.get(name, name)}(...)."
+        return f" Pass an instance: {classes.get(name, name)}(...)."
     if not classes or any(kind not in (*kinds, types.NoneType) for kind in alternatives(annotation)):
         return ""
-    return f" Give an instance of one of these classes: {', '.join(sorted(classes.values()))}."
+    return f" Pass an instance of one of these classes: {', '.join(sorted(classes.values()))}."
 
 
 def _is_of(value: Any, kind: Any) -> bool:
-    """Returns whether the value matches one of the alternatives. Entries of a tuple are not checked."""
+    """Returns whether a value matches one alternative of an annotation. Entries of a tuple are not checked."""
     origin = typing.get_origin(kind)
     if origin is tuple:
         return isinstance(value, (list, tuple))
     if origin is Literal:
         return any(type(value) is type(word) and value == word for word in typing.get_args(kind))
-    if kind in (int, float):  # in Python a bool is an integer
+    if kind in (int, float):  # in Python, a bool is an int
         wanted = numbers.Integral if kind is int else numbers.Real
         return isinstance(value, wanted) and not isinstance(value, bool)
     if is_kind(kind):
@@ -191,13 +192,13 @@ def _is_of(value: Any, kind: Any) -> bool:
 
 
 def _converted(value: Any, kind: Any, where: str) -> Any:
-    """Converts the value to this alternative. Raises an error for a number or string that cannot be saved."""
+    """Converts a value to the type of one alternative. Raises a SpecError for a value that JSON cannot store."""
     if typing.get_origin(kind) is tuple:
         return tuple(check_value(item, typing.get_args(kind)[0], where) for item in value)
     if kind is str and ("\0" in value or any("\ud800" <= letter <= "\udc7f" for letter in value)):
-        raise SpecError(f"{where} is {value!r}; expected a text without NUL and lone surrogates.")
+        raise SpecError(f"{where} is {value!r}; expected a string without NUL and lone surrogates. Remove them.")
     if kind in (int, float) and isinstance(value, numbers.Integral) and not -(2**63) <= int(value) < 2**63:
-        raise SpecError(f"{where} is beyond 64 bits; expected a whole number between -2**63 and 2**63.")
+        raise SpecError(f"{where} is beyond 64 bits; expected an integer from -2**63 to 2**63 - 1.")
     return kind(value) if kind in (int, float) else value
 
 
@@ -211,16 +212,16 @@ def _described(kind: Any) -> str:
 
 
 @functools.cache
-def _texts_in(module: str) -> dict[str, dict[str, str]]:
-    """Returns the field docs of each class of a module, by class name."""
+def _docs_in_module(module: str) -> dict[str, dict[str, str]]:
+    """Returns the docs of the fields of each class in a module, by class name and field name."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
     except (OSError, TypeError, KeyError, SyntaxError):
         return {}
-    return {node.name: _texts_of(node) for node in tree.body if isinstance(node, ast.ClassDef)}
+    return {node.name: _docs_in_class(node) for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
-def _texts_of(node: ast.ClassDef) -> dict[str, str]:
+def _docs_in_class(node: ast.ClassDef) -> dict[str, str]:
     return {
         field.target.id: " ".join(text.value.value.split())
         for field, text in zip(node.body, node.body[1:], strict=False)

@@ -1,4 +1,4 @@
-"""Config: the base class of all configs, which checks fields against their annotations."""
+"""Base class of all configs, which checks fields against their annotations."""
 
 import dataclasses
 import functools
@@ -38,17 +38,17 @@ class Config:
         if len(given) > most:
             names = ", ".join(f"{name}=..." for name in by_name or valid)
             raise SpecError(
-                f"{cls.__name__} was given {len(given)} values without names; expected at most {most}. Name the "
-                f"others: {names}."
+                f"{cls.__name__} got {len(given)} positional arguments; expected at most {most}. Pass the others by "
+                f"name: {names}."
             )
         return super().__new__(cls)
 
     def pinned(self) -> Self:
-        """Returns the config to write to JSON. Subclasses with file paths add their checksums."""
+        """Returns the config to write to JSON. Subclasses that read files fill in the checksums of the files."""
         return self
 
     def __post_init__(self) -> None:
-        """Checks each field against its annotation and converts it: a list to a tuple, an integer to a float."""
+        """Converts each field to the type of its annotation: a list to a tuple, an integer to a float."""
         for name, annotation in hints_of(type(self)).items():
             object.__setattr__(self, name, self._check_field(name, getattr(self, name), annotation))
 
@@ -59,22 +59,22 @@ class Config:
 
 @functools.cache
 def check_class(cls: Any) -> None:
-    """Raises an error for a class with settings that are not fields, because unequal instances would compare equal."""
+    """Raises an error for a class with settings that are not fields: instances with other settings would be equal."""
     if "__dataclass_fields__" not in vars(cls):
         raise SpecError(
-            f"{cls.__name__} is not a dataclass itself, so its settings would be lost and unequal instances be equal. "
-            f"Write @dataclass(frozen=True) above `class {cls.__name__}`, and each setting as a field, such as "
-            "`beta: float = 1.0`, instead of an __init__."
+            f"{cls.__name__} is not a dataclass; expected a frozen dataclass with each setting as a field. Write "
+            f"@dataclass(frozen=True) above `class {cls.__name__}`, and fields such as `beta: float = 1.0` instead of "
+            "__init__."
         )
     if not vars(cls)["__dataclass_params__"].frozen:
         raise SpecError(
-            f"{cls.__name__} is a dataclass whose settings may change. Write @dataclass(frozen=True) above it."
+            f"{cls.__name__} is a mutable dataclass; expected a frozen one. Write @dataclass(frozen=True) above it."
         )
     names = {field.name for field in dataclasses.fields(cls)}
     parameters = set(list(inspect.signature(cls.__init__).parameters)[1:])
     if parameters != names:
         raise SpecError(
-            f"{cls.__name__} takes {', '.join(sorted(parameters)) or 'none'}, and its fields are "
-            f"{', '.join(sorted(names)) or 'none'}: other settings are not saved. Leave out its __init__ (and InitVar, "
-            "and field(init=False)), and check or convert fields in __post_init__."
+            f"{cls.__name__}.__init__ has parameters {', '.join(sorted(parameters)) or 'none'}; expected the fields "
+            f"{', '.join(sorted(names)) or 'none'}. Remove __init__, InitVar and field(init=False), and check or "
+            "convert fields in __post_init__."
         )

@@ -1,6 +1,6 @@
 """Digests of configs and of the source of their user-defined classes.
 
-A digest stays the same when a field is added later.
+A new field with a default does not change the digests of existing configs.
 """
 
 import contextlib
@@ -13,20 +13,20 @@ from functools import partial
 from typing import Any
 
 from unbraid._internal.notebook_source import MAIN
-from unbraid._internal.source import OwnSource, check_importable, short_digest, source_of
+from unbraid._internal.source import UserSource, check_importable, short_digest, source_of
 from unbraid.config.annotations import check_value, default_of, hints_of
-from unbraid.config.json_form import in_json, written
+from unbraid.config.json_form import config_to_json, value_to_json
 from unbraid.errors import SpecError
 
 
 def digest(config: Any) -> str:
     """Returns a digest of twelve hexadecimal digits that depends on every field.
 
-    Fields at their default are left out, so a field added later does not change the digest. A changed default would not
-    change it either, so the class then increases `config_version: ClassVar[int]`, which is included if it is not 1. The
-    source of user-defined classes is included too.
+    Fields with their default value are omitted, so that a new field does not change the digest. A class whose defaults
+    change must increase `config_version: ClassVar[int]`, which is included if it is not 1. The digest also includes the
+    source of user-defined classes.
     """
-    source = own_source(config)
+    source = user_source(config)
     # No field is named "own source".
     content = _without_defaults(config) | ({"own source": source.identity} if source else {})
     canonical = json.dumps(content, sort_keys=True, allow_nan=False)
@@ -34,12 +34,12 @@ def digest(config: Any) -> str:
 
 
 def config_version(cls: type) -> int:
-    """Returns the config version: 1 plus the number of changes to the defaults or their effects."""
+    """Returns the config version of a class: 1 plus the number of changes to its defaults or to their effects."""
     version: int = getattr(cls, "config_version", 1)
     return version
 
 
-def own_source(config: Any) -> OwnSource:
+def user_source(config: Any) -> UserSource:
     """Returns the source of the user-defined classes of a config and its nested configs."""
     classes = dict.fromkeys(_classes(config))
     for cls in classes:
@@ -48,7 +48,7 @@ def own_source(config: Any) -> OwnSource:
 
 
 def missing_classes(config: Any) -> list[str]:
-    """Returns the paths of the missing classes of a config, which `from_json` replaced by stand-ins."""
+    """Returns the import paths of the missing classes of a config, which `from_json` replaced by stand-ins."""
     found = dict.fromkeys(cls for cls in _classes(config) if getattr(cls, "is_stand_in", False))
     return [f"{cls.__module__}.{cls.__qualname__}" for cls in found]
 
@@ -59,7 +59,7 @@ def classes_of_main(config: Any) -> list[str]:
 
 
 def source_digest(config: Any) -> str | None:
-    """Returns a digest of the source of user-defined config classes, or None without such classes or source."""
+    """Returns a digest of the source of user-defined classes, or None without user-defined classes or their source."""
     with contextlib.suppress(SpecError):
         source = source_of(dict.fromkeys(_classes(config)))
         return short_digest(json.dumps(source.identity).encode()) if source else None
@@ -68,23 +68,23 @@ def source_digest(config: Any) -> str | None:
 
 @functools.cache
 def defaults(cls: type) -> dict[str, Any]:
-    """Returns the defaults of a config by field, as JSON. Defaults within defaults are left out."""
+    """Returns the default of each field of a config class as JSON. Nested configs omit their own default values."""
     found: dict[str, Any] = {}
     for field in dataclasses.fields(cls):
         if (default := default_of(field)) is not dataclasses.MISSING:
             value = check_value(default, hints_of(cls)[field.name], f"{cls.__name__}: {field.name}")
-            found[field.name] = in_json(value, partial(_without_defaults, with_versions=False))
+            found[field.name] = value_to_json(value, partial(_without_defaults, with_versions=False))
     return found
 
 
 def _without_defaults(config: Any, *, with_versions: bool = True) -> dict[str, Any]:
-    """Returns the type, the version if it is not 1, and the fields that differ from their defaults.
+    """Converts a config to JSON: its type, its version if not 1, and the fields that differ from their defaults.
 
-    A default that is a config also counts as different if its version, or that of a nested config, is not 1.
+    A field with a config of a version other than 1, also in its nested configs, always counts as different.
     """
     cls: type = type(config)
-    own, content = defaults(cls), written(config, partial(_without_defaults, with_versions=with_versions))
-    changed = {name: value for name, value in content.items() if name not in own or value != own[name]}
+    default, content = defaults(cls), config_to_json(config, partial(_without_defaults, with_versions=with_versions))
+    changed = {name: value for name, value in content.items() if name not in default or value != default[name]}
     version = config_version(cls)
     return {"config_version": version} | changed if with_versions and version != 1 else changed
 

@@ -1,7 +1,7 @@
-"""Configs to JSON and back.
+"""Conversion of configs to JSON and back.
 
-A config is written as its fields plus the import path of its class: `{"type": "unbraid.objectives.BetaTCVAE", "beta":
-6.0}`.
+The JSON of a config contains its fields and the import path of its class: `{"type": "unbraid.objectives.BetaTCVAE",
+"beta": 6.0}`.
 """
 
 import dataclasses
@@ -34,28 +34,28 @@ Write = Callable[[Any], dict[str, Any]]
 
 
 def to_json(config: Any) -> dict[str, Any]:
-    """Converts the config to JSON. Raises an error for a value that `from_json` could not read back."""
-    return written(config, to_json)
+    """Converts a config to JSON. Raises an error for a value that `from_json` cannot read."""
+    return config_to_json(config, to_json)
 
 
-def written(config: Any, write: Write) -> dict[str, Any]:
-    """Converts the config to JSON, and nested configs by `write`."""
+def config_to_json(config: Any, write: Write) -> dict[str, Any]:
+    """Converts a config to JSON. The function `write` converts nested configs."""
     if not dataclasses.is_dataclass(config) or isinstance(config, type):
-        raise SpecError(f"{config!r} is a {type(config).__name__}; expected a config: an instance of a dataclass.")
+        raise SpecError(f"Expected a config (an instance of a dataclass), got {config!r}. Pass e.g. BetaVAE(beta=4.0).")
     check_class(type(config))
     config = config.pinned() if isinstance(config, Config) else config
     content: dict[str, Any] = {"type": public_path(type(config))}
     for name, annotation in hints_of(type(config)).items():
         where = f"{type(config).__name__}: {name}"
-        # Checked, and so converted: 4 and 4.0 in a float field are the same config and must have the same digest.
-        content[name] = in_json(check_value(getattr(config, name), annotation, where), write)
+        # check_value also converts: 4 and 4.0 in a float field must have the same digest.
+        content[name] = value_to_json(check_value(getattr(config, name), annotation, where), write)
     return content
 
 
-def in_json(value: Any, write: Write) -> Any:
-    """Converts the value of a field to JSON, and configs by `write`."""
+def value_to_json(value: Any, write: Write) -> Any:
+    """Converts the value of a field to JSON. The function `write` converts configs."""
     if isinstance(value, tuple):
-        return [in_json(item, write) for item in value]
+        return [value_to_json(item, write) for item in value]
     return write(value) if dataclasses.is_dataclass(value) else value
 
 
@@ -67,19 +67,18 @@ def from_json(
     where: str = "spec",
     missing: dict[str, str] | None = None,
 ) -> Any:
-    """Returns the config that `to_json` wrote. `expected` is a class or an annotation.
+    """Converts the JSON of a config to the config. `expected` is the class or annotation of the config.
 
-    Only classes of unbraid and of these top-level `packages` are imported; classes of other modules are used
-    if they were imported before. With `missing`, content is read as the record of a run from any source. An unavailable
-    user-defined class is replaced by a stand-in with its fields, and `missing` maps its path to the reason. Checks that
-    would read a dataset or build a net are skipped. Equal records become one object.
+    Classes are imported only from unbraid and the top-level `packages`. Other modules must be imported already. If
+    `missing` is given, a user-defined class that is not available is replaced by a stand-in with the same fields, and
+    `missing` maps the path of the class to the reason. Checks that would read a dataset or build a net are skipped.
     """
     return _Reader([packages] if isinstance(packages, str) else packages, missing).read(content, expected, where)
 
 
 @final
 class _Reader:
-    """Reads one JSON document. Equal records become one object: thousands of specs share datasets and nets."""
+    """Converts JSON to configs. Equal JSON gives one object, because thousands of specs share datasets and nets."""
 
     def __init__(self, packages: Collection[str], missing: dict[str, str] | None) -> None:
         self._packages, self._missing = packages, missing
@@ -127,9 +126,9 @@ class _Reader:
         if self._missing is None:
             return cls(**values)
         for name in hints:
-            of = "path" if name == "sha256" else name.removesuffix("_sha256")
-            if of != name and values.get(of) and not values.get(name):  # the file would be read for its checksum
-                raise SpecError(f"{where}: {cls.__name__} names {values[of]!r} without its checksum. Give {name}.")
+            path = "path" if name == "sha256" else name.removesuffix("_sha256")
+            if path != name and values.get(path) and not values.get(name):  # else the config would read the file
+                raise SpecError(f"{where}: {cls.__name__} has no checksum of the file {values[path]!r}. Add {name}.")
         return getattr(cls, "unchecked", cls)(**values)
 
 
@@ -139,7 +138,7 @@ def _is_path(path: Any) -> bool:
 
 
 def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) -> type:
-    """Returns the class at the import path. Raises if it is of another kind or cannot be imported."""
+    """Imports the class at a path. Raises an error if the import fails or the annotation does not allow the class."""
     if not _is_path(path):
         raise SpecError(
             f"{where}: the type is {path!r}; expected an import path such as 'unbraid.objectives.BetaTCVAE'."
@@ -147,8 +146,9 @@ def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) ->
     package, (parent, _, name) = path.partition(".")[0], path.rpartition(".")
     if package not in ("unbraid", *packages) and parent not in sys.modules:
         raise UntrustedError(
-            f"{where}: the type {path!r} is not from {', '.join(dict.fromkeys(('unbraid', *packages)))}, so it is not "
-            f"imported. If you trust it, name its package: packages=[{package!r}], or --packages {package}.",
+            f"{where}: the type {path!r} is not imported; expected a class of one of the packages "
+            f"{', '.join(dict.fromkeys(('unbraid', *packages)))}. If you trust {package}, pass "
+            f"packages=[{package!r}], or --packages {package}.",
             package,
         )
     try:
@@ -157,13 +157,14 @@ def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) ->
         if package == "unbraid" and not isinstance(error, ImportError):
             raise
         raise SpecError(
-            f"{where}: {path!r} cannot be imported ({type(error).__name__}: {error}). It may be from another version."
+            f"{where}: {path!r} cannot be imported ({type(error).__name__}: {error}). Install the version of {package} "
+            "that wrote this config."
         ) from error
     found: Any = vars(module).get(name)
     if found is None and parent == MAIN:
         raise UntrustedError(
-            f"{where}: {name} is a class of a script or a notebook, and is not defined here. Define it again, "
-            "unchanged, before the run is opened.",
+            f"{where}: {name} was defined in a script or a notebook, and is not defined in this process. Define the "
+            "same class before opening the run.",
             MAIN,
         )
     if not is_config_class(found, expected):
@@ -175,18 +176,18 @@ def _resolve(path: Any, expected: Any, packages: Collection[str], where: str) ->
 
 @functools.lru_cache(maxsize=1024)
 def _stand_in_class(path: str, kind: Any, fields: tuple[tuple[str, type], ...]) -> Any:
-    """Returns a class of this kind with the recorded name and fields. Its abstract methods raise a RunError.
+    """Creates a stand-in: a subclass of `kind` with this name and these fields, whose methods raise a RunError.
 
-    Equal records have one class, so that equal fields make equal configs.
+    The class is cached, so that stand-ins with equal fields compare equal.
     """
     module, _, name = path.rpartition(".")
     if not all(each.isidentifier() and not each.startswith("_") and not iskeyword(each) for each, _ in fields):
         names = ", ".join(each for each, _ in fields)
-        raise SpecError(f"{path} is recorded with fields that are not valid names: {names}.")
+        raise SpecError(f"{path} has the fields {names}; expected public Python identifiers. Restore the record.")
 
     def refuse(_: Any) -> Any:
         raise RunError(
-            f"The class {path} is not available. Import it or define it again, and open the run again: "
+            f"The class {path} is not available. Import or define the class, then open the run again: "
             f"Run.open(folder, packages=[{path.partition('.')[0]!r}])."
         )
 

@@ -10,7 +10,7 @@ from unbraid.errors import SpecError
 
 
 def fields_of(config: Any) -> dict[str, Any]:
-    """Returns every field of a config by its path. Fields of nested configs follow the field that contains them.
+    """Returns a dict from path to value, for every field of a config and of its nested configs.
 
     Configs in a tuple are numbered: "model.latents.parts.0.size".
     """
@@ -24,7 +24,8 @@ def fields_of(config: Any) -> dict[str, Any]:
 def with_fields(config: Any, changes: Mapping[str, Any], where: str = "") -> Any:
     """Returns a copy of the config with the fields at these paths replaced, all at once.
 
-    A path into a field that is changed too refers to its new value. `where` is the path of the config, for errors.
+    If both a field and a path into the field are given, the path applies to the new value of the field. `where` is the
+    path of the config in error messages.
     """
     by_field: dict[str, dict[str, Any]] = {}
     for path, value in changes.items():
@@ -57,6 +58,6 @@ def _no_such_field(value: Any, name: str, where: str) -> str:
     if isinstance(value, tuple) and children:
         return f"{place} has no entry {name!r}; expected a number from 0 to {len(value) - 1}."
     if not dataclasses.is_dataclass(value):
-        hint = f" Give {where!r} a config first." if value is None else ""
-        return f"{place} is {value!r}, so it has no field {name!r}.{hint}"
-    return f"{place} is a {type(value).__name__}, which has no field {name!r}. {suggestion(name, children)}"
+        fix = f"Set {where!r} to a config first." if value is None else "Shorten the path."
+        return f"{place} is {value!r}; expected a config with the field {name!r}. {fix}"
+    return f"{place} is a {type(value).__name__} without a field {name!r}. {suggestion(name, children)}"

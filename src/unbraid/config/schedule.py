@@ -1,6 +1,6 @@
 """Schedules: hyperparameters that change over training.
 
-`progress` runs from 0 at the first step to 1 at the last, so that a schedule means the same for short and long runs.
+Schedules depend on the `progress` of training, from 0 at the first step to 1 at the last, not on the number of steps.
 """
 
 import math
@@ -28,25 +28,25 @@ class Schedule(Config, ABC):
 
     @abstractmethod
     def affine(self, scale: float, shift: float) -> "Schedule":
-        """Returns the schedule of `scale * number + shift`."""
+        """Returns a schedule with the values `scale * value + shift`."""
 
     def _not_yet(self, other: Any) -> Tensor:
         raise SpecError(
-            f"{self} is a schedule; expected a number. Take its value at one moment: objective.at(progress), with a "
-            "progress from 0 to 1."
+            f"{self} is a schedule; expected a number. Evaluate the schedules of the objective first: "
+            "objective.at(progress), with progress from 0 to 1."
         )
 
-    # A fleet replaces schedules by their values before it computes.
+    # A fleet replaces schedules by their current values before a step.
     __mul__ = __rmul__ = __add__ = __radd__ = __sub__ = __rsub__ = _not_yet
 
 
 Weight = float | Schedule
-"""A hyperparameter: a number, or a schedule of one."""
+"""Hyperparameter: a constant number, or a schedule of numbers."""
 
 
 @dataclass(frozen=True)
 class Ramp(Schedule):
-    """Transition from `start` (until the moment `begin`) to `end` (from the moment `finish` on)."""
+    """Transition from `start` (until progress `begin`) to `end` (from progress `finish` on)."""
 
     start: float
     end: float
@@ -57,13 +57,13 @@ class Ramp(Schedule):
         super().__post_init__()
         if not (math.isfinite(self.start) and math.isfinite(self.end) and 0 <= self.begin < self.finish <= 1):
             raise SpecError(
-                f"{type(self).__name__}: from {self.start} at {self.begin} to {self.end} at {self.finish}; expected "
-                "finite numbers, and moments with 0 <= begin < finish <= 1 (0 is the first step, 1 the last)."
+                f"Got {self}; expected finite numbers and 0 <= begin < finish <= 1. Give begin and finish as fractions "
+                "of training: 0 is the first step, 1 the last step."
             )
 
     @abstractmethod
     def fraction_complete(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
-        """Returns the fraction of the change from `start` to `end` after this fraction of the time."""
+        """Returns the fraction of the change from `start` to `end`, given the fraction of the time since `begin`."""
 
     @final
     def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]:
@@ -82,7 +82,7 @@ class Ramp(Schedule):
 @final
 @dataclass(frozen=True)
 class Linear(Ramp):
-    """Linear ramp from `start` (until the moment `begin`) to `end` (from the moment `finish` on).
+    """Linear ramp from `start` (until progress `begin`) to `end` (from progress `finish` on).
 
     Examples:
         >>> Linear(0.0, 4.0, finish=0.5).extremes()
@@ -96,7 +96,7 @@ class Linear(Ramp):
 @final
 @dataclass(frozen=True)
 class Cosine(Ramp):
-    """Cosine ramp: `Linear` with half a period of a cosine instead of a line, with slope 0 at both ends."""
+    """Cosine ramp from `start` to `end`: half a period of a cosine, with slope 0 at `begin` and `finish`."""
 
     def fraction_complete(self, share: Float[Tensor, ""]) -> Float[Tensor, ""]:
         return 0.5 * (1 - torch.cos(math.pi * share))
@@ -107,7 +107,7 @@ class Cosine(Ramp):
 class Cyclic(Schedule):
     """Cyclic schedule that rises from `low` to `high` in each of `num_cycles` cycles.
 
-    Each cycle rises during its fraction `rising` and stays at `high` for the rest.
+    The value rises during the first fraction `rising` of each cycle and stays at `high` for the rest of the cycle.
     """
 
     low: float
@@ -119,13 +119,13 @@ class Cyclic(Schedule):
         super().__post_init__()
         if self.num_cycles < 1 or not 0 < self.rising <= 1 or not all(map(math.isfinite, (self.low, self.high))):
             raise SpecError(
-                f"Cyclic: low {self.low}, high {self.high}, num_cycles {self.num_cycles}, rising {self.rising}; "
-                "expected finite numbers, one cycle or more, and a share above 0 and at most 1."
+                f"Got {self}; expected finite numbers, num_cycles >= 1 and 0 < rising <= 1. Change these fields, e.g. "
+                "to Cyclic(0.0, 4.0, num_cycles=4, rising=0.5)."
             )
 
     def at(self, progress: Float[Tensor, ""]) -> Float[Tensor, ""]:
         within = torch.remainder(progress * self.num_cycles, 1.0)
-        # The last moment is the end of the last cycle, not the beginning of one more.
+        # Progress 1 is the end of the last cycle, not the start of another cycle.
         within = torch.where(progress >= 1, 1.0, within)
         return self.low + (self.high - self.low) * (within / self.rising).clamp(max=1.0)
 
@@ -142,15 +142,15 @@ def extremes(weight: Weight) -> tuple[float, float]:
 
 
 def shifted(weight: Weight, by: float) -> Weight:
-    """Returns a number or a schedule, plus a constant."""
+    """Adds a constant to a number or a schedule."""
     return weight.affine(1.0, by) if isinstance(weight, Schedule) else weight + by
 
 
 def scaled(weight: Weight, by: float) -> Weight:
-    """Returns a number or a schedule, times a constant."""
+    """Multiplies a number or a schedule by a constant."""
     return weight.affine(by, 0.0) if isinstance(weight, Schedule) else weight * by
 
 
 def value_at(weight: Weight, progress: Float[Tensor, ""]) -> Float[Tensor, ""] | float:
-    """Returns a number unchanged, or the value of a schedule at this moment."""
+    """Returns the value of a schedule at this progress. Returns a number unchanged."""
     return weight.at(progress) if isinstance(weight, Schedule) else weight

@@ -3,13 +3,13 @@
 A config is written as its name, followed by its settings after colons.
 
 - `field=value` sets a field: `dci:num_trees=50`, `beta-vae:beta=4`.
-- A value alone sets the only field with this choice (`dci:boosted_trees`), else the first field that has no value yet:
-  `linear:0:4`. Keyword-only fields need their name here too: `beta-tcvae:beta=4`.
-- A value may be a config, which takes all settings after it: `beta-vae:beta=linear:0:4`.
-- The entries of a list are separated by commas, and by semicolons if they have commas in them: `mlp:hidden=128,64`.
-- Round brackets keep a value together: `beta-tcvae:beta=(linear:0:4):gamma=2`, `grouped:parts=(gaussian:3,concrete:5)`.
+- A value without a field name sets the only field that allows this choice (`dci:boosted_trees`), else the first field
+  without a value: `linear:0:4`. Keyword-only fields always need their name: `beta-tcvae:beta=4`.
+- A value may be a config. All later settings belong to this config: `beta-vae:beta=linear:0:4`.
+- Commas separate the entries of a list: `mlp:hidden=128,64`. Semicolons separate entries that contain commas.
+- Parentheses enclose a value: `beta-tcvae:beta=(linear:0:4):gamma=2`, `grouped:parts=(gaussian:3,concrete:5)`.
 
-Numbers are written as in Python, booleans as `true` and `false`, None as `none`; dashes may replace underscores.
+Numbers are written as in Python, booleans as `true` and `false`, None as `none`. Dashes may replace underscores.
 """
 
 import dataclasses
@@ -42,7 +42,7 @@ _TRUTH = {"true": True, "false": False}
 def parse(text: str, annotation: Any, where: str) -> Any:
     """Parses text as the annotated type. `where` names the source of the text in error messages."""
     kinds = alternatives(annotation)
-    # First, because "none" is a valid text too.
+    # None comes first, because "none" is also a valid string.
     if types.NoneType in kinds and text.lower() == "none":
         return None
     for kind in kinds:
@@ -59,7 +59,7 @@ def parse(text: str, annotation: Any, where: str) -> Any:
 
 
 def split(text: str, separator: str) -> list[str]:
-    """Splits a text at the separators outside brackets."""
+    """Splits a text at the separators outside parentheses."""
     ends, depth = [-1], 0
     for place, character in enumerate(text):
         depth += (character == "(") - (character == ")")
@@ -69,7 +69,7 @@ def split(text: str, separator: str) -> list[str]:
 
 
 def text_of(value: Any) -> str:
-    """Returns a value as text that `parse` reads back."""
+    """Converts a value to text that `parse` converts back."""
     if isinstance(value, (tuple, list)):
         entries = [text_of(item) for item in value]
         is_nested = any(isinstance(item, (tuple, list)) for item in value) or any("," in entry for entry in entries)
@@ -84,7 +84,7 @@ def text_of(value: Any) -> str:
 
 
 def _parse_as(text: str, kind: Any, where: str) -> Any:
-    """Parses text as one alternative of an annotation. Raises a ValueError if the text does not match it."""
+    """Parses text as one alternative of an annotation. Raises a ValueError for text of another type."""
     if is_kind(kind):
         return _parse_config(_unwrapped(text), kind, where)
     if typing.get_origin(kind) is tuple:
@@ -101,7 +101,7 @@ def _parse_as(text: str, kind: Any, where: str) -> Any:
 
 
 def _parse_list(text: str, entries: Any, where: str) -> tuple[Any, ...]:
-    # A semicolon can only separate lists, and configs of which some field holds commas.
+    # A semicolon separates only lists, or configs with commas in a field.
     is_nested = entries_of(entries) is not None or (kinds_of(entries) and len(split(text, ";")) > 1)
     try:
         return tuple(parse(part, entries, where) for part in split(text, ";" if is_nested else ","))
@@ -113,7 +113,7 @@ def _parse_list(text: str, entries: Any, where: str) -> tuple[Any, ...]:
 
 
 def _parse_config(text: str, kind: type, where: str) -> Any:
-    """Returns the config with the name before the first colon and the settings after it."""
+    """Creates a config from text: the name before the first colon, and settings separated by colons."""
     name, *settings = split(text, ":")
     cls = choices(kind).get(_with_dashes(name))
     if cls is None:
@@ -130,14 +130,14 @@ def _parse_config(text: str, kind: type, where: str) -> Any:
         given[field] = parse(_unwrapped(value), annotation, f"{field} in {whole}")
     if missing := [field for field in required_fields(cls) if field not in given]:
         fields = ", ".join(hints_of(cls))
-        raise SpecError(f"{whole}: {cls.__name__} lacks {', '.join(missing)}. Its fields are {fields}.")
+        raise SpecError(f"{whole}: {cls.__name__} lacks {', '.join(missing)}. Add {missing[0]}=... (fields: {fields}).")
     return cls(**given)
 
 
 def _field_and_value(cls: type, setting: str, given: Collection[str], whole: str) -> tuple[str, str]:
-    """Returns the field of a setting and its value as text.
+    """Returns the field name of a setting, and the value of the setting as text.
 
-    The field is given by name, is the only field with this choice, or is the next field without a value.
+    A setting without a field name sets the only field that allows this choice, else the next field without a value.
     """
     hints, words = hints_of(cls), _fields_by_choice(cls)
     by_place = [field.name for field in dataclasses.fields(cls) if not field.kw_only and field.name not in given]
@@ -148,22 +148,22 @@ def _field_and_value(cls: type, setting: str, given: Collection[str], whole: str
         if word not in words and not by_place:
             advice = f"{suggestion(word, words)} " if words else ""
             raise SpecError(
-                f"{whole}: {cls.__name__} has no place for {setting!r}. {advice}Set a field by its name: "
-                f"{', '.join(hints) or 'none'}. Round brackets end the settings of a config inside another."
+                f"{whole}: {cls.__name__} has no field for {setting!r}. {advice}Set a field by its name: "
+                f"{', '.join(hints) or 'none'}. Put a nested config in parentheses."
             )
         name = words.get(word) or by_place[0]
     if name not in hints:
         raise SpecError(
-            f"{whole}: {cls.__name__} has no setting {name!r}. {suggestion(name, hints)} Round brackets end the "
-            "settings of a config inside another."
+            f"{whole}: {cls.__name__} has no field {name!r}. {suggestion(name, hints)} Put a nested config in "
+            "parentheses."
         )
     if name in given:
-        raise SpecError(f"{whole}: {name} is set twice. Give it once.")
+        raise SpecError(f"{whole}: {name} is set twice. Set it once.")
     return name, value
 
 
 def _fields_by_choice(cls: type) -> dict[str, str]:
-    """Returns the field of each choice (a literal or the name of a config) that only one field has."""
+    """Maps each choice (a literal or the name of a config) that only one field allows to this field."""
     found: dict[str, list[str]] = {}
     for name, hint in hints_of(cls).items():
         configs = [_with_underscores(each) for kind in kinds_of(hint) for each in choices(kind)]
@@ -173,15 +173,15 @@ def _fields_by_choice(cls: type) -> dict[str, str]:
 
 
 def _text_of_config(config: Any) -> str:
-    """Returns the name and the fields that differ from their default.
+    """Converts a config to its name and the fields that differ from their default.
 
-    The last config among these fields is written last, because later settings would belong to it.
+    A field with a config comes last, because later settings would belong to that config.
     """
     cls, required = type(config), required_fields(type(config))
     values = {
-        of_class.name: value
-        for of_class in dataclasses.fields(cls)
-        if (value := getattr(config, of_class.name)) != default_of(of_class)
+        field.name: value
+        for field in dataclasses.fields(cls)
+        if (value := getattr(config, field.name)) != default_of(field)
     }
     configs = [name for name, value in values.items() if dataclasses.is_dataclass(value)]
     parts = [short_name(config)]
@@ -189,9 +189,9 @@ def _text_of_config(config: Any) -> str:
         text = text_of(values[name])
         if set(text) & set(":,;()=") and name not in configs[-1:]:
             text = f"({text})"
-        by_itself = _fields_by_choice(cls).get(_with_underscores(text.partition(":")[0]))
-        is_number_in_place = by_itself is None and name in required and isinstance(values[name], (int, float))
-        parts.append(text if by_itself == name or is_number_in_place else f"{name}={text}")
+        only_field = _fields_by_choice(cls).get(_with_underscores(text.partition(":")[0]))
+        is_positional = only_field is None and name in required and isinstance(values[name], (int, float))
+        parts.append(text if only_field == name or is_positional else f"{name}={text}")
     return ":".join(parts)
 
 
@@ -204,7 +204,7 @@ def _with_underscores(word: str) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    """Returns a text without enclosing brackets."""
+    """Removes enclosing parentheses from a text."""
     inside, depth = text[1:-1], 0
     for character in inside:
         depth += (character == "(") - (character == ")")

@@ -119,7 +119,7 @@ def _rows(codes: Codes, num_images: int) -> Tensor:
     count = max(2, min(num_images, len(codes)))
     if codes.weights is None and count == len(codes):
         return torch.arange(count, device=codes.mean.device)
-    return row_draws.images(count, len(codes), 0, "diagnosed images", codes.weights).to(codes.mean.device)
+    return row_draws.draw_rows(count, len(codes), 0, "diagnosed images", codes.weights).to(codes.mean.device)
 
 
 def _weights(run: Run, root_error: float | None = None) -> LossWeights:

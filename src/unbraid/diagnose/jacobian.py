@@ -74,7 +74,7 @@ def jacobian_angles(
     unit = torch.ones(len(columns), dtype=torch.float64) if spread is None else spread.double().cpu()
     products = unit[:, None] * products * unit
     cosines = _cosines(products)
-    turns = torch.linalg.qr(row_draws.normal((_NUM_TURNS, len(columns), len(columns)), seed, "turns of latents"))[0]
+    turns = torch.linalg.qr(row_draws.randn((_NUM_TURNS, len(columns), len(columns)), seed, "turns of latents"))[0]
     turned = torch.stack([_mean(_cosines(turn @ products @ turn.T)) for turn in turns]).nanmean()
     lengths = products.diagonal(dim1=1, dim2=2).sqrt().mean(dim=0)
     return JacobianAngles(tuple(columns), cosines.nanmean(dim=0), float(_mean(cosines)), float(turned), lengths)

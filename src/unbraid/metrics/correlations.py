@@ -116,8 +116,8 @@ def _of_draws(statistics: Statistics, seed: int) -> pearson.PearsonCorrelations 
     if statistics.given_draws is None and codes.std is not None:
         # `statistics.draws` refuses a std of 0, but the draw of such a latent is its mean.
         weights = None if codes.weights is None else statistics.weights
-        rows = row_draws.images(len(codes), len(codes), seed, "draws/images", weights).to(codes.std.device)
-        noise = row_draws.normal((len(codes), codes.mean.shape[1]), seed, "draws/noise").to(codes.std.device)
+        rows = row_draws.draw_rows(len(codes), len(codes), seed, "draws/images", weights).to(codes.std.device)
+        noise = row_draws.randn((len(codes), codes.mean.shape[1]), seed, "draws/noise").to(codes.std.device)
         z = codes.mean[rows].double() + codes.std[rows].double() * noise
     else:
         z = statistics.draws(len(codes), seed).z

@@ -34,7 +34,7 @@ def resampled_weights(
         found, places = images.unique(return_inverse=True)
         shares = resampled_weights(len(found), seed, num_resamples)[:, places]
         return shares / shares.sum(dim=1, keepdim=True)
-    points = row_draws.integers(num_points, (num_resamples, num_points), seed, "bootstrap")
+    points = row_draws.randint(num_points, (num_resamples, num_points), seed, "bootstrap")
     ones = torch.ones(points.shape, dtype=torch.float64)
     return torch.zeros(num_resamples, num_points, dtype=torch.float64).scatter_add_(1, points, ones) / num_points
 

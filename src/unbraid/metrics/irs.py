@@ -175,7 +175,7 @@ def _normalized(
 def _resampled_rows(num_images: int) -> Int64[Tensor, "resample row"]:
     """Returns resamples of a subset of the images, because the largest deviation does not converge like an average."""
     some = row_draws.permuted_rows(num_images, 0, "irs/rows")[:MAX_INFLUENCE_ROWS]
-    return some[row_draws.integers(len(some), (_NUM_RESAMPLES, len(some)), 0, "irs/resamples")]
+    return some[row_draws.randint(len(some), (_NUM_RESAMPLES, len(some)), 0, "irs/resamples")]
 
 
 def _quantiles(

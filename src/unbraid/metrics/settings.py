@@ -67,7 +67,7 @@ def settings_of(config: Config) -> dict[str, Any]:
 def check_seed(where: str, seed: Any) -> None:
     """Raises SpecError if the seed is not an integer from 0 to 2**63 - 1."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= 2**63 - 1:
-        raise SpecError(f"{where} is {seed!r}; expected a whole number from 0 to 2**63 - 1.")
+        raise SpecError(f"{where} is {seed!r}; expected an integer from 0 to 2**63 - 1.")
 
 
 def sklearn_seed(seed: int) -> int:

@@ -115,7 +115,7 @@ class ZDiff(Metric):
         self, statistics: Statistics, image: Int64[Tensor, " draw"], start: int
     ) -> Float64[Tensor, "draw latent"]:
         mean = statistics.codes.mean
-        noise = row_draws.normal((len(image), mean.shape[1]), self.seed, f"z_diff/noise/{start}").to(mean.device)
+        noise = row_draws.randn((len(image), mean.shape[1]), self.seed, f"z_diff/noise/{start}").to(mean.device)
         image = image.to(mean.device)
         if statistics.codes.covariance is None:
             # Not through `posteriors`, which refuse a std of 0: a sample of such a latent is its mean.

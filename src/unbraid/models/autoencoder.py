@@ -14,7 +14,7 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from unbraid._internal import draws
 from unbraid._internal.arrays import as_tensor
-from unbraid._internal.source import is_own
+from unbraid._internal.source import is_user_defined
 from unbraid.codes import Codes
 from unbraid.config import Config
 from unbraid.config.annotations import check_value
@@ -80,7 +80,7 @@ class Autoencoder(Config):
         encoder, decoder = f"encoder {nets[0].__name__}", f"decoder {nets[1].__name__}"
         model = self.without_memory(image_shape)
         # The nets of unbraid fit, and a try takes a second: for tensors on `meta` torch imports its compiler.
-        if any(map(is_own, nets)):
+        if any(map(is_user_defined, nets)):
             with torch.device("meta"):
                 self._try(model, encoder, decoder)
         _check_layers(encoder, model.encoder)

@@ -9,7 +9,7 @@ from unbraid._internal import files
 from unbraid._internal.source import check_current
 from unbraid._internal.version import __version__
 from unbraid.config.annotations import in_short
-from unbraid.config.digest import own_source
+from unbraid.config.digest import user_source
 from unbraid.errors import RunError, SpecError
 from unbraid.training.history_columns import check_columns
 from unbraid.training.options import TrainingOptions
@@ -43,7 +43,7 @@ def check_requests(runs: Sequence[Run], options: TrainingOptions, *, resume: boo
     if len({run.folder for run in runs}) < len(runs):
         raise RunError("The same spec and seed were given twice. Give each once.")
     for run in runs:
-        check_current(own_source(run.spec))
+        check_current(user_source(run.spec))
         options.check(run.spec.num_steps)
         check_columns(run.spec, options)
 

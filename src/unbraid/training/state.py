@@ -19,7 +19,7 @@ from torch.utils._pytree import (
     tree_unflatten,
 )
 
-from unbraid.config.digest import own_source
+from unbraid.config.digest import user_source
 from unbraid.models.architecture import ImageShape
 from unbraid.models.layers.initial_weights import seeded
 from unbraid.training.optimizers.optimizer import Optimizer
@@ -145,7 +145,7 @@ def fleet_key(spec: RunSpec) -> str:
         {k: v for k, v in vars(objective).items() if k not in objective.hyperparameters},
     ]
     del content["optimizer"]["learning_rate"]
-    return repr((content, own_source(spec).identity))
+    return repr((content, user_source(spec).identity))
 
 
 def fresh_state(members: Sequence[Member], image_shape: ImageShape, like: Tensor) -> FleetState:

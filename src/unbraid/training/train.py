@@ -15,7 +15,7 @@ from unbraid._internal.device import resolve_device
 from unbraid._internal.memory import give_back_memory, is_out_of_memory, keep_freed_memory
 from unbraid._internal.progress import Event, Listener, emit, listening, progress_bar
 from unbraid.config.annotations import in_short
-from unbraid.config.digest import own_source
+from unbraid.config.digest import user_source
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import RunError, SpecError, TrainingError, TrainingInterrupted
 from unbraid.training.batches import load_or_stream
@@ -185,7 +185,7 @@ def _memory(runs: Sequence[Run], images: FactorImages) -> Memory | None:
     Measuring takes a step, so an error in user code is raised before a folder is created.
     """
     spec = runs[0].spec
-    if len(runs) == 1 and not own_source((spec.model, spec.objective, spec.critic, spec.optimizer)):
+    if len(runs) == 1 and not user_source((spec.model, spec.objective, spec.critic, spec.optimizer)):
         return None
     try:
         return measured([Member(run.spec, run.seed) for run in runs], images)

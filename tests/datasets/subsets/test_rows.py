@@ -74,7 +74,7 @@ def test_a_config_can_be_read_where_its_file_is_not(tmp_path):
         ([1, 2, 1], "row 1 is named twice"),
         ([[True, False]], "expected a list of row numbers"),
         (["a"], "expected a list of row numbers"),
-        ([[1, 2], [3]], "differ in length"),
+        ([[1, 2], [3]], "lengths"),
     ],
 )
 def test_what_are_no_rows_is_refused(rows, message, cache):

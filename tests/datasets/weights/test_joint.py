@@ -117,7 +117,7 @@ def test_a_table_of_another_size_is_refused():
 def test_an_array_with_another_number_of_axes_is_refused():
     with pytest.raises(SpecError, match="1 axes"):
         JointTable.from_array(("a", "b"), [1.0, 2.0])
-    with pytest.raises(DataError, match="differ in length"):
+    with pytest.raises(DataError, match="lengths"):
         JointTable.from_array(("a", "b"), [[1.0, 2.0], [3.0]])
 
 

@@ -20,9 +20,9 @@ from unbraid.metrics.reductions.statistics import Statistics
 
 def noisy_codes(num_images=400, seed=0, **changes):
     """Deterministic codes of a discrete factor and of a measured one, each read by a latent; and one of noise."""
-    noise = row_draws.normal((num_images, 3), seed, "test/noise")
+    noise = row_draws.randn((num_images, 3), seed, "test/noise")
     values = torch.arange(num_images) % 4
-    angle = row_draws.uniform((num_images,), seed, "test/angle").double()
+    angle = row_draws.rand((num_images,), seed, "test/angle").double()
     mean = torch.stack([values + 0.5 * noise[:, 0], angle + 0.2 * noise[:, 1], noise[:, 2]], dim=1).double()
     return replace(Codes(mean, factors=(Labels("v", values), Labels("angle", angle))), **changes)
 
@@ -67,13 +67,13 @@ def test_a_rare_value_has_fewer_neighbors_and_one_of_a_single_image_none():
 
 def test_correlated_normals_share_what_the_formula_says():
     """I = -log(1 - rho^2) / 2; 4,000 images know it to about 0.02 nats."""
-    noise, rho = row_draws.normal((4000, 2), 1, "test/normals").double(), 0.8
+    noise, rho = row_draws.randn((4000, 2), 1, "test/normals").double(), 0.8
     codes = Codes(noise[:, :1], factors=(Labels("y", rho * noise[:, 0] + math.sqrt(1 - rho**2) * noise[:, 1]),))
     assert float(information(Neighbors(), codes)) == pytest.approx(-0.5 * math.log(1 - rho**2), abs=0.06)
 
 
 def test_posteriors_with_a_width_are_read_at_a_draw_and_agree_with_quadrature():
-    noise = row_draws.normal((3000, 2), 2, "test/means").double()
+    noise = row_draws.randn((3000, 2), 2, "test/means").double()
     values = torch.arange(3000) % 3
     codes = Codes(
         torch.stack([values + 0.3 * noise[:, 0], noise[:, 1]], dim=1),
@@ -139,7 +139,7 @@ def test_fewer_neighbors_say_whether_it_is_settled():
 @pytest.mark.parametrize("metric", [MIG, RMIG, DCIMIG, MIGSup, MED, Modularity, InfoMEC])
 def test_a_value_lies_in_its_bounds_and_in_its_interval(metric):
     values = torch.stack([torch.arange(300) % 3, torch.arange(300) // 3 % 4], dim=1)
-    noise = row_draws.normal((300, 2), 0, "test/bounds").double()
+    noise = row_draws.randn((300, 2), 0, "test/bounds").double()
     factors = tuple(Labels(name, v) for name, v in zip("ab", values.unbind(1), strict=True))
     for spread in (0.01, 1.0, 30.0):
         score = metric(Neighbors())(Codes(values + spread * noise, factors=factors))
@@ -151,7 +151,7 @@ def test_a_value_lies_in_its_bounds_and_in_its_interval(metric):
 def test_more_than_there_is_to_say_counts_as_all_of_it(metric):
     """Of groups that never mix, neighbors find psi(N) - psi(N_v), which is more than the entropy."""
     values = torch.arange(300) % 3
-    mean = (values + 0.01 * row_draws.normal((300,), 0, "test/bounds")).double()[:, None]
+    mean = (values + 0.01 * row_draws.randn((300,), 0, "test/bounds")).double()[:, None]
     codes = Codes(mean, factors=(Labels("v", values),))
     assert float(information(Neighbors(), codes)) > math.log(3) + 1e-3
     score = metric(Neighbors())(codes)
@@ -163,7 +163,7 @@ def test_where_clipped_noise_decides_there_is_no_interval_and_a_note():
     found, degenerate = [], []
     for seed in range(20):
         codes = Codes(
-            row_draws.normal((200, 3), seed, "test/noise").double(),
+            row_draws.randn((200, 3), seed, "test/noise").double(),
             factors=(Labels("v", torch.arange(200) % 4), Labels("w", torch.arange(200) // 4 % 5)),
         )
         score = InfoMEC(Neighbors(), active="range")(codes)

@@ -40,7 +40,7 @@ def test_of_several_fields_every_combination_is_there_and_the_last_runs_fastest(
             {"objective.betta": [1]},
             "at objective.betta = 1: objective is a BetaTCVAE.* 'beta'.*alpha, analytic_kl, beta",
         ),
-        ({"objective": [BetaVAE(), VAE()], "objective.beta": [1]}, "objective is a VAE, which has no field 'beta'"),
+        ({"objective": [BetaVAE(), VAE()], "objective.beta": [1]}, "objective.*VAE.*'beta'"),
         ({"objective.beta": ["4"]}, "at objective.beta = '4': BetaTCVAE: beta is '4'; expected a number"),
         ({"num_steps": [5, 0]}, "at num_steps = 0: num_steps is 0; expected 1 or more"),
         ({"objective.beta": [1, 4, 1.0]}, "objective.beta = 1.0 is a spec that is there already"),

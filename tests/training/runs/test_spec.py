@@ -114,8 +114,8 @@ def test_a_whole_number_in_a_float_field_has_the_digest_of_the_float():
     ("name", "value", "expected"),
     [
         ("precision", "float16", "one of float32, tf32, bf16, float64"),
-        ("num_steps", 1.5, "a whole number"),
-        ("batch_size", True, "a whole number"),
+        ("num_steps", 1.5, "an integer"),
+        ("batch_size", True, "an integer"),
         ("max_gradient_norm", "1e-3", "a number or None"),
         ("optimizer", "adam", "an Optimizer"),
         ("objective", "beta-vae", "an Objective"),

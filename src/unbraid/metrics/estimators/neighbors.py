@@ -116,7 +116,7 @@ def points(codes: Codes, seed: int) -> Float64[Tensor, "image latent"]:
     std = codes.marginal_std
     if std is None:
         return (codes.mean if codes.samples is None else codes.samples[0]).double()
-    noise = row_draws.normal(tuple(codes.mean.shape), seed, "neighbours/noise").to(std.device)
+    noise = row_draws.randn(tuple(codes.mean.shape), seed, "neighbours/noise").to(std.device)
     return codes.mean.double() + std.double() * noise
 
 

@@ -80,7 +80,7 @@ class ProbeTraining:
 
     def batch(self, step: int) -> Float64[Tensor, " batch"]:
         """Returns the positions of the rows of a batch, from 0 to 1 as shares of all rows."""
-        return row_draws.uniform((self.batch_size,), self.seed, f"probes/batch/{step}")
+        return row_draws.rand((self.batch_size,), self.seed, f"probes/batch/{step}")
 
 
 def trained_probes(probes: Sequence[Probe], training: ProbeTraining, device: torch.device) -> list[Losses]:
@@ -196,7 +196,7 @@ class _Fleet:
             for place, (shape, inputs) in enumerate(
                 zip(own, (num_latents, num_latents, inside, inside, num_latents), strict=True)
             ):
-                draws = 2 * row_draws.uniform(shape, seed, f"probes/weights/{place}") - 1
+                draws = 2 * row_draws.rand(shape, seed, f"probes/weights/{place}") - 1
                 weights[place][number, : shape[0], : shape[1]] = draws / math.sqrt(inputs)
         return [weight.to(self.codes.device) for weight in weights]
 

@@ -69,7 +69,7 @@ def correlate(
     v = u if other is None else standardized(other, weights)
     matrix = (u.T @ (v * weights[:, None])).clamp(-1, 1)
     rows = _some_rows(len(u)).to(u.device)
-    noise = row_draws.normal((NUM_RESAMPLES, len(rows)), 0, "correlations").to(u.device)
+    noise = row_draws.randn((NUM_RESAMPLES, len(rows)), 0, "correlations").to(u.device)
     scale = len(weights) / math.sqrt(len(rows) * (num_images or len(weights)))
     return PearsonCorrelations(matrix, u[rows], v[rows], noise * weights[rows] * scale)
 

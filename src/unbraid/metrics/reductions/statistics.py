@@ -190,7 +190,7 @@ class Statistics:
         shares = [each / (p @ each).clamp(min=torch.finfo(torch.float64).tiny) for each in known]
         r = p if not shares else p * (1 + torch.stack(shares).mean(dim=0))
         r = r / r.sum()
-        rows = row_draws.images(MAX_INFLUENCE_ROWS, num_images, 0, "influences", r).to(p.device)
+        rows = row_draws.draw_rows(MAX_INFLUENCE_ROWS, num_images, 0, "influences", r).to(p.device)
         return InfluenceSample(rows, p[rows] / r[rows], (num_images * r[rows]).sqrt())
 
     @cached_property
@@ -206,11 +206,9 @@ class Statistics:
         def compute() -> Draws:
             device = self.codes.mean.device
             weights = None if self.codes.weights is None else self.weights
-            image = row_draws.images(num_samples, len(self.codes), seed, "draws/images", weights).to(device)
-            noise = row_draws.normal((num_samples, self.codes.mean.shape[1]), seed, "draws/noise").to(device)
-            uniform = row_draws.uniform((num_samples, len(self.codes.probabilities)), seed, "draws/categories").to(
-                device
-            )
+            image = row_draws.draw_rows(num_samples, len(self.codes), seed, "draws/images", weights).to(device)
+            noise = row_draws.randn((num_samples, self.codes.mean.shape[1]), seed, "draws/noise").to(device)
+            uniform = row_draws.rand((num_samples, len(self.codes.probabilities)), seed, "draws/categories").to(device)
             return self.posteriors.draw(image, noise, uniform)
 
         return self.once_for_all_factors(("draws", num_samples, seed), compute)

@@ -61,8 +61,8 @@ class FactorSweeps:
 def sampled_rows(images: FactorImages, count: int, seed: int) -> Int64[Tensor, " row"]:
     """Returns rows of images as training draws them: from p(n) if there are weights, else each image at most once."""
     if images.weights is None:
-        return row_draws.images(min(count, len(images)), len(images), seed, _STREAM)
-    return row_draws.images(count, len(images), seed, _STREAM, images.weights.cpu())
+        return row_draws.draw_rows(min(count, len(images)), len(images), seed, _STREAM)
+    return row_draws.draw_rows(count, len(images), seed, _STREAM, images.weights.cpu())
 
 
 def factor_sweeps(images: FactorImages, seed: int = 0) -> FactorSweeps:
@@ -106,7 +106,9 @@ def _held_fixed(
     """
     best: tuple[int | None, dict[int, Int64[Tensor, " row"]]] = (None, {})
     most, complete = 0, sum(len(torch.unique(factors[:, place])) for place in varying)
-    for anchor in row_draws.images(min(_NUM_ANCHORS, len(factors)), len(factors), seed, f"{_STREAM}/anchor").tolist():
+    for anchor in row_draws.draw_rows(
+        min(_NUM_ANCHORS, len(factors)), len(factors), seed, f"{_STREAM}/anchor"
+    ).tolist():
         equal = factors == factors[anchor]
         num_equal = equal.sum(dim=1)
         differing = {

@@ -89,7 +89,7 @@ def code_maps(codes: Codes, readings: Sequence[Reading]) -> CodeMaps | None:
     varying = [(name, each) for name, each in shares.items() if not np.isnan(each).all()]
     if len(latents) < 2 or not varying:
         return None
-    rows = row_draws.images(min(_MAX_IMAGES, len(codes.mean)), len(codes.mean), 0, "code maps").numpy()
+    rows = row_draws.draw_rows(min(_MAX_IMAGES, len(codes.mean)), len(codes.mean), 0, "code maps").numpy()
     places = codes.mean[:, latents].double().numpy()[rows]
     maps = tuple((name, _map(places, each[rows])) for name, each in varying[:MAX_FACTORS])
     return CodeMaps(latents[0], latents[1], maps)

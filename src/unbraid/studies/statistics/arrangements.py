@@ -46,7 +46,7 @@ def signs(num_seeds: int) -> Float64[np.ndarray, "arrangement seed"]:
     """Returns a sign for every seed in each arrangement. The first is the observed one: all +1."""
     if 2**num_seeds <= MOST_LISTED:
         return np.array(list(itertools.product((1.0, -1.0), repeat=num_seeds)))
-    drawn = np.where(row_draws.uniform((NUM_DRAWN, num_seeds), _SEED, "signs of seeds").numpy() < 0.5, 1.0, -1.0)
+    drawn = np.where(row_draws.rand((NUM_DRAWN, num_seeds), _SEED, "signs of seeds").numpy() < 0.5, 1.0, -1.0)
     return np.concatenate([np.ones((1, num_seeds)), drawn])
 
 
@@ -60,7 +60,7 @@ def tails(sums: np.ndarray) -> tuple[float, float]:
 
 
 def _orders(num_seeds: int) -> Int64[np.ndarray, "arrangement seed"]:
-    return np.argsort(row_draws.uniform((NUM_DRAWN, num_seeds), _SEED, "orders of seeds").numpy(), axis=1)
+    return np.argsort(row_draws.rand((NUM_DRAWN, num_seeds), _SEED, "orders of seeds").numpy(), axis=1)
 
 
 def _groupings(sizes: tuple[int, ...], first: int) -> list[list[int]]:

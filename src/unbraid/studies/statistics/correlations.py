@@ -71,7 +71,7 @@ def slope(groups: Sequence[Values], at: Sequence[float] = ()) -> Measurement:
 @functools.lru_cache(maxsize=8)
 def _of_normal_pairs(num_models: int, correlation: float) -> Float64[np.ndarray, " draw"]:
     """Returns the rank correlations of normal samples of `num_models` pairs."""
-    first, second = (row_draws.normal((NUM_DRAWN, num_models), 0, f"{which} of pairs").numpy() for which in ("x", "y"))
+    first, second = (row_draws.randn((NUM_DRAWN, num_models), 0, f"{which} of pairs").numpy() for which in ("x", "y"))
     pearson = 2 * math.sin(math.pi * correlation / 6)  # of the normal distribution with this rank correlation
     rest = math.sqrt(max(0.0, 1 - pearson**2))
     ranks = [np.argsort(np.argsort(each, axis=1), axis=1) for each in (first, pearson * first + rest * second)]

@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 
 from unbraid._internal import files
 from unbraid._internal.names import kebab_case
-from unbraid._internal.source import is_own
+from unbraid._internal.source import is_user_defined
 from unbraid._internal.version import __version__
 from unbraid.config import text_of
 from unbraid.datasets.dataset import FactorDataset
@@ -267,6 +267,6 @@ def license_text(dataset: FactorDataset, data_license: str | None) -> str:
             f"{named} {in_markdown(publication.title)} ({publication.homepage}). License of the data: "
             f"{publication.license}.{note}"
         )
-    if not is_own(type(dataset)) and dataset.origin == "drawn":
+    if not is_user_defined(type(dataset)) and dataset.origin == "drawn":
         return f"{named} They are drawn by unbraid. License of the data: Apache-2.0."
     return f"{named} They are the author's own. License of the data: not stated."

@@ -134,7 +134,7 @@ class Run(RunFolder):
     def _recorded(self, name: str) -> str:
         path = self.folder / "spec.json"
         if not isinstance(text := read_spec(path).get(name), str):
-            raise RunError(f"{path}: {name} is {text!r}; expected a text. Restore the file.")
+            raise RunError(f"{path}: {name} is {text!r}; expected a string. Restore the file.")
         return text
 
     @property

@@ -61,12 +61,12 @@ def settled(spec: RunSpec, scoring: Scoring) -> Scoring:
     if scoring.factors or scoring.one_vs_rest:  # else nothing of the dataset needs to be read
         names = [factor.name for factor in spec.dataset.factors]
     scoring = scoring.settled(names, has_discrete=latents.num_discrete > 0, has_groups=len(latents.groups) > 1)
-    is_own = scoring.sampling == ("data" if spec.sampling is None else spec.sampling)
+    is_as_trained = scoring.sampling == ("data" if spec.sampling is None else spec.sampling)
     is_whole = spec.subset is None and scoring.subset is None
     return replace(
         scoring,
         part="train" if is_whole and scoring.part == "all" else scoring.part,
-        sampling=None if is_own else scoring.sampling,
+        sampling=None if is_as_trained else scoring.sampling,
         step=None if scoring.step == spec.num_steps else scoring.step,
     )
 

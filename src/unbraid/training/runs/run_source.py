@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from unbraid._internal import files
-from unbraid._internal.source import OwnSource, installed_version, module_on_disk
+from unbraid._internal.source import UserSource, installed_version, module_on_disk
 from unbraid.config import from_json
-from unbraid.config.digest import own_source
+from unbraid.config.digest import user_source
 from unbraid.errors import RunError
 from unbraid.training.runs.spec import RunSpec
 
@@ -20,7 +20,7 @@ _MAX_NAME = 500  # characters
 _MAX_TEXT = 1_000_000  # bytes of a module that is compared
 
 
-def write_source(folder: Path, source: OwnSource) -> None:
+def write_source(folder: Path, source: UserSource) -> None:
     """Writes the text of each module to a file named after the module."""
     for name, module in source.modules.items():
         if isinstance(module.text, str):
@@ -38,7 +38,7 @@ def read_spec_of(
 
 def source_changes(content: dict[str, Any], spec: RunSpec, path: Path) -> list[str]:
     """Returns the modules and packages that differ from those recorded in the content of a spec.json."""
-    then, now = _recorded(content, path), own_source(spec).identity
+    then, now = _recorded(content, path), user_source(spec).identity
     packages = now["packages"] | {name: found for name in then["packages"] if (found := installed_version(name))}
     return _differing(then["modules"], now["modules"]) + [
         f"{name} ({then['packages'].get(name, 'not used')}, now {packages.get(name, 'not used')})"

@@ -15,7 +15,7 @@ from unbraid._internal.tensor_file import write_tensors
 from unbraid._internal.version import __version__
 from unbraid.codes import Codes
 from unbraid.codes.codes_file import write_safetensors
-from unbraid.config.digest import own_source
+from unbraid.config.digest import user_source
 from unbraid.errors import RunError
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.training.options import TrainingOptions
@@ -85,7 +85,7 @@ class RunWriter:
         if self.run.status == "new":
             spec = self.run.spec
             content = {"format": FORMAT, "unbraid": __version__, "torch": torch.__version__, "digest": spec.digest}
-            if source := own_source(spec):
+            if source := user_source(spec):
                 write_source(self.run.folder / "source", source)
                 content["source"] = source.identity
             files.write_sealed(self.run.folder / "spec.json", content | {"seed": self.run.seed, "spec": spec.to_json()})
@@ -121,7 +121,7 @@ class RunWriter:
         written = write_safetensors(folder / "codes.safetensors", codes)
         sums = {"weights.safetensors": weights.hexdigest(), "codes.safetensors": written.hexdigest()}
         sums |= self._sums_of_records()
-        if own_source((spec.model, spec.dataset)):  # which a reader of the run may not have
+        if user_source((spec.model, spec.dataset)):  # which a reader of the run may not have
             pictures = ModelPictures(model, codes, spec.training_data.open())
             sums[PICTURES] = write_tensors(folder / PICTURES, pictures.to_tensors(), {}).hexdigest()
         facts = {"seconds": round(seconds, 3), "fleet": list(fleet), "image_shape": list(model.image_shape)}

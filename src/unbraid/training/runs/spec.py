@@ -13,7 +13,7 @@ from torch.utils.data import Dataset
 from unbraid._internal.precision import Precision, kept_in
 from unbraid.config import Config, to_json
 from unbraid.config.annotations import default_of
-from unbraid.config.digest import digest, own_source
+from unbraid.config.digest import digest, user_source
 from unbraid.datasets.dataset import FactorDataset, FactorImages
 from unbraid.datasets.subsets import Subset
 from unbraid.datasets.training_data import TrainingData
@@ -179,7 +179,7 @@ class RunSpec(Config):
     def digest(self) -> str:
         """Digest of all fields and of the source of user classes, as twelve hexadecimal digits."""
         # Code of the user may change during the life of the spec: by a reload, or by running a cell again.
-        return digest(self) if own_source(self) else self._digest_of_fields
+        return digest(self) if user_source(self) else self._digest_of_fields
 
     @functools.cached_property
     def _digest_of_fields(self) -> str:
@@ -222,5 +222,5 @@ def whole_seed(seed: Any) -> int:
     except TypeError:
         number = None
     if number is None or not 0 <= number < 2**63:
-        raise SpecError(f"A seed is {seed!r}; expected a whole number from 0 to 2**63 - 1, such as in seeds=[0, 1, 2].")
+        raise SpecError(f"A seed is {seed!r}; expected an integer from 0 to 2**63 - 1, such as in seeds=[0, 1, 2].")
     return number
