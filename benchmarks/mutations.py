@@ -134,8 +134,8 @@ LIST = """
 - return softplus(-real).mean() + softplus(fake).mean()
 + return softplus(real).mean() + softplus(-fake).mean()
 @ objectives/factor_vae.py:
-- judged(step.critic_in_training, step.z, permuted)
-+ judged(step.critic_in_training, permuted, step.z)
+- both_logits(step.critic_in_training, step.z, permuted)
++ both_logits(step.critic_in_training, permuted, step.z)
 @ objectives/terms/covariance.py:
 - return centered.T @ centered / len(centered)
 + return centered.T @ centered / (len(centered) - 1)

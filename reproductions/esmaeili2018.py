@@ -198,7 +198,7 @@ def _terms(step: Step, groups: Any) -> list[float]:
 
     def total(**weights: float) -> float:
         none = dict.fromkeys(_TERMS, 0.0)
-        return float(DecomposedELBO(**{**none, **weights}, groups=groups, estimator="stratified_pairs", deeper=())(step).total)
+        return float(DecomposedELBO(**{**none, **weights}, groups=groups, estimator="stratified_pairs", nested_weights=())(step).total)
 
     return [total(**{name: 1.0}) - total() for name in _TERMS]
 

@@ -35,6 +35,6 @@ def test_what_there_is_is_listed_with_one_line_each(unbraid, command, kinds):
 
 def test_a_line_is_the_first_line_of_the_docstring():
     flags = flags_of(known_fields("train"))
-    assert flags["objective"].configs["beta-tcvae"].startswith("distortion + alpha MI + beta TC + gamma DWKL.")
+    assert flags["objective"].configs["beta-tcvae"] == inspect.getdoc(BetaTCVAE).splitlines()[0]
     assert flags_of(known_fields("score"))["metric"].configs["dci"] == inspect.getdoc(DCI).splitlines()[0]
     assert "train on dSprites" in flags["model.encoder"].configs["mlp"]

@@ -317,7 +317,7 @@ def test_what_is_not_a_config_of_the_expected_kind_is_refused(path):
 
 
 @pytest.mark.parametrize(
-    "path", ["unbraid.nowhere.VAE", "unbraid.objectives.VAE.general", "unbraid._internal.files.os.system"]
+    "path", ["unbraid.nowhere.VAE", "unbraid.objectives.VAE.general_form", "unbraid._internal.files.os.system"]
 )
 def test_a_path_that_leads_nowhere_is_refused(path):
     with pytest.raises(SpecError, match=f"'{path}' cannot be imported"):

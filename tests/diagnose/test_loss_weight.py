@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from unbraid.diagnose.loss_weight import LossWeights, diagnose_weights
-from unbraid.objectives.levers import RatePrice
+from unbraid.objectives.weight_advice import RateWeight
 
 WEIGHTS = LossWeights(loss=140.0, distortion=100.0, rate=10.0, num_pixels=4096, num_latents=10)
 
@@ -19,7 +19,7 @@ def test_beta_is_what_a_nat_of_rate_costs():
     assert "cost 4" in found.sentence
     assert "cost 1" in diagnose_weights(replace(WEIGHTS, loss=110.0)).sentence
     assert "cost 1,000" in diagnose_weights(replace(WEIGHTS, loss=10_099.997)).sentence
-    average = diagnose_weights(WEIGHTS, RatePrice(parts="total correlation 4"))
+    average = diagnose_weights(WEIGHTS, RateWeight(parts="total correlation 4"))
     assert "correlation 4)" in average.sentence
 
 
@@ -33,7 +33,7 @@ def test_a_history_without_a_rate_has_no_beta():
 
 
 def test_a_loss_that_penalizes_more_than_the_rate_has_no_beta():
-    found = diagnose_weights(WEIGHTS, RatePrice("It also penalizes X.", 1.0))
+    found = diagnose_weights(WEIGHTS, RateWeight("It also penalizes X.", 1.0))
     assert (found.state, found.sentence) == ("unknown", "It also penalizes X. The rate ended at 10 nats.")
     assert "beta" not in found.numbers
     assert found.numbers["rate_weight"] == 1.0
@@ -59,7 +59,7 @@ def test_beta_beside_a_likelihood_that_is_far_too_wide():
     assert "100 times less" in found.advice[0]
     assert diagnose_weights(replace(wide, root_error=0.9)).state == "fine"
     assert "10 times more" in diagnose_weights(replace(wide, root_error=math.sqrt(10))).advice[0]
-    without = diagnose_weights(wide, RatePrice("There is no beta."))
+    without = diagnose_weights(wide, RateWeight("There is no beta."))
     assert (without.state, without.sentence.endswith("would need 100 times the weights.")) == ("look", True)
 
 

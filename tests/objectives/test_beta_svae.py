@@ -35,7 +35,7 @@ def test_it_is_distortion_plus_beta_times_the_rates_of_both_kinds_of_latents(see
 
 def test_without_discrete_latents_it_is_the_beta_vae():
     assert torch.equal(BetaSVAE(3.0)(a_step()).total, BetaVAE(3.0)(a_step()).total)
-    assert BetaSVAE(3.0).general() == BetaVAE(3.0).general()
+    assert BetaSVAE(3.0).general_form() == BetaVAE(3.0).general_form()
 
 
 def test_the_logged_rate_counts_both_kinds_and_is_not_multiplied():

@@ -22,7 +22,7 @@ def test_it_is_distortion_plus_beta_times_the_rate(seed, beta):
 
 def test_beta_1_is_the_vae():
     assert torch.equal(BetaVAE(1.0)(a_step()).total, VAE()(a_step()).total)
-    assert BetaVAE(1.0).general() == VAE().general()
+    assert BetaVAE(1.0).general_form() == VAE().general_form()
 
 
 def test_beta_0_is_the_distortion_alone():

@@ -187,8 +187,8 @@ def test_a_critic_is_refused_where_it_has_none_and_made_where_it_has():
     ("objective", "latents", "says"),
     [
         (Composite(anchors=(3,)), GaussianLatents(3), "Composite: anchors is"),
-        (Composite(covariance="i"), ConcreteLatents(3), "no continuous latent"),
-        (Composite(critic=True), GaussianLatents(1), "one latent"),
+        (Composite(covariance="i"), ConcreteLatents(3), "ConcreteLatents"),
+        (Composite(critic=True), GaussianLatents(1), "1 latent"),
     ],
 )
 def test_a_model_that_a_term_cannot_take_is_refused_when_the_spec_is_built(objective, latents, says):

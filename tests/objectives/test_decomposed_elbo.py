@@ -36,7 +36,7 @@ from unbraid.objectives.decomposed_elbo import (
     decomposition,
     fused_decompositions,
     pairwise_decompositions,
-    sums_as_it_goes,
+    uses_fused_sums,
 )
 from unbraid.training.runs.spec import RunSpec
 
@@ -150,16 +150,16 @@ def test_the_sampled_rate_is_the_rate_on_average():
     ids=repr,
 )
 def test_its_special_cases(special, weights):
-    assert special.general() == DecomposedELBO(**five_weights(*weights))
+    assert special.general_form() == DecomposedELBO(**five_weights(*weights))
 
 
 def test_it_is_its_own_general_form():
     objective = DecomposedELBO()
-    assert objective.general() is objective
+    assert objective.general_form() is objective
 
 
 def test_a_case_keeps_its_estimator():
-    assert BetaTCVAE(estimator="mss").general().estimator == "mss"
+    assert BetaTCVAE(estimator="mss").general_form().estimator == "mss"
 
 
 def test_weighted_images_change_the_log_too():
@@ -184,7 +184,7 @@ def test_uniform_weights_change_nothing():
         (((0, 1),), "missing [2]"),
         (((0, 1), (1, 2)), "repeated [1]"),
         (((0, 1), (2, 3)), "unknown [3]"),
-        (((0, 1, 2), ()), "leave no group empty"),
+        (((0, 1, 2), ()), "((0, 1, 2), ())"),
         ((), "missing [0, 1, 2]"),
     ],
 )
@@ -196,12 +196,12 @@ def test_groups_that_do_not_hold_each_latent_once_are_refused_when_the_spec_is_b
 
 
 def test_groups_of_the_model_need_a_step_that_has_them():
-    with pytest.raises(SpecError, match="Step.groups"):
+    with pytest.raises(SpecError, match="groups"):
         DecomposedELBO(groups="model")(a_step())
 
 
 def test_latents_without_a_density_are_refused_when_the_spec_is_built():
-    with pytest.raises(SpecError, match="DecomposedELBO needs"):
+    with pytest.raises(SpecError, match="DeterministicLatents.*DecomposedELBO"):
         RunSpec(Squares(), model=Autoencoder(latents=DeterministicLatents(3)), objective=DecomposedELBO(), batch_size=8)
 
 
@@ -264,13 +264,13 @@ def test_both_ways_give_the_same_parts_and_gradients_to_every_member(estimator, 
 
 def test_densities_are_summed_as_they_are_computed_on_a_gpu_where_latents_are_independent_gaussians():
     step = a_step(dtype=torch.float32)
-    assert not sums_as_it_goes(step)
+    assert not uses_fused_sums(step)
 
     def on_a_gpu(step):
         with FakeTensorMode(allow_non_fake_inputs=True):
             return replace(step, z=torch.empty(step.z.shape, dtype=step.z.dtype, device="cuda"))
 
-    assert sums_as_it_goes(on_a_gpu(step))
+    assert uses_fused_sums(on_a_gpu(step))
     correlated = CorrelatedGaussian(step.posterior.loc, step.posterior.log_var, 0.5, exact=True)
     learned = FullGaussian(torch.zeros(3), torch.eye(3))
     mixed = a_mixed_step()
@@ -280,13 +280,13 @@ def test_densities_are_summed_as_they_are_computed_on_a_gpu_where_latents_are_in
         replace(step, prior=learned),
         replace(mixed, z=mixed.z.float()),
     )
-    assert not any(sums_as_it_goes(on_a_gpu(other)) for other in others)
+    assert not any(uses_fused_sums(on_a_gpu(other)) for other in others)
 
 
 def test_latents_that_are_each_a_group_go_the_short_way_and_groups_the_long_one(monkeypatch):
     step = a_step()
     each, grouped = decomposition(step, "stratified_pairs"), decomposition(step, "stratified_pairs", ((0, 1), (2,)))
-    monkeypatch.setattr(decomposed_elbo, "sums_as_it_goes", lambda step: True)
+    monkeypatch.setattr(decomposed_elbo, "uses_fused_sums", lambda step: True)
     with monkeypatch.context() as patch:
         patch.setattr(decomposed_elbo, "pairwise_decompositions", None)
         torch.testing.assert_close(vars(decomposition(step, "stratified_pairs")), vars(each))

@@ -199,7 +199,7 @@ def spec(latents, **changes):
 def test_codes_that_have_no_density_or_no_second_latent_or_no_finite_rate_are_refused_when_the_spec_is_built():
     with pytest.raises(SpecError, match="density"):
         spec(DeterministicLatents(3))
-    with pytest.raises(SpecError, match="one latent"):
+    with pytest.raises(SpecError, match="1 latent"):
         spec(GaussianLatents(1))
     with pytest.raises(SpecError, match="finite KL"):
         spec(GaussianLatents(3, prior=UniformPrior()))

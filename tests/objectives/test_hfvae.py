@@ -24,7 +24,7 @@ from unbraid.errors import SpecError
 from unbraid.models import Autoencoder
 from unbraid.models.distributions import DiagonalGaussian, FullGaussian, GaussianLatents
 from unbraid.objectives import HFVAE, BetaTCVAE, DecomposedELBO
-from unbraid.objectives.terms.nested_groups import cuts
+from unbraid.objectives.terms.nested_groups import group_levels
 from unbraid.training.runs.spec import RunSpec
 
 SINGLETONS = ((0,), (1,), (2,))
@@ -125,47 +125,50 @@ def within_by_hand(step, tree):
 def test_groups_within_groups_have_a_weight_at_every_level(groups, tree):
     step = a_mixed_step()
     of_levels = within_by_hand(step, tree)
-    deeper = (0.7, 5.0)[: len(of_levels) - 1]
-    outermost = HFVAE(alpha=0.5, beta=4.0, gamma=0.0, groups=cuts(groups)[0])(step)
+    nested_weights = (0.7, 5.0)[: len(of_levels) - 1]
+    outermost = HFVAE(alpha=0.5, beta=4.0, gamma=0.0, groups=group_levels(groups)[0])(step)
     expected = outermost.total.item() + sum(
-        weight * value for weight, value in zip((3.0, *deeper), of_levels, strict=True)
+        weight * value for weight, value in zip((3.0, *nested_weights), of_levels, strict=True)
     )
-    loss = HFVAE(alpha=0.5, beta=4.0, gamma=3.0, groups=groups, deeper=deeper)(step)
+    loss = HFVAE(alpha=0.5, beta=4.0, gamma=3.0, groups=groups, nested_weights=nested_weights)(step)
     assert loss.total.item() == pytest.approx(expected, rel=1e-10)
     assert loss.parts["total_correlation_within"].item() == pytest.approx(sum(of_levels), rel=1e-9)
 
 
 def test_the_last_of_the_deeper_weights_is_for_all_levels_below():
     step, groups = a_mixed_step(), ((0, 1, 2, 3, 4), (0, 1, 2), (0, 1), (3, 4))
-    one, same = (HFVAE(groups=groups, deeper=deeper)(step).total for deeper in ((0.7,), (0.7, 0.7)))
+    one, same = (
+        HFVAE(groups=groups, nested_weights=nested_weights)(step).total for nested_weights in ((0.7,), (0.7, 0.7))
+    )
     torch.testing.assert_close(one, same)
 
 
-@pytest.mark.parametrize("deeper", [(), (3.0,)])
-def test_groups_within_groups_with_the_weight_of_those_around_them_change_nothing(deeper):
+@pytest.mark.parametrize("nested_weights", [(), (3.0,)])
+def test_groups_within_groups_with_the_weight_of_those_around_them_change_nothing(nested_weights):
     step = a_mixed_step()
     plain = HFVAE(groups=((0, 1, 2), (3, 4)))(step).total
-    torch.testing.assert_close(HFVAE(groups=NESTED, deeper=deeper)(step).total, plain)
+    torch.testing.assert_close(HFVAE(groups=NESTED, nested_weights=nested_weights)(step).total, plain)
 
 
 def test_under_mws_the_shown_loss_of_nested_groups_is_without_constants():
-    step, settings = a_mixed_step(), {"groups": NESTED, "deeper": (0.7,)}
+    step, settings = a_mixed_step(), {"groups": NESTED, "nested_weights": (0.7,)}
     shown, naive = (HFVAE(**settings, estimator=each)(step).shown for each in ("mws", "naive"))
     torch.testing.assert_close(shown, naive)
 
 
 @pytest.mark.parametrize(
-    ("groups", "deeper"), [(((0, 1), (2,)), (1.0,)), ("each", (1.0,)), (NESTED, (1.0, 1.0)), (NESTED, (math.nan,))]
+    ("groups", "weights"),
+    [(((0, 1), (2,)), (1.0,)), ("each", (1.0,)), (NESTED, (1.0, 1.0)), (NESTED, (math.nan,))],
 )
-def test_weights_of_levels_that_the_groups_do_not_have_are_refused(groups, deeper):
-    with pytest.raises(SpecError, match="HFVAE: deeper"):
-        HFVAE(groups=groups, deeper=deeper)
+def test_weights_of_levels_that_the_groups_do_not_have_are_refused(groups, weights):
+    with pytest.raises(SpecError, match="nested_weights"):
+        HFVAE(groups=groups, nested_weights=weights)
 
 
 def test_nested_groups_are_typed_and_kept_as_they_are_given():
-    objective = HFVAE(groups=NESTED, deeper=(0.7,))
+    objective = HFVAE(groups=NESTED, nested_weights=(0.7,))
     assert parse(text_of(objective), HFVAE, "objective") == objective
-    assert text_of(objective) == "hfvae:groups=(0,1,2;0,1;3,4):deeper=0.7"
+    assert text_of(objective) == "hfvae:groups=(0,1,2;0,1;3,4):nested_weights=0.7"
     spec = RunSpec(Squares(), model=Autoencoder(latents=GaussianLatents(5)), objective=objective, batch_size=8)
     assert spec.objective == objective
 
@@ -254,7 +257,7 @@ def test_its_defaults_are_the_authors_for_dsprites():
 
 
 def test_its_general_form_keeps_groups_and_estimator():
-    found = HFVAE(alpha=0.5, beta=5.0, gamma=2.0, groups=((0,), (1, 2)), estimator="naive").general()
+    found = HFVAE(alpha=0.5, beta=5.0, gamma=2.0, groups=((0,), (1, 2)), estimator="naive").general_form()
     assert found == DecomposedELBO(**five_weights(0.0, 0.5, 5.0, 2.0, 1.0), groups=((0,), (1, 2)), estimator="naive")
 
 

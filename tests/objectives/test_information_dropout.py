@@ -43,7 +43,7 @@ def test_nothing_in_it_fixes_the_scale_of_a_latent():
 
 def test_its_general_form():
     expected = DecomposedELBO(**five_weights(0.0, 2.0, 3.0, 0.0, 0.0), estimator="mss")
-    assert InformationDropout(beta=2.0, gamma=3.0, estimator="mss").general() == expected
+    assert InformationDropout(beta=2.0, gamma=3.0, estimator="mss").general_form() == expected
 
 
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from unbraid.objectives.terms.nested_groups import cuts, shared
+from unbraid.objectives.terms.nested_groups import group_levels, overlapping_latents
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from unbraid.objectives.terms.nested_groups import cuts, shared
     ],
 )
 def test_a_tree_is_cut_level_by_level_down_to_single_latents(groups, expected):
-    assert cuts(groups) == expected
+    assert group_levels(groups) == expected
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ def test_a_tree_is_cut_level_by_level_down_to_single_latents(groups, expected):
     ],
 )
 def test_latents_of_groups_that_overlap_are_named(groups, expected):
-    assert shared(groups) == expected
+    assert overlapping_latents(groups) == expected

@@ -51,7 +51,7 @@ def test_hyperparameters_are_the_float_fields_alone():
 
 def test_an_objective_without_kin_is_its_own_general_form():
     toy = Toy()
-    assert toy.general() is toy
+    assert toy.general_form() is toy
 
 
 def test_binding_makes_a_copy():
@@ -79,7 +79,7 @@ def test_a_bound_hyperparameter_has_a_gradient_at_every_moment():
 @pytest.mark.parametrize("value", [-1.0, -1e-300, math.nan, math.inf])
 @pytest.mark.parametrize("name", ["gamma", "delta"])
 def test_a_weight_that_is_negative_or_not_finite_is_refused_by_name(name, value):
-    with pytest.raises(SpecError, match=f"Toy: {name} is {value}; expected a finite weight of 0 or more"):
+    with pytest.raises(SpecError, match=f"Toy: {name} is {value}"):
         Toy(**{name: value})
 
 
@@ -99,7 +99,7 @@ def halfway(objective):
 def test_general_is_the_same_loss(cls):
     objective = cls()
     step = step_for(objective)
-    special, general = halfway(objective)(step), halfway(objective.general())(step)
+    special, general = halfway(objective)(step), halfway(objective.general_form())(step)
     assert torch.equal(special.total, general.total)
     assert special.parts.keys() == general.parts.keys()
     for name, part in special.parts.items():
@@ -131,7 +131,7 @@ def test_it_hands_back_the_state_that_it_asked_for(cls):
 @every_objective
 def test_members_of_a_fleet_have_weights_of_their_own(cls):
     """Under vmap, each member's bound hyperparameters give the loss that they give by themselves."""
-    general = cls().general()
+    general = cls().general_form()
     step, names = step_for(general), list(general.hyperparameters)
     members = torch.tensor([[0.5, 1.0, 6.0, 0.0, 2.5] * 3, [2.0, 0.0, 1.0, 3.0, 0.7] * 3], dtype=torch.float64)[
         :, : len(names)
@@ -148,7 +148,7 @@ def test_members_of_a_fleet_have_weights_of_their_own(cls):
 
 @every_objective
 def test_its_gradient_lives_under_vmap(cls):
-    objective = halfway(cls().general())
+    objective = halfway(cls().general_form())
     step = step_for(objective)
     generator = torch.Generator().manual_seed(1)
     locs, log_vars, noise = (torch.randn(2, *step.z.shape, dtype=torch.float64, generator=generator) for _ in range(3))
@@ -165,7 +165,7 @@ def test_its_gradient_lives_under_vmap(cls):
 
 @every_objective
 def test_float32_agrees_with_float64(cls):
-    objective = cls().general()
+    objective = cls().general_form()
     at = {dtype: objective.at(torch.tensor(0.5, dtype=dtype)) for dtype in (torch.float32, torch.float64)}
     double, single = (
         at[dtype](step_for(objective, dtype, batch=32, latents=6)) for dtype in (torch.float64, torch.float32)
@@ -207,7 +207,7 @@ def test_every_number_may_follow_a_schedule(cls):
     numbers = {name: value * 0.875 for name, value in plain.hyperparameters.items()}
     torch.testing.assert_close(scheduled.at(halfway_there)(step).total, replace(plain, **numbers)(step).total)
     torch.testing.assert_close(
-        scheduled.general().at(halfway_there)(step).total, scheduled.at(halfway_there)(step).total
+        scheduled.general_form().at(halfway_there)(step).total, scheduled.at(halfway_there)(step).total
     )
 
 
@@ -264,8 +264,8 @@ class Doubled(Objective):
 
 @dataclass(frozen=True, kw_only=True)
 class PenalizedWithParts(Penalized):
-    def general(self):
-        return replace(super().general(), mutual_information=0.5)
+    def general_form(self):
+        return replace(super().general_form(), mutual_information=0.5)
 
 
 def trained(*objectives):

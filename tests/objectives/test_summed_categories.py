@@ -132,7 +132,7 @@ def expectations(kind, given, groups, anchors=(1, 2)):
 def only(objective, name):
     """The loss of this term alone, without a gradient of its own from the distortion."""
     weights = dict.fromkeys(("rate", *TERMS), 0.0) | {name: 1.0}
-    return replace(objective.general(), **weights)
+    return replace(objective.general_form(), **weights)
 
 
 @cache

@@ -26,8 +26,8 @@ from unbraid.models.distributions import GaussianLikelihood
 from unbraid.models.distributions.distribution import Posterior
 from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.trained.elbo import CodedImages
-from unbraid.objectives.levers import Levers, RatePrice
 from unbraid.objectives.objective import Objective
+from unbraid.objectives.weight_advice import RateWeight, WeightAdvice
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec_text import spec_labels
 
@@ -49,7 +49,7 @@ def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | s
         device: The device.
     """
     name = f"{spec_labels([run.spec])[run.spec.digest]}, seed {run.seed}"
-    price = rate_price(run.spec.objective, run.spec.model.latents)
+    price = rate_weight(run.spec.objective, run.spec.model.latents)
     if run.failure is not None:
         findings = [diagnose_weights(_weights(run), price), check_failure(run.failure, run.history, run.spec)]
         return Diagnosis.from_findings(name, findings, str(run.folder))
@@ -57,16 +57,16 @@ def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | s
     codes = run.codes(device=place)
     rows = _rows(codes, num_images)
     model = run.model().to(place)
-    levers = levers_of(run.spec.objective, run.spec.model.latents)
+    advice = advice_on(run.spec.objective, run.spec.model.latents)
     chosen = replace(codes[rows], weights=None)  # they were drawn by their weights
     used = used_latents(chosen)
     weights = diagnose_weights(
         _weights(run, _root_error(run, rows, place)),
         price,
-        levers,
+        advice,
         is_collapsed=is_collapsed(chosen.num_latents - len(used), chosen.num_latents),
     )
-    findings = _of_codes(chosen, used, model.decode, model.latents.widths, levers)
+    findings = _of_codes(chosen, used, model.decode, model.latents.widths, advice)
     findings = [findings[0], weights, *findings[1:], check_history(run.history, run.spec)]
     return Diagnosis.from_findings(name, findings, str(run.folder))
 
@@ -96,11 +96,11 @@ def _of_codes(
     used: list[int],
     decoder: Callable[[Tensor], Tensor] | None,
     widths: tuple[int, ...],
-    levers: Levers,
+    advice: WeightAdvice,
 ) -> list[Finding]:
     continuous = [latent for latent in used if latent < codes.mean.shape[1]]
     num_varying = sum(len(labels.values[labels.is_known].unique(dim=0)) > 1 for labels in codes.factors)
-    findings = [check_collapse(codes, used, num_varying, levers), check_redundancy(codes, used, levers)]
+    findings = [check_collapse(codes, used, num_varying, advice), check_redundancy(codes, used, advice)]
     if decoder is None:
         findings.append(Finding(JACOBIAN, "unknown", "No decoder was given."))
     elif len(continuous) < 2:
@@ -108,8 +108,8 @@ def _of_codes(
     else:
         some = torch.arange(min(_NUM_DECODED, len(codes)), device=codes.mean.device)
         spread = codes.mean.double().std(dim=0)[continuous]
-        findings.append(check_jacobian(decoder, likeliest(codes, some, widths), continuous, spread, levers))
-    return [*findings, *diagnose_factors(codes, used, levers)]
+        findings.append(check_jacobian(decoder, likeliest(codes, some, widths), continuous, spread, advice))
+    return [*findings, *diagnose_factors(codes, used, advice)]
 
 
 def _rows(codes: Codes, num_images: int) -> Tensor:
@@ -151,19 +151,19 @@ def _root_error(run: Run, rows: Tensor, device: torch.device) -> float | None:
     return float((coded.x - coded.model.decode(coded.code(0))).square().mean().sqrt())
 
 
-def levers_of(objective: Objective, latents: Latents) -> Levers:
+def advice_on(objective: Objective, latents: Latents) -> WeightAdvice:
     """Returns the advice of this objective for a model with these latents."""
-    levers = objective.levers()
+    advice = objective.weight_advice()
     is_diagonal = _a_posterior(latents).with_true_density().covariance is None
-    return replace(levers, independence=levers.independence if latents.num_latents > 1 else "", is_diagonal=is_diagonal)
+    return replace(advice, independence=advice.independence if latents.num_latents > 1 else "", is_diagonal=is_diagonal)
 
 
-def rate_price(objective: Objective, latents: Latents) -> RatePrice:
+def rate_weight(objective: Objective, latents: Latents) -> RateWeight:
     """Returns the weight of the rate at the last value of all schedules."""
-    price, posterior = objective.at(torch.tensor(1.0)).rate_price(), _a_posterior(latents)
+    price, posterior = objective.at(torch.tensor(1.0)).rate_weight(), _a_posterior(latents)
     if not price.reason and posterior.with_true_density() is not posterior:
         why = "The loss uses the rate of independent latents, but the noise of these is correlated, so it"
-        return RatePrice(f"{why} implies no beta.", price.weight)
+        return RateWeight(f"{why} implies no beta.", price.weight)
     return price
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final, get_args
 
 from unbraid._internal.amounts import listed, short
-from unbraid.objectives.levers import PENALIZE_TC, Levers
+from unbraid.objectives.weight_advice import PENALIZE_TC, WeightAdvice
 
 State = Literal["fine", "look", "unknown"]
 _MARKS: dict[State, str] = {"fine": " ok ", "look": "LOOK", "unknown": " -- "}
@@ -49,7 +49,7 @@ _REPLACED: dict[Aim, tuple[Aim, ...]] = {
     "less rate": ("more rate",),
 }
 
-OF_CODES = Levers("a smaller weight of the rate", "a larger weight of the rate", PENALIZE_TC)
+OF_CODES = WeightAdvice("a smaller weight of the rate", "a larger weight of the rate", PENALIZE_TC)
 """Advice for codes without a known objective."""
 
 
@@ -173,11 +173,11 @@ def kept_aims(aims: Iterable[Aim]) -> set[Aim]:
     return kept
 
 
-def depend_less(levers: Levers, why: str) -> Remedy:
+def depend_less(advice: WeightAdvice, why: str) -> Remedy:
     """Returns the remedy for dependent latents: a weight of the objective if available, else other seeds."""
-    if not levers.independence:
+    if not advice.independence:
         return Remedy("look", f"{why}: train several seeds, and keep the one whose latents are most independent.")
-    return Remedy("independence", f"{why}. To have latents depend less on each other: {levers.independence}.")
+    return Remedy("independence", f"{why}. To have latents depend less on each other: {advice.independence}.")
 
 
 def latents_named(numbers: Iterable[int]) -> str:

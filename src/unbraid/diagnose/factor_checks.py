@@ -23,7 +23,7 @@ from unbraid.metrics.latent_readings import (
     shares_by_chance,
     varying,
 )
-from unbraid.objectives.levers import Levers
+from unbraid.objectives.weight_advice import WeightAdvice
 
 Shares = Mapping[str, list[float]]
 """Maps each factor to the share of its entropy in each latent, minus the share for shuffled labels."""
@@ -37,7 +37,7 @@ _PREDICTABLE = 0.5
 _TOO_FEW = 0.5
 
 
-def diagnose_factors(codes: Codes, used: list[int], levers: Levers = OF_CODES) -> list[Finding]:
+def diagnose_factors(codes: Codes, used: list[int], advice: WeightAdvice = OF_CODES) -> list[Finding]:
     """Returns the findings about factors without a latent, in two latents, and mixed in one latent."""
     if not codes.factors:
         return _unknown("The factors of these images are not known.")
@@ -63,9 +63,9 @@ def diagnose_factors(codes: Codes, used: list[int], levers: Levers = OF_CODES) -
     elif not any(share >= LEAST_SHARE for row in shares.values() for share in row):
         vacuous = "No latent encodes a factor."
     findings = (
-        _unheld(binned, shares, used, levers),
-        _shared(shares, levers, vacuous or ("Only one latent is in use." if len(used) == 1 else "")),
-        _mixed(shares, levers, vacuous or (f"Only {next(iter(shares))} varies." if len(shares) == 1 else "")),
+        _unheld(binned, shares, used, advice),
+        _shared(shares, advice, vacuous or ("Only one latent is in use." if len(used) == 1 else "")),
+        _mixed(shares, advice, vacuous or (f"Only {next(iter(shares))} varies." if len(shares) == 1 else "")),
     )
     return [
         replace(
@@ -81,7 +81,7 @@ def _unknown(sentence: str, numbers: Mapping[str, Any] | None = None) -> list[Fi
     return [Finding(name, "unknown", sentence, numbers or {}) for name in _NAMES]
 
 
-def _unheld(codes: Codes, shares: Shares, used: list[int], levers: Levers) -> Finding:
+def _unheld(codes: Codes, shares: Shares, used: list[int], advice: WeightAdvice) -> Finding:
     best = {name: max(row) for name, row in shares.items()}
     missing = {name: share for name, share in best.items() if share < LEAST_SHARE}
     labels = {each.name: each for each in codes.factors if each.name in missing}
@@ -110,18 +110,18 @@ def _unheld(codes: Codes, shares: Shares, used: list[int], levers: Levers) -> Fi
         sentence += f" The mean of latent {latent} predicts {name}, but its noise is too wide."
     if spread:
         sentence += f" All latents together predict {listed(spread)}: in the code, but spread over latents."
-        remedies.append(depend_less(levers, f"Information on {listed(spread)} is spread over latents"))
+        remedies.append(depend_less(advice, f"Information on {listed(spread)} is spread over latents"))
     if absent:
         sentence += f" No latents together predict {listed(absent)}: lost."
         text = f"No latents predict {listed(absent)}: try a larger net, and check what reconstructions show."
         remedies.append(Remedy("keep factors", text))
     if absent or hidden:
-        text = f"To have {listed([*hidden, *absent])} in the code: {levers.less_rate}."
+        text = f"To have {listed([*hidden, *absent])} in the code: {advice.less_rate}."
         remedies.append(Remedy("less rate", text))
     return Finding(_NAMES[0], "look", sentence, numbers, tuple(remedies))
 
 
-def _shared(shares: Shares, levers: Levers, vacuous: str) -> Finding:
+def _shared(shares: Shares, advice: WeightAdvice, vacuous: str) -> Finding:
     pairs = {name: top for name, row in shares.items() if (top := _top_two(row)) is not None}
     numbers = {
         "second_latent": {name: second for name, (_, second) in pairs.items()},
@@ -136,11 +136,11 @@ def _shared(shares: Shares, levers: Levers, vacuous: str) -> Finding:
         for name, (a, b) in pairs.items()
     )
     periodic = f"Check whether {listed(pairs)} is periodic, as angles are: a Gaussian code needs two latents for those."
-    remedies = (depend_less(levers, f"Two latents share {listed(pairs)}"), Remedy("look", periodic))
+    remedies = (depend_less(advice, f"Two latents share {listed(pairs)}"), Remedy("look", periodic))
     return Finding(_NAMES[1], "look", f"Two latents share {each}.", numbers, remedies)
 
 
-def _mixed(shares: Shares, levers: Levers, vacuous: str) -> Finding:
+def _mixed(shares: Shares, advice: WeightAdvice, vacuous: str) -> Finding:
     names, mixed = list(shares), dict[int, dict[str, float]]()
     for latent, row in enumerate(zip(*shares.values(), strict=True)):
         if (pair := _top_two(list(row))) is not None:
@@ -157,7 +157,7 @@ def _mixed(shares: Shares, levers: Levers, vacuous: str) -> Finding:
         for latent, pair in mixed.items()
     )
     remedies = (
-        depend_less(levers, f"Factors are mixed in {latents_named(mixed)}"),
+        depend_less(advice, f"Factors are mixed in {latents_named(mixed)}"),
         Remedy("look", "Train several seeds and keep the best; check whether factors are dependent in the data."),
     )
     return Finding(_NAMES[2], "look", f"Factors are mixed: {each}.", numbers, remedies)

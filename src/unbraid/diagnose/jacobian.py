@@ -12,7 +12,7 @@ from torch import Tensor
 from unbraid._internal import row_draws
 from unbraid.diagnose.diagnosis import OF_CODES, Finding, Remedy, latents_named
 from unbraid.errors import CodesError
-from unbraid.objectives.levers import Levers
+from unbraid.objectives.weight_advice import WeightAdvice
 
 NAME = "decoder's Jacobian"
 _NUM_TURNS = 20
@@ -85,7 +85,7 @@ def check_jacobian(
     codes: Float[Tensor, "image column"],
     columns: Sequence[int],
     spread: Float64[Tensor, " latent"],
-    levers: Levers = OF_CODES,
+    advice: WeightAdvice = OF_CODES,
 ) -> Finding:
     """Checks whether the used latents change the image in different ways."""
     angles = jacobian_angles(decode, codes, columns, spread)
@@ -93,10 +93,10 @@ def check_jacobian(
         return Finding(NAME, "unknown", "The decoder's changes along its latents are not finite numbers.")
     moving = [place for place, moves in enumerate(angles.moves) if moves]
     if len(moving) == len(columns):
-        return _finding(angles, levers)
+        return _finding(angles, advice)
     rest = Finding(NAME, "unknown", "Fewer than two latents move the image, so there is no angle to measure.")
     if len(moving) > 1:
-        rest = _finding(jacobian_angles(decode, codes, [columns[place] for place in moving], spread[moving]), levers)
+        rest = _finding(jacobian_angles(decode, codes, [columns[place] for place in moving], spread[moving]), advice)
     idle = [latent for place, latent in enumerate(columns) if place not in moving]
     which, it = latents_named(idle), "it" if len(idle) == 1 else "them"
     sentence = f"The decoder ignores {which}, though the code uses {it}: moving {it} changes nothing."
@@ -105,7 +105,7 @@ def check_jacobian(
     return Finding(NAME, "look", f"{sentence} {rest.sentence}", {**rest.numbers, "moves_nothing": idle}, remedies)
 
 
-def _finding(angles: JacobianAngles, levers: Levers) -> Finding:
+def _finding(angles: JacobianAngles, advice: WeightAdvice) -> Finding:
     """Returns the finding if all latents have an effect on the image."""
     if math.isnan(angles.mean):
         return Finding(NAME, "unknown", "No image is moved by two latents, so there is no angle to measure.")
@@ -121,7 +121,7 @@ def _finding(angles: JacobianAngles, levers: Levers) -> Finding:
     if angles.mean <= max(_SMALL, _FINE * angles.turned) and most < _ALIKE:
         return Finding(NAME, "fine", sentence, numbers)
     remedies = [Remedy("look", f"Look at traversals of latents {first} and {second}, which have similar effects.")]
-    how = levers.more_rate if levers.is_diagonal else "latents with independent noise (GaussianLatents)"
+    how = advice.more_rate if advice.is_diagonal else "latents with independent noise (GaussianLatents)"
     if how:
         remedies.append(Remedy("more rate", f"To push towards orthogonal changes of the image: {how}."))
     return Finding(NAME, "look", sentence, numbers, tuple(remedies))

@@ -11,7 +11,7 @@ from unbraid.codes import Codes
 from unbraid.diagnose.diagnosis import OF_CODES, Finding, Remedy, depend_less, latents_named
 from unbraid.errors import CodesError
 from unbraid.metrics.unused_latents import UNUSED, informativeness, is_collapsed, unused_latents
-from unbraid.objectives.levers import Levers
+from unbraid.objectives.weight_advice import WeightAdvice
 
 COLLAPSE, REDUNDANCY = "collapsed latents", "redundant latents"
 REDUNDANT = 0.5
@@ -25,7 +25,7 @@ def used_latents(codes: Codes) -> list[int]:
     return [latent for latent, unused in enumerate(unused_latents(codes).tolist()) if not unused]
 
 
-def check_collapse(codes: Codes, used: list[int], num_factors: int, levers: Levers = OF_CODES) -> Finding:
+def check_collapse(codes: Codes, used: list[int], num_factors: int, advice: WeightAdvice = OF_CODES) -> Finding:
     """Checks whether enough latents are in use for the factors."""
     unused = [latent for latent in range(codes.num_latents) if latent not in used]
     try:
@@ -47,18 +47,18 @@ def check_collapse(codes: Codes, used: list[int], num_factors: int, levers: Leve
         sentence = f"The only latent is unused ({why})."
     if is_collapsed(len(unused), total) and not (used and num_factors == 1):
         left = f"only {latents_named(used)} is left, so scores describe it and noise" if used else "none is left"
-        text = f"To have latents used: {levers.less_rate}; or another seed, since some collapse early."
+        text = f"To have latents used: {advice.less_rate}; or another seed, since some collapse early."
         sentence = f"{sentence} The code has collapsed: {left}."
         return Finding(COLLAPSE, "look", sentence, numbers, (Remedy("use latents", text),))
     if num_factors > len(used):
-        text = f"To have the other latents used: {levers.less_rate}."
+        text = f"To have the other latents used: {advice.less_rate}."
         sentence = f"{sentence} Used latents: {len(used)}, for {num_factors} factors."
         return Finding(COLLAPSE, "look", sentence, numbers, (Remedy("use latents", text),))
     factors = f", factors: {num_factors}" if num_factors else ""
     return Finding(COLLAPSE, "fine", f"{sentence} Used latents: {len(used)}{factors}.", numbers)
 
 
-def check_redundancy(codes: Codes, used: list[int], levers: Levers = OF_CODES) -> Finding:
+def check_redundancy(codes: Codes, used: list[int], advice: WeightAdvice = OF_CODES) -> Finding:
     """Checks whether a used latent can be predicted from another."""
     continuous = [latent for latent in used if latent < codes.mean.shape[1]]
     if len(continuous) < 2:
@@ -89,7 +89,7 @@ def check_redundancy(codes: Codes, used: list[int], levers: Levers = OF_CODES) -
     ]
     more = len(redundant) - len(worst)
     sentence = "; ".join(worst) + (f"; likewise {more} more pair{'s' * (more > 1)} of latents" if more else "")
-    remedy = depend_less(levers, f"Latents {min(first, second)} and {max(first, second)} are redundant")
+    remedy = depend_less(advice, f"Latents {min(first, second)} and {max(first, second)} are redundant")
     return Finding(REDUNDANCY, "look", f"{sentence[0].upper()}{sentence[1:]}.", numbers, (remedy,))
 
 

@@ -6,7 +6,7 @@ from typing import Any, final
 
 from unbraid._internal.amounts import short
 from unbraid.diagnose.diagnosis import OF_CODES, Finding, Remedy, nats
-from unbraid.objectives.levers import Levers, RatePrice
+from unbraid.objectives.weight_advice import RateWeight, WeightAdvice
 
 NAME = "effective beta"
 # A Gaussian likelihood is far from calibrated if its variance and the squared error differ by this factor.
@@ -50,8 +50,8 @@ class LossWeights:
 
 def diagnose_weights(
     weights: LossWeights,
-    price: RatePrice | None = None,
-    levers: Levers = OF_CODES,
+    price: RateWeight | None = None,
+    advice: WeightAdvice = OF_CODES,
     *,
     is_collapsed: bool = False,
 ) -> Finding:
@@ -60,7 +60,7 @@ def diagnose_weights(
     `price` is the weight of the rate in the formula of the objective. If the loss implies no beta, the finding states
     the reason.
     """
-    price, beta = price or RatePrice(), weights.beta
+    price, beta = price or RateWeight(), weights.beta
     too_wide = (weights.std / weights.root_error) ** 2 if weights.std is not None and weights.root_error else None
     numbers: dict[str, Any] = {"loss": weights.loss, "distortion": weights.distortion, "rate": weights.rate}
     if price.reason:
@@ -83,7 +83,7 @@ def diagnose_weights(
         )
         finding = Finding(NAME, "fine", sentence, numbers)
         if is_collapsed and beta > _HIGH:
-            text = f"The weight of the rate is too high for latents to be used: {levers.less_rate}."
+            text = f"The weight of the rate is too high for latents to be used: {advice.less_rate}."
             sentence += " This high weight explains the collapse."
             finding = Finding(NAME, "look", sentence, numbers, (Remedy("lower price", text),))
     if too_wide is None or not math.isfinite(too_wide):

@@ -6,18 +6,18 @@ from typing import ClassVar
 from unbraid.config.schedule import Weight
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.levers import Levers, RatePrice, moved
 from unbraid.objectives.objective import CriticReads, Loss, Objective, Shapes, Step, check_fixed_prior
-from unbraid.objectives.terms.adversary import critic_loss, generator_loss, judged
+from unbraid.objectives.terms.adversary import both_logits, critic_loss, generator_loss
+from unbraid.objectives.weight_advice import RateWeight, WeightAdvice, suggest
 
 
 @dataclass(frozen=True)
 class AAE(Objective):
-    """distortion - weight log D(z): an autoencoder that matches its codes with the prior.
+    """Adversarial autoencoder loss: distortion - weight log D(z).
 
-    Makhzani et al., arXiv:1511.05644v2, section 2. The critic D distinguishes draws from the prior (real) and codes
-    (fake): it minimizes -log D(p) - log(1 - D(z)). Only draws are compared, so the encoder may be deterministic. The
-    rate is not logged, because deterministic codes have none.
+    Makhzani et al., arXiv:1511.05644v2, section 2. The critic D classifies draws p from the prior as real and codes z
+    as fake, and minimizes -log D(p) - log(1 - D(z)). The loss needs no density of q(z|x), so the encoder may be
+    deterministic. The rate is not logged, because it is undefined for a deterministic encoder.
     """
 
     weight: Weight = 10.0
@@ -29,12 +29,12 @@ class AAE(Objective):
     def check(self, model: Autoencoder) -> None:
         check_fixed_prior(self, model)
 
-    def levers(self) -> Levers:
-        what = "of the adversarial loss"
-        return Levers(moved(self, "weight", 0.25, what), "", moved(self, "weight", 2, what))
+    def weight_advice(self) -> WeightAdvice:
+        term = "of the adversarial loss"
+        return WeightAdvice(suggest(self, "weight", 0.25, term), "", suggest(self, "weight", 2, term))
 
-    def rate_price(self) -> RatePrice:
-        return RatePrice("This objective has no rate, so there is no beta.")
+    def rate_weight(self) -> RateWeight:
+        return RateWeight("This objective has no rate, so there is no beta.")
 
     def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
         del image_shape
@@ -47,5 +47,5 @@ class AAE(Objective):
         return Loss(
             total=distortion + self.weight * generator,
             parts={"distortion": distortion, "generator": generator},
-            critic=critic_loss(*judged(step.critic_in_training, step.prior.sample(step.draws["prior"]), step.z)),
+            critic=critic_loss(*both_logits(step.critic_in_training, step.prior.sample(step.draws["prior"]), step.z)),
         )

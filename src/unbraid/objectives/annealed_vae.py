@@ -1,38 +1,39 @@
-"""The VAE with a growing target of the rate."""
+"""VAE with a target of the rate that increases during training."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from unbraid.config.schedule import Linear, Weight
 from unbraid.objectives.decomposed_elbo import logged_parts
-from unbraid.objectives.levers import PENALIZE_TC, Levers, RatePrice, moved
 from unbraid.objectives.objective import Loss, Objective, Step
+from unbraid.objectives.weight_advice import PENALIZE_TC, RateWeight, WeightAdvice, suggest
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnnealedVAE(Objective):
-    """distortion + gamma |KL - capacity|, where the KL is first averaged over the batch.
+    """AnnealedVAE loss: distortion + gamma |KL(q(z|x) || p(z)) - capacity|.
 
-    Burgess et al., arXiv:1804.03599v1, eq. 8. The capacity, in nats, grows over training: by default linearly from 0 to
-    25. (Some implementations average the distances of images instead, which is another objective.) Below the capacity
-    the distance is multiplied by `upward`: 1 is the paper's, and 0 caps the KL without pushing it up.
+    Burgess et al., arXiv:1804.03599v1, eq. 8. The KL is averaged over the batch before the absolute value; some
+    implementations average the absolute values of images instead, which is a different objective. The capacity
+    increases during training, by default linearly from 0 to 25 nats. `upward` multiplies gamma while the KL is below
+    the capacity: 1 is the published loss, and 0 limits the KL without increasing it.
     """
 
     gamma: Weight = 1000.0
-    """Weight of the distance of the KL from the capacity."""
+    """Weight of |KL - capacity|."""
     capacity: Weight = field(default_factory=lambda: Linear(0.0, 25.0))
-    """The target of the KL, in nats; a number, or a schedule over training."""
+    """Target of the KL in nats, a number or a schedule."""
     upward: Weight = 1.0
-    """Weight of the distance where the KL is below the capacity, times gamma."""
+    """Factor of gamma while the KL is below the capacity."""
 
     weights_are_nonnegative: ClassVar[bool] = True
 
-    def levers(self) -> Levers:
-        return Levers(moved(self, "capacity", 2), moved(self, "capacity", 0.5), PENALIZE_TC)
+    def weight_advice(self) -> WeightAdvice:
+        return WeightAdvice(suggest(self, "capacity", 2), suggest(self, "capacity", 0.5), PENALIZE_TC)
 
-    def rate_price(self) -> RatePrice:
-        held = f"penalizes how far the rate is from a capacity ({self.capacity:.3g} nats at the end)"
-        return RatePrice(f"This objective {held}, so its loss implies no beta.")
+    def rate_weight(self) -> RateWeight:
+        penalty = f"penalizes the distance of the rate from a capacity ({self.capacity:.3g} nats at the end)"
+        return RateWeight(f"This objective {penalty}, so its loss implies no beta.")
 
     def __call__(self, step: Step) -> Loss:
         parts = logged_parts(step)

@@ -1,4 +1,4 @@
-"""The beta-VAE with discrete and continuous latents."""
+"""Beta-VAE with discrete and continuous latents."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,9 @@ from unbraid.objectives.beta_vae import BetaVAE
 
 @dataclass(frozen=True)
 class BetaSVAE(BetaVAE):
-    """distortion + beta (KL of the continuous latents + KL of the discrete latents).
+    """Beta-SVAE loss: distortion + beta (KL of the continuous latents + KL of the discrete latents).
 
-    Esmaeili et al., arXiv:1804.02086v1, section 6. It is beta-VAE on a structured code: use `GroupedLatents`. A
-    discrete latent counts by its probabilities, so its KL is sum_c q_c (log q_c - log p_c); with the measure "density"
-    there is no closed form, and the loss takes log q(z|x) - log p(z) of the draw.
+    Esmaeili et al., arXiv:1804.02086v1, section 6: the beta-VAE loss of a model with `GroupedLatents`. The KL of a
+    discrete latent is sum_c q_c (log q_c - log p_c) over its categories. With the measure "density", this KL has no
+    closed form and is estimated by log q(z|x) - log p(z) of the draw.
     """

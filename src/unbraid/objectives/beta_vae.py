@@ -1,18 +1,19 @@
-"""The VAE with a weight on the rate."""
+"""VAE with a weight on the rate."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 from unbraid.config.schedule import Weight
 from unbraid.objectives.decomposed_elbo import CaseOfDecomposedELBO, DecomposedELBO
-from unbraid.objectives.levers import PENALIZE_TC, Levers, moved, smaller
+from unbraid.objectives.weight_advice import PENALIZE_TC, WeightAdvice, suggest, suggest_less
 
 
 @dataclass(frozen=True)
 class BetaVAE(CaseOfDecomposedELBO):
-    """distortion + beta KL(q(z|x) || p(z)), with the KL in closed form. Higgins et al., ICLR 2017, eq. 4.
+    """Beta-VAE loss: distortion + beta KL(q(z|x) || p(z)). Higgins et al., ICLR 2017, eq. 4.
 
-    beta = 1 is the VAE. Sums over pixels: a published beta means the same here.
+    The KL is in closed form. The distortion is summed over pixels and the KL over latents, as in the paper. beta = 1 is
+    the VAE.
 
     Examples:
         >>> from unbraid.config.schedule import Linear
@@ -23,14 +24,14 @@ class BetaVAE(CaseOfDecomposedELBO):
     """
 
     beta: Weight = 4.0
-    """Weight of the KL; 1 is the VAE."""
+    """Weight of the KL. With 1, the objective is the VAE."""
 
     weights_are_nonnegative: ClassVar[bool] = True
 
-    def levers(self) -> Levers:
-        return Levers(smaller(self, "beta"), moved(self, "beta", 2), PENALIZE_TC)
+    def weight_advice(self) -> WeightAdvice:
+        return WeightAdvice(suggest_less(self, "beta"), suggest(self, "beta", 2), PENALIZE_TC)
 
-    def general(self) -> DecomposedELBO:
+    def general_form(self) -> DecomposedELBO:
         return DecomposedELBO(
             rate=self.beta,
             mutual_information=0.0,

@@ -1,4 +1,4 @@
-"""The ELBO with a separate weight for each term of its rate."""
+"""ELBO with a separate weight for each term of its rate."""
 
 import math
 from abc import ABC, abstractmethod
@@ -27,33 +27,30 @@ from unbraid.information.aggregate import (
 from unbraid.information.gaussian_mixture import gaussian_log_aggregate
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
-from unbraid.objectives.levers import Levers, RatePrice, moved, smaller
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate, check_weights
-from unbraid.objectives.terms.nested_groups import Cut, cuts, shared
+from unbraid.objectives.terms.nested_groups import Level, group_levels, overlapping_latents
+from unbraid.objectives.weight_advice import RateWeight, WeightAdvice, suggest, suggest_less
 
 Groups = tuple[tuple[int, ...], ...] | Literal["each", "model"]
-"""Groups of latent indices, possibly nested; or "each" for single latents; or "model" for the groups of the model's
-latents.
-"""
+"""Groups of latent indices, which may be nested; or "each" for single latents, or "model" for the model's groups."""
 _MAX_NAMED = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecomposedELBO(Objective):
-    """distortion + rate KL + mutual_information MI + total_correlation TC + ... TC' + dimension_wise_kl DWKL.
+    """ELBO with a weight for each term of the rate: distortion + rate KL + mutual_information MI + ...
 
-    Each field is the weight of its term. KL is KL(q(z|x) || p(z)), in closed form if available; the others are its
-    parts, estimated from the batch (see `Decomposition`), so that the weights (1, 0, 0, 0, 0) and (0, 1, 1, 1, 1) have
-    the same expectation: the VAE. TC is the total correlation between `groups` of latents, TC' the one within them,
-    both relative to the prior's own. The groups are tuples of latent indices; or "each" for single latents with TC' =
-    0; or "model", the groups of the model's latents. Groups may lie within groups: then TC' is a sum over the levels
-    below the outermost groups, and `deeper` gives separate weights to the second of these levels and those that follow.
-    VAE, beta-VAE, beta-TCVAE, beta-SVAE, HFVAE and information dropout are cases of this objective, so those with the
-    same groups and estimator can share a fleet.
+    Each numeric field is the weight of a term. KL is KL(q(z|x) || p(z)), in closed form if available. The mutual
+    information MI, the total correlations TC between groups of latents and TC' within groups, and the dimension-wise KL
+    are parts of the KL, estimated from the batch (see `Decomposition`). The total correlation of the prior is
+    subtracted from TC and TC'. The weights (1, 0, 0, 0, 0) and (0, 1, 1, 1, 1) have the same expectation, the VAE.
+    Groups may be nested. TC' is then a sum over the levels below the outermost groups, and `nested_weights` are the
+    weights of the second and lower levels. VAE, beta-VAE, beta-TCVAE, beta-SVAE, HFVAE and information dropout are
+    special cases of this objective. Models of these objectives with equal groups and estimators can share a fleet.
 
-    The loss uses `estimator`, and the density that the model's latents train with. The logged parts always use the
-    density of the draws, and eq. 13 of Esmaeili et al., arXiv:1804.02086v1, because the constants of "mws" have no
-    gradient but shift its total correlation by (L - 1) log N. The logged loss excludes these constants (`constant_of`).
+    The loss uses `estimator` and the training density of the latents. The logged parts always use eq. 13 of Esmaeili et
+    al., arXiv:1804.02086v1, and the density of the draws. "mws" shifts the total correlation by the constant
+    (L - 1) log N. This constant has no gradient, and the logged loss excludes it (`constant_of`).
     """
 
     rate: Weight = 0.0
@@ -67,16 +64,16 @@ class DecomposedELBO(Objective):
     dimension_wise_kl: Weight = 1.0
     """Weight of the dimension-wise KL."""
     groups: Groups = "each"
-    """Groups of latent indices; or "each" for single latents; or "model" for the groups of the model's latents."""
+    """Groups of latent indices, "each" for single latents, or "model" for the groups of the model's latents."""
     estimator: Estimator = "mws"
     """Estimator of q(z) from a batch."""
-    deeper: tuple[float, ...] = ()
-    """Weights of the total correlation within nested groups, per level; the last applies to all deeper levels."""
+    nested_weights: tuple[float, ...] = ()
+    """Weights of the total correlation within nested groups, one per level; the last applies to all lower levels."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_weights(self, least=-math.inf)
-        check_deeper(self, self.deeper, self.groups)
+        check_nested_weights(self, self.nested_weights, self.groups)
 
     def check(self, model: Autoencoder) -> None:
         check_rate(self, model)
@@ -85,14 +82,14 @@ class DecomposedELBO(Objective):
     def check_image_weights(self) -> None:
         check_estimator(self.estimator)
 
-    def levers(self) -> Levers:
-        return levers_of_parts(self, "total_correlation")
+    def weight_advice(self) -> WeightAdvice:
+        return advice_on_parts(self, "total_correlation")
 
-    def rate_price(self) -> RatePrice:
-        return price_of_parts(self)
+    def rate_weight(self) -> RateWeight:
+        return rate_weight_of_parts(self)
 
     def __call__(self, step: Step) -> Loss:
-        # Terms with weight 0 for all members of a fleet are skipped: a VAE compares no pairs of codes.
+        # Terms with weight 0 for all members of a fleet are skipped, so a VAE compares no pairs of codes.
         compares_pairs = not all(map(_is_zero, self._weights_of_parts))
         if compares_pairs:
             trained, logged = trained_and_logged(step, self.estimator, self.groups)
@@ -114,68 +111,68 @@ class DecomposedELBO(Objective):
         return Loss(
             total=total,
             parts=parts,
-            constant=constant_of(step, self.estimator, self.groups, self._weights_of_parts, len(self.deeper)),
+            constant=constant_of(step, self.estimator, self.groups, self._weights_of_parts, len(self.nested_weights)),
         )
 
     @property
     def _weights_of_parts(self) -> tuple[Any, ...]:
-        """The weights of the terms that compare codes of the batch with each other."""
-        within = (self.total_correlation_within, *self.deeper)
+        """Weights of the terms that compare the codes of the batch with each other."""
+        within = (self.total_correlation_within, *self.nested_weights)
         return self.mutual_information, self.total_correlation, *within, self.dimension_wise_kl
 
     def _within(self, step: Step, trained: Decomposition) -> list[Float[Tensor, ""]]:
-        """Returns the total correlation within the outermost groups, one value for each weight."""
-        below = _levels(self.groups, len(self.deeper))
+        """Returns the parts of the total correlation within the outermost groups, one for each weight."""
+        below = _levels(self.groups, len(self.nested_weights))
         finer = [_decompositions(step, [self.estimator], cut)[0] for cut in below]
         within = [each.total_correlation_within.mean() for each in (trained, *finer)]
         return [*(upper - lower for upper, lower in pairwise(within)), within[-1]]
 
 
 class CaseOfDecomposedELBO(Objective, ABC):
-    """An objective that equals the DecomposedELBO of `general`."""
+    """Base class of special cases of `DecomposedELBO`, computed by `general_form`."""
 
     @abstractmethod
-    def general(self) -> DecomposedELBO: ...
+    def general_form(self) -> DecomposedELBO: ...
 
     def __call__(self, step: Step) -> Loss:
-        return self.general()(step)
+        return self.general_form()(step)
 
 
-def levers_of_parts(objective: Any, independence: str) -> Levers:
-    """Returns the levers of a DecomposedELBO or a Composite, where one weight increases independence."""
+def advice_on_parts(objective: Any, independence: str) -> WeightAdvice:
+    """Returns the advice for a DecomposedELBO or Composite, with the weight `independence` of a total correlation."""
     name = "mutual_information" if objective.rate == 0 else "rate"
-    return Levers(smaller(objective, name), moved(objective, name, 2), moved(objective, independence, 2))
+    return WeightAdvice(suggest_less(objective, name), suggest(objective, name, 2), suggest(objective, independence, 2))
 
 
-def price_of_parts(objective: Any) -> RatePrice:
-    """Returns the weight of the rate in a DecomposedELBO or a Composite without other terms."""
+def rate_weight_of_parts(objective: Any) -> RateWeight:
+    """Returns the weight of the rate in a DecomposedELBO, or in a Composite without other terms."""
     names = ["mutual_information", "total_correlation", "total_correlation_within", "dimension_wise_kl"]
     if objective.groups == "each":
         names.remove("total_correlation_within")
     weights = {name: float(objective.rate + getattr(objective, name)) for name in names}
-    if max(weights.values()) - min(weights.values()) < 1e-9:  # sums of weights have errors of rounding
-        return RatePrice(weight=max(weights.values()))
+    if max(weights.values()) - min(weights.values()) < 1e-9:  # sums of weights have rounding errors
+        return RateWeight(weight=max(weights.values()))
     texts = {"total_correlation_within": "total correlation within groups", "dimension_wise_kl": "dimension-wise KL"}
     named = (f"{texts.get(name, name.replace('_', ' '))} {short(weight)}" for name, weight in weights.items())
-    return RatePrice(parts=listed(named))
+    return RateWeight(parts=listed(named))
 
 
 def constant_of(
-    step: Step, estimator: Estimator, groups: Groups, weights: Sequence[Any], num_deeper: int = 0
+    step: Step, estimator: Estimator, groups: Groups, weights: Sequence[Any], num_nested: int = 0
 ) -> Float[Tensor, ""] | float:
-    """Returns the constant that the estimator adds to the weighted parts. It does not depend on the codes.
+    """Returns the constant that the estimator adds to the loss, which does not depend on the codes.
 
-    The weights of "mws" sum to p(n_i) in row i, and those of other estimators to 1. So each log q^ of "mws" includes
-    log p(n_i), which is -log N unless images are weighted: once for the joint, D times for D groups, L times for L
-    latents. `weights` belong to the mutual information, the total correlation, the total correlation within groups per
-    level, and the dimension-wise KL.
+    With "mws", the weights in row i sum to p(n_i); with other estimators, to 1. So each log q^ of "mws" includes log
+    p(n_i), which is -log N unless images are weighted. This summand occurs once in log q^(z), D times in the sum over D
+    groups, and L times in the sum over L latents. `weights` are the weights of the mutual information, the total
+    correlation, the total correlation within groups (one per level), and the dimension-wise KL.
     """
     if estimator != "mws":
         return 0.0
     mutual_information, total_correlation, *within_groups, dimension_wise_kl = weights
     num_latents, top = len(step.widths) or step.z.shape[1], _groups_of(step, groups)
     num_groups = num_latents if top is None else len(top)
-    sizes = [num_groups, *map(len, _levels(groups, num_deeper)), num_latents]
+    sizes = [num_groups, *map(len, _levels(groups, num_nested)), num_latents]
     within = sum(
         weight * (upper - lower) for weight, (upper, lower) in zip(within_groups, pairwise(sizes), strict=True)
     )
@@ -186,24 +183,25 @@ def constant_of(
 
 
 def check_estimator(estimator: Estimator) -> None:
-    """Raises if the estimator is not defined for images that are not equally likely."""
+    """Raises if the estimator is not defined for weighted images."""
     if estimator == "mss":
         raise SpecError(
-            "The estimator 'mss' of the objective is not defined for images that are not equally likely (with weights, "
-            "or from `sampling`). Use 'stratified_pairs', its symmetric form, or 'mws'."
+            "The objective has the estimator 'mss'; expected 'stratified_pairs' or 'mws', because the images are "
+            "weighted (by weights or `sampling`). Pass estimator='stratified_pairs', the symmetric form of 'mss'."
         )
 
 
 def decomposition(step: Step, estimator: Estimator, groups: Groups = "each") -> Decomposition | None:
-    """Returns the parts of log q(z|x) - log p(z) of each code of the batch; None if the step is not logged."""
+    """Returns the parts of log q(z|x) - log p(z) for each code of the batch, or None if the step is not logged."""
     return _decompositions(step.as_logged(), [estimator], groups)[0] if step.is_logged else None
 
 
 def elbo_parts(step: Step, logged: Decomposition | None, *, grouped: bool = False) -> dict[str, Float[Tensor, ""]]:
-    """Returns the distortion, the rate and its parts, in nats per image; without `logged`, the distortion only.
+    """Returns the distortion, the rate and the parts of the rate, in nats per image.
 
-    Distortion plus rate is minus the ELBO, except where the decoder reads a discrete latent relaxed and the rate counts
-    its category. The correlation within groups is logged only if latents are `grouped`.
+    Without `logged`, returns only the distortion. Distortion plus rate is minus the ELBO, except for discrete latents
+    that the decoder reads as relaxed draws while the rate is that of their categories. The total correlation within
+    groups is returned only if latents are `grouped`.
     """
     distortion = -step.log_likelihood.mean()
     if logged is None:
@@ -225,9 +223,10 @@ def logged_parts(step: Step) -> dict[str, Float[Tensor, ""]]:
 
 
 def trained_and_logged(step: Step, estimator: Estimator, groups: Groups) -> tuple[Decomposition, Decomposition | None]:
-    """Returns the parts with the estimator of the loss, and with eq. 13 for the log, if the step is logged.
+    """Returns the parts of the rate for the loss, with `estimator`, and for the log, with eq. 13.
 
-    Both share their densities, unless the loss uses another density than that of the draws.
+    The second is None if the step is not logged. Both are computed from the same densities, unless the training density
+    differs from the density of the draws.
     """
     if step.as_logged() is not step or not step.is_logged:
         return _decompositions(step, [estimator], groups)[0], decomposition(step, "stratified_pairs", groups)
@@ -238,45 +237,44 @@ def trained_and_logged(step: Step, estimator: Estimator, groups: Groups) -> tupl
 
 
 def _is_zero(weight: Any) -> bool:
-    """Returns whether a weight is the number 0. Tensors are never 0, as their values differ between fleet members."""
+    """Returns whether a weight is the number 0; False for tensors, whose values differ between fleet members."""
     return isinstance(weight, float) and weight == 0
 
 
 def check_groups(objective: Objective, groups: Groups, model: Autoencoder) -> None:
-    """Raises if groups omit or repeat a latent of the model, or contain an unknown latent."""
+    """Raises unless the groups contain every latent of the model once and no other index."""
     if isinstance(groups, str):
         return
     every = range(model.latents.num_latents)
     named = {latent for group in groups for latent in group}
-    repeated = shared(groups)
+    repeated = overlapping_latents(groups)
     if named != set(every) or repeated or not all(groups):
         missing, unknown = sorted(set(every) - named), sorted(named - set(every))
         raise SpecError(
-            f"{type(objective).__name__}: the groups {groups} do not hold each of the latents 0 to {every[-1]} once "
-            f"(missing {missing}, repeated "
-            f"{repeated}, unknown {unknown}). Give every latent one group, and leave no group empty; a group may lie "
-            "within another."
+            f"{type(objective).__name__}: groups is {groups} (missing {missing}, repeated {repeated}, unknown "
+            f"{unknown}); expected each of the latents 0 to {every[-1]} in one group. Add missing latents, and remove "
+            "repeated and unknown latents and empty groups. A group may be nested in another."
         )
 
 
-def check_deeper(objective: Objective, deeper: tuple[float, ...], groups: Groups) -> None:
-    """Raises if there are more weights than levels of groups, or if comparing the groups would take minutes."""
+def check_nested_weights(objective: Objective, nested_weights: tuple[float, ...], groups: Groups) -> None:
+    """Raises if there are more weights than levels of groups, or more than `_MAX_NAMED` indices in the groups."""
     if not isinstance(groups, str) and (named := sum(map(len, groups))) > _MAX_NAMED:
         raise SpecError(
-            f"{type(objective).__name__}: groups name {named:,} latents; expected at most {_MAX_NAMED:,}. For each "
-            'latent by itself, write groups="each".'
+            f"{type(objective).__name__}: groups contain {named:,} indices; expected at most {_MAX_NAMED:,}. Use fewer "
+            'groups, or groups="each" for single latents.'
         )
-    num_levels = 0 if isinstance(groups, str) else len(cuts(groups)) - 1
-    if len(deeper) > num_levels or not all(map(math.isfinite, deeper)):
+    num_levels = 0 if isinstance(groups, str) else len(group_levels(groups)) - 1
+    if len(nested_weights) > num_levels or not all(map(math.isfinite, nested_weights)):
         raise SpecError(
-            f"{type(objective).__name__}: deeper is {deeper}; expected at most {num_levels} finite weights, one for "
-            f"each level of groups that lie within those of {groups!r}."
+            f"{type(objective).__name__}: nested_weights is {nested_weights}; expected at most {num_levels} finite "
+            f"weights, one for each level of groups that lie within those of {groups!r}."
         )
 
 
-def _levels(groups: Groups, num_deeper: int) -> list[Cut]:
-    """Returns the groups within the outermost ones, for each level with a separate weight."""
-    return [] if isinstance(groups, str) else cuts(groups)[1 : 1 + num_deeper]
+def _levels(groups: Groups, num_nested: int) -> list[Level]:
+    """Returns the levels of groups below the outermost groups that have a separate weight."""
+    return [] if isinstance(groups, str) else group_levels(groups)[1 : 1 + num_nested]
 
 
 def _decompositions(step: Step, estimators: Sequence[Estimator], groups: Groups) -> list[Decomposition]:
@@ -285,19 +283,19 @@ def _decompositions(step: Step, estimators: Sequence[Estimator], groups: Groups)
         log_weights(each, len(z), step.dataset_size, step.weights, dtype=z.dtype, device=z.device)
         for each in estimators
     ]
-    if given is None and sums_as_it_goes(step):
+    if given is None and uses_fused_sums(step):
         return fused_decompositions(step, tables)
     return pairwise_decompositions(step, tables, given)
 
 
-def sums_as_it_goes(step: Step) -> bool:
-    """Returns whether to sum densities as they are computed, which is much faster on a GPU."""
+def uses_fused_sums(step: Step) -> bool:
+    """Returns whether to compute and sum the densities in one kernel, which is much faster on a GPU."""
     is_factorized = type(step.posterior) is DiagonalGaussian and step.prior.is_factorized
     return is_factorized and step.z.device.type == "cuda" and step.z.dtype == torch.float32
 
 
 def fused_decompositions(step: Step, tables: Sequence[Float[Tensor, "sample batch"]]) -> list[Decomposition]:
-    """Returns the parts for independent Gaussian latents in single groups, without a table of all densities."""
+    """Returns the parts of the rate for independent Gaussian latents, without a table of pairwise densities."""
     z, posterior = step.z, step.posterior
     assert isinstance(posterior, DiagonalGaussian)
     log_posterior, log_prior = posterior.log_prob(z), step.prior.log_prob(z)
@@ -308,7 +306,7 @@ def fused_decompositions(step: Step, tables: Sequence[Float[Tensor, "sample batc
 def pairwise_decompositions(
     step: Step, tables: Sequence[Float[Tensor, "sample batch"]], groups: tuple[tuple[int, ...], ...] | None
 ) -> list[Decomposition]:
-    """Returns the parts for each table of weights, from one table of all densities."""
+    """Returns the parts of the rate for each table of weights, from one table of pairwise densities."""
     log_posterior, pairwise, log_prior = expected_log_probs(step)
     product = product_densities(log_posterior, pairwise, log_prior, groups)
     joint = _with_correlations(product, step, groups, log_posterior, log_prior)
@@ -319,10 +317,10 @@ def pairwise_decompositions(
 def expected_log_probs(
     step: Step,
 ) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch batch latent"], Float[Tensor, "batch latent"]]:
-    """Returns log q(z_j | x) of each code, of every code under every posterior, and log p(z_j).
+    """Returns log q(z_j | x) of each code, log q(z_j | x) of each pair of code and posterior, and log p(z_j).
 
-    For latents whose categories are summed over, the first and the last result hold means over the categories, and the
-    second holds 0, because `log_mixture` adds the probability of every category.
+    For latents with summed categories, the first and the last result are expectations over the categories. The second
+    result is 0, because `log_mixture` adds the probability of every category.
     """
     z, posterior, prior = step.z, step.posterior, step.prior
     own, pairwise, log_prior = posterior.log_prob(z), posterior.pairwise_log_prob(z), prior.log_prob(z)
@@ -346,9 +344,11 @@ def _with_column(
 def _groups_of(step: Step, groups: Groups) -> tuple[tuple[int, ...], ...] | None:
     if groups == "model":
         if not step.groups:
-            raise SpecError('The groups are "model", and the step has none. Give Step.groups, or name the groups.')
+            raise SpecError(
+                'groups is "model"; expected a step with groups. Pass Step(groups=...) or tuples as groups.'
+            )
         return step.groups
-    return None if groups == "each" else cuts(groups)[0]
+    return None if groups == "each" else group_levels(groups)[0]
 
 
 def _with_correlations(
@@ -358,13 +358,13 @@ def _with_correlations(
     log_posterior: Float[Tensor, "batch latent"],
     log_prior: Float[Tensor, "batch latent"],
 ) -> JointDensities:
-    """Returns the joint densities, with exact values instead of products for correlated posteriors and priors."""
+    """Replaces products of densities by joint densities where the posterior or the prior is correlated."""
     joint, posterior, prior, z = product, step.posterior, step.prior, step.z
     summed, everything = posterior.summed_log_pmf, tuple(range(log_prior.shape[1]))
     drawn = {group: [latent for latent in group if latent not in summed] for group in (everything, *(groups or ()))}
 
     def with_means(joint_log_prob: Tensor, each: Tensor, group: tuple[int, ...]) -> Tensor:
-        """Returns the joint density of the latents drawn plus the means of the latents that are summed over."""
+        """Adds the expectations of the latents with summed categories to the joint density of the other latents."""
         means = [latent for latent in group if latent in summed]
         return joint_log_prob + columns(each, means).sum(dim=1) if means else joint_log_prob
 

@@ -1,4 +1,4 @@
-"""The VAE with a penalty on covariances of codes."""
+"""VAE with a penalty on the covariances of codes."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
@@ -13,13 +13,13 @@ from unbraid.errors import SpecError
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.objectives.decomposed_elbo import logged_parts
-from unbraid.objectives.levers import Levers, RatePrice, moved
 from unbraid.objectives.objective import Loss, Objective, Step, check_rate
 from unbraid.objectives.terms.covariance import (
     covariance_of_batch,
     expected_covariance,
     squared_distances_from_identity,
 )
+from unbraid.objectives.weight_advice import RateWeight, WeightAdvice, suggest
 
 DIAGONAL_SHARE: dict[str, float] = {"i": 10.0, "ii": 1.0}
 """Default weight of the diagonal, as a multiple of `off_diagonal`."""
@@ -27,13 +27,13 @@ DIAGONAL_SHARE: dict[str, float] = {"i": 10.0, "ii": 1.0}
 
 @dataclass(frozen=True)
 class DIPVAE(Objective):
-    """distortion + KL(q(z|x) || p(z)) + off_diagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2.
+    """DIP-VAE loss: minus the ELBO + off_diagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2.
 
-    Kumar et al., arXiv:1711.00848v1, eq. 6. C is the covariance of the means for `kind` "i", and of the codes for "ii";
-    each pair counts twice. The default `diagonal` is 10 `off_diagonal` for "i", as in the paper, and `off_diagonal` for
-    "ii". C is computed on the batch, or is a running estimate with a constant past: "ema" averages the covariances of
-    batches, "moments" the first and second moments, both with weight `decay` on the past, from the first batch on. Then
-    only the share 1 - decay of C has a gradient; with `rescale` the gradient is that of a whole batch.
+    Kumar et al., arXiv:1711.00848v1, eq. 6. C is the covariance of the means for `kind` "i" and of the codes for "ii".
+    The first sum includes (i, j) and (j, i). The default `diagonal` is 10 `off_diagonal` for "i", as in the paper, and
+    `off_diagonal` for "ii". `mode` "batch" computes C on the batch. "ema" is an exponential moving average of the
+    covariances of batches, and "moments" of their first and second moments. Previous batches have the weight `decay`
+    and no gradient, so the gradient of C is multiplied by 1 - decay. `rescale` removes this factor.
     """
 
     kind: Literal["i", "ii"] = "i"
@@ -44,11 +44,11 @@ class DIPVAE(Objective):
     diagonal: Weight | None = None
     """Weight of the squared distances of the variances from 1; by default 10 (i) or 1 (ii) times off_diagonal."""
     mode: Literal["batch", "ema", "moments"] = "batch"
-    """Covariance of the batch, or a running estimate from covariances (ema) or moments."""
+    """Covariance of the batch, or moving average of covariances (ema) or moments."""
     decay: Weight = 0.9
-    """Weight of the past in a running estimate."""
+    """Weight of previous batches in the moving average."""
     rescale: bool = False
-    """Whether to scale the gradient of a running estimate to that of a whole batch."""
+    """Whether to divide the gradient of the moving average by 1 - decay."""
 
     weights_are_nonnegative: ClassVar[bool] = True
 
@@ -56,8 +56,8 @@ class DIPVAE(Objective):
         super().__post_init__()
         if not self.is_bound and not extremes(self.decay)[1] < 1:
             raise SpecError(
-                f"DIPVAE: decay is {self.decay}; expected a number from 0 up to, but not including, 1: at 1 no batch "
-                "would count."
+                f"DIPVAE: decay is {self.decay}; expected a number or schedule >= 0 and < 1. Pass a smaller decay, "
+                "e.g. DIPVAE(decay=0.9)."
             )
 
     def check(self, model: Autoencoder) -> None:
@@ -65,25 +65,25 @@ class DIPVAE(Objective):
         latents = model.latents
         if latents.num_discrete == latents.num_latents:
             raise SpecError(
-                f"DIPVAE reads means, and {type(latents).__name__} have no continuous latent. Add some, such as "
-                "GaussianLatents."
+                f"{type(latents).__name__} have no continuous latents; expected at least 1 for DIPVAE, which reads "
+                "means. Add continuous latents, e.g. GaussianLatents."
             )
         zeros = torch.zeros(2, latents.num_parameters, device="cpu")
         posterior = latents.posterior(zeros, torch.zeros((), device="cpu"))
         if self.kind == "ii" and posterior.gaussian_std is None and posterior.covariance is None:
             raise SpecError(
-                f"DIPVAE of kind 'ii' reads the variance of q(z | x), and {type(latents).__name__} do not have "
-                "it. Use GaussianLatents, or kind 'i'."
+                f"{type(latents).__name__} have no variance; expected latents with a variance of q(z | x) for DIPVAE "
+                "of kind 'ii'. Use GaussianLatents, or kind 'i'."
             )
 
-    def levers(self) -> Levers:
-        less = "Composite with the same covariance and a rate below 1, such as 0.25 (DIPVAE has no weight of it)"
-        return Levers(less, "", moved(self, "off_diagonal", 2))
+    def weight_advice(self) -> WeightAdvice:
+        less = "Composite with the same covariance and a rate below 1, such as 0.25 (DIPVAE has no weight of the rate)"
+        return WeightAdvice(less, "", suggest(self, "off_diagonal", 2))
 
-    def rate_price(self) -> RatePrice:
-        return RatePrice.beside("the covariances of the latents", 1.0)
+    def rate_weight(self) -> RateWeight:
+        return RateWeight.beside("the covariances of the latents", 1.0)
 
-    def general(self) -> "DIPVAE":
+    def general_form(self) -> "DIPVAE":
         if self.diagonal is not None:
             return self
         return replace(self, diagonal=scaled(self.off_diagonal, DIAGONAL_SHARE[self.kind]))
@@ -117,7 +117,7 @@ class DIPVAE(Objective):
         )
 
     def _covariance(self, step: Step) -> tuple[Float[Tensor, "latent latent"], Mapping[str, Tensor]]:
-        """Returns C and the state of the next step."""
+        """Returns the covariance C and the state of the next step."""
         posterior = step.posterior
         match self.mode:
             case "batch":
@@ -136,7 +136,7 @@ class DIPVAE(Objective):
                 return covariance, _state(step, first_moment=first, second_moment=second)
 
     def _blend(self, step: Step, name: str, of_batch: Tensor) -> Tensor:
-        """Returns decay times the constant past plus 1 - decay times the batch; on the first step, the batch."""
+        """Returns decay times the state plus (1 - decay) times the batch; on the first step, the batch."""
         decay = self.decay * step.state["started"]
         blended = decay * step.state[name] + (1 - decay) * of_batch
         return blended.detach() + of_batch - of_batch.detach() if self.rescale else blended

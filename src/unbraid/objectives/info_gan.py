@@ -1,4 +1,4 @@
-"""InfoGAN: a generator whose codes an encoder recovers from generated images."""
+"""InfoGAN: a generator, and an encoder that predicts the codes of generated images."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -12,24 +12,24 @@ from unbraid.config.schedule import Linear, Weight
 from unbraid.errors import SpecError
 from unbraid.models.architecture import ImageShape
 from unbraid.models.autoencoder import Autoencoder
-from unbraid.objectives.levers import Levers, RatePrice, moved
 from unbraid.objectives.objective import CriticReads, Loss, Objective, Shapes, Step, check_density, check_fixed_prior
 from unbraid.objectives.terms.adversary import critic_loss, generator_loss
+from unbraid.objectives.weight_advice import RateWeight, WeightAdvice, suggest
 
 
 @dataclass(frozen=True, kw_only=True)
 class InfoGAN(Objective):
-    """-log D(G(c, u)) - weight E log Q(c | G(c, u)): a generator, and an encoder that reads its codes.
+    """InfoGAN loss: -log D(G(c, u)) - weight E log Q(c | G(c, u)).
 
-    Chen et al., arXiv:1606.03657v1, eq. 6. The decoder is the generator G, and the mean of its likelihood the image;
-    codes c are drawn from the prior, and u is standard normal, one number for each of the model's `noise_inputs`. The
-    encoder is Q: it reads generated images in training, and real ones afterwards, so every metric applies. The critic D
-    classifies images as real or generated. D and Q read images with Gaussian noise of the standard deviation
-    `instance_noise`. `weight` applies to continuous codes, and `discrete_weight` to discrete codes.
+    Chen et al., arXiv:1606.03657v1, eq. 6. The decoder is the generator G; a generated image is the mean of the
+    likelihood. The codes c are drawn from the prior, and the `noise_inputs` u of the model from a standard normal. The
+    encoder is Q. Q is trained on generated images and encodes real images for metrics. The critic D classifies images
+    as real or generated. Gaussian noise with the standard deviation `instance_noise` is added to the inputs of D and Q.
+    `weight` applies to continuous codes, and `discrete_weight` to discrete codes.
 
-    With `shared_trunk`, as published, D and Q are one net except for their last layers: D reads the output of the
-    encoder before its last layer, and the encoder learns with D, at D's rate, from both losses. The optimizer of the
-    spec then trains G only. Otherwise D is a separate net.
+    With `shared_trunk`, as published, D and Q share all layers except their last layers. The encoder is then trained on
+    both losses by the optimizer of the critic, and the optimizer of the spec trains only G. Without `shared_trunk`, D
+    is a separate net.
     """
 
     weight: Weight = 0.1
@@ -39,7 +39,7 @@ class InfoGAN(Objective):
     instance_noise: Weight = field(default_factory=lambda: Linear(0.1, 0.0))
     """Standard deviation of the noise on images that the critic and the encoder read."""
     shared_trunk: bool = True
-    """Whether the critic and the encoder are one net except for their last layers."""
+    """Whether the critic and the encoder share all layers except their last layers."""
 
     config_version: ClassVar[int] = 2
     weights_are_nonnegative: ClassVar[bool] = True
@@ -59,15 +59,15 @@ class InfoGAN(Objective):
             likelihood = model.likelihood.make()
         if any(True for _ in likelihood.parameters()):
             raise SpecError(
-                f"InfoGAN reads the mean of the likelihood only, so the weights of {type(model.likelihood).__name__} "
-                "would not be trained. Use one without weights, such as GaussianLikelihood."
+                f"{type(model.likelihood).__name__} has weights; expected a likelihood without weights, because "
+                "InfoGAN uses only the mean and would not train the weights. Use e.g. GaussianLikelihood."
             )
 
-    def levers(self) -> Levers:
-        return Levers(moved(self, "weight", 4, "of reading codes back"))
+    def weight_advice(self) -> WeightAdvice:
+        return WeightAdvice(suggest(self, "weight", 4, "of the mutual information of codes"))
 
-    def rate_price(self) -> RatePrice:
-        return RatePrice("This objective has no rate, so there is no beta.")
+    def rate_weight(self) -> RateWeight:
+        return RateWeight("This objective has no rate, so there is no beta.")
 
     def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
         return {
@@ -88,7 +88,8 @@ class InfoGAN(Objective):
         noisy_fake = fake + self.instance_noise * step.draws["fake"]
         generator = generator_loss(step.critic(noisy_fake))
         continuous, discrete = _information(step, code, noisy_fake)
-        # One batch at a time: with BatchNorm, a critic that reads both at once could use their statistics.
+        # Separate calls: with BatchNorm, statistics of both batches together would let the critic distinguish the
+        # batches.
         real_logits, fake_logits = step.critic_in_training(noisy_real), step.critic_in_training(noisy_fake)
         return Loss(
             total=generator - self.weight * continuous - self.discrete_weight * discrete,
@@ -104,10 +105,10 @@ class InfoGAN(Objective):
 def _information(
     step: Step, code: Float[Tensor, "batch column"], image: Float[Tensor, "batch channel height width"]
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """Returns E[log Q(c|x) - log p(c)] of the continuous codes and of the discrete ones, in nats.
+    """Returns E[log Q(c|x) - log p(c)] of the continuous codes and of the discrete codes, in nats.
 
-    They are lower bounds on the mutual information of image and codes: -log p(c) averages to the entropy of the codes,
-    and has no gradient, because the prior is fixed.
+    Both are lower bounds on the mutual information of image and codes. -log p(c) has no gradient, because the prior is
+    fixed; the mean of -log p(c) is the entropy of the codes.
     """
     assert step.encode is not None
     posterior = step.encode(image)

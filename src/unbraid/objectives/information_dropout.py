@@ -1,4 +1,4 @@
-"""Information dropout: penalties of mutual information and total correlation, without a prior."""
+"""Information dropout: penalties on the mutual information and the total correlation, without a prior."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,17 +7,18 @@ from unbraid.config.schedule import Weight
 from unbraid.information.aggregate import Estimator
 from unbraid.models.autoencoder import Autoencoder
 from unbraid.objectives.decomposed_elbo import CaseOfDecomposedELBO, DecomposedELBO
-from unbraid.objectives.levers import Levers, moved, smaller
 from unbraid.objectives.objective import check_fixed_prior, check_rate
+from unbraid.objectives.weight_advice import WeightAdvice, suggest, suggest_less
 
 
 @dataclass(frozen=True, kw_only=True)
 class InformationDropout(CaseOfDecomposedELBO):
-    """distortion + beta I(x; z) + gamma TC.
+    """Information dropout loss: distortion + beta I(x; z) + gamma TC.
 
-    Achille & Soatto, arXiv:1611.01353v3, as in Esmaeili et al., arXiv:1804.02086v1, table 1, without their
-    multiplicative noise. No term fixes the scale of a latent, so means and stds may drift together: use metrics that do
-    not depend on scale, or add a small `dimension_wise_kl` with `DecomposedELBO`.
+    Achille & Soatto, arXiv:1611.01353v3, in the form of Esmaeili et al., arXiv:1804.02086v1, table 1. The
+    multiplicative noise of Achille & Soatto is omitted. No term fixes the scale of a latent, so means and standard
+    deviations may grow or shrink together. Use scale-invariant metrics, or `DecomposedELBO` with a small
+    `dimension_wise_kl`.
     """
 
     beta: Weight = 1.0
@@ -31,14 +32,14 @@ class InformationDropout(CaseOfDecomposedELBO):
 
     def check(self, model: Autoencoder) -> None:
         check_rate(self, model)
-        # A learned correlation would be worse than idle: moved far from the codes, log p(z) - sum_j log p(z_j) grows
-        # without bound.
+        # With a learned prior the loss would be unbounded below: log p(z) - sum_j log p(z_j) grows without limit as the
+        # prior moves away from the codes.
         check_fixed_prior(self, model)
 
-    def levers(self) -> Levers:
-        return Levers(smaller(self, "beta"), moved(self, "beta", 2), moved(self, "gamma", 2))
+    def weight_advice(self) -> WeightAdvice:
+        return WeightAdvice(suggest_less(self, "beta"), suggest(self, "beta", 2), suggest(self, "gamma", 2))
 
-    def general(self) -> DecomposedELBO:
+    def general_form(self) -> DecomposedELBO:
         return DecomposedELBO(
             rate=0.0,
             mutual_information=self.beta,

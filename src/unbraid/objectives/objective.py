@@ -1,4 +1,4 @@
-"""The base class of objectives, its input (`Step`) and its output (`Loss`)."""
+"""Base class of objectives, its input (`Step`) and its output (`Loss`)."""
 
 import copy
 import math
@@ -23,7 +23,7 @@ from unbraid.models.distributions.likelihoods import Likelihood
 from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.layers.critic_nets import CHANNELS, HIDDEN, critic_of_codes, critic_of_images
 from unbraid.models.layers.initial_weights import seeded
-from unbraid.objectives.levers import Levers, RatePrice
+from unbraid.objectives.weight_advice import RateWeight, WeightAdvice
 
 CriticReads = Literal["codes", "images", "features"]
 Shapes = Mapping[str, tuple[int, ...]]
@@ -33,7 +33,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 @final
 @dataclass(frozen=True)
 class EncodedBatch:
-    """A batch, its posterior, and a draw of its codes."""
+    """A batch of images with their posterior and a draw of their codes."""
 
     x: Float[Tensor, "batch channel height width"]
     posterior: Posterior
@@ -43,18 +43,20 @@ class EncodedBatch:
 @final
 @dataclass(frozen=True)
 class Step:
-    """The input of an objective: one batch and one model. A fleet maps the objective over many models.
+    """Input of an objective: one batch and one model. A fleet maps the objective over many models.
 
-    `draws` holds the standard normal numbers of `draw_shapes`, by name. `progress` runs from 0 to 1 over training.
-    `weights` is p(n) of the batch, where sampling is biased. `other` is a second, independent batch, for objectives
-    that need one. `encode` and `decode` are the nets of the model (`likelihood` reads the output of `decode`). `state`
-    is that of the last `Loss`. `groups` holds groups of latent indices, and `widths` the number of columns of each
-    latent; without `widths`, each has one. If the step is not `is_logged`, the parts of the loss are not read, and
-    terms that only they need may be left out.
-
-    There are two critics, so that each loss has gradients for its own weights only: `critic` has constant weights,
-    including those that it shares with the encoder, for the loss of the model; `critic_in_training` takes its input as
-    a constant, for the loss of the critic.
+    Attributes:
+        draws: Standard normal numbers by name, with the shapes `draw_shapes`.
+        progress: Progress of training from 0 to 1.
+        weights: Probabilities p(n) of the images of the batch, if images are weighted.
+        other: A second, independent batch, if the objective needs one.
+        encode, decode: The nets of the model. The input of `likelihood` is the output of `decode`.
+        critic: The critic with constant weights, also where it shares weights with the encoder; for the model's loss.
+        critic_in_training: The critic with a constant input, for the critic's loss.
+        state: The state that the loss of the previous step returned.
+        groups: Groups of latent indices.
+        widths: Number of columns of each latent; by default 1 each.
+        is_logged: Whether the parts of the loss are logged. If not, the objective may omit logged-only terms.
     """
 
     x: Float[Tensor, "batch channel height width"]
@@ -82,7 +84,7 @@ class Step:
         return self.prior.kl_from(self.posterior, self.z).sum(dim=1).mean()
 
     def as_logged(self) -> "Step":
-        """Returns the step with the density of its draws, which logged values use."""
+        """Returns the step with the density of its draws instead of the training density, for logged values."""
         true = self.posterior.with_true_density()
         return self if true is self.posterior else replace(self, posterior=true)
 
@@ -90,11 +92,11 @@ class Step:
 @final
 @dataclass(frozen=True)
 class Loss:
-    """The loss to minimize, and its parts.
+    """Loss to minimize and its parts.
 
-    `parts` are unweighted, in nats per image. `critic` is minimized over the weights of the critic, and those of the
-    encoder where it reads features. `state` is the state of the next step, without gradient. `constant` is the constant
-    of an estimator in `total`; `parts` exclude it.
+    `parts` are unweighted, in nats per image. `critic` is the loss of the critic; it also trains the encoder if the
+    critic reads features. `state` is the state of the next step, without gradient. `total` includes `constant`, a
+    constant of the estimator, and `parts` do not.
     """
 
     total: Float[Tensor, ""]
@@ -105,22 +107,22 @@ class Loss:
 
     @property
     def shown(self) -> Float[Tensor, ""]:
-        """The loss to log: `total` without `constant`, so that it agrees with its parts."""
+        """Loss to log: `total` without `constant`, which agrees with `parts`."""
         return self.total - self.constant
 
 
 @dataclass(frozen=True)
 class Objective(Config, ABC):
-    """A loss with its hyperparameters as fields, without weights, optimizer or random numbers.
+    """Base class of losses, with hyperparameters as fields and without weights, optimizer or random numbers.
 
-    Every field that is a number (or a schedule of one) may differ between the members of a fleet: there it is a 0-d
-    tensor, so the formula must not branch on it. The properties and methods below define the other inputs. The critic,
-    if any, has `critic_outputs` outputs.
+    Numeric fields and schedules may differ between the members of a fleet. In a fleet their values are 0-d tensors, so
+    `__call__` must not branch on them. Properties and methods declare further inputs. `critic_outputs` is the number of
+    outputs of the critic, if the objective has a critic.
     """
 
     critic_outputs: ClassVar[int] = 1
     weights_are_nonnegative: ClassVar[bool] = False
-    """Whether weights must be finite and nonnegative."""
+    """Whether all numeric fields must be finite and nonnegative."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -129,7 +131,7 @@ class Objective(Config, ABC):
 
     @final
     def _check_field(self, name: str, given: Any, annotation: Any) -> Any:
-        # In a fleet, an objective passes its numbers, which are tensors, to `general`.
+        # In a fleet, `general_form` receives tensors as values of numeric fields.
         if isinstance(given, Tensor) and given.ndim == 0 and name in _number_fields(type(self)):
             return given
         return super()._check_field(name, given, annotation)
@@ -152,25 +154,24 @@ class Objective(Config, ABC):
         critic: nn.Module | None = None,
         likelihood: Likelihood | None = None,
     ) -> Loss:
-        """Returns the loss of any module on a batch, for a custom training loop.
+        """Computes the loss of any module on a batch, for a custom training loop.
 
-        Minimize `loss.total`; with a critic also `loss.critic`, which has gradients for the critic only. Some
-        objectives need further inputs, and raise if one is missing.
+        Minimize `loss.total`. With a critic, also minimize `loss.critic`, which has gradients only for the critic.
 
         Args:
             model: A model of `Autoencoder.build`, or a module with `encode(x)`, which returns (mean, logvar) or a
                 `Posterior`, and `decode(z)`, which returns logits of the shape of x.
-            x: Images (batch, channel, height, width), or vectors (batch, number), from 0 to 1.
+            x: Images (batch, channel, height, width) or vectors (batch, number), with values from 0 to 1.
             dataset_size: Number of training images.
-            progress: Progress of training from 0 to 1, which schedules read.
-            noise: Standard normal numbers (batch, latent) for the codes; or draws by name: "z", "other", and the names
-                of `draw_shapes`. Missing ones are drawn with `generator`.
-            generator: Generator of the draws; by default the global one of torch.
-            state: `state` of the last loss, for running estimates.
+            progress: Progress of training from 0 to 1, for schedules.
+            noise: Standard normal numbers (batch, latent) for the codes, or a dictionary with the names "z", "other"
+                and those of `draw_shapes`. Missing names are drawn with `generator`.
+            generator: Random generator of the draws; by default torch's global generator.
+            state: `state` of the previous loss, for moving averages.
             other: A second, independent batch, for FactorVAE.
-            critic: The critic, for objectives that have one; see `build_critic`.
-            likelihood: p(x | z) of a plain module, by default Bernoulli, of logits. A model of `Autoencoder.build` has
-                a likelihood already.
+            critic: The critic, for objectives with a critic; see `build_critic`.
+            likelihood: p(x | z) of a plain module; by default Bernoulli with logits. Must be None for a model of
+                `Autoencoder.build`, which has a likelihood.
 
         Examples:
             >>> import torch
@@ -206,81 +207,88 @@ class Objective(Config, ABC):
         channels: Sequence[int] = CHANNELS,
         seed: int = 0,
     ) -> nn.Module:
-        """Returns a new critic for `loss`, with the number of outputs that this objective needs.
+        """Builds a critic for `loss`, with `critic_outputs` outputs.
 
-        A critic of images, such as that of InfoGAN, needs `image_shape`.
+        `image_shape` is required if the critic reads images, as for InfoGAN.
         """
         match self.critic_reads:
             case None:
-                raise SpecError(f"{type(self).__name__} has no critic. Call loss without one.")
+                raise SpecError(
+                    f"{type(self).__name__} has no critic; expected an objective with a critic. Call loss without "
+                    "critic."
+                )
             case "codes":
                 return seeded(lambda: critic_of_codes(num_latents, self.critic_outputs, hidden), seed)
             case _ if image_shape is None:
                 raise SpecError(
-                    f"The critic of {type(self).__name__} reads images. Pass image_shape=(channels, height, width)."
+                    f"image_shape is None; expected the shape of the images that the critic of {type(self).__name__} "
+                    "reads. Pass image_shape=(channels, height, width)."
                 )
             case _:
                 return seeded(lambda: critic_of_images(image_shape, self.critic_outputs, channels, hidden), seed)
 
-    def general(self) -> "Objective":
-        """Returns the same loss as a case of its most general objective, for sharing fleets; by default itself."""
+    def general_form(self) -> "Objective":
+        """Returns an equal objective of the most general class, so that special cases can share a fleet.
+
+        The default is the objective itself.
+        """
         return self
 
     @property
     @final
     def is_bound(self) -> bool:
-        """Whether hyperparameters are tensors, as in a fleet, so that their values cannot be checked."""
+        """Whether hyperparameters are tensors, as in a fleet. Values of tensors are not checked."""
         return any(isinstance(value, Tensor) for value in self.hyperparameters.values())
 
     @final
     def trained_form(self) -> "Objective":
-        """Returns the form that a fleet binds: `general()`, unless the class that defines `__call__` lacks it."""
+        """Returns the objective that a fleet trains: `general_form()`, or itself if a subclass overrides `__call__`."""
         owner = next(cls for cls in type(self).__mro__ if "__call__" in vars(cls))
-        return self.general() if "general" in vars(owner) else self
+        return self.general_form() if "general_form" in vars(owner) else self
 
     def check_image_weights(self) -> None:
-        """Raises if the formula is not defined for images that are not equally likely."""
-        general = self.general()
+        """Raises if the objective does not support weighted images."""
+        general = self.general_form()
         if general is not self:
             general.check_image_weights()
 
-    def levers(self) -> Levers:
-        """Returns advice for `diagnose` on the weights of the rate and of the dependence of latents."""
-        return Levers("a smaller weight of the terms of codes")
+    def weight_advice(self) -> WeightAdvice:
+        """Returns advice for `diagnose` on the weights of the rate and the total correlation."""
+        return WeightAdvice("a smaller weight of the terms of codes")
 
-    def rate_price(self) -> RatePrice:
-        """Returns the weight of the rate in the loss of the trained form, without schedules (`at`), for `diagnose`."""
+    def rate_weight(self) -> RateWeight:
+        """Returns the weight of the rate in the trained loss, for `diagnose`. Resolve schedules with `at` first."""
         form = self.trained_form()
-        return RatePrice() if form is self else form.rate_price()
+        return RateWeight() if form is self else form.rate_weight()
 
     def check(self, model: Autoencoder) -> None:
-        """Raises if this objective cannot train the model; by default, if the rate is not finite."""
+        """Raises if this objective does not support the model; by default, if the rate is not finite."""
         check_rate(self, model)
-        general = self.general()
+        general = self.general_form()
         if general is not self:
             general.check(model)
 
     @property
     def critic_reads(self) -> CriticReads | None:
-        """The input of the critic; None, the default, for no critic. A class variable works as well.
+        """Input of the critic; None, the default, for no critic. A subclass may also use a class variable.
 
-        A critic of "features" is called with images, and reads the output of the encoder before its last layer. The
-        encoder then also learns from the loss of the critic, with the optimizer of the critic.
+        A critic of "features" is called with images and reads the input of the encoder's last layer. The encoder is
+        then also trained on the loss of the critic, by the optimizer of the critic.
         """
         return None
 
     @property
     def generates(self) -> bool:
-        """Whether the decoder learns from draws of the prior and of its noise inputs, not from codes of images."""
+        """Whether the decoder is trained on draws from the prior and its noise inputs instead of codes of images."""
         return False
 
     @property
     def needs_other_batch(self) -> bool:
-        """Whether a step needs a second, independent batch. By default it does not."""
+        """Whether a step needs a second, independent batch; by default False."""
         return False
 
     def draw_shapes(self, batch_size: int, model: Autoencoder, image_shape: ImageShape) -> Shapes:
-        """Returns the shapes of the standard normal numbers of a step by name, except those of the codes."""
+        """Returns the shapes of the standard normal draws of a step by name, without the noise of the codes."""
         del batch_size, model, image_shape
         return {}
 
@@ -291,21 +299,21 @@ class Objective(Config, ABC):
 
     @property
     def hyperparameters(self) -> dict[str, Weight]:
-        """The numeric fields and schedules by name, without fields that are None."""
+        """Numeric fields and schedules by name, without fields that are None."""
         return {name: value for name in _number_fields(type(self)) if (value := getattr(self, name)) is not None}
 
     def bind(self, hyperparameters: Mapping[str, Float[Tensor, ""] | float]) -> "Objective":
-        """Returns a copy with these hyperparameters, for example of one fleet member."""
+        """Returns a copy with the given hyperparameters, e.g. those of a fleet member."""
         if unknown := hyperparameters.keys() - set(_number_fields(type(self))):
             known = ", ".join(_number_fields(type(self))) or "none"
-            raise SpecError(f"{type(self).__name__} has no hyperparameter {min(unknown)!r}; it has {known}.")
+            raise SpecError(f"{type(self).__name__} has no hyperparameter {min(unknown)!r}. Pass some of: {known}.")
         bound = copy.copy(self)
         for name, value in hyperparameters.items():
             object.__setattr__(bound, name, value)
         return bound
 
     def at(self, progress: Float[Tensor, ""]) -> "Objective":
-        """Returns the objective at this progress of training, with schedules resolved."""
+        """Returns a copy with the values of all schedules at the given progress of training."""
         numbers: dict[str, Any] = {
             name: float(weight.at(progress))
             for name, weight in self.hyperparameters.items()
@@ -318,40 +326,40 @@ def check_density(objective: Objective, model: Autoencoder) -> None:
     """Raises if the posterior of the model has no density."""
     if not model.latents.has_density:
         raise SpecError(
-            f"{type(objective).__name__} needs the density of q(z | x), and {type(model.latents).__name__} have none. "
-            "Use GaussianLatents, or an "
-            "objective that reads draws only, such as AAE."
+            f"{type(model.latents).__name__} have no density; expected latents with a density of q(z | x) for "
+            f"{type(objective).__name__}. Use GaussianLatents, or an objective without densities, such as AAE."
         )
 
 
 def check_rate(objective: Objective, model: Autoencoder) -> None:
-    """Raises if the rate KL(q(z | x) || p(z)) of the model is not defined or not finite."""
+    """Raises if the rate KL(q(z | x) || p(z)) of the model is undefined or infinite."""
     check_density(objective, model)
     if model.latents.prior_is_bounded:
         raise SpecError(
-            f"{type(objective).__name__} needs a finite KL(q(z | x) || p(z)), and the prior of "
-            f"{type(model.latents).__name__} is 0 where q is not. Use "
-            "StandardNormalPrior, or an objective that only draws from the prior, such as InfoGAN."
+            f"{type(model.latents).__name__} have a bounded prior, with an infinite KL(q(z | x) || p(z)); expected a "
+            f"finite KL for {type(objective).__name__}. Use StandardNormalPrior, or an objective without this KL, such "
+            "as InfoGAN."
         )
 
 
 def check_fixed_prior(objective: Objective, model: Autoencoder) -> None:
-    """Raises if the prior is learned, for objectives without a gradient for it."""
+    """Raises if the prior is learned, for objectives without a gradient for the prior."""
     with torch.device("meta"):
         prior = model.latents.make_prior()
     if any(True for _ in prior.parameters()):
         raise SpecError(
-            f"{type(objective).__name__} does not train the prior, and that of {type(model.latents).__name__} is "
-            "learned. Use a prior without weights, such as StandardNormalPrior or, if discrete, UniformCategories."
+            f"{type(model.latents).__name__} have a learned prior; expected a prior without weights, because "
+            f"{type(objective).__name__} does not train the prior. Use e.g. StandardNormalPrior, or UniformCategories "
+            "for discrete latents."
         )
 
 
 def check_weights(objective: Objective, least: float = 0.0) -> None:
-    """Raises if a weight is not finite, or below `least`, at any progress of training."""
+    """Raises if a weight is not finite or is below `least` at any progress of training."""
     for name, value in objective.hyperparameters.items():
         if not isinstance(value, Tensor) and not all(math.isfinite(end) and end >= least for end in extremes(value)):
-            expected = "a finite weight" + (" of 0 or more" if least == 0 else "")
-            raise SpecError(f"{type(objective).__name__}: {name} is {value}; expected {expected}.")
+            expected = "a finite weight" + (" >= 0" if least == 0 else "")
+            raise SpecError(f"{type(objective).__name__}: {name} is {value}; expected {expected}. Change {name}.")
 
 
 @cache

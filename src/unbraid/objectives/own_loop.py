@@ -18,7 +18,7 @@ from unbraid.models.distributions.priors.prior import StandardNormalPrior
 from unbraid.objectives.objective import EncodedBatch, Objective, Step
 
 Noise = Tensor | Mapping[str, Tensor]
-"""Standard normal numbers for the codes, or by name ("z", "other" and the names of `Objective.draw_shapes`)."""
+"""Standard normal numbers for the codes, or a dictionary with "z", "other" and the names of `Objective.draw_shapes`."""
 
 
 def step_of_module(
@@ -35,15 +35,15 @@ def step_of_module(
     critic: nn.Module | None,
     likelihood: Likelihood | None,
 ) -> Step:
-    """Returns the `Step` of these images and the module, with the arguments of `Objective.loss`."""
+    """Builds the `Step` of `Objective.loss`, which has the same arguments."""
     shape, x = x.shape[1:], _as_images(x, "x")
     progress = torch.as_tensor(progress, dtype=x.dtype, device=x.device)
     prior: Prior
     if isinstance(model, AutoencoderModule):
         if likelihood is not None:
             raise SpecError(
-                f"likelihood is {likelihood}, and a model of Autoencoder.build has its own: {model.likelihood}. Leave "
-                "it out, or build the model with Autoencoder(likelihood=...)."
+                f"likelihood is {likelihood}; expected None, because a model of Autoencoder.build has the likelihood "
+                f"{model.likelihood}. Omit likelihood, or build the model with Autoencoder(likelihood=...)."
             )
         encode, decode = _nets_of_autoencoder(model, progress)
         prior, likelihood = model.prior_module(progress), model.likelihood
@@ -101,12 +101,13 @@ def _nets_of_autoencoder(model: AutoencoderModule, progress: Tensor) -> Nets:
 
 
 def _nets_of_module(model: Any, x: Tensor, shape: tuple[int, ...]) -> Nets:
-    """Returns the nets of a module that reads images, or vectors, of this shape."""
+    """Returns the nets of a module whose inputs, images or vectors, have the given shape."""
     for method in ("encode", "decode"):
         if not callable(getattr(model, method, None)):
             raise SpecError(
-                f"The model is a {type(model).__name__} without a method {method}(). Expected encode(x) that returns "
-                "(mean, logvar) or a Posterior, and decode(z) that returns logits. Add the method to your module."
+                f"The model is a {type(model).__name__} without the method {method}(). Expected encode(x), which "
+                "returns (mean, logvar) or a Posterior, and decode(z), which returns logits. Add the method to your "
+                "module."
             )
 
     def encode(images: Tensor) -> Posterior:
@@ -116,8 +117,8 @@ def _nets_of_module(model: Any, x: Tensor, shape: tuple[int, ...]) -> Nets:
         logits: Tensor = model.decode(z)
         if logits.shape != (len(z), *shape):
             raise SpecError(
-                f"decode(z) returned shape {tuple(logits.shape)}; expected {(len(z), *shape)}, that of x. Return one "
-                "logit for each number of x."
+                f"decode(z) returned shape {tuple(logits.shape)}; expected {(len(z), *shape)}, the shape of x. Return "
+                "one logit for each element of x."
             )
         return logits.reshape(len(z), *x.shape[1:])
 
@@ -125,50 +126,50 @@ def _nets_of_module(model: Any, x: Tensor, shape: tuple[int, ...]) -> Nets:
 
 
 def _as_posterior(encoded: Any, num_images: int) -> Posterior:
-    """Returns the result of `encode` as a posterior."""
+    """Converts the result of `encode` to a posterior."""
     if isinstance(encoded, Posterior):
         if encoded.probabilities:
             raise SpecError(
-                "encode(x) returned a Posterior with discrete latents, and a plain module has no prior for them. Build "
-                "the model with Autoencoder(latents=...).build(image_shape, seed)."
+                "encode(x) returned a Posterior with discrete latents; expected only continuous latents, because a "
+                "plain module has no prior. Build the model with Autoencoder(latents=...).build(image_shape, seed)."
             )
         return encoded
     if not (isinstance(encoded, tuple | list) and len(encoded) == 2 and all(isinstance(e, Tensor) for e in encoded)):
         raise SpecError(
-            f"encode(x) returned a {type(encoded).__name__}; expected (mean, logvar), two tensors of shape "
-            "(batch, latent), or a Posterior."
+            f"encode(x) returned a {type(encoded).__name__}; expected two tensors of shape (batch, latent), or a "
+            "Posterior. Return (mean, logvar)."
         )
     mean, logvar = encoded
     if mean.ndim != 2 or mean.shape != logvar.shape or len(mean) != num_images:
         raise SpecError(
-            f"encode(x) returned tensors of shapes {tuple(mean.shape)} and {tuple(logvar.shape)}; expected both "
-            f"to have shape ({num_images}, number of latents), with one mean and log-variance per image and latent."
+            f"encode(x) returned tensors of shapes {tuple(mean.shape)} and {tuple(logvar.shape)}; expected two tensors "
+            f"of shape ({num_images}, number of latents). Return one mean and one log-variance per image and latent."
         )
     return DiagonalGaussian(mean, logvar)
 
 
 def _check_inputs(objective: Objective, config: Autoencoder, dataset_size: Any, other: Any, critic: Any) -> None:
-    """Raises if an input that the objective needs is missing."""
+    """Raises if an input of the objective is missing or invalid."""
     name = type(objective).__name__
     if isinstance(dataset_size, bool) or not isinstance(dataset_size, int) or dataset_size < 1:
         raise SpecError(
-            f"dataset_size is {dataset_size!r}; expected the number of training images, an integer of at least 1."
+            f"dataset_size is {dataset_size!r}; expected an integer >= 1. Pass the number of training images."
         )
     objective.check(config)
     if objective.needs_other_batch and other is None:
         raise SpecError(
-            f"{name} needs a second batch of images. Pass other=: as many images, drawn independently of x."
+            f"other is None; expected a second batch of images for {name}. Pass other=images, drawn independently of x."
         )
     if objective.critic_reads is not None and critic is None:
         raise SpecError(
-            f"{name} needs a critic of {objective.critic_reads} with {objective.critic_outputs} output"
-            f"{'s' * (objective.critic_outputs > 1)}. Pass critic=, a module; objective.build_critic(...) makes one. "
-            "Its parameters are trained on `loss.critic`."
+            f"critic is None; expected a module with {objective.critic_outputs} output"
+            f"{'s' * (objective.critic_outputs > 1)} that reads {objective.critic_reads} for {name}. Pass "
+            "critic=objective.build_critic(...), and train its parameters on `loss.critic`."
         )
     if objective.critic_reads == "features":
         raise SpecError(
-            f"{name} shares the encoder's layers with its critic, which only `unbraid.train` supports. Use a separate "
-            f"critic: {name}(shared_trunk=False)."
+            f"The critic of {name} shares layers with the encoder; expected a separate critic, because only "
+            f"`unbraid.train` supports shared layers. Use {name}(shared_trunk=False)."
         )
 
 
@@ -179,7 +180,7 @@ def _draws(
     noise: Noise | None,
     generator: torch.Generator | None,
 ) -> dict[str, Tensor]:
-    """Returns the standard normal numbers of a step by name, with new draws for missing names."""
+    """Returns the standard normal numbers of a step by name, and draws the missing names."""
     image_shape = (x.shape[1], x.shape[2], x.shape[3])
     shapes: dict[str, tuple[int, ...]] = {"z": (len(x), config.latents.num_noise)}
     if objective.needs_other_batch:
@@ -189,8 +190,10 @@ def _draws(
     for name, tensor in given.items():
         if name not in shapes or tensor.shape != shapes[name]:
             expected = ", ".join(f"{each!r}: {shape}" for each, shape in shapes.items())
-            raise SpecError(f"noise has {name!r} of shape {tuple(tensor.shape)}; expected any of {{{expected}}}.")
-    # In a custom loop the generator is that of the user.
+            raise SpecError(
+                f"noise has {name!r} of shape {tuple(tensor.shape)}; expected names and shapes from {{{expected}}}. "
+                "Rename or reshape the tensor, or omit it to have it drawn."
+            )
     new = {
         name: torch.randn(shape, generator=generator, dtype=x.dtype, device=x.device)  # noqa: TID251
         for name, shape in shapes.items()
@@ -200,7 +203,7 @@ def _draws(
 
 
 def _with_constant_weights(critic: nn.Module) -> Callable[[Tensor], Tensor]:
-    """Returns the critic as a function whose weights have no gradient."""
+    """Returns a function that calls the critic with constant weights, which receive no gradient."""
 
     def constant_critic(inputs: Tensor) -> Tensor:
         constant = {name: tensor.detach() for name, tensor in critic.named_parameters()}
@@ -211,11 +214,11 @@ def _with_constant_weights(critic: nn.Module) -> Callable[[Tensor], Tensor]:
 
 
 def _as_images(x: Any, name: str) -> Float[Tensor, "batch channel height width"]:
-    """Returns images unchanged, and vectors as images of one row."""
+    """Returns images unchanged, and reshapes vectors to images of one row."""
     if not isinstance(x, Tensor) or not x.is_floating_point() or x.ndim not in (2, 4) or len(x) < 2:
         got = f"{x.dtype} of shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
         raise SpecError(
-            f"{name} is {got}; expected a float tensor of shape (batch, channel, height, width) or (batch, number), "
-            "of at least 2 images."
+            f"{name} is {got}; expected at least 2 images in a float tensor of shape (batch, channel, height, width) "
+            f"or (batch, number). Convert with {name}.float() and {name}.reshape(...)."
         )
     return x if x.ndim == 4 else x[:, None, None, :]

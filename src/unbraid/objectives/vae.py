@@ -1,15 +1,15 @@
-"""The variational autoencoder."""
+"""Variational autoencoder."""
 
 from dataclasses import dataclass
 
 from unbraid.objectives.beta_vae import BetaVAE
 from unbraid.objectives.decomposed_elbo import CaseOfDecomposedELBO, DecomposedELBO
-from unbraid.objectives.levers import PENALIZE_TC, Levers
+from unbraid.objectives.weight_advice import PENALIZE_TC, WeightAdvice
 
 
 @dataclass(frozen=True)
 class VAE(CaseOfDecomposedELBO):
-    """distortion + KL(q(z|x) || p(z)): minus the ELBO. Kingma & Welling, arXiv:1312.6114v10, eq. 10.
+    """VAE loss, minus the ELBO: distortion + KL(q(z|x) || p(z)). Kingma & Welling, arXiv:1312.6114v10, eq. 10.
 
     Examples:
         >>> from unbraid import DSprites, RunSpec
@@ -17,9 +17,9 @@ class VAE(CaseOfDecomposedELBO):
         10000
     """
 
-    def levers(self) -> Levers:
+    def weight_advice(self) -> WeightAdvice:
         below = "BetaVAE with a beta below 1, such as 0.25, or with a warm-up (beta=linear:0:1)"
-        return Levers(below, "BetaVAE with a beta above 1, such as 4", PENALIZE_TC)
+        return WeightAdvice(below, "BetaVAE with a beta above 1, such as 4", PENALIZE_TC)
 
-    def general(self) -> DecomposedELBO:
-        return BetaVAE(1.0).general()
+    def general_form(self) -> DecomposedELBO:
+        return BetaVAE(1.0).general_form()

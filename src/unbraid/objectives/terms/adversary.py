@@ -8,27 +8,27 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 
-def judged(
+def both_logits(
     critic: Callable[[Tensor], Tensor], first: Float[Tensor, "batch ..."], second: Float[Tensor, "batch ..."]
 ) -> tuple[Float[Tensor, "batch logit"], Float[Tensor, "batch logit"]]:
-    """Returns the logits of two batches."""
-    # In one go: its weights, many more than the model's, are read once, and so is their gradient written.
+    """Returns the critic's logits for two batches, computed in one call."""
+    # One call reads the weights of the critic and writes their gradient only once.
     of_first, of_second = critic(torch.cat([first, second])).chunk(2)
     return of_first, of_second
 
 
 def critic_loss(real: Float[Tensor, "batch 1"], fake: Float[Tensor, "batch 1"]) -> Float[Tensor, ""]:
-    """Returns -log D(real) - log(1 - D(fake)) with D = sigmoid(logit), averaged over each, in nats; 2 log 2 is chance.
+    """Returns the loss of the critic, -log D(real) - log(1 - D(fake)) with D = sigmoid(logit), in nats.
 
-    Goodfellow et al., arXiv:1406.2661v1, eq. 1.
+    Goodfellow et al., arXiv:1406.2661v1, eq. 1. Each term is averaged over its batch. At chance level: 2 log 2.
     """
     return softplus(-real).mean() + softplus(fake).mean()
 
 
 def generator_loss(fake: Float[Tensor, "batch 1"]) -> Float[Tensor, ""]:
-    """Returns -log D(fake), in nats: the form whose gradient does not vanish when the critic is accurate.
+    """Returns the loss of the generator, -log D(fake), in nats.
 
-    Goodfellow et al., arXiv:1406.2661v1, section 3.
+    Goodfellow et al., arXiv:1406.2661v1, section 3. Its gradient does not vanish when the critic is accurate.
     """
     return softplus(-fake).mean()
 
@@ -36,10 +36,10 @@ def generator_loss(fake: Float[Tensor, "batch 1"]) -> Float[Tensor, ""]:
 def permuted_codes(
     z: Float[Tensor, "batch column"], noise: Float[Tensor, "batch latent"], widths: Sequence[int] = ()
 ) -> Float[Tensor, "batch column"]:
-    """Returns each latent of the batch in the order of its noise: a draw from prod_j q(z_j).
+    """Permutes each latent over the batch by the argsort of its noise, for draws from prod_j q(z_j).
 
-    Kim & Mnih, arXiv:1802.05983v3, algorithm 1. `widths` are the numbers of columns of the latents (default: 1 each);
-    columns of one latent are permuted together.
+    Kim & Mnih, arXiv:1802.05983v3, algorithm 1. `widths` are the numbers of columns of the latents, 1 by default. The
+    columns of a latent are permuted together.
     """
     order = noise.argsort(dim=0)
     if any(width != 1 for width in widths):
@@ -51,7 +51,7 @@ def permuted_codes(
 
 
 def density_ratio_loss(joint: Float[Tensor, "batch 2"], permuted: Float[Tensor, "batch 2"]) -> Float[Tensor, ""]:
-    """Returns the cross-entropy of a classifier of codes and permuted codes, in nats per code; log 2 is chance."""
+    """Returns the cross-entropy of a classifier of codes and permuted codes, in nats; log 2 at chance level."""
     # With two logits a and b, -log softmax(a) is softplus(b - a).
     return 0.5 * (softplus(-log_ratio(joint)).mean() + softplus(log_ratio(permuted)).mean())
 

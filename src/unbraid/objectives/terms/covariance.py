@@ -1,4 +1,4 @@
-"""The covariance of codes in a batch."""
+"""Covariance of the codes of a batch."""
 
 from typing import Literal
 
@@ -13,14 +13,14 @@ Kind = Literal["i", "ii"]
 
 
 def covariance_of_means(posterior: Posterior) -> Float[Tensor, "latent latent"]:
-    """Returns Cov_x(mean(x)) over the batch, ddof 0."""
-    # Centered first: E[m m'] - E[m] E[m]' cancels in float32 where means are far from zero.
+    """Returns the covariance of the posterior means over the batch, with ddof 0."""
+    # Centered first, because E[m m'] - E[m] E[m]' cancels in float32 if means are far from zero.
     centered = posterior.mean - posterior.mean.mean(dim=0)
     return centered.T @ centered / len(centered)
 
 
 def expected_covariance(posterior: Posterior) -> Float[Tensor, "latent latent"]:
-    """Returns E_x[Cov(z|x)] over the batch: a diagonal matrix, unless the latents of an image are correlated."""
+    """Returns the mean of Cov(z|x) over the batch, a diagonal matrix unless q(z|x) is correlated."""
     if posterior.covariance is not None:
         return posterior.covariance.mean(dim=0)
     assert posterior.gaussian_std is not None

@@ -1,4 +1,4 @@
-"""The maximum mean discrepancy of two sets of codes."""
+"""Maximum mean discrepancy between two sets of codes."""
 
 from typing import Literal
 
@@ -19,12 +19,11 @@ def squared_mmd(
     bandwidth: Bandwidth = "dimension",
     statistic: Statistic = "biased",
 ) -> Float[Tensor, ""]:
-    """Returns mean k(a, a') + mean k(b, b') - 2 mean k(a, b).
+    """Returns the squared MMD, mean k(a, a') + mean k(b, b') - 2 mean k(a, b).
 
-    Gretton et al., JMLR 13 (2012), eq. 5 ("biased") and eq. 3 ("unbiased").
-
-    "biased" includes pairs of a code with itself. It is never negative, and 0 for two equal sets. "unbiased" excludes
-    those pairs. Its mean is 0 if both sets are from one distribution, so it is often negative. The result has no unit.
+    Gretton et al., JMLR 13 (2012), eq. 5 ("biased") and eq. 3 ("unbiased"). The biased estimate includes the pairs of a
+    code with itself, is never negative, and is 0 for equal sets. The unbiased estimate excludes these pairs. Its
+    expectation is 0 if both sets have the same distribution, so single estimates are often negative.
     """
     within = _mean(similarity(a, a, kernel, bandwidth), statistic) + _mean(
         similarity(b, b, kernel, bandwidth), statistic
@@ -37,13 +36,11 @@ def similarity(
 ) -> Float[Tensor, "sample other_sample"]:
     """Returns the kernel k(a, b) of every pair.
 
-    The kernel is exp(-|a - b|^2 / s) for "rbf", c / (c + |a - b|^2) with c = 2 d for "imq", where d is the number of
-    columns.
-
-    s is 2 h^2: d for the bandwidth "dimension", under which two draws from a standard normal have |a - b|^2 = 2 s on
-    average; d^2 for "zhao", as in the code of Zhao et al., arXiv:1706.02262v3.
+    The kernel "rbf" is exp(-|a - b|^2 / s), and "imq" is c / (c + |a - b|^2) with c = 2 d for d columns. With the
+    bandwidth "dimension", s is d, half the expected |a - b|^2 of two standard normal draws. With "zhao", s is d^2, as
+    in the code of Zhao et al., arXiv:1706.02262v3.
     """
-    # Differences, not |a|^2 + |b|^2 - 2 ab, which cancels, and whose root of a rounding error has no gradient.
+    # Differences, because |a|^2 + |b|^2 - 2 ab loses precision by cancellation.
     squared_distance = (a[:, None, :] - b[None, :, :]).square().sum(dim=2)
     dimension = a.shape[1]
     match kernel:
@@ -58,5 +55,5 @@ def _mean(similarities: Float[Tensor, "sample sample"], statistic: Statistic) ->
         return similarities.mean()
     size = len(similarities)
     if size < 2:
-        raise SpecError("The statistic 'unbiased' compares different codes, and there is only one. Use 2 or more.")
+        raise SpecError("statistic is 'unbiased' for 1 code; expected 2 or more. Pass more codes, or use 'biased'.")
     return (similarities.sum() - similarities.diagonal().sum()) / (size * (size - 1))

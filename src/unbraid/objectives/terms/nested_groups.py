@@ -1,16 +1,16 @@
-"""Groups of latents that may lie within each other, to any depth."""
+"""Groups of latents, which may be nested to any depth."""
 
 from collections.abc import Sequence
 
 Group = tuple[int, ...]
-Cut = tuple[Group, ...]
-"""Groups at one depth of a tree of groups, which together contain every latent once."""
+Level = tuple[Group, ...]
+"""The groups of one level of a tree of groups. Each latent is in exactly one of the groups."""
 
 
-def cuts(groups: Sequence[Group]) -> list[Cut]:
-    """Returns the groups level by level, from the outermost down, without the level of single latents.
+def group_levels(groups: Sequence[Group]) -> list[Level]:
+    """Returns the levels of nested groups, outermost first, without the level of single latents.
 
-    >>> cuts(((0, 1, 2, 3), (0, 1), (4, 5)))
+    >>> group_levels(((0, 1, 2, 3), (0, 1), (4, 5)))
     [((0, 1, 2, 3), (4, 5)), ((0, 1), (2,), (3,), (4,), (5,))]
     """
     groups = [group for group in groups if group]
@@ -22,20 +22,20 @@ def cuts(groups: Sequence[Group]) -> list[Cut]:
         found.append(cut)
 
 
-def shared(groups: Sequence[Group]) -> list[int]:
-    """Returns the latents of groups that overlap without nesting."""
+def overlapping_latents(groups: Sequence[Group]) -> list[int]:
+    """Returns the latents in the intersection of groups that are not nested, and latents repeated in a group."""
     sets = [frozenset(group) for group in groups]
     pairs = [(one, other) for place, one in enumerate(sets) for other in sets[:place]]
     twice = {latent for group in groups for latent in group if group.count(latent) > 1}
     return sorted(twice.union(*(one & other for one, other in pairs if not (one < other or other < one))))
 
 
-def _outermost(groups: Sequence[Group]) -> Cut:
+def _outermost(groups: Sequence[Group]) -> Level:
     sets = [set(group) for group in groups]
     return tuple(group for group in groups if not any(set(group) < other for other in sets))
 
 
-def _parts(group: Group, groups: Sequence[Group]) -> Cut:
+def _parts(group: Group, groups: Sequence[Group]) -> Level:
     """Returns the largest groups within `group`, and its remaining latents as single groups."""
     within = _outermost([each for each in groups if set(each) < set(group)])
     alone = set(group).difference(*within)
