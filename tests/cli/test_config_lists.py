@@ -10,7 +10,7 @@ from unbraid.metrics import DCI, Metric
 from unbraid.metrics.model import ModelScore
 from unbraid.models import Architecture
 from unbraid.models.distributions import Latents, Likelihood
-from unbraid.objectives import Objective
+from unbraid.objectives import BetaTCVAE, Objective
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ def test_a_line_is_the_first_line_of_the_docstring():
     flags = flags_of(known_fields("train"))
     assert flags["objective"].configs["beta-tcvae"] == inspect.getdoc(BetaTCVAE).splitlines()[0]
     assert flags_of(known_fields("score"))["metric"].configs["dci"] == inspect.getdoc(DCI).splitlines()[0]
-    assert "train on dSprites" in flags["model.encoder"].configs["mlp"]
+    assert "dSprites" in flags["model.encoder"].configs["mlp"]
