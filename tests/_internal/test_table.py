@@ -45,3 +45,26 @@ def test_without_pandas_there_is_a_sentence(monkeypatch):
 def test_a_spreadsheet_does_not_execute_a_cell_or_a_header():
     table = Table.from_records([{"=A1": '=HYPERLINK("http://x")', "run": "\t+1", "value": -1.5, "name": "@x"}])
     assert table.to_csv() == '\'=A1,run,value,name\n"\'=HYPERLINK(""http://x"")",\'\t+1,-1.5,\'@x\n'
+
+
+def test_latex_has_numbers_on_the_right_and_escapes_the_rest():
+    lines = Table.from_records([{"a_b": "50 %", "n": 1.0}, {"a_b": "x & y"}]).to_latex().splitlines()
+    assert lines[0] == r"\begin{tabular}{lr}"
+    assert lines[2:6] == [r"a\_b & n \\", r"\midrule", r"50 \% & 1 \\", r"x \& y &  \\"]
+
+
+def test_a_number_that_is_negligible_in_its_column_is_shown_as_zero():
+    table = Table(("mig", "rate"), ((0.25, 1e-7), (3.9e-09, 2e-7), (-3.9e-09, None)))
+    assert str(table).split() == ["mig", "rate", "0.25", "1e-07", "0", "2e-07", "0"]
+    assert "3.9e-09" in table.to_csv()
+
+
+def test_a_long_table_is_printed_whole_and_represented_by_its_first_rows():
+    table = Table.from_records({"place": place, "text": "x" * 20} for place in range(500))
+    assert len(str(table).splitlines()) == 501
+    assert len(repr(table).encode()) < 2000
+    shown, last = repr(table).splitlines()[:-1], repr(table).splitlines()[-1]
+    assert shown == str(table).splitlines()[: len(shown)]
+    assert f"{501 - len(shown)} more lines" in last
+    assert table._repr_html_().count("<tr>") == 61
+    assert "440 more rows" in table._repr_html_()

@@ -19,7 +19,10 @@ def test_every_run_is_a_row(unbraid, trained):
 
 def test_the_score_is_shown_once_there_is_one(unbraid, trained):
     unbraid("score", trained, "--metrics", "mig")
-    assert all(0 <= float(row.split()[-1]) <= 1 for row in unbraid("runs", trained).out.splitlines()[1:])
+    head, *rows = unbraid("runs", trained).out.splitlines()
+    assert head.endswith("unused latents"), "two steps of training leave the models as they began"
+    assert all(row.endswith("2 of 2") for row in rows)
+    assert all(0 <= float(row.split()[-4]) <= 1 for row in rows)
 
 
 def test_a_run_can_be_looked_at_alone(unbraid, trained):

@@ -1,5 +1,6 @@
 """Fields of configs by dotted paths."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -61,3 +62,9 @@ def test_all_change_at_once_so_no_spec_in_between_is_refused():
 def test_a_path_that_leads_nowhere_is_refused_with_the_fields_there_are(path, complaint):
     with pytest.raises(SpecError, match=complaint):
         with_fields(replace(GROUPED, objective=VAE()), {path: 1})
+
+
+@pytest.mark.parametrize("path", [3, None, ("objective", "beta")])
+def test_a_path_is_a_text(path):
+    with pytest.raises(SpecError, match=re.escape(repr(path))):
+        with_fields(BetaVAE(), {path: 4})

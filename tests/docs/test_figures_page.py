@@ -14,7 +14,7 @@ MOST_BYTES = 60_000
 def test_every_function_that_draws_is_on_the_page():
     code = "\n".join(blocks())
     functions = {name for name, found in vars(figures).items() if callable(found) and not isinstance(found, type)}
-    others = {"data_of", "family_look", "heat_map", "median_paths"}  # in the text
+    others = {"data_of", "family_look", "heat_map", "median_paths", "training_curves"}  # in the text
     assert [name for name in functions - others if f"figures.{name}(" not in code] == []
     assert all(f"figures.{name}" in PAGE.read_text(encoding="utf-8") for name in others)
 

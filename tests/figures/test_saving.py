@@ -35,6 +35,7 @@ DRAWINGS = {
     "latent_factor_map": lambda: figures.latent_factor_map(np.eye(2), ["scale", "shape"]),
     "latent_latent_map": lambda: figures.latent_latent_map(np.eye(2)),
     "mean_histograms": lambda: figures.mean_histograms(np.arange(6.0).reshape(3, 2)),
+    "training_curves": lambda: figures.training_curves([1, 2], {"loss": [3.0, 2.0]}),
     "latent_curves": lambda: figures.latent_curves([0, 1], np.eye(2)),
     "joint_tables": lambda: figures.joint_tables({"one": np.eye(2) / 2}, ("scale", "shape")),
 }

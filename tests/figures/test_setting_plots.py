@@ -97,3 +97,22 @@ def test_axes_of_your_own_are_drawn_into_and_keep_both_data():
     assert box_plot({"a": [1.0]}, axes=left) is left
     assert sorted_bars({"z0": 2.0}, axes=right) is right
     assert data_of(left)["drawing"] == [0, 1]
+
+
+@pytest.mark.parametrize("draw", [box_plot, violin_plot, strip_plot, error_bars])
+def test_another_column_may_be_the_setting(draw):
+    table = Table.from_records({**row, "beta": float(len(row["family"]))} for row in TABLE)
+    axes = draw(table, "mig", by="beta")
+    assert rows_of(axes) == ["3", "8"]
+    assert axes.get_ylabel() == "beta"
+    with pytest.raises(UnbraidError, match="'gamma'"):
+        draw(table, "mig", by="gamma")
+
+
+def test_runs_give_their_own_table():
+    class Scored:
+        def score_table(self, *metrics, by=None):
+            return Table.from_records({"setting": by, "family": "VAE", metrics[0]: value} for value in (0.1, 0.3))
+
+    assert rows_of(box_plot(Scored(), "sap", by="objective.beta")) == ["objective.beta"]
+    assert data_of(box_plot(Scored(), "sap", by="num_steps"))["sap"] == [0.1, 0.3]

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.training.short_runs import SPEC, stopped
-from tests.training.squares import Squares, everything, result
+from tests.training.squares import PACKAGES, Squares, everything, result
 from tests.training.watchers import Stopwatch
 from unbraid._internal import files
 from unbraid.datasets import FromArrays
@@ -21,6 +21,7 @@ from unbraid.training import TrainingOptions, train
 from unbraid.training.fleet import Fleet
 from unbraid.training.runs import Run
 from unbraid.training.runs.run_writer import RunWriter
+from unbraid.training.runs.runs_in import Runs, runs_in
 from unbraid.training.state import Member
 
 
@@ -29,6 +30,13 @@ def test_every_spec_is_trained_from_every_seed_in_that_order(tmp_path):
     assert [(run.spec.batch_size, run.seed, run.status) for run in runs] == [
         (b, s, "finished") for b in (8, 9) for s in (4, 2)
     ]
+
+
+def test_the_runs_are_those_of_runs_in(tmp_path):
+    runs = train(replace(SPEC, num_steps=2), [0, 1], folder=tmp_path, progress=False)
+    assert isinstance(runs, Runs)
+    assert runs == runs_in(tmp_path, packages=PACKAGES)
+    assert runs.where(seed=1) == runs[1:]
 
 
 def test_what_can_share_a_fleet_does(tmp_path):
@@ -203,7 +211,7 @@ def test_images_too_few_for_a_later_kind_are_found_out_before_the_first_is_train
 
 
 def test_nothing_to_do_is_done():
-    assert train([], [0]) == []
+    assert train([], [0]) == ()
 
 
 # ---- two at a time

@@ -3,12 +3,25 @@
 import csv
 import html
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 from unbraid._internal.names import suggestion
 from unbraid.errors import UnbraidError
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "–": "--",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+}
+_MAX_REPR = 1_900  # bytes, without the last line
+_MAX_HTML_ROWS = 60
+_NEGLIGIBLE = 1e-6  # share of the largest number of a column
 
 
 @final
@@ -44,19 +57,28 @@ class Table:
         return [row[place] for row in self.rows]
 
     def __str__(self) -> str:
-        lines = [self.columns, *(tuple(map(_shown, row)) for row in self.rows)]
+        lines = [self.columns, *self._texts()]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
         return "\n".join(line.rstrip() for line in padded)
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return first_lines(str(self))
 
     def _repr_html_(self) -> str:
         def row(tag: str, cells: Iterable[Any]) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(_shown(cell))}</{tag}>" for cell in cells) + "</tr>"
+            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
-        body = "".join(row("td", cells) for cells in self.rows)
-        return f"<table><thead>{row('th', self.columns)}</thead><tbody>{body}</tbody></table>"
+        body = "".join(row("td", cells) for cells in self._texts()[:_MAX_HTML_ROWS])
+        num_hidden = len(self) - _MAX_HTML_ROWS
+        rest = f"<p>{num_hidden} more rows; print() shows all.</p>" if num_hidden > 0 else ""
+        return f"<table><thead>{row('th', self.columns)}</thead><tbody>{body}</tbody></table>{rest}"
+
+    def _texts(self) -> list[tuple[str, ...]]:
+        """Returns the cells as text. A number is "0" if it is negligible beside the others of its column."""
+        sizes = [[abs(cell) for cell in column if isinstance(cell, float)] for column in zip(*self.rows, strict=True)]
+        least = [_NEGLIGIBLE * max(column, default=0.0) for column in sizes]
+        return [tuple(_shown(cell, size) for cell, size in zip(row, least, strict=True)) for row in self.rows]
 
     def to_csv(self) -> str:
         """Returns the table as CSV, with all digits of numbers and empty cells for missing values.
@@ -68,6 +90,15 @@ class Table:
         writer.writerow(map(plain_text, self.columns))
         writer.writerows([plain_text(cell) if isinstance(cell, str) else cell for cell in row] for row in self.rows)
         return text.getvalue()
+
+    def to_latex(self) -> str:
+        """Returns the table in LaTeX, with the rules of booktabs. Columns of numbers are aligned to the right."""
+        are_numbers = [
+            all(isinstance(row[place], int | float | None) for row in self.rows) for place in range(len(self.columns))
+        ]
+        lines = [" & ".join(map(in_latex, row)) + r" \\" for row in (self.columns, *self._texts())]
+        alignment = "".join("r" if is_number else "l" for is_number in are_numbers)
+        return latex_table(alignment, lines)
 
     def to_pandas(self) -> Any:
         """Returns the table as a pandas DataFrame. Needs pandas."""
@@ -81,6 +112,40 @@ class Table:
         except ImportError as error:
             raise UnbraidError(f"Parquet needs pandas and pyarrow ({error}). Install them, or use CSV.") from None
         return stream.getvalue()
+
+
+def latex_table(alignment: str, lines: Sequence[str]) -> str:
+    """Returns a LaTeX table with the rules of booktabs. The first line is the header."""
+    head, *body = lines
+    rules = [
+        rf"\begin{{tabular}}{{{alignment}}}",
+        r"\toprule",
+        head,
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join([*rules, ""])
+
+
+def in_latex(text: str) -> str:
+    """Returns the text with LaTeX syntax escaped."""
+    return "".join(_LATEX.get(letter, letter) for letter in text)
+
+
+def first_lines(text: str) -> str:
+    """Returns the first lines of a text, up to 2,000 bytes, and the number of the other lines."""
+    lines = text.splitlines()
+    size, kept = 0, 0
+    for line in lines:
+        size += len(line.encode()) + 1
+        if size > _MAX_REPR:
+            break
+        kept += 1
+    if kept == len(lines):
+        return text
+    return "\n".join([*lines[:kept], f"... {len(lines) - kept} more lines; print() shows all"])
 
 
 def plain_text(text: str) -> str:
@@ -99,7 +164,9 @@ def data_frame(columns: Mapping[str, Any]) -> Any:
     return pd.DataFrame(dict(columns))
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, least: float = 0.0) -> str:
     if value is None:
         return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return "0" if abs(value) < least else f"{value:.6g}"

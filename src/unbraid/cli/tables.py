@@ -55,16 +55,20 @@ def run_row(run: Run, name: str, label: str = "") -> list[str]:
     status = run.status if (failure := run.failure) is None else f"failed at step {failure.step}"
     mig = [score.value for score in run.scores(Scoring()) if score.metric == "MIG"]
     steps = f"{run.steps_done}/{run.spec.num_steps}"
-    return [name, label, str(run.seed), status, steps, f"{mig[-1]:.3f}" if mig else ""]
+    unused = run.badge.partition(" latents")[0]
+    return [name, label, str(run.seed), status, steps, f"{mig[-1]:.3f}" if mig else "", unused]
 
 
 def runs_table(rows: Sequence[Sequence[str]]) -> Table:
-    """Returns the table of `unbraid runs` with these rows, one per run (see `run_row`)."""
-    table = columns("run", "objective")
-    for name in ("seed", "status", "steps", "MIG, all factors"):
+    """Returns the table of `unbraid runs` with these rows, one per run (see `run_row`).
+
+    It has a column of unused latents if a model is collapsed.
+    """
+    table, unused = columns("run", "objective"), ["unused latents"] if any(row[-1] for row in rows) else []
+    for name in ("seed", "status", "steps", "MIG, all factors", *unused):
         table.add_column(name, justify="left" if name == "status" else "right")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*row[: len(table.columns)])
     return table
 
 

@@ -29,6 +29,8 @@ def with_fields(config: Any, changes: Mapping[str, Any], where: str = "") -> Any
     """
     by_field: dict[str, dict[str, Any]] = {}
     for path, value in changes.items():
+        if not isinstance(path, str):
+            raise SpecError(f"A field is {path!r}; expected its path as a text, such as 'objective.beta'.")
         name, _, rest = path.partition(".")
         by_field.setdefault(name, {})[rest] = value
     children, changed = _children(config), {}

@@ -12,6 +12,7 @@ from unbraid.figures.heat_map import metric_correlation as metric_correlation
 from unbraid.figures.lines import latent_curves as latent_curves
 from unbraid.figures.lines import mean_band as mean_band
 from unbraid.figures.lines import parallel_coordinates as parallel_coordinates
+from unbraid.figures.lines import training_curves as training_curves
 from unbraid.figures.planes import median_paths as median_paths
 from unbraid.figures.planes import rate_distortion_plane as rate_distortion_plane
 from unbraid.figures.planes import scatter_plot as scatter_plot

@@ -1,6 +1,6 @@
 """Line plots over a hyperparameter, over training, or across several scores."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from unbraid.figures.style import FAINT, SMALL_TEXT, family_look, numbered_look
 
 _FAINTEST = 0.35  # opacity of the first setting of a family
 _LEAST_SHARE = 0.02  # of the highest value: latents that stay below it are drawn in gray
+_BEGINNING, _MARGIN = 0.05, 0.05
 _LEAST_SPACE = 0.055  # between the middles of two names, as a share of the height
 
 
@@ -118,22 +119,55 @@ def latent_curves(
         look = numbered_look(place)
         style = {"color": look.color, "linestyle": look.dashes} if place in used else {"color": FAINT}
         axes.plot(steps, table[:, place], linewidth=1.2, **style)
+    _name_ends(axes, steps[-1], {titles[place]: (table[-1, place], numbered_look(place).color) for place in used})
+    name_axes(axes, "step", label)
+    keep_data(axes, Table(("step", *titles), tuple((s, *row) for s, row in zip(steps, table.tolist(), strict=True))))
+    return axes
+
+
+def training_curves(
+    steps: Sequence[float], columns: Mapping[str, Sequence[float]], *, axes: Axes | None = None
+) -> Axes:
+    """Draws columns of a history over training. Each curve ends with the name of its column. NaN are left out.
+
+    The axis shows the range after the first twentieth of training, because losses often begin far above.
+    """
+    axes = axes_or_new(axes)
+    late = steps[0] + (steps[-1] - steps[0]) * _BEGINNING
+    shown, ends = [], {}
+    for place, (name, column) in enumerate(columns.items()):
+        points = [(step, value) for step, value in zip(steps, column, strict=True) if np.isfinite(value)]
+        if not points:
+            continue
+        look = numbered_look(place)
+        axes.plot(*zip(*points, strict=True), color=look.color, linestyle=look.dashes, linewidth=1.2)
+        shown += [value for step, value in points if step >= late] or [points[-1][1]]
+        ends[name.replace("_", " ")] = (points[-1][1], look.color)
+    if not shown:
+        raise UnbraidError(f"The columns {', '.join(columns) or '(none)'} contain no finite number. There is no curve.")
+    margin = _MARGIN * (max(shown) - min(shown)) or _MARGIN
+    axes.set_ylim(min(shown) - margin, max(shown) + margin)
+    _name_ends(axes, steps[-1], ends)
+    name_axes(axes, "step", "nats per image")
+    keep_data(axes, Table(("step", *columns), tuple(zip(steps, *columns.values(), strict=True))))
+    return axes
+
+
+def _name_ends(axes: Axes, end: float, texts: Mapping[str, tuple[float, str]]) -> None:
+    """Writes texts beside the ends of curves, given the height and color of each, without overlaps."""
     low, high = axes.get_ylim()
-    heights = spread([table[-1, place] for place in used], _LEAST_SPACE * (high - low))
-    for place, height in zip(used, heights, strict=True):
+    heights = spread([height for height, _ in texts.values()], _LEAST_SPACE * (high - low))
+    for (text, (_, color)), height in zip(texts.items(), heights, strict=True):
         axes.annotate(
-            titles[place],
-            (steps[-1], height),
+            text,
+            (end, height),
             (4, 0),
             textcoords="offset points",
             va="center",
             fontsize=SMALL_TEXT,
             annotation_clip=False,
-            color=numbered_look(place).color,
+            color=color,
         )
-    name_axes(axes, "step", label)
-    keep_data(axes, Table(("step", *titles), tuple((s, *row) for s, row in zip(steps, table.tolist(), strict=True))))
-    return axes
 
 
 def parallel_coordinates(

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Protocol, final
 
 import numpy as np
 from jaxtyping import Float
@@ -13,7 +13,14 @@ from unbraid._internal.table import Table
 from unbraid.codes import Labels
 from unbraid.errors import UnbraidError
 
-Values = Table | Mapping[str, Sequence[float]]
+
+class ScoredRuns(Protocol):
+    """Runs with scores, such as `Runs`."""
+
+    def score_table(self, *metrics: str, by: str | None = None) -> Table: ...
+
+
+Values = Table | Mapping[str, Sequence[float]] | ScoredRuns
 
 
 @final
@@ -40,11 +47,21 @@ class LabeledValues:
         return max(bounds[0], self.mean - half), min(bounds[1], self.mean + half)
 
 
-def as_table(values: Values, column: str = "value") -> Table:
-    """Returns a table unchanged, or numbers by label as a table with columns "setting", "family" and `column`."""
-    if isinstance(values, Table):
+def as_table(values: Values, column: str = "value", by: str | None = None) -> Table:
+    """Returns a table with the columns "setting", "family" and `column`.
+
+    A table keeps its columns, and the column `by` becomes its setting. Numbers by label have the label as setting. Of
+    runs, `column` is a metric and `by` the path of a field.
+    """
+    if isinstance(values, Mapping):
+        rows = tuple((label, label, float(value)) for label, each in values.items() for value in each)
+        return Table(("setting", "family", column), rows)
+    if not isinstance(values, Table):
+        return values.score_table(column, by=by)
+    if by is None:
         return values
-    return Table(("setting", "family", column), tuple((k, k, float(v)) for k, each in values.items() for v in each))
+    check_columns(values, by)
+    return Table.from_records({**row, "setting": row[by]} for row in values)
 
 
 def chosen_rows(table: Table, *columns: str) -> list[dict[str, Any]]:
@@ -73,8 +90,13 @@ def groups(rows: Iterable[Mapping[str, Any]], column: str, by: str = "setting") 
     for row in rows:
         found.setdefault(row[by], []).append(row)
     return [
-        LabeledValues(label, mine[0]["family"], tuple(float(r[column]) for r in mine)) for label, mine in found.items()
+        LabeledValues(_label_text(label), mine[0]["family"], tuple(float(r[column]) for r in mine))
+        for label, mine in found.items()
     ]
+
+
+def _label_text(label: Any) -> str:
+    return f"{label:.12g}" if isinstance(label, float) else str(label)
 
 
 def drawn(rows: Iterable[Mapping[str, Any]], *columns: str) -> Table:

@@ -1,4 +1,8 @@
-"""Plots with a row for each setting: boxes, violins, points and bars."""
+"""Plots with a row for each setting: boxes, violins, points and bars.
+
+`values` are a table with a row for each run, numbers by label, or `Runs` with the name of a metric as `column`. `by` is
+the column, or of runs the path of the field, that is the setting.
+"""
 
 from collections.abc import Mapping
 
@@ -15,12 +19,14 @@ _GOLDEN_RATIO = 0.618034  # multiples of it, modulo one, are far apart for any c
 _UNBOUNDED = (-np.inf, np.inf)
 
 
-def box_plot(values: Values, column: str = "value", *, label: str = "", axes: Axes | None = None) -> Axes:
+def box_plot(
+    values: Values, column: str = "value", *, by: str | None = None, label: str = "", axes: Axes | None = None
+) -> Axes:
     """Draws the quartiles of each setting as a box with its median.
 
     Whiskers end at the last number within 1.5 times the interquartile range. Numbers beyond are drawn as points.
     """
-    axes, found = _axes_with_rows(values, column, label, axes)
+    axes, found = _axes_with_rows(values, column, by, label, axes)
     boxes = axes.boxplot(
         [group.values for group in found],
         positions=range(len(found)),
@@ -38,12 +44,14 @@ def box_plot(values: Values, column: str = "value", *, label: str = "", axes: Ax
     return axes
 
 
-def violin_plot(values: Values, column: str = "value", *, label: str = "", axes: Axes | None = None) -> Axes:
+def violin_plot(
+    values: Values, column: str = "value", *, by: str | None = None, label: str = "", axes: Axes | None = None
+) -> Axes:
     """Draws the estimated density of each setting between its lowest and highest number, and each number in it.
 
     Equal numbers have no density and are drawn only as points.
     """
-    axes, found = _axes_with_rows(values, column, label, axes)
+    axes, found = _axes_with_rows(values, column, by, label, axes)
     for place, group in enumerate(found):
         look = family_look(group.family)
         if len(set(group.values)) > 1:
@@ -57,12 +65,14 @@ def violin_plot(values: Values, column: str = "value", *, label: str = "", axes:
     return axes
 
 
-def strip_plot(values: Values, column: str = "value", *, label: str = "", axes: Axes | None = None) -> Axes:
+def strip_plot(
+    values: Values, column: str = "value", *, by: str | None = None, label: str = "", axes: Axes | None = None
+) -> Axes:
     """Draws each number as a point in the row of its setting, and the median as a line.
 
     Points are drawn a little above and below the middle of their row, so that equal values stay visible.
     """
-    axes, found = _axes_with_rows(values, column, label, axes)
+    axes, found = _axes_with_rows(values, column, by, label, axes)
     for place, group in enumerate(found):
         look = family_look(group.family)
         heights = place + 0.45 * (np.arange(1, len(group.values) + 1) * _GOLDEN_RATIO % 1 - 0.5)
@@ -75,6 +85,7 @@ def error_bars(
     values: Values,
     column: str = "value",
     *,
+    by: str | None = None,
     label: str = "",
     bounds: tuple[float, float] = _UNBOUNDED,
     axes: Axes | None = None,
@@ -83,7 +94,7 @@ def error_bars(
 
     Intervals are clipped to `bounds`, the smallest and largest possible value.
     """
-    found = groups(chosen_rows(as_table(values, column), column), column)
+    found = groups(chosen_rows(as_table(values, column, by), column), column)
     axes = axes_or_new(axes, height_of_rows(len(found)))
     records = []
     for place, group in enumerate(found):
@@ -94,7 +105,7 @@ def error_bars(
         )
         records.append((group.label, group.family, len(group.values), group.mean, low, high))
     name_rows(axes, [group.label for group in found])
-    name_axes(axes, f"{label or column} (mean, 95 % interval)")
+    name_axes(axes, f"{label or column} (mean, 95 % interval)", by or "")
     keep_data(axes, Table(("setting", "family", "n", "mean", "low", "high"), tuple(records)))
     return axes
 
@@ -122,13 +133,15 @@ def sorted_bars(
     return axes
 
 
-def _axes_with_rows(values: Values, column: str, label: str, axes: Axes | None) -> tuple[Axes, list[LabeledValues]]:
+def _axes_with_rows(
+    values: Values, column: str, by: str | None, label: str, axes: Axes | None
+) -> tuple[Axes, list[LabeledValues]]:
     """Returns axes with a named row for each setting, and the numbers of each."""
-    rows = chosen_rows(as_table(values, column), column)
+    rows = chosen_rows(as_table(values, column, by), column)
     found = groups(rows, column)
     axes = axes_or_new(axes, height_of_rows(len(found)))
     name_rows(axes, [group.label for group in found])
-    name_axes(axes, label or column)
+    name_axes(axes, label or column, by or "")
     keep_data(axes, drawn(rows, column))
     return axes, found
 

@@ -12,7 +12,7 @@ from unbraid.metrics.metric import Score, Value
 
 # The number of parts of a score that a table on a screen shows.
 _MAX_PARTS = 6
-_ROUNDING = 1e-12
+_NEGLIGIBLE = 1e-6
 _COLUMNS = ("metric", "value", "95 % interval", "better", "settled")
 ARROWS = {True: "↑", False: "↓", None: ""}
 _SETTLED = {True: "yes", False: "no", None: ""}
@@ -111,10 +111,13 @@ def html_table(rows: Sequence[Row]) -> str:
 
 
 def number_text(value: float) -> str:
-    """Returns the number with three decimals, or with significant digits if it is very small or large."""
+    """Returns the number with three decimals, or with significant digits if it is small or large.
+
+    A negligible number, below 1e-6, is 0.000.
+    """
     if math.isnan(value):
         return "–"
-    if abs(value) < _ROUNDING or 5e-4 <= abs(value) < 1e4:
+    if abs(value) < _NEGLIGIBLE or 5e-4 <= abs(value) < 1e4:
         return f"{value:z.3f}"
     return f"{value:.2g}" if abs(value) < 1 else f"{value:.4g}"
 

@@ -7,22 +7,12 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from unbraid._internal.table import Table
+from unbraid._internal.table import Table, in_latex, latex_table
 from unbraid.metrics.score_rows import in_markdown, number_text
 from unbraid.studies.claims.judgment import Judgment
 from unbraid.studies.study_scores import StudyScores
 
 _ARROWS = {True: " ↑", False: " ↓", None: ""}
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "–": "--",
-    "↑": r"$\uparrow$",
-    "↓": r"$\downarrow$",
-}
-
 CLAIM_NOTE = "p-values are adjusted for all claims (Holm, 5 %); intervals are not."
 
 
@@ -78,21 +68,9 @@ def wide_markdown(scores: StudyScores, metrics: Sequence[str] | None = None) -> 
 def wide_latex(scores: StudyScores, metrics: Sequence[str] | None = None) -> str:
     """Returns the wide table in LaTeX, with the rules of booktabs."""
     heads, rows = wide_rows(scores, metrics)
-    head, *lines = (" & ".join(map(_in_latex, row)) + r" \\" for row in (heads, *rows))
-    return "\n".join(
-        [
-            "% Median over seeds (quartiles). Needs \\usepackage{booktabs}.",
-            *(f"% {sentence}" for sentence in factors_of(scores, metrics)),
-            r"\begin{tabular}{l" + "r" * (len(heads) - 1) + "}",
-            r"\toprule",
-            head,
-            r"\midrule",
-            *lines,
-            r"\bottomrule",
-            r"\end{tabular}",
-            "",
-        ]
-    )
+    lines = [" & ".join(map(in_latex, row)) + r" \\" for row in (heads, *rows)]
+    notes = ["Median over seeds (quartiles). Needs \\usepackage{booktabs}.", *factors_of(scores, metrics)]
+    return "".join(f"% {note}\n" for note in notes) + latex_table("l" + "r" * (len(heads) - 1), lines)
 
 
 def claim_rows(judgment: Judgment) -> tuple[list[str], list[list[str]]]:
@@ -176,7 +154,3 @@ def _summaries(scores: StudyScores, metrics: Sequence[str]) -> Mapping[tuple[str
 def _markdown(heads: list[str], rules: list[str], rows: list[list[str]]) -> str:
     lines = [heads, rules, *([in_markdown(cell) for cell in row] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def _in_latex(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text)

@@ -28,6 +28,7 @@ from unbraid.training.program import Inductor, Programs
 from unbraid.training.reporter import plan_text
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_writer import RunWriter
+from unbraid.training.runs.runs_in import Runs
 from unbraid.training.runs.spec import RunSpec
 from unbraid.training.sizing import Memory, measured
 from unbraid.training.starts import Start, starts
@@ -46,7 +47,7 @@ def train(
     watch: Listener | None = None,
     progress: bool = True,
     options: TrainingOptions | None = None,
-) -> list[Run]:
+) -> Runs:
     """Trains every spec with every seed, side by side if possible, and returns the runs in that order.
 
     Finished runs are reused. Unfinished runs raise an error, unless `resume` continues them from their last checkpoints
@@ -87,7 +88,7 @@ def train(
             print_line(
                 f"{count} finished already and not repeated (TrainingOptions(force=True) would): {finished[0].folder}"
             )
-        return train_runs(runs, options, device=device, resume=resume)
+        return Runs(train_runs(runs, options, device=device, resume=resume))
 
 
 def train_runs(

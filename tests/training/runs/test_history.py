@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbraid.errors import RunError
+from unbraid.errors import RunError, UnbraidError
 from unbraid.training.runs import History
 
 
@@ -147,3 +147,28 @@ def test_a_part_that_comes_later_or_not_at_all_is_not_a_number_there():
     assert history.columns == ("step", "loss", "rate", "held_out_elbo")
     assert [math.isnan(value) for value in history["held_out_elbo"]] == [True, True, True, False, True]
     assert history.at_the_end("held_out_elbo") == -60.0
+
+
+def test_a_plot_has_a_curve_for_each_column_and_skips_what_was_not_computed():
+    pytest.importorskip("matplotlib")
+    history = example()
+    history.append(30, {"loss": 70.0, "rate": 0.4, "held_out_elbo": -75.0, "information_z0": 0.1})
+    axes = history.plot()
+    assert [list(line.get_xdata()) for line in axes.lines] == [[1, 10, 20, 30], [1, 10, 20, 30], [30]]
+    assert [text.get_text() for text in axes.texts] == ["loss", "rate", "held out elbo"]
+    low, high = axes.get_ylim()
+    assert low < -75 < 90.25 < high < 100.5, "the beginning of training does not set the range"
+    assert list(history.plot("rate").lines[0].get_ydata()) == [0.1, 0.2, 0.3, 0.4]
+    assert history.plot("rate", axes=axes) is axes
+
+
+def test_what_cannot_be_plotted_is_named():
+    pytest.importorskip("matplotlib")
+    with pytest.raises(RunError):
+        History().plot()
+    with pytest.raises(RunError, match="'kl'"):
+        example().plot("kl")
+    history = History()
+    history.append(1, {"loss": math.nan})
+    with pytest.raises(UnbraidError, match="loss"):
+        history.plot()

@@ -27,17 +27,25 @@ def test_scores_are_kept_by_the_name_that_was_asked_for(finished):
 
 def test_a_refusal_is_kept_with_its_question(finished, monkeypatch):
     monkeypatch.setattr(Codes, "to", lambda codes, device: Codes(codes.mean, factors=codes.factors))
-    card = finished.score("mig:exact, sap")
-    assert set(card.refused) == {"mig"}
+    card = finished.score("mig:sampled, sap")
+    assert set(card.refused) == {"mig:sampled"}
     assert kept(finished)["refused"] == card.refused
     assert [score["name"] for score in kept(finished)["scores"]] == ["sap"]
+
+
+def test_a_replaced_estimator_leaves_a_reason_under_the_name_that_was_asked_for(finished, monkeypatch):
+    """So that a study, which compares scores of one estimator, does not ask again."""
+    monkeypatch.setattr(Codes, "to", lambda codes, device: Codes(codes.mean, factors=codes.factors))
+    assert finished.score("mig").names == ("mig:means-histogram",)
+    assert list(kept(finished)["refused"]) == ["mig"]
+    assert list(finished.named_scores()) == ["mig:means-histogram"]
 
 
 def test_so_is_a_refusal_of_all(finished, monkeypatch):
     monkeypatch.setattr(Codes, "to", lambda codes, device: Codes(codes.mean, factors=codes.factors))
     with pytest.raises(CodesError):
-        finished.score("mig:exact")
-    assert list(kept(finished)["refused"]) == ["mig"]
+        finished.score("mig:sampled")
+    assert list(kept(finished)["refused"]) == ["mig:sampled"]
     assert finished.scores() == []
 
 

@@ -8,6 +8,7 @@ import pytest
 from tests.training.runs.finished_runs import SPEC, fail, finish
 from tests.training.squares import PACKAGES
 from unbraid import VAE, BetaVAE, Run, Scoring, grid, runs_in
+from unbraid._internal import files
 from unbraid.config.schedule import Linear
 from unbraid.datasets.subsets import RandomSplit
 from unbraid.errors import RunError, SpecError
@@ -178,3 +179,60 @@ def test_runs_of_other_images_are_refused(two, tmp_path):
         traverse_together([two[0], other])
     with pytest.raises(RunError, match="run was given"):
         traverse_together([])
+
+
+@pytest.fixture
+def scored(tmp_path):
+    """Two seeds of two betas, of which one run is not finished; the weights are those of the beginning."""
+    for beta in (4.0, 16.0):
+        for seed in (0, 1):
+            run = Run.place(tmp_path, replace(SPEC, objective=BetaVAE(beta)), seed)
+            RunWriter(run).begin() if (beta, seed) == (16.0, 1) else finish(run, seed=seed + 3)
+    return runs_in(tmp_path, packages=PACKAGES)
+
+
+def test_the_table_of_scores_computes_what_is_missing(scored):
+    kept = scored[0].score("mig", progress=False)["mig"].value
+    table = scored.score_table("mig", "sap", by="objective.beta")
+    assert table.columns[:6] == ("setting", "family", "seed", "run", "mig", "sap")
+    assert table["setting"] == [4.0, 4.0, 16.0, 16.0]
+    assert table["mig"][0] == kept
+    assert table["mig"][1] == scored[1].named_scores()["mig"].value
+    assert table["mig"][3] is table["sap"][3] is None
+    assert scored.score_table("mig")["setting"][0] == "beta-vae, beta 4"
+
+
+def test_settings_are_compared_by_the_median_and_the_range_of_their_runs(scored):
+    table = scored.compare("mig", by="objective.beta")
+    values = [run.named_scores()["mig"].value for run in scored[:2]]
+    assert table["objective.beta"] == [4.0, 16.0]
+    assert table["runs"] == [2, 2]
+    assert (table[0]["mig"], table[0]["mig min"], table[0]["mig max"]) == (sum(values) / 2, min(values), max(values))
+    assert table[1]["mig"] == table[1]["mig max"] == scored[2].named_scores()["mig"].value
+    with pytest.raises(SpecError, match="'objective.betta'"):
+        scored.compare("mig", by="objective.betta")
+    with pytest.raises(SpecError, match="'mgi'"):
+        scored.compare("mgi")
+
+
+def test_a_collapsed_model_has_its_badge_in_every_table(scored):
+    [run] = [run for run in scored if run.seed == 0 and run.spec.objective.beta == 4.0]
+    path = run.folder / "scores.json"
+    run.score("mig", progress=False)
+    files.write_sealed(path, files.read_sealed(path) | {"num_used": 2})
+    assert run.badge == ""
+    files.write_sealed(path, files.read_sealed(path) | {"num_used": 1})
+    num_latents = run.spec.model.latents.num_latents
+    assert run.badge.startswith(f"{num_latents - 1} of {num_latents} latents unused")
+    for table in (scored.table(), scored.score_table("mig")):
+        [cell] = [row["unused latents"] for row in table if row["run"] == run.name]
+        assert cell == f"{num_latents - 1} of {num_latents}"
+    collapsed = [sum(bool(each.badge) for each in scored[part]) for part in (slice(2), slice(2, 4))]
+    assert scored.compare("mig", by="objective.beta")["collapsed"] == collapsed
+
+
+def test_runs_are_exported_as_their_table(scored):
+    assert scored.to_csv() == scored.table().to_csv()
+    assert scored.to_latex() == scored.table().to_latex()
+    many = scored * 40
+    assert len(repr(Runs(many)).encode()) < 2000

@@ -239,3 +239,27 @@ def test_images_in_place_of_their_config_are_refused_with_the_fix():
     object.__setattr__(spec, "dataset", DATA.open())
     with pytest.raises(SpecError, match="config.*from_torch makes"):
         spec.__post_init__()
+
+
+def test_fields_are_changed_by_name_and_by_path():
+    spec = SPEC.with_({"objective.beta": 8}, num_steps=7)
+    assert spec == replace(SPEC, objective=replace(SPEC.objective, beta=8.0), num_steps=7)
+    assert SPEC.with_() == SPEC
+    assert SPEC.with_(**{"model.latents.size": 4}).model.latents.size == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong"),
+    [
+        ({"objective.betta": 8}, "objective is a BetaTCVAE, which has no field 'betta'"),
+        ({"objektive.beta": 8}, "no field 'objektive'"),
+        ({"num_steps.few": 8}, "num_steps is 10000"),
+        ({"critic.hidden": (8,)}, "critic is None"),
+        ({"objective.beta": "four"}, "beta is 'four'"),
+        ({"num_steps": 0}, "num_steps is 0"),
+        ("objective.beta=8", "objective.beta=8"),
+    ],
+)
+def test_the_wrong_part_of_a_change_is_named(changes, wrong):
+    with pytest.raises(SpecError, match=wrong):
+        SPEC.with_(changes)

@@ -12,6 +12,7 @@ from unbraid._internal import files
 from unbraid._internal.names import suggestion
 from unbraid._internal.table import data_frame
 from unbraid.errors import RunError
+from unbraid.figures.lines import training_curves
 
 _OF_LATENT = "information_z"
 
@@ -70,6 +71,16 @@ class History:
         rows = zip(self["step"], *(self[name] for name in names), strict=True)
         known = [(step, list(values)) for step, *values in rows if not math.isnan(values[0])]
         return [step for step, _ in known], [values for _, values in known]
+
+    def plot(self, *columns: str, axes: Any = None) -> Any:
+        """Draws these columns over training, by default all but the information of each latent. Needs matplotlib.
+
+        Returns the axes, as the functions of `unbraid.figures` do. A notebook displays them.
+        """
+        if not self:
+            raise RunError("The history is empty, so there is nothing to plot. Train for at least one step.")
+        names = columns or [name for name in self.columns[1:] if not is_latent_column(name)]
+        return training_curves(self["step"], {name: self[name] for name in names}, axes=axes)
 
     def at_the_end(self, name: str) -> float:
         """Returns the mean of the last tenth of the values of a column, or NaN if the column is missing or empty."""

@@ -25,13 +25,14 @@ from unbraid.metrics.metric import Score
 from unbraid.metrics.scorecard import Scorecard
 from unbraid.metrics.scoring import ScoredPart, Scoring
 from unbraid.metrics.selection import Metrics, select
+from unbraid.metrics.unused_latents import badge
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.trained.encode import encoder_of
 from unbraid.models.trained.traverse import OrderBy, traverse
 from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.pictures import PICTURES, ModelPictures, Pictures, StoredPictures
 from unbraid.training.runs.run_folder import RunFolder, read_spec
-from unbraid.training.runs.run_scores import read_scores, score_run, scored_codes, settled
+from unbraid.training.runs.run_scores import num_used, read_scores, score_run, scored_codes, settled
 from unbraid.training.runs.run_source import read_spec_of, source_changes, source_warning
 from unbraid.training.runs.spec import RunSpec, whole_seed
 from unbraid.training.runs.trained_model import trained_model
@@ -263,6 +264,12 @@ class Run(RunFolder):
     def named_scores(self, scoring: Scoring | None = None) -> dict[str, Score]:
         """Returns the stored scores of one scoring, by metric name. The default scoring is that of `score`."""
         return dict(self._read_scores(scoring or Scoring()))
+
+    @property
+    def badge(self) -> str:
+        """Warning that a scored run uses fewer than two latents, or an empty string."""
+        used, num_latents = num_used(self), self.spec.model.latents.num_latents
+        return "" if used is None else badge(num_latents - used, num_latents)
 
     def _read_scores(self, scoring: Scoring | None) -> list[tuple[str, Score]]:
         changes = None if scoring is None else settled(self.spec, scoring).changes()

@@ -47,6 +47,12 @@ def read_scores(run: RunFolder, changes: Mapping[str, Any] | None = None) -> lis
     return [(name, score) for name, score in kept if changes is None or score.scoring == changes]
 
 
+def num_used(run: RunFolder) -> int | None:
+    """Returns the number of latents with information about the image, or None if it is not stored."""
+    used = _record(run).get("num_used") if run.status == "finished" else None
+    return used if isinstance(used, int) else None
+
+
 def question_key(name: str, changes: Mapping[str, Any]) -> str:
     """Returns a key for the name of a metric and the changed fields of a scoring."""
     return f"{name} {json.dumps(dict(changes), sort_keys=True)}" if changes else name

@@ -1,5 +1,6 @@
 """Search for the runs of a folder, selection by fields, and tables of runs."""
 
+import contextlib
 import dataclasses
 import inspect
 import logging
@@ -8,24 +9,30 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any, SupportsIndex, final, overload
 
 from unbraid._internal import files
 from unbraid._internal.names import suggestion
+from unbraid._internal.progress import Event, part_of, progress_bar
 from unbraid._internal.table import Table
 from unbraid.config import text_of
 from unbraid.config.annotations import check_value, choices, short_name
 from unbraid.config.paths import fields_of
 from unbraid.config.schedule import Schedule
-from unbraid.errors import RunError, SpecError, UnbraidError, shortened
+from unbraid.errors import CodesError, RunError, SpecError, UnbraidError, shortened
 from unbraid.figures.traversal import SideBySide
+from unbraid.metrics.metric import Score
 from unbraid.metrics.scoring import Scoring
+from unbraid.metrics.selection import select
 from unbraid.metrics.unused_latents import informativeness, unused_latents
 from unbraid.models.trained.matched_traversals import traverse_matched
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.spec_text import labeled_fields
+from unbraid.training.runs.spec_text import labeled_fields, run_labels
 
 log = logging.getLogger(__name__)
+
+_UNUSED = "unused latents"
 
 
 @final
@@ -63,7 +70,7 @@ class Runs(tuple[Run, ...]):
         """Returns a table with a row for each run.
 
         The columns are the objective with its weights, the fields in which the specs differ, the seed, the status, the
-        number of steps, and the latest stored score of each metric.
+        number of steps, the latest stored score of each metric and, if a model is collapsed, its unused latents.
         """
         cells = [{path: _cell(value) for path, value in fields_of(run.spec).items()} for run in self]
         values: dict[str, set[Any]] = defaultdict(set)
@@ -77,17 +84,75 @@ class Runs(tuple[Run, ...]):
             | {"seed": run.seed, "status": run.status, "steps": run.steps_done}
             # Scores of other images, factors or steps have the same names.
             | {score.metric: score.value for score in run.scores(Scoring())}
+            | _unused(run)
             for run, row in zip(self, cells, strict=True)
         )
+
+    def score_table(self, *metrics: str, by: str | None = None) -> Table:
+        """Returns a table with a row for each run, for `unbraid.figures`: its setting and a score of each metric.
+
+        Missing scores are computed and saved. Runs without a score, such as unfinished ones, have an empty cell.
+
+        Args:
+            *metrics: Names of metrics or scores of models, such as "mig".
+            by: The path of the field that is the setting, such as "objective.beta". By default, a setting is a spec.
+        """
+        selection = select(metrics)
+        names, labels = [*selection.metrics, *selection.model_scores], run_labels(self)
+        fields = [fields_of(run.spec) for run in self]
+        if by is not None and fields and not any(by in each for each in fields):
+            known = {path for each in fields for path in each}
+            raise SpecError(f"None of these {len(self)} runs has a field {by!r}. {suggestion(by, known)}")
+        records = []
+        with progress_bar(show=True):
+            for number, (run, each, label) in enumerate(zip(self, fields, labels, strict=True)):
+                with part_of(Event("scoring runs", number, len(self), "runs", run.name)):
+                    scores = _scores(run, names)
+                setting = label if by is None else _cell(each.get(by))
+                row = {"setting": setting, "family": short_name(run.spec.objective), "seed": run.seed, "run": run.name}
+                records.append(row | scores | _unused(run))
+        return Table.from_records(records)
+
+    def compare(self, *metrics: str, by: str | None = None) -> Table:
+        """Returns a table with a row for each setting: the number of runs, and median and range of each metric.
+
+        Arguments are as in `score_table`. The column "collapsed" counts models with fewer than two used latents, if
+        there are any.
+        """
+        groups: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+        table = self.score_table(*metrics, by=by)
+        for row in table:
+            groups[row["setting"]].append(row)
+        records = []
+        for setting, rows in groups.items():
+            record = {by or "setting": setting, "runs": len(rows)}
+            for name in table.columns[4:]:
+                if name == _UNUSED:
+                    record["collapsed"] = sum(row[name] is not None for row in rows)
+                    continue
+                values = [row[name] for row in rows if row[name] is not None]
+                three = (median(values), min(values), max(values)) if values else (None, None, None)
+                record |= dict(zip((name, f"{name} min", f"{name} max"), three, strict=True))
+            records.append(record)
+        return Table.from_records(records)
 
     def to_pandas(self) -> Any:
         """Returns the table as a pandas DataFrame. Needs pandas."""
         return self.table().to_pandas()
 
+    def to_csv(self) -> str:
+        """Returns the table as CSV."""
+        return self.table().to_csv()
+
+    def to_latex(self) -> str:
+        """Returns the table in LaTeX, with the rules of booktabs."""
+        return self.table().to_latex()
+
     def __str__(self) -> str:
         return str(self.table()) if self else "no runs"
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return repr(self.table()) if self else "no runs"
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_() if self else "no runs"
@@ -193,6 +258,20 @@ def _meets(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, list | tuple | range):
         return value == tuple(wanted) or any(_meets(value, each) for each in wanted)
     return bool(value == wanted)
+
+
+def _scores(run: Run, names: Sequence[str]) -> dict[str, float | None]:
+    """Returns the score of each of these names, computed and saved if it is missing; None if it is not defined."""
+    scores: Mapping[str, Score] = run.named_scores()
+    if run.status == "finished" and (missing := [name for name in names if name not in scores]):
+        with contextlib.suppress(CodesError):  # none is defined
+            scores = {**scores, **run.score(missing, progress=False)}
+    return {name: scores[name].value if name in scores else None for name in names}
+
+
+def _unused(run: Run) -> dict[str, str]:
+    """Returns a cell with the number of unused latents of a collapsed model; no cell for other models."""
+    return {_UNUSED: run.badge.partition(" latents")[0]} if run.badge else {}
 
 
 def _check_names(wanted: Any, values: Iterable[Any]) -> None:

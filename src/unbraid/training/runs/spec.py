@@ -3,6 +3,7 @@
 import functools
 import math
 import operator
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, final
 
@@ -14,6 +15,7 @@ from unbraid._internal.precision import Precision, kept_in
 from unbraid.config import Config, to_json
 from unbraid.config.annotations import default_of
 from unbraid.config.digest import digest, user_source
+from unbraid.config.paths import with_fields
 from unbraid.datasets.dataset import FactorDataset, FactorImages
 from unbraid.datasets.subsets import Subset
 from unbraid.datasets.training_data import TrainingData
@@ -129,6 +131,20 @@ class RunSpec(Config):
             raise SpecError(
                 f"The nets of this spec cannot be made ({reason}). Give them fewer channels, units or latents."
             ) from error
+
+    def with_(self, changes: Mapping[str, Any] | None = None, /, **fields: Any) -> "RunSpec":
+        """Returns a copy with other values of some fields, given by name or by dotted path.
+
+        Examples:
+            >>> from unbraid import BetaVAE, DSprites
+            >>> spec = RunSpec(DSprites(), objective=BetaVAE(beta=4.0))
+            >>> spec.with_({"objective.beta": 8, "num_steps": 500}).objective
+            BetaVAE(beta=8.0)
+        """
+        if not isinstance(changes, Mapping | None):
+            raise SpecError(f'The changes are {changes!r}; expected values by field: {{"objective.beta": 8}}.')
+        changed: RunSpec = with_fields(self, {**(changes or {}), **fields})
+        return changed
 
     @property
     def training_data(self) -> TrainingData:
