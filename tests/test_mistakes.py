@@ -287,7 +287,7 @@ def test_dir_lists_all_public_names_and_nothing_else():
 
 
 def test_one_spec_needs_no_list_and_no_seed(run):
-    assert train(SPEC, folder=run.folder.parent) == [run]
+    assert train(SPEC, folder=run.folder.parent) == (run,)
 
 
 def test_an_encoder_takes_gray_and_color_as_encode_does(run):
