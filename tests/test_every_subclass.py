@@ -46,7 +46,7 @@ USES = {
     ),
     (PriorConfig, "make"): lambda own: GaussianLatents(3, own).make_prior(),
     (Likelihood, "log_prob"): lambda own: step(model=replace(MLP_MODEL, likelihood=own)),
-    (Metric, "measure"): lambda own: evaluate(random_codes(0), [own]),
+    (Metric, "measure"): lambda own: evaluate(random_codes(0), metrics=[own]),
     (Estimator, "information"): lambda own: MIG(own)(random_codes(0)),
     (FactorDataset, "open"): lambda own: own.load(),
 }

@@ -39,7 +39,7 @@ linear = {
     "ICA": FastICA(3, whiten="unit-variance", random_state=0, max_iter=1000).fit_transform(pixels),
 }
 metrics = ["mig:neighbors", "dci", "sap"]
-cards = {name: evaluate(Codes.from_arrays(mean, factors=factors), metrics) for name, mean in linear.items()}
+cards = {name: evaluate(Codes.from_arrays(mean, factors=factors), metrics=metrics) for name, mean in linear.items()}
 score_table(cards)
 
 # %% [markdown]
@@ -65,7 +65,7 @@ for _ in range(400):
     optimizer.step()
 
 codes = Codes.from_arrays(mean, log_var=log_var, factors=factors)
-card = cards["plain torch"] = evaluate(codes, ["mig", *metrics, "sepin", "gaussian-total-correlation"])
+card = cards["plain torch"] = evaluate(codes, metrics=["mig", *metrics, "sepin", "gaussian-total-correlation"])
 card
 
 # %% [markdown]

@@ -158,7 +158,7 @@ def _rescaled(run: Run) -> Numbers:
     width = (mean.var(dim=0, correction=0) + std.square().mean(dim=0)).sqrt()
     width = torch.where(width > 0, width, torch.ones_like(width))
     same = replace(codes, mean=mean / width, std=std / width, prior=None)
-    rmig, jemmig = evaluate(same, [RMIG(BINS), JEMMIG(BINS)], progress=False).scores
+    rmig, jemmig = evaluate(same, metrics=[RMIG(BINS), JEMMIG(BINS)], progress=False).scores
     return {"rmig-rescaled": rmig.value, "jemmig-rescaled": jemmig.value}
 
 

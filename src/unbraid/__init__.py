@@ -1,9 +1,9 @@
-"""Training, evaluation and visualization of disentangled representations."""
+"""unbraid learns, measures and shows disentangled representations."""
 
 import importlib
 import importlib.util
 import pkgutil
-import re
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from unbraid._internal.cpu import choose_waiting
@@ -11,7 +11,7 @@ from unbraid._internal.version import __version__ as __version__
 
 choose_waiting()
 
-if TYPE_CHECKING:  # imported at first use, so that `import unbraid` is fast and needs only the core dependencies
+if TYPE_CHECKING:
     from unbraid.codes import Codes as Codes
     from unbraid.datasets import DSprites as DSprites
     from unbraid.datasets import FromArrays as FromArrays
@@ -33,22 +33,29 @@ if TYPE_CHECKING:  # imported at first use, so that `import unbraid` is fast and
     from unbraid.training.train import train as train
 
 
-def _homes(module: str) -> dict[str, str]:
-    """Maps each name exported by a module's `__init__.py` to its module, without executing the file."""
-    found: dict[str, str] = {}
-    for home, name in re.findall(r"^ *from (unbraid[\w.]*) import (\*|\w+)", _source(module), re.MULTILINE):
-        found |= _homes(home) if name == "*" else {name: home}
-    return found
-
-
-def _source(module: str) -> str:
-    spec = importlib.util.find_spec(module) if module != __name__ else __spec__
-    loader: Any = spec and spec.loader
-    return str(loader.get_source(module))
-
-
-_HOMES = {name: home for name, home in _homes(__name__).items() if "._internal" not in home}
-__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 (all entries are strings)
+# Imported at first use, so that `import unbraid` is fast and needs only the core dependencies.
+_HOMES = {
+    "Codes": "unbraid.codes",
+    "DSprites": "unbraid.datasets",
+    "FromArrays": "unbraid.datasets",
+    "evaluate": "unbraid.metrics.evaluate",
+    "Scorecard": "unbraid.metrics.scorecard",
+    "Scoring": "unbraid.metrics.scoring",
+    "MLP": "unbraid.models",
+    "Autoencoder": "unbraid.models",
+    "Conv": "unbraid.models",
+    "traverse": "unbraid.models.trained.traverse",
+    "write_report": "unbraid.show.report",
+    "Run": "unbraid.training.runs",
+    "RunSpec": "unbraid.training.runs",
+    "grid": "unbraid.training.runs.grid",
+    "zipped": "unbraid.training.runs.grid",
+    "runs_in": "unbraid.training.runs.runs_in",
+    "train": "unbraid.training",
+}
+_WHOLE = ("unbraid.metrics", "unbraid.objectives")
+"""Modules of which every name is also a name of the package."""
+__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 (names, all of them)
 
 
 def __getattr__(name: str) -> Any:
@@ -58,12 +65,23 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"unbraid.{name}")
     if name.startswith("_"):
         raise AttributeError(f"module 'unbraid' has no attribute {name!r}")
+    for module in _WHOLE:
+        if name in (found := _exports(module)):
+            return found[name]
     from unbraid._internal.names import suggestion
 
     raise AttributeError(f"module 'unbraid' has no attribute {name!r}. {suggestion(name, __dir__())}")
 
 
 def __dir__() -> list[str]:
-    """Returns all public names and public modules."""
-    folders = pkgutil.iter_modules(__spec__.submodule_search_locations)
-    return sorted({*__all__, *(folder.name for folder in folders if folder.name[0] != "_")})
+    """Returns every public name and every public module."""
+    modules = {
+        module.name for module in pkgutil.iter_modules(__spec__.submodule_search_locations) if module.name[0] != "_"
+    }
+    return sorted({*__all__, *modules}.union(*map(_exports, _WHOLE)))
+
+
+def _exports(module: str) -> dict[str, Any]:
+    """Returns the public names of a module, except its submodules."""
+    named = vars(importlib.import_module(module))
+    return {name: value for name, value in named.items() if name[0] != "_" and not isinstance(value, ModuleType)}

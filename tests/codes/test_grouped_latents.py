@@ -61,7 +61,7 @@ def test_directions_may_be_those_of_other_images():
 
 def test_scores_of_groups_are_scores_of_their_components():
     codes = vectors()
-    card = evaluate(codes, [MIG()], scoring=Scoring(groups="pca"))
+    card = evaluate(codes, metrics=[MIG()], scoring=Scoring(groups="pca"))
     assert card.num_latents == 3
     assert card.scores[0].value == pytest.approx(MIG()(codes.with_groups_as_latents()).value)
     assert card.scores[0].value > MIG()(codes).value + 0.1
@@ -71,17 +71,19 @@ def test_scores_of_groups_are_scores_of_their_components():
 
 def test_where_there_are_no_groups_nothing_is_asked_of_them():
     codes = Codes.from_arrays(vectors().mean, factors={"a": vectors().factors[0].values})
-    assert evaluate(codes, [MIG(MeansHistogram())], scoring=Scoring(groups="pca")).scoring == Scoring()
+    assert evaluate(codes, metrics=[MIG(MeansHistogram())], scoring=Scoring(groups="pca")).scoring == Scoring()
 
 
 def test_predictors_fitted_elsewhere_see_the_same_directions():
-    card = evaluate(vectors(), "sap", test=vectors(60, seed=1), scoring=Scoring(groups="pca"))
+    card = evaluate(vectors(), metrics="sap", test=vectors(60, seed=1), scoring=Scoring(groups="pca"))
     assert card["sap"].tables["scores"].shape == (3, 2)
     assert card["sap"].per_factor["a"] > 0.2
 
 
 def test_the_published_settings_of_disdiff_score_components():
-    card = evaluate(vectors(), [m for m in disdiff() if not hasattr(m, "num_train")], scoring=Scoring(groups="pca"))
+    card = evaluate(
+        vectors(), metrics=[m for m in disdiff() if not hasattr(m, "num_train")], scoring=Scoring(groups="pca")
+    )
     assert like("disdiff") == disdiff()
     assert len(disdiff()) == 4
     assert card.scores[0].value > 0.5
@@ -101,8 +103,8 @@ def test_codes_with_groups_that_are_scored_latent_by_latent_say_so():
     codes = Codes.from_arrays(
         mean, np.full((300, 3), 0.1), options=CodesOptions(groups=[(0, 1)]), factors={"v": (angle > 3).astype(int)}
     )
-    assert any("latent is scored" in note for note in evaluate(codes, ["mig"], progress=False).notes)
-    [note] = evaluate(codes, ["mig"], scoring=Scoring(groups="pca"), progress=False).notes
+    assert any("latent is scored" in note for note in evaluate(codes, metrics=["mig"], progress=False).notes)
+    [note] = evaluate(codes, metrics=["mig"], scoring=Scoring(groups="pca"), progress=False).notes
     share = PCA(1).fit(mean[:, :2]).explained_variance_ratio_[0]
     assert f"latents 0, 1 ({100 * share:.0f} %)" in note
 
@@ -116,7 +118,7 @@ def test_the_share_of_a_group_is_that_of_its_own_direction():
     def notes(mean, groups):
         return evaluate(
             Codes.from_arrays(mean, np.full((300, 4), 0.1), options=CodesOptions(groups=groups), factors=factors),
-            ["mig"],
+            metrics=["mig"],
             scoring=Scoring(groups="pca"),
             progress=False,
         ).notes

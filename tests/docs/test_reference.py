@@ -85,8 +85,6 @@ def test_the_names_of_unbraid_are_listed_with_a_link_to_their_home():
 def test_the_names_of_unbraid_have_an_example_that_runs_as_a_test():
     """The collector of conftest.py runs all of them. `Run` is what those of `train` and `runs_in` return."""
     names = [name for name in reference.names().values() if name.definition.name in unbraid.__all__]
-    # Metrics and objectives have pages with examples.
-    names = [name for name in names if name.module not in ("unbraid.metrics", "unbraid.objectives")]
     assert {name.definition.name for name in names if ">>> " not in name.about} == {"Run", "__version__"}
 
 

@@ -32,9 +32,9 @@ def fed(metric, *, batch=64, factors=None):
 
 
 def test_batches_give_the_score_of_all_codes():
-    expected = evaluate(Codes.from_arrays(MEAN, STD, factors=VALUES, options=CodesOptions(factor_names=NAMES)), "mig")[
-        "mig"
-    ]
+    expected = evaluate(
+        Codes.from_arrays(MEAN, STD, factors=VALUES, options=CodesOptions(factor_names=NAMES)), metrics="mig"
+    )["mig"]
     metric = fed(CodesMetric("mig", factor_names=NAMES))
     assert metric.compute().item() == pytest.approx(expected.value, rel=1e-6)
     assert metric.higher_is_better
@@ -45,7 +45,7 @@ def test_factors_by_name_keep_their_types_and_several_metrics_are_a_dict():
     columns = {"shape": VALUES[:, 0], "angle": ANGLE}
     metric = fed(CodesMetric(["mig", "sap"], unordered=["shape"]), factors=columns)
     expected = evaluate(
-        Codes.from_arrays(MEAN, STD, factors=columns, options=CodesOptions(unordered=["shape"])), ["mig", "sap"]
+        Codes.from_arrays(MEAN, STD, factors=columns, options=CodesOptions(unordered=["shape"])), metrics=["mig", "sap"]
     )
     found = metric.compute()
     assert {name: value.item() for name, value in found.items()} == pytest.approx(

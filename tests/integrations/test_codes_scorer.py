@@ -36,15 +36,15 @@ class Turned(TransformerMixin, BaseEstimator):
 def test_it_is_what_evaluate_says_of_the_codes():
     fitted = PCA(2).fit(ROWS)
     codes = Codes.from_arrays(fitted.transform(ROWS), factors=FACTORS)
-    assert CodesScorer("sap")(fitted, ROWS, FACTORS) == evaluate(codes, "sap")["sap"].value
+    assert CodesScorer("sap")(fitted, ROWS, FACTORS) == evaluate(codes, metrics="sap")["sap"].value
 
 
 def test_several_metrics_are_a_dict_and_less_is_better_is_negated():
     codes = Codes.from_arrays(Turned(0.3).fit(ROWS).transform(ROWS), factors=FACTORS)
     found = CodesScorer(["sap", "correlations"])(Turned(0.3).fit(ROWS), ROWS, FACTORS)
     assert found == {
-        "sap": evaluate(codes, "sap")["sap"].value,
-        "neg_correlations": -evaluate(codes, "correlations")["correlations"].value,
+        "sap": evaluate(codes, metrics="sap")["sap"].value,
+        "neg_correlations": -evaluate(codes, metrics="correlations")["correlations"].value,
     }
 
 

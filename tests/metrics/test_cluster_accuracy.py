@@ -101,4 +101,4 @@ def test_codes_without_a_discrete_latent_are_refused():
 
 def test_it_is_computed_where_it_is_asked_for_by_name():
     assert "cluster-accuracy" not in select("all").metrics
-    assert evaluate(codes_of([1, 0], digit=[0, 1]), "cluster-accuracy").scores[0].value == 1
+    assert evaluate(codes_of([1, 0], digit=[0, 1]), metrics="cluster-accuracy").scores[0].value == 1

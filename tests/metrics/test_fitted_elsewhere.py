@@ -40,7 +40,7 @@ def codes(seed, *, swapped=False, num_images=240, start=0):
 
 
 def of(metric, fitted_on, test, **options):
-    return evaluate(fitted_on, [metric], test=test, progress=False, **options).scores[0]
+    return evaluate(fitted_on, metrics=[metric], test=test, progress=False, **options).scores[0]
 
 
 @each
@@ -88,11 +88,11 @@ def test_weights_count_in_either_part():
 
 
 def test_metrics_that_fit_nothing_are_left_out():
-    card = evaluate(codes(0), [MIG(), DCI()], test=codes(1), progress=False)
+    card = evaluate(codes(0), metrics=[MIG(), DCI()], test=codes(1), progress=False)
     assert card.names == ("dci",)
     assert "fits no predictor" in card.left_out["mig"]
     with pytest.raises(CodesError, match="fits no predictor"):
-        evaluate(codes(0), [MIG()], test=codes(1), progress=False)
+        evaluate(codes(0), metrics=[MIG()], test=codes(1), progress=False)
 
 
 def test_factors_and_a_fraction_hold_for_both():
@@ -111,4 +111,4 @@ def test_factors_and_a_fraction_hold_for_both():
 )
 def test_codes_that_do_not_belong_together_are_refused(other, complaint):
     with pytest.raises(CodesError, match=complaint):
-        evaluate(codes(0), [DCI()], test=replace(codes(1), **other), progress=False)
+        evaluate(codes(0), metrics=[DCI()], test=replace(codes(1), **other), progress=False)

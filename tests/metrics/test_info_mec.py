@@ -225,7 +225,7 @@ def test_a_factor_of_which_no_value_was_seen_in_training_is_left_out_and_named()
         z = np.stack([a, b], axis=1) + 0.3 * rng.normal(size=(300, 2))
         return Codes.from_arrays(z, np.full(z.shape, 0.3), factors={"a": a, "b": b})
 
-    score = evaluate(codes([0, 1, 2]), ["info-mec"], test=codes([3, 4]), progress=False)["info-mec"]
+    score = evaluate(codes([0, 1, 2]), metrics=["info-mec"], test=codes([3, 4]), progress=False)["info-mec"]
     explicitness = score.tables["explicitness"]
     assert math.isnan(explicitness[0])
     assert score.parts["explicitness"].value == float(explicitness[1])

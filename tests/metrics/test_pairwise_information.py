@@ -138,7 +138,7 @@ def test_a_single_latent_is_no_pair():
 def test_it_is_computed_where_it_is_asked_for_by_name():
     assert "pairwise-information" not in select("all").metrics
     assert "pairwise-information" not in select("unsupervised").metrics
-    card = evaluate(random_codes(0), "pairwise-information:sampled:num_samples=50")
+    card = evaluate(random_codes(0), metrics="pairwise-information:sampled:num_samples=50")
     assert card.scores[0].tables["shared"].shape == (3, 3)
 
 

@@ -45,7 +45,7 @@ def test_chen_divides_by_the_log_of_the_number_of_values():
     codes = Codes.from_arrays(np.stack([rare * 8.0 - 4, np.zeros(1000)], axis=1), np.full((1000, 2), 0.1), factors=rare)
     (theirs,) = (metric for metric in chen() if isinstance(metric, MIG))
     # A perfect code of a factor that is 1 in 10: its information is H = 0.325 nats, of log 2 = 0.693.
-    assert evaluate(codes, [MIG()]).scores[0].value == pytest.approx(1.0, abs=1e-6)
+    assert evaluate(codes, metrics=[MIG()]).scores[0].value == pytest.approx(1.0, abs=1e-6)
     assert theirs(codes).value != pytest.approx(1.0, abs=0.1)
 
 
@@ -77,7 +77,7 @@ def test_do_and_tran_refuse_no_ordinary_codes():
         dataclasses.replace(m, estimator=Sampled(100)) if getattr(m, "density_floor", None) else m for m in do_tran()
     ]
     heard = []
-    card = evaluate(codes, few, watch=lambda event: heard.append(event.about))
+    card = evaluate(codes, metrics=few, watch=lambda event: heard.append(event.about))
     assert card.refused == {}
     assert len(card.names) == len(do_tran())
     assert "sampled densities" in heard
@@ -95,9 +95,9 @@ def test_kumar_and_others_score_shape_by_its_number_and_every_image():
         for rows in (slice(900), slice(900, None))
     )
     few = [dataclasses.replace(m, num_train=300, num_test=100) if isinstance(m, ZDiff) else m for m in kumar()]
-    card = evaluate(train, few, test=test)
+    card = evaluate(train, metrics=few, test=test)
     zdiff, attributes = card.scores
-    top, everything, live = evaluate(test, kumar()[2:]).scores
+    top, everything, live = evaluate(test, metrics=kumar()[2:]).scores
     assert (zdiff.settings["classifier"], zdiff.value) == ("svm", 1.0)
     # Means of the training images, and as bias the middle of where the hinge loss is least: all test images are right.
     assert (attributes.per_factor["side"], attributes.parts["majority"].value) == (1.0, 0.5)

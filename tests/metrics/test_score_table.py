@@ -10,7 +10,7 @@ from unbraid.metrics.score_table import score_table
 @pytest.fixture(scope="module")
 def cards():
     codes = Codes.from_arrays([[0.0], [1.0], [0.5], [0.2]], [[0.1]] * 4, factors={"hue": [0, 1, 0, 1]})
-    return {"one": evaluate(codes, ["mig", CountFactors()]), "other": evaluate(codes, ["mig"])}
+    return {"one": evaluate(codes, metrics=["mig", CountFactors()]), "other": evaluate(codes, metrics=["mig"])}
 
 
 def test_a_card_is_a_row_and_a_score_a_column(cards):

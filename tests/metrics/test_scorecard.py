@@ -23,7 +23,7 @@ def card() -> Scorecard:
     hue = np.arange(60) % 3
     mean = np.stack([hue - 1.0, np.linspace(-1, 1, 60)], axis=1)
     codes = Codes.from_arrays(mean, np.full((60, 2), 0.3), factors={"hue|<b>": hue, "angle": np.linspace(0, 1, 60)})
-    made = evaluate(codes, ["mig", "mig:quantized", CountFactors(), Spread(strict=True), Spread()], seed=1)
+    made = evaluate(codes, metrics=["mig", "mig:quantized", CountFactors(), Spread(strict=True), Spread()], seed=1)
     return replace(made, left_out={"slow-one": "takes minutes."}, failed={"odd-one": "Traceback:\nKeyError: 'x'\n"})
 
 
@@ -159,7 +159,7 @@ def test_markdown_has_a_row_for_every_value_and_part(card):
 
 def hostile(name: str) -> Scorecard:
     codes = Codes.from_arrays(np.eye(60)[:, :2], np.full((60, 2), 0.3), factors={name: np.arange(60) % 3})
-    return evaluate(codes, [CountFactors(), Spread(strict=True)])
+    return evaluate(codes, metrics=[CountFactors(), Spread(strict=True)])
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", " =1+1"])
@@ -266,7 +266,7 @@ def collapsed() -> Scorecard:
     """Means that hardly move in posteriors as wide as the prior, which a classifier tells apart all the same."""
     hue = np.arange(60) % 3
     mean = 2e-4 * np.stack([hue, np.arange(60) % 2], axis=1)
-    return evaluate(Codes.from_arrays(mean, np.ones((60, 2)), factors={"hue": hue}), ["mig", "explicitness"])
+    return evaluate(Codes.from_arrays(mean, np.ones((60, 2)), factors={"hue": hue}), metrics=["mig", "explicitness"])
 
 
 def test_a_collapsed_model_carries_a_badge_wherever_it_is_seen(collapsed):

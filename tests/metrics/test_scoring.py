@@ -51,48 +51,48 @@ def test_what_makes_no_sense_is_refused(fields, message):
 @pytest.mark.parametrize("metric", OF_MEANS, ids=lambda metric: type(metric).__name__)
 def test_metrics_of_means_see_discrete_latents_as_columns_or_not_at_all(metric):
     for how, codes in {"columns": MIXED.with_discrete_as_columns(), "left_out": MIXED.without_discrete()}.items():
-        [score] = evaluate(MIXED, [metric], scoring=Scoring(discrete=how)).scores
+        [score] = evaluate(MIXED, metrics=[metric], scoring=Scoring(discrete=how)).scores
         assert score.value == metric(codes).value
         assert score.scoring == {"discrete": how}
     assert any("number 2." in note for note in score.notes)
-    refused = evaluate(MIXED, [metric, MIG()]).refused
+    refused = evaluate(MIXED, metrics=[metric, MIG()]).refused
     assert "discrete='columns'" in next(iter(refused.values()))
 
 
 def test_the_note_says_which_columns_they_are():
-    card = evaluate(MIXED, [SAP()], scoring=Scoring(discrete="columns"))
+    card = evaluate(MIXED, metrics=[SAP()], scoring=Scoring(discrete="columns"))
     assert "2 to 4." in card.scores[0].notes[-1]
 
 
 def test_a_metric_that_takes_discrete_latents_sees_them_as_they_are():
-    [score] = evaluate(MIXED, [MIG()], scoring=Scoring(discrete="left_out")).scores
+    [score] = evaluate(MIXED, metrics=[MIG()], scoring=Scoring(discrete="left_out")).scores
     assert score.value == MIG()(MIXED).value
     assert not any("discrete" in note for note in score.notes)
 
 
 def test_factors_are_chosen():
-    card = evaluate(MIXED, [MIG()], scoring=Scoring(factors=("size", "hue")))
+    card = evaluate(MIXED, metrics=[MIG()], scoring=Scoring(factors=("size", "hue")))
     assert list(card.scores[0].per_factor) == ["hue", "size"]
     assert card.factor_names == ("hue", "size")
-    assert card.scores[0].value != evaluate(MIXED, [MIG()]).scores[0].value
+    assert card.scores[0].value != evaluate(MIXED, metrics=[MIG()]).scores[0].value
     with pytest.raises(SpecError, match="factor 'hues'"):
-        evaluate(MIXED, [MIG()], scoring=Scoring(factors=("hues",)))
+        evaluate(MIXED, metrics=[MIG()], scoring=Scoring(factors=("hues",)))
 
 
 @pytest.mark.parametrize("scoring", [Scoring(part="test"), Scoring(step=5), Scoring(sampling="data")])
 def test_a_scoring_that_chooses_images_of_a_run_is_refused(scoring):
     with pytest.raises(SpecError, match=next(iter(scoring.changes()))):
-        evaluate(MIXED, [MIG()], scoring=scoring)
+        evaluate(MIXED, metrics=[MIG()], scoring=scoring)
 
 
 def test_a_fraction_is_drawn_once_and_for_all():
-    cards = [evaluate(MIXED, [MIG()], scoring=Scoring(fraction=0.5)) for _ in range(2)]
+    cards = [evaluate(MIXED, metrics=[MIG()], scoring=Scoring(fraction=0.5)) for _ in range(2)]
     assert cards[0] == cards[1]
     assert cards[0].num_images == 30
 
 
 def test_a_card_knows_its_scoring_and_keeps_it(tmp_path):
-    card = evaluate(MIXED, [MIG()], scoring=Scoring(fraction=0.5, factors=("hue",)))
+    card = evaluate(MIXED, metrics=[MIG()], scoring=Scoring(fraction=0.5, factors=("hue",)))
     assert card.scoring == Scoring(factors=("hue",), fraction=0.5)
     assert Scorecard.load(card.save(tmp_path / "card.json")).scoring == card.scoring
 
@@ -118,7 +118,7 @@ def test_attributes_of_digits_are_scored_against_the_rest_by_hand():
     """Kumar et al.'s attribute vectors: a difference of means, and the bias with the least hinge loss by search."""
     train, test = digits(slice(200)), digits(slice(200, None))
     metric = AttributeVector(num_train=1000, num_test=1000)
-    card = evaluate(train, [metric], test=test, scoring=Scoring(one_vs_rest=("digit",)))
+    card = evaluate(train, metrics=[metric], test=test, scoring=Scoring(one_vs_rest=("digit",)))
     assert card.factor_names == ("digit 0", "digit 1", "digit 2", "size")
     assert card.scoring == Scoring(part="test", fit="train", one_vs_rest=("digit",))
     assert card.scores[0].scoring == {"part": "test", "fit": "train", "one_vs_rest": ["digit"]}
@@ -135,9 +135,9 @@ def test_attributes_of_digits_are_scored_against_the_rest_by_hand():
 
 def test_a_value_that_only_one_part_has_is_an_attribute_all_the_same():
     train, test = digits(slice(200)), digits([0, 1, 3, 4])
-    assert evaluate(train, [AttributeVector()], test=test, scoring=Scoring(one_vs_rest=("digit",))).factor_names[
-        :3
-    ] == (
+    assert evaluate(
+        train, metrics=[AttributeVector()], test=test, scoring=Scoring(one_vs_rest=("digit",))
+    ).factor_names[:3] == (
         "digit 0",
         "digit 1",
         "digit 2",
@@ -146,9 +146,9 @@ def test_a_value_that_only_one_part_has_is_an_attribute_all_the_same():
 
 def test_factors_that_cannot_be_split_are_told():
     with pytest.raises(SpecError, match="factor 'digt'"):
-        evaluate(digits(), "sap", scoring=Scoring(one_vs_rest=("digt",)))
+        evaluate(digits(), metrics="sap", scoring=Scoring(one_vs_rest=("digt",)))
     with pytest.raises(SpecError, match="factor 'digit'"):
-        evaluate(digits(), "sap", scoring=Scoring(factors=("size",), one_vs_rest=("digit",)))
+        evaluate(digits(), metrics="sap", scoring=Scoring(factors=("size",), one_vs_rest=("digit",)))
     with pytest.raises(CodesError, match="'angle' is continuous"):
         Codes.from_arrays(MEAN, factors={"angle": MEAN[:, 0]}).with_one_vs_rest("angle")
     known = Codes.from_arrays(MEAN[:3], factors={"hue": [0, -1, 2]}, options=CodesOptions(missing=-1)).with_one_vs_rest(

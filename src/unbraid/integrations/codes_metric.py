@@ -97,7 +97,7 @@ class CodesMetric(Metric):
             factors=factors or None,
             options=CodesOptions(unordered=self._unordered, missing=self._missing),
         )
-        card = self._card = evaluate(codes, self._metrics, seed=self._seed, progress=False)
+        card = self._card = evaluate(codes, metrics=self._metrics, seed=self._seed, progress=False)
         values = {name: card[name].value if name in card else math.nan for name in self._names}
         found = {name: torch.tensor(value, device=self.device) for name, value in values.items()}
         return found[self._names[0]] if len(found) == 1 else found

@@ -61,7 +61,7 @@ class CodesScorer:
             factors=y,
             options=CodesOptions(factor_names=self.factor_names, unordered=self.unordered, missing=self.missing),
         )
-        card = evaluate(codes, self.metrics, seed=self.seed, progress=False)
+        card = evaluate(codes, metrics=self.metrics, seed=self.seed, progress=False)
         signed: dict[str, float] = {}
         chosen = select(self.metrics).metrics
         for name, metric in chosen.items():

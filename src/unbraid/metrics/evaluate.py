@@ -5,7 +5,7 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast, overload
+from typing import Any, cast
 
 from unbraid._internal.progress import Event, Listener, emit, part_of, progress_bar
 from unbraid._internal.version import __version__
@@ -50,33 +50,11 @@ _FAILED = (
 )
 
 
-@overload
-def evaluate(
-    codes: Codes,
-    metrics: Metrics = ...,
-    *,
-    test: Codes | None = ...,
-    scoring: Scoring | None = ...,
-    seed: int | None = ...,
-    watch: Listener | None = ...,
-    progress: bool = ...,
-) -> Scorecard: ...
-@overload
 def evaluate(
     codes: Any,
-    factors: Any,
-    metrics: Metrics = ...,
-    *,
-    scoring: Scoring | None = ...,
-    seed: int | None = ...,
-    watch: Listener | None = ...,
-    progress: bool = ...,
-) -> Scorecard: ...
-def evaluate(
-    codes: Any,
-    *given: Any,
     factors: Any = None,
-    metrics: Metrics | None = None,
+    *,
+    metrics: Metrics = "all",
     test: Codes | None = None,
     scoring: Scoring | None = None,
     seed: int | None = None,
@@ -84,8 +62,6 @@ def evaluate(
     progress: bool = True,
 ) -> Scorecard:
     """Scores codes with several metrics, which share their intermediate results, on the device of the codes.
-
-    Call `evaluate(codes, metrics)` with `Codes`, or `evaluate(mean, factors, metrics)` with arrays.
 
     A metric that does not accept these codes is refused with a reason. Factors that a metric does not accept are left
     out of its score. An unexpected error affects only the score of its metric: a warning names the metric, and
@@ -97,9 +73,8 @@ def evaluate(
 
     Args:
         codes: The codes to score, or the output of a deterministic encoder as an array, image by latent.
-        *given: The metrics; after an array, its factors and the metrics.
-        factors: The factors of such an array, as for `Codes.from_arrays`: an array, image by factor, or columns by
-            name.
+        factors: The factors of an array of codes, as for `Codes.from_arrays`: an array, image by factor, or columns by
+            name. `Codes` hold their factors.
         metrics: "all", "unsupervised" (metrics that need no factors), names, or instances with other settings.
         test: Codes of other images. Predictors are fitted on `codes` and tested on `test`; metrics without predictors
             are left out.
@@ -114,15 +89,15 @@ def evaluate(
         >>> side, size = np.arange(60) % 3, np.arange(60) // 3 % 4
         >>> mean = np.stack([side, size], axis=1) + 0.0
         >>> codes = Codes.from_arrays(mean, 0.1 + 0 * mean, factors={"side": side, "size": size})
-        >>> card = evaluate(codes, ["mig", "sap"], progress=False)
+        >>> card = evaluate(codes, metrics=["mig", "sap"], progress=False)
         >>> round(card["mig"].value, 2)
         1.0
         >>> card.names
         ('mig', 'sap')
-        >>> evaluate(mean, {"side": side, "size": size}, "mig", progress=False).names
+        >>> evaluate(mean, {"side": side, "size": size}, metrics="mig", progress=False).names
         ('mig:means-histogram',)
     """
-    codes, metrics = _given(codes, given, factors, metrics)
+    codes = _codes(codes, factors)
     scoring = scoring or Scoring()
     if of_runs := [name for name in scoring.changes() if name not in _FIELDS_FOR_CODES]:
         raise SpecError(
@@ -135,19 +110,16 @@ def evaluate(
         return evaluate_as(replace(scoring, part="test", fit="train"), test, metrics, seed, fitted_on=codes)
 
 
-def _given(codes: Any, given: Sequence[Any], factors: Any, metrics: Metrics | None) -> tuple[Codes, Metrics]:
-    """Returns the codes and the metrics of a call of `evaluate`, with `Codes` or with arrays."""
-    is_array = hasattr(codes, "__array__") or isinstance(codes, list | tuple)
-    names = ("factors", "metrics") if is_array else ("metrics",)
-    named = {"factors": factors, "metrics": metrics}
-    if len(given) > len(names) or any(named[name] is not None for name in names[: len(given)]):
-        raise TypeError(f"evaluate: expected codes and then {' and '.join(names)}, each at most once.")
-    named |= dict(zip(names, given, strict=False))
-    if is_array:
-        codes = Codes.from_arrays(codes, factors=named["factors"])
-    elif factors is not None:
-        raise SpecError("factors was given with Codes, which hold their factors. Give it with an array of means only.")
-    return codes, "all" if named["metrics"] is None else named["metrics"]
+def _codes(codes: Any, factors: Any) -> Any:
+    """Returns the codes of a call of `evaluate`, with `Codes` or with arrays."""
+    if hasattr(codes, "__array__") or isinstance(codes, list | tuple):
+        return Codes.from_arrays(codes, factors=factors)
+    if factors is not None:
+        raise SpecError(
+            f"Expected no factors beside Codes, which hold their factors; got a {type(factors).__name__}. "
+            "Choose metrics by keyword: evaluate(codes, metrics=...)."
+        )
+    return codes
 
 
 def evaluate_as(

@@ -172,7 +172,9 @@ def test_one_question_in_other_words_is_kept_once(tmp_path):
 def test_scores_over_some_factors_are_those_of_codes_with_these_alone(whole):
     card = whole.score("mig:quantized", Scoring(factors=("row",)))
     assert list(card.scores[0].per_factor) == ["row"]
-    assert card.scores[0].value == evaluate(whole.codes().with_factors(["row"]), "mig:quantized").scores[0].value
+    assert (
+        card.scores[0].value == evaluate(whole.codes().with_factors(["row"]), metrics="mig:quantized").scores[0].value
+    )
     with pytest.raises(SpecError, match="factor 'rows'"):
         whole.score("mig", Scoring(factors=("rows",)))
 
@@ -239,10 +241,10 @@ def test_images_that_are_not_there_are_told_before_any_work(whole, monkeypatch):
 
 
 def test_codes_alone_have_no_such_score(whole):
-    card = evaluate(whole.codes(), ["mig:quantized", "elbo"])
+    card = evaluate(whole.codes(), metrics=["mig:quantized", "elbo"])
     assert "Score the run" in card.refused["elbo"]
     with pytest.raises(CodesError, match="reads the model"):
-        evaluate(whole.codes(), "elbo,rate")
+        evaluate(whole.codes(), metrics="elbo,rate")
 
 
 def test_deterministic_codes_have_a_distortion_and_no_bound(tmp_path):
@@ -258,7 +260,7 @@ def test_deterministic_codes_have_a_distortion_and_no_bound(tmp_path):
 def test_predictors_can_be_fitted_on_what_was_trained_on_and_tested_on_what_was_not(split):
     dci = DCI(num_refits=2)
     [score] = split.score([dci], Scoring(part="test", fit="train")).scores
-    assert score == evaluate(split.codes(), [dci], test=split.codes("test")).scores[0]
+    assert score == evaluate(split.codes(), metrics=[dci], test=split.codes("test")).scores[0]
     assert split.scores(Scoring(part="test", fit="train")) == [score]
     with pytest.raises(SpecError, match="part is 'all'"):
         split.score([dci], Scoring(part="all", fit="train"))

@@ -69,7 +69,7 @@ class ExploredModel:
     def from_decoder(cls, decoder: Any, given: Any) -> "ExploredModel":
         """Returns the model of any decoder: a module of torch, or a function, or a model of unbraid."""
         codes = given if isinstance(given, Codes) else Codes.from_arrays(as_floats("codes", given))
-        mig = _mig(lambda metric: evaluate(codes, [metric], progress=False).scores[0], codes)
+        mig = _mig(lambda metric: evaluate(codes, metrics=[metric], progress=False).scores[0], codes)
         if isinstance(decoder, AutoencoderModule):
             return cls._from_model("decoder", decoder, codes, mig)
         if not callable(decoder):
