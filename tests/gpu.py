@@ -20,7 +20,8 @@ OPTIONAL = {
 }
 TESTS = (
     *("tests/training", "tests/information", "tests/objectives", "tests/models", "tests/models/distributions"),
-    *("tests/metrics/test_on_the_gpu.py", "tests/diagnose/test_on_the_gpu.py", "tests/datasets/test_pixels.py"),
+    *("tests/functional", "tests/metrics/test_on_the_gpu.py", "tests/diagnose/test_on_the_gpu.py"),
+    "tests/datasets/test_pixels.py",
 )
 
 

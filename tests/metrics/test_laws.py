@@ -15,6 +15,7 @@ from unbraid.codes import Codes, Labels
 from unbraid.errors import CodesError
 from unbraid.metrics import DCIES, SNC, ClusterAccuracy, FactorVAEScore, ZDiff
 from unbraid.metrics.metric import Metric, features
+from unbraid.metrics.predicting.prediction_tasks import PredictionTask
 from unbraid.metrics.selection import select
 
 EVERY = concrete_subclasses(Metric)
@@ -72,6 +73,35 @@ def test_a_factor_that_never_varies_is_named_undefined_and_not_counted(cls, plac
     assert math.isnan(score.per_factor.get("still", math.nan))
     for name in {"importance", "votes", "irs"} & score.tables.keys():
         assert bool(score.tables[name][:, place].isnan().all()), name
+
+
+@pytest.mark.parametrize("cls", CONTINUOUS, ids=lambda cls: cls.__name__)
+def test_without_intervals_the_numbers_are_the_same_and_nothing_is_resampled(cls, monkeypatch):
+    expected = score_of(cls)
+
+    def refuse(*_):
+        raise AssertionError("computed for an interval")
+
+    def integers(number, shape, *rest):
+        assert shape[0] == 0 or "bootstrap" not in rest, "resampled"
+        return draw(number, shape, *rest)
+
+    draw = row_draws.randint
+    monkeypatch.setattr(row_draws, "randint", integers)
+    monkeypatch.setattr(PredictionTask, "half", refuse)
+    for module in ("information_metric", "sampled_metric", "misjed"):
+        name = "_standard_error" if module == "misjed" else "standard_error"
+        monkeypatch.setattr(f"unbraid.metrics.{module}.{name}", refuse)
+    found = metric_of(cls)(noisy_codes(), with_intervals=False)
+    assert found.interval is found.settled is None
+    assert all(part.interval is None for part in found.parts.values())
+    for name in ("value", "per_factor", "per_latent"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), nan_ok=True)
+    assert {name: part.value for name, part in found.parts.items()} == pytest.approx(
+        {name: part.value for name, part in expected.parts.items()}, nan_ok=True
+    )
+    for name, table in expected.tables.items():
+        torch.testing.assert_close(found.tables[name], table, equal_nan=True)
 
 
 @pytest.mark.parametrize("cls", CONTINUOUS, ids=lambda cls: cls.__name__)

@@ -7,7 +7,6 @@ from tests.discovery import concrete_subclasses
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics import DCI, IRS, MIG, MISJED, SAP, Correlations, FactorVAEScore, ZDiff
 from unbraid.metrics.estimators import Estimator, Quantized, Sampled
-from unbraid.metrics.evaluate import evaluate
 from unbraid.metrics.metric import Metric
 from unbraid.metrics.selection import metric_of, select
 from unbraid.metrics.settings import SIZES
@@ -81,7 +80,7 @@ def test_more_pairs_than_memory_holds_are_refused():
 
 def test_what_is_not_codes_is_refused():
     with pytest.raises(CodesError, match="given as ndarray"):
-        evaluate(np.zeros((3, 2)))
+        MIG()(np.zeros((3, 2)))
 
 
 def test_metrics_are_names_or_a_list():

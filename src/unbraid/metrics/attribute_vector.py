@@ -56,8 +56,8 @@ class AttributeVector(Metric):
             )
         fitted = {k: fit_attribute(task) for k, task in scored.items()}
         images = [task.test_images for task in scored.values()]
-        accuracy = self._mean([each.correct for each in fitted.values()], images)
-        halves = [task.half() for task in scored.values()]
+        accuracy = self._mean([each.correct for each in fitted.values()], images, statistics)
+        halves = [task.half() for task in scored.values()] if statistics.with_intervals else []
         right = [fit_attribute(half).correct.mean() for half in halves if len(half.train_labels.unique()) == 2]
         with_half = float(torch.stack(right).mean()) if right else math.nan
         settled, notes = settled_by_half(accuracy.value, with_half, accuracy.interval, "training rows")
@@ -67,7 +67,7 @@ class AttributeVector(Metric):
         return self.score(
             accuracy,
             names,
-            parts={"majority": self._mean([each.majority for each in fitted.values()], images)},
+            parts={"majority": self._mean([each.majority for each in fitted.values()], images, statistics)},
             per_factor=among_factors(accuracies, fitted, len(names)),
             tables={
                 "vectors": among_factors(vectors, fitted, len(names)),
@@ -77,7 +77,12 @@ class AttributeVector(Metric):
             notes=(*notes, f"Left out: {', '.join(left_out)}.") if left_out else notes,
         )
 
-    def _mean(self, correct: list[Float64[Tensor, " _test"]], images: list[Int64[Tensor, " _test"] | None]) -> Value:
+    def _mean(
+        self,
+        correct: list[Float64[Tensor, " _test"]],
+        images: list[Int64[Tensor, " _test"] | None],
+        statistics: Statistics,
+    ) -> Value:
         """Returns the mean accuracy, with an interval from resamples of the test images.
 
         Attributes share the test images. If all resamples are equal (without errors, for example), the interval is the
@@ -85,7 +90,7 @@ class AttributeVector(Metric):
         """
         value = float(torch.stack([points.mean() for points in correct]).mean())
         shares = [
-            resampled_weights(len(points), self.seed, images=of) @ points
+            resampled_weights(len(points), self.seed, statistics.num_resamples, of) @ points
             for points, of in zip(correct, images, strict=True)
         ]
         error = float(spread(torch.stack(shares).mean(dim=0)))

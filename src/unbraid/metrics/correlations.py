@@ -55,7 +55,8 @@ class Correlations(Metric):
 
     def _of(self, statistics: Statistics) -> Score:
         mean, weights = statistics.codes.mean, statistics.weights
-        deterministic = pearson.correlate(mean, None, weights)
+        number = statistics.num_resamples
+        deterministic = pearson.correlate(mean, None, weights, num_resamples=number)
         stochastic = _of_draws(statistics, self.seed)
         value, parts = _values(deterministic)
         tables = {"deterministic": deterministic.matrix.clone().fill_diagonal_(1.0)}
@@ -65,7 +66,7 @@ class Correlations(Metric):
         notes = _notes(deterministic.matrix)
         if statistics.codes.factors:
             tables["latent_factor"], _, skipped = pearson.correlate_with_factors(
-                statistics.codes, weights, self.unordered
+                statistics.codes, weights, self.unordered, 0
             )
             if skipped:
                 notes += (f"The values of {', '.join(skipped)} have no order, so they have no correlations.",)
@@ -107,12 +108,12 @@ def _of_draws(statistics: Statistics, seed: int) -> pearson.PearsonCorrelations 
 
     Returns None for codes with only means.
     """
-    codes = statistics.codes
+    codes, number = statistics.codes, statistics.num_resamples
     if statistics.given_draws is None and codes.marginal_std is None:
         if codes.samples is None:
             return None
         z, num_draws = codes.samples.flatten(0, 1), len(codes.samples)
-        return pearson.correlate(z, None, statistics.weights.repeat(num_draws) / num_draws, num_images=len(codes))
+        return pearson.correlate(z, None, statistics.weights.repeat(num_draws) / num_draws, len(codes), number)
     if statistics.given_draws is None and codes.std is not None:
         # `statistics.draws` refuses a std of 0, but the draw of such a latent is its mean.
         weights = None if codes.weights is None else statistics.weights
@@ -124,7 +125,7 @@ def _of_draws(statistics: Statistics, seed: int) -> pearson.PearsonCorrelations 
     equal = torch.full((len(z),), 1 / len(z), dtype=torch.float64, device=z.device)
     # Images with weights are drawn with replacement, which adds to their variance.
     num_images = len(z) if codes.weights is None else 1 / (1 / len(z) + 1 / statistics.num_effective_images)
-    return pearson.correlate(z, None, equal, num_images)
+    return pearson.correlate(z, None, equal, num_images, number)
 
 
 def _values(correlations: pearson.PearsonCorrelations) -> tuple[Value, dict[str, Value]]:

@@ -135,10 +135,11 @@ class DCI(Metric):
         settings = self.predictor_settings
         parts = list(tasks.values())
         # Boosted trees are not fitted on half of the rows: that takes minutes.
-        halves = [task.half() for task in parts] if self._num_refits and self.predictor != "boosted_trees" else []
+        num_refits = self._num_refits if statistics.with_intervals else 0
+        halves = [task.half() for task in parts] if num_refits and self.predictor != "boosted_trees" else []
         every = on_cores("DCI", [partial(fitted_predictor, task, settings) for task in [*parts, *halves]])
         fits, half_fits = every[: len(parts)], every[len(parts) :]
-        refits = self._refitted(parts, settings)
+        refits = self._refitted(parts, settings, num_refits)
         importance = torch.stack([fit.importance for fit in fits], dim=1)
         value = self._with_interval(disentanglement, importance, refits)
         complete = completeness if self.completeness == "mean" else weighted_completeness
@@ -167,7 +168,10 @@ class DCI(Metric):
             statistics.codes.factor_names,
             parts={
                 "completeness": self._with_interval(complete, importance, refits),
-                **{name: mean_error(each, self.seed, images[name]) for name, each in errors.items()},
+                **{
+                    name: mean_error(each, self.seed, images[name], statistics.num_resamples)
+                    for name, each in errors.items()
+                },
             },
             per_factor=among_factors(completeness_of_factors(importance), tasks, num_factors),
             per_latent=disentanglement_of_latents(importance),
@@ -196,22 +200,22 @@ class DCI(Metric):
         return found, names
 
     def _refitted(
-        self, tasks: list[PredictionTask], settings: PredictorSettings
+        self, tasks: list[PredictionTask], settings: PredictorSettings, num_refits: int
     ) -> Float64[Tensor, "refit latent factor"] | None:
-        if self._num_refits == 0:
+        if num_refits == 0:
             return None
         weights = [
-            resampled_weights(len(task.train_labels), self.seed, self._num_refits, task.train_images) for task in tasks
+            resampled_weights(len(task.train_labels), self.seed, num_refits, task.train_images) for task in tasks
         ]
         # The LASSO fits all resamples at once.
-        at_once = self._num_refits if self.predictor == "lasso" else 1
+        at_once = num_refits if self.predictor == "lasso" else 1
         fits = [
             partial(refitted_importances, task, settings, some)
             for task, shares in zip(tasks, weights, strict=True)
             for some in shares.split(at_once)
         ]
         found = torch.cat(on_cores("DCI of resampled rows", fits))
-        return found.unflatten(0, (len(tasks), self._num_refits)).permute(1, 2, 0)
+        return found.unflatten(0, (len(tasks), num_refits)).permute(1, 2, 0)
 
     def _with_interval(self, summary: Callable[[Tensor], Tensor], importance: Tensor, refits: Tensor | None) -> Value:
         value = float(summary(importance))

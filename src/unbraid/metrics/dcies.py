@@ -84,12 +84,19 @@ class DCIES(Metric):
         guesses = torch.tensor([_loss_of_guessing(task) for task in tasks.values()], dtype=torch.float64)
         losses = torch.stack([_curve(curve) for curve in curves])[:, 0]
         resampled = torch.stack(
-            [_curve(curve, _resamples(task, self.seed)) for curve, task in zip(curves, tasks.values(), strict=True)],
+            [
+                _curve(
+                    curve,
+                    resampled_weights(len(task.test_labels), self.seed, statistics.num_resamples, task.test_images),
+                )
+                for curve, task in zip(curves, tasks.values(), strict=True)
+            ],
             dim=1,
         )
         constants = torch.tensor([_loss_of_a_constant(task) for task in tasks.values()], dtype=torch.float64)
         is_predicted = losses.amin(dim=1) < constants
-        is_sure = losses.amin(dim=1) + QUANTILE * spread(resampled.amin(dim=2)) < constants
+        errors = spread(resampled.amin(dim=2)) if statistics.with_intervals else 0.0
+        is_sure = losses.amin(dim=1) + QUANTILE * errors < constants
         each = explicitness(losses, sizes.double().log(), guesses).where(is_predicted, math.nan)
         every = explicitness(resampled, sizes.double().log(), guesses).where(is_predicted, math.nan)
         value = Value.from_standard_error(each.nanmean(), spread(every.nanmean(dim=1)), self.bounds)
@@ -114,11 +121,6 @@ class DCIES(Metric):
                 if factors
             ),
         )
-
-
-def _resamples(task: PredictionTask, seed: int) -> Float64[Tensor, "resample test"]:
-    """Returns the share of each test row in resamples of the test images."""
-    return resampled_weights(len(task.test_labels), seed, images=task.test_images)
 
 
 def explicitness(

@@ -198,21 +198,27 @@ def evaluate_as(
     )
 
 
+def for_codes(metric: Metric, codes: Codes) -> Metric:
+    """Returns the metric, with `MeansHistogram` for a default estimator that needs a std if codes are deterministic."""
+    std = codes.marginal_std
+    if (std is None and codes.samples is not None) or (std is not None and bool((std > 0).any())):
+        return metric
+    # An estimator that takes draws without densities takes a std of 0.
+    feature = "means without std" if std is None else "draws without densities"
+    estimator = getattr(metric, "estimator", None)
+    is_default = estimator == getattr(type(metric), "estimator", None)
+    if isinstance(estimator, Estimator) and is_default and metric.needs_factors and feature not in estimator.accepts:
+        return replace(cast(Any, metric), estimator=MeansHistogram())
+    return metric
+
+
 def _for_means(metrics: dict[str, Metric], codes: Codes) -> tuple[dict[str, Metric], dict[str, str]]:
     """Replaces default estimators that need a std by `MeansHistogram` if the codes are deterministic.
 
     Returns all metrics by name, and the reason for each replaced name.
     """
-    std = codes.marginal_std
-    if (std is None and codes.samples is not None) or (std is not None and bool((std > 0).any())):
-        return metrics, {}
-    # An estimator that takes draws without densities takes a std of 0.
-    feature = "means without std" if std is None else "draws without densities"
     replaced = {
-        name: replace(cast(Any, metric), estimator=MeansHistogram())
-        for name, metric in metrics.items()
-        if metric.needs_factors and isinstance(estimator := getattr(metric, "estimator", None), Estimator)
-        if estimator == getattr(type(metric), "estimator", None) and feature not in estimator.accepts
+        name: changed for name, metric in metrics.items() if (changed := for_codes(metric, codes)) is not metric
     }
     chosen = {
         text_of(replaced[name]) if name in replaced else name: replaced.get(name, metric)

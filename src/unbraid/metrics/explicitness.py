@@ -56,11 +56,14 @@ class Explicitness(Metric):
         codes = statistics.codes
         tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)
         check_classes("Explicitness", tasks.values())
-        whole_and_half = [each for task in tasks.values() for each in (task, task.half())]
-        fitted = on_cores("explicitness", [partial(self._areas, task) for task in whole_and_half])
-        found = [of_values for of_values, _ in fitted[::2]]
+        halves = [task.half() for task in tasks.values()] if statistics.with_intervals else []
+        fitted = on_cores("explicitness", [partial(self._areas, task) for task in [*tasks.values(), *halves]])
+        fitted, by_half = fitted[: len(tasks)], fitted[len(tasks) :]
+        found = [of_values for of_values, _ in fitted]
         areas = torch.stack([of_values.nanmean() for of_values in found])
-        halves = torch.stack([of_values.nanmean() for of_values, _ in fitted[1::2]])
+        with_half = (
+            float(torch.stack([of_values.nanmean() for of_values, _ in by_half]).nanmean()) if by_half else math.nan
+        )
         names_and_areas = zip(tasks.values(), found, strict=True)
         unscored = [task.name for task, of_values in names_and_areas if bool(of_values.isnan().any())]
         if bool(areas.isnan().all()):
@@ -68,11 +71,11 @@ class Explicitness(Metric):
                 "Explicitness: no value of any factor occurs in both the training and the test rows. Give more images."
             )
         influences = [
-            by_image(influence, task.test_images)
-            for task, (_, influence) in zip(tasks.values(), fitted[::2], strict=True)
+            by_image(influence, task.test_images) for task, (_, influence) in zip(tasks.values(), fitted, strict=True)
         ]
-        value = Value.from_standard_error(areas.nanmean(), error_of_factor_mean(influences), self.bounds)
-        settled, notes = settled_by_half(value.value, float(halves.nanmean()), value.interval, "training rows")
+        error = error_of_factor_mean(influences) if statistics.with_intervals else math.nan
+        value = Value.from_standard_error(areas.nanmean(), error, self.bounds)
+        settled, notes = settled_by_half(value.value, with_half, value.interval, "training rows")
         if unscored:
             notes = (
                 *notes,

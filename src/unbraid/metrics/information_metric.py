@@ -123,13 +123,16 @@ def information_score(
         moved = numbers(LatentInformation(**averages))
         return torch.stack([moved[key] for key in scalars])
 
-    # The errors of images and of draws are independent.
-    each = [standard_error(stacked, vars(information), *rows) for rows in estimator.deviations(statistics)]
-    errors = dict(zip(scalars, torch.stack(each).square().sum(dim=0).sqrt().tolist(), strict=True))
-    clipped = _decided_by_clipping(information, numbers, errors) if by_neighbors else []
-    errors |= dict.fromkeys(clipped, math.nan)
+    errors, clipped, change = dict.fromkeys(scalars, math.nan), list[str](), None
+    if statistics.with_intervals:
+        # The errors of images and of draws are independent.
+        each = [standard_error(stacked, vars(information), *rows) for rows in estimator.deviations(statistics)]
+        errors = dict(zip(scalars, torch.stack(each).square().sum(dim=0).sqrt().tolist(), strict=True))
+        clipped = _decided_by_clipping(information, numbers, errors) if by_neighbors else []
+        errors |= dict.fromkeys(clipped, math.nan)
+        change = estimator.change(lambda finer: float(numbers(finer)["value"]), statistics)
     value = Value.from_standard_error(found["value"], errors["value"], limits)
-    is_settled, notes = settled(value, estimator.change(lambda finer: float(numbers(finer)["value"]), statistics))
+    is_settled, notes = settled(value, change)
     score = metric.score(
         value,
         statistics.codes.factor_names,

@@ -56,15 +56,17 @@ class InformativeLatents(Metric):
     def measure(self, statistics: Statistics) -> Score:
         statistics = labels_aside(statistics)
         information = self.estimator.information(statistics)
-        nats, errors = information.informativeness, _errors(self.estimator, statistics)
+        nats = information.informativeness
 
         def count(of: Float64[Tensor, " latent"]) -> float:
             return float((of > self.min_information).sum())
 
-        narrow = _narrow(statistics, self.max_std)
-        half = QUANTILE * errors.nan_to_num()
+        narrow, interval = _narrow(statistics, self.max_std), None
+        if statistics.with_intervals:
+            half = QUANTILE * _errors(self.estimator, statistics).nan_to_num()
+            interval = (count(nats - half), count(nats + half))
         return self.score(
-            Value(count(nats), (count(nats - half), count(nats + half))),
+            Value(count(nats), interval),
             parts={} if narrow is None else {"narrow": Value(float(narrow.sum()))},
             per_latent=nats,
             settings=self.settings | self.estimator.used(statistics),

@@ -121,6 +121,8 @@ class Informativeness(Metric):
         if codes.mean.shape[1] != 2 or codes.probabilities or len(codes) > MAX_JOINT_IMAGES:
             return None
         joint = exact_joint_entropy(statistics.posteriors) - statistics.posteriors.entropy().joint
+        if not statistics.with_intervals:
+            return Value(float(joint))
         entropies = sampled_entropies(statistics, Sampled(), "analytic")
         error = entropies.standard_error_of_images(lambda averages: averages["joint"] - averages["joint_given_image"])
         return Value.from_standard_error(joint, error)

@@ -10,9 +10,7 @@ from torch import Tensor
 
 from unbraid._internal import row_draws
 from unbraid.metrics.metric import QUANTILE, Interval
-
-# The standard error is exact to 5 % (1 / sqrt(2 * 200)).
-NUM_RESAMPLES = 200
+from unbraid.metrics.reductions.statistics import NUM_RESAMPLES
 
 # Half of the last digit that tables show.
 _SHOWN = 5e-4

@@ -80,21 +80,22 @@ class IRS(Metric):
             return _Robustness(matrix, torch.where(active, max_deviation * unit[:, None], 0.0), active)
 
         robustness = robustness_of(torch.arange(len(every), device=z.device)[None])
-        resampled = robustness_of(_resampled_rows(len(every)).to(z.device))
-        value = Value.from_standard_error(robustness.value[0], spread(resampled.value), self.bounds)
-        half = row_draws.permuted_rows(len(every), 0, "irs/half")[: max(1, len(every) // 2)].to(z.device)
-        with_half = robustness_of(half[None])
-        settled, notes = settled_by_half(value.value, float(with_half.value), value.interval, "images")
+        value, unweighted = Value(float(robustness.value)), Value(float(robustness.unweighted))
+        settled: bool | None = None
+        notes: tuple[str, ...] = ()
+        if statistics.with_intervals:
+            resampled = robustness_of(_resampled_rows(len(every)).to(z.device))
+            value = Value.from_standard_error(value.value, spread(resampled.value), self.bounds)
+            unweighted = Value.from_standard_error(unweighted.value, spread(resampled.unweighted), self.bounds)
+            half = row_draws.permuted_rows(len(every), 0, "irs/half")[: max(1, len(every) // 2)].to(z.device)
+            with_half = robustness_of(half[None])
+            settled, notes = settled_by_half(value.value, float(with_half.value), value.interval, "images")
         still = (~robustness.active[:, 0]).nonzero()[:, 0].tolist()
         if still:
             notes = (*notes, f"The means of latents {still} never vary, so they have no score.")
         return self.score(
             value,
-            parts={
-                "unweighted": Value.from_standard_error(
-                    robustness.unweighted[0], spread(resampled.unweighted), self.bounds
-                )
-            },
+            parts={"unweighted": unweighted},
             per_latent=robustness.per_latent[:, 0],
             tables={"irs": robustness.matrix[:, 0], "max_deviation": robustness.max_deviation[:, 0]},
             settled=settled,

@@ -67,7 +67,8 @@ class MCC(Metric):
         as_ranks = self.correlation == "spearman" and self.matching == "strong"
         columns = _Columns.of(codes.mean, [codes.factors[k] for k in places], as_ranks=as_ranks)
         found = self._numbers(columns, statistics.weights)
-        value = Value.from_standard_error(found["value"], self._error(columns, statistics.weights), self.bounds)
+        error = self._error(columns, statistics.weights) if statistics.with_intervals else math.nan
+        value = Value.from_standard_error(found["value"], error, self.bounds)
         fields: dict[str, Any] = {}
         if self.matching == "strong":
             fields["per_factor"] = among_factors(found["matched_correlation"], places, len(taken))

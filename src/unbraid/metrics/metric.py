@@ -193,9 +193,12 @@ class Metric(Config, ABC):
         """Returns the score of checked codes."""
 
     @final
-    def __call__(self, codes: Codes) -> Score:
-        """Returns the score of these codes. Logs a warning with the names of factors that never vary."""
-        score = self.of(Statistics(codes))
+    def __call__(self, codes: Codes, *, with_intervals: bool = True) -> Score:
+        """Returns the score of these codes. Logs a warning with the names of factors that never vary.
+
+        Without `with_intervals`, the score has neither intervals nor `settled`, and is computed faster.
+        """
+        score = self.of(Statistics(codes, with_intervals=with_intervals))
         for note in score.notes:
             if note.endswith(UNDEFINED):
                 log.warning("%s: %s", type(self).__name__, note)
@@ -215,6 +218,9 @@ class Metric(Config, ABC):
         _check_magnitude(codes)
         constant = _constant_factors(name, statistics) if self.needs_factors else []
         score = self.measure(statistics)
+        if not statistics.with_intervals:
+            parts = {part: Value(found.value) for part, found in score.parts.items()}
+            score = replace(score, interval=None, parts=parts, settled=None)
         notes = list(score.notes)
         if self.is_scale_sensitive or (self.needs_factors and "means without std" in self.accepts):
             notes += _scale_notes(codes, is_scale_sensitive=self.is_scale_sensitive)

@@ -59,9 +59,12 @@ class MISJED(Metric):
             notes: tuple[str, ...] = ("MISJED compares pairs of latents, and there is only one.",)
             value, is_settled = Value(math.nan), None
         else:
-            error = _standard_error(statistics, self.estimator, pairs) / _scale(self.estimator)
+            error, change = math.nan, None
+            if statistics.with_intervals:
+                error = _standard_error(statistics, self.estimator, pairs) / _scale(self.estimator)
+                change = self._change(statistics, pairs)
             value = Value.from_standard_error(_mean(table, pairs) / _scale(self.estimator), error, self.bounds)
-            is_settled, notes = settled(value, self._change(statistics, pairs))
+            is_settled, notes = settled(value, change)
         score = self.score(
             value,
             tables={"misjed": table, "misjed_normalized": table / _scale(self.estimator)},

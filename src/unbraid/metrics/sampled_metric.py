@@ -1,5 +1,6 @@
 """Metrics that are functions of joint entropies, averaged over draws from the aggregate posterior."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -224,7 +225,9 @@ def sampled_score(
         moved = numbers(averages)
         return torch.stack([moved[key] for key in scalars])
 
-    errors = dict(zip(scalars, entropies.standard_error(stacked).tolist(), strict=True))
+    errors = dict.fromkeys(scalars, math.nan)
+    if statistics.with_intervals:
+        errors = dict(zip(scalars, entropies.standard_error(stacked).tolist(), strict=True))
     value = Value.from_standard_error(found["value"], errors["value"], metric.bounds)
     moved = float(numbers(entropies.half)["value"]) - value.value
     is_settled, notes = settled(value, (moved, FIRST_HALF), _ROUNDING)

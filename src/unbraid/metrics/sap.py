@@ -10,7 +10,7 @@ from torch import Tensor
 
 from unbraid._internal.progress import Event, emit
 from unbraid.errors import CodesError
-from unbraid.metrics.intervals import NUM_RESAMPLES, resampled_weights, settled_by_half, spread
+from unbraid.metrics.intervals import resampled_weights, settled_by_half, spread
 from unbraid.metrics.metric import OF_MEANS, Feature, Metric, Score, Value
 from unbraid.metrics.predicting.fits import fitted_svm
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, check_classes, prediction_tasks
@@ -64,7 +64,8 @@ class SAP(Metric):
         tasks = prediction_tasks(statistics, self.num_train, self.num_test, self.seed)
         num_latents, num_factors = statistics.codes.mean.shape[1], len(statistics.codes.factors)
         matrix, half = (torch.full((num_latents, num_factors), math.nan, dtype=torch.float64) for _ in range(2))
-        resampled = torch.full((NUM_RESAMPLES, num_latents, num_factors), math.nan, dtype=torch.float64)
+        num_resamples = statistics.num_resamples
+        resampled = torch.full((num_resamples, num_latents, num_factors), math.nan, dtype=torch.float64)
         left_out, is_fitted = [], False
         for k, task in tasks.items():
             emit(Event("SAP", k, num_factors, "factors"))
@@ -76,16 +77,16 @@ class SAP(Metric):
             else:
                 is_fitted = True
                 check_classes("SAP", [task])
-                matrix[:, k], resampled[:, :, k] = self._accuracies(task)
-                half[:, k] = self._accuracies(task.half(), resample=False)[0]
+                matrix[:, k], resampled[:, :, k] = self._accuracies(task, num_resamples)
+                if num_resamples:
+                    half[:, k] = self._accuracies(task.half(), 0)[0]
         if len(left_out) == len(tasks):
             raise CodesError(
                 f"SAP cannot score any of these factors: {', '.join(left_out)}. Use classifier='svm' and "
                 "factors_as='labels'."
             )
-        value = Value.from_standard_error(
-            _mean_gap(matrix), spread(torch.stack([_mean_gap(table) for table in resampled])), self.bounds
-        )
+        error = spread(torch.stack([_mean_gap(table) for table in resampled])) if num_resamples else math.nan
+        value = Value.from_standard_error(_mean_gap(matrix), error, self.bounds)
         settled, notes = (
             settled_by_half(value.value, float(_mean_gap(half)), value.interval, "training rows")
             if is_fitted
@@ -113,12 +114,13 @@ class SAP(Metric):
             return f"{num_values} values, and one threshold separates two"
         return None
 
-    def _accuracies(self, task: PredictionTask, *, resample: bool = True) -> tuple[Tensor, Tensor]:
+    def _accuracies(self, task: PredictionTask, num_resamples: int) -> tuple[Tensor, Tensor]:
         """Returns the score of each latent, and its scores in resamples of the test rows."""
         predicted = predicted_labels(task.train_codes, task.train_labels, task.test_codes, self.classifier, self.seed)
         weights = torch.full((1, len(predicted)), 1 / len(predicted), dtype=torch.float64)
-        if resample:
-            weights = torch.cat([weights, resampled_weights(len(predicted), self.seed, images=task.test_images)])
+        if num_resamples:
+            resamples = resampled_weights(len(predicted), self.seed, num_resamples, task.test_images)
+            weights = torch.cat([weights, resamples])
         accuracy = balanced_accuracy if self.classifier == "threshold" else plain_accuracy
         found = accuracy(predicted, task.test_labels, weights)
         return found[0], found[1:]
@@ -234,6 +236,8 @@ def _correlations(statistics: Statistics, factor: int, task: PredictionTask) -> 
     known = slice(None) if labels.known is None else labels.known
     weights = None if codes.weights is None else codes.weights[known]
     column = squared_correlations(codes.mean[known], label_numbers(labels)[known], weights).cpu()
+    if not statistics.with_intervals:
+        return column, column.expand(0, -1)
     z, y = torch.cat([task.train_codes, task.test_codes]), torch.cat([task.train_labels, task.test_labels])
     scatter = torch.stack(
         [squared_correlations(z, y, row) for row in resampled_weights(len(y))]

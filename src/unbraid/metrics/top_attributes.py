@@ -47,7 +47,7 @@ class TopAttributes(Metric):
 
     def measure(self, statistics: Statistics) -> Score:
         codes, weights = statistics.codes, statistics.weights
-        matrix, resampled, skipped = correlate_with_factors(codes, weights, self.unordered)
+        matrix, resampled, skipped = correlate_with_factors(codes, weights, self.unordered, statistics.num_resamples)
         if self.min_std > 0:
             dead = means_std(codes.mean, weights) < self.min_std
             matrix, resampled = (torch.where(dead[:, None], 0.0, table) for table in (matrix, resampled))
@@ -65,7 +65,7 @@ class TopAttributes(Metric):
         value = Value.from_standard_error(mean_best, spread(best_resampled), self.bounds)
         others, correlations = _other_attributes(matrix, top, self.num_top)
         runner_up = _runner_up(matrix, top, of_these)
-        others_resampled = torch.stack([_runner_up(one, top, of_these) for one in resampled])
+        others_resampled = torch.tensor([float(_runner_up(one, top, of_these)) for one in resampled]).to(best_resampled)
         return self.score(
             value,
             codes.factor_names,

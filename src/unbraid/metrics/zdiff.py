@@ -1,5 +1,6 @@
 """Z-diff: the accuracy of predicting the shared factor of pairs of images."""
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Literal, assert_never, final
@@ -76,18 +77,16 @@ class ZDiff(Metric):
         )
         features = self._features(statistics, first, second)
         train, half, test = slice(self.num_train), slice(max(1, self.num_train // 2)), slice(self.num_train, None)
-        predicted, by_half = on_cores(
+        predicted, *by_half = on_cores(
             "Z-diff",
             [
                 partial(predicted_factors, features[rows], factor[rows], features[test], self.classifier, self.seed)
-                for rows in (train, half)
+                for rows in ((train, half) if statistics.with_intervals else (train,))
             ],
         )
-        correct, with_half = ((each == factor[test]).double() for each in (predicted, by_half))
-
-        value, names = float(correct.mean()), statistics.codes.factor_names
-        interval = wilson(value, self.num_test)
-        settled, notes = settled_by_half(value, float(with_half.mean()), interval, "training points")
+        value, *with_half = (float((each == factor[test]).double().mean()) for each in (predicted, *by_half))
+        names, interval = statistics.codes.factor_names, wilson(value, self.num_test)
+        settled, notes = settled_by_half(value, with_half[0] if with_half else math.nan, interval, "training points")
         varying = varying_factors(statistics)
         confusion = torch.zeros(len(varying), len(varying), dtype=torch.float64)
         confusion.index_put_((factor[test], predicted), torch.ones(()).double(), accumulate=True)

@@ -15,6 +15,7 @@ from unbraid.metrics.metric import Value
 from unbraid.metrics.predicting.fits import quietly
 from unbraid.metrics.predicting.lasso import lasso
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask
+from unbraid.metrics.reductions.statistics import NUM_RESAMPLES
 from unbraid.metrics.settings import sklearn_seed
 
 Predictor = Literal["lasso", "forest", "boosted_trees"]
@@ -85,7 +86,12 @@ class FittedPredictor:
     test: Losses
 
 
-def mean_error(losses: Sequence[Losses], seed: int, images: Sequence[Int64[Tensor, " _row"] | None]) -> Value:
+def mean_error(
+    losses: Sequence[Losses],
+    seed: int,
+    images: Sequence[Int64[Tensor, " _row"] | None],
+    num_resamples: int = NUM_RESAMPLES,
+) -> Value:
     """Returns the mean error over factors, with an interval from resampled rows, without new fits.
 
     If resamples would exceed the memory, the interval is from influences, or None if factors are known in different
@@ -95,7 +101,8 @@ def mean_error(losses: Sequence[Losses], seed: int, images: Sequence[Int64[Tenso
     most = max(len(part.losses) for part in losses)
     if most <= _MAX_RESAMPLED_ROWS:
         weights = [
-            resampled_weights(len(part.losses), seed, images=of) for part, of in zip(losses, images, strict=True)
+            resampled_weights(len(part.losses), seed, num_resamples, of)
+            for part, of in zip(losses, images, strict=True)
         ]
         resampled = torch.stack([part.error(p) for part, p in zip(losses, weights, strict=True)], dim=1).nanmean(dim=1)
         return Value.from_standard_error(mean, spread(resampled), (0.0, math.inf))

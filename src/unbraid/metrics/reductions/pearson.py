@@ -11,8 +11,7 @@ from torch import Tensor
 
 from unbraid._internal import row_draws
 from unbraid.codes import Codes, Labels
-from unbraid.metrics.intervals import NUM_RESAMPLES
-from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS
+from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS, NUM_RESAMPLES
 
 # The rounding error of the mean of equal numbers, relative to them.
 _ROUNDING = 1e-13
@@ -41,6 +40,8 @@ class PearsonCorrelations:
         self, reduce: Callable[[Tensor], Tensor] = lambda matrices: matrices
     ) -> Float64[Tensor, "resample ..."]:
         """Applies `reduce` to the matrices of resamples of the images, in blocks."""
+        if len(self.multipliers) == 0:
+            return reduce(self.matrix[None])[:0]
         num_resamples = max(1, _BLOCK_NUMBERS // max(self.other.numel(), self.matrix.numel()))
         return torch.cat([reduce(self._scattered(part)) for part in self.multipliers.split(num_resamples)])
 
@@ -57,6 +58,7 @@ def correlate(
     other: Float[Tensor, "image column"] | None,
     weights: Float64[Tensor, " image"],
     num_images: int | float | None = None,
+    num_resamples: int = NUM_RESAMPLES,
 ) -> PearsonCorrelations:
     """Returns r_ij = sum_n p(n) u_ni v_nj, the correlations of the columns of two tables (or of one with itself).
 
@@ -69,7 +71,7 @@ def correlate(
     v = u if other is None else standardized(other, weights)
     matrix = (u.T @ (v * weights[:, None])).clamp(-1, 1)
     rows = _some_rows(len(u)).to(u.device)
-    noise = row_draws.randn((NUM_RESAMPLES, len(rows)), 0, "correlations").to(u.device)
+    noise = row_draws.randn((num_resamples, len(rows)), 0, "correlations").to(u.device)
     scale = len(weights) / math.sqrt(len(rows) * (num_images or len(weights)))
     return PearsonCorrelations(matrix, u[rows], v[rows], noise * weights[rows] * scale)
 
@@ -86,7 +88,10 @@ def standardized(
 
 
 def correlate_with_factors(
-    codes: Codes, weights: Float64[Tensor, " image"], unordered: Unordered = "left_out"
+    codes: Codes,
+    weights: Float64[Tensor, " image"],
+    unordered: Unordered = "left_out",
+    num_resamples: int = NUM_RESAMPLES,
 ) -> tuple[Float64[Tensor, "latent factor"], Float64[Tensor, "resample latent factor"], tuple[str, ...]]:
     """Returns the correlations of latent means with factors, their resamples, and the factors without order.
 
@@ -96,7 +101,7 @@ def correlate_with_factors(
     """
     num_latents, num_factors = codes.mean.shape[1], len(codes.factors)
     matrix = torch.full((num_latents, num_factors), math.nan, dtype=torch.float64, device=codes.mean.device)
-    resampled = matrix.repeat(NUM_RESAMPLES, 1, 1)
+    resampled = matrix.repeat(num_resamples, 1, 1)
     usable = [
         k
         for k, labels in enumerate(codes.factors)
@@ -110,7 +115,7 @@ def correlate_with_factors(
         if not part or float(total) == 0:
             continue
         labels = torch.stack([label_numbers(codes.factors[k])[rows].double() for k in part], dim=1)
-        found = correlate(codes.mean[rows], labels, weights[rows] / total)
+        found = correlate(codes.mean[rows], labels, weights[rows] / total, num_resamples=num_resamples)
         matrix[:, part], resampled[:, :, part] = found.matrix, found.resampled()
     return matrix, resampled, tuple(labels.name for k, labels in enumerate(codes.factors) if k not in usable)
 

@@ -19,6 +19,8 @@ from unbraid.information.value_table import ValueTable
 
 # The number of images from which the std of influences is estimated, to about 1 % of a standard error.
 MAX_INFLUENCE_ROWS = 4_000
+# The standard error is exact to 5 % (1 / sqrt(2 * 200)).
+NUM_RESAMPLES = 200
 # Tables of information have a column for each value of each factor, and thousands of rows at a time.
 MAX_VALUES = 20_000
 
@@ -30,10 +32,13 @@ class Statistics:
     """Codes, and a cache of quantities computed from them.
 
     `draws`, if given, replace the draws of every sampled estimator. With `num_fitted`, predictors are fitted on the
-    first `num_fitted` images, and tested on the others.
+    first `num_fitted` images, and tested on the others. Without `with_intervals`, metrics compute their values only,
+    without intervals and without the comparison with half of the data or with a finer estimate.
     """
 
-    def __init__(self, codes: Codes, draws: Draws | None = None, num_fitted: int | None = None) -> None:
+    def __init__(
+        self, codes: Codes, draws: Draws | None = None, num_fitted: int | None = None, *, with_intervals: bool = True
+    ) -> None:
         if not isinstance(codes, Codes):
             raise CodesError(
                 f"Codes were given as {type(codes).__name__}; expected unbraid.Codes. {_how_to_score(codes)}"
@@ -41,9 +46,15 @@ class Statistics:
         self.codes = codes
         self.given_draws = draws
         self.num_fitted = num_fitted
+        self.with_intervals = with_intervals
         self._kept: dict[Any, Any] = {}
         # Statistics of some of the factors share with these what does not depend on factors.
         self._whole = self
+
+    @property
+    def num_resamples(self) -> int:
+        """Number of resamples for an interval; 0 without intervals."""
+        return NUM_RESAMPLES if self.with_intervals else 0
 
     def once(self, key: Any, compute: Callable[[], T]) -> T:
         """Returns the result of `compute`, cached under `key`."""
@@ -55,13 +66,17 @@ class Statistics:
         """Returns the result of `compute`, which does not depend on factors, cached for all subsets of the factors."""
         return self._whole.once(key, compute)
 
+    def _of(self, codes: Codes, draws: Draws | None = None, num_fitted: int | None = None) -> "Statistics":
+        """Returns the statistics of a part of the codes."""
+        return Statistics(codes, draws, num_fitted, with_intervals=self.with_intervals)
+
     def restricted(self, keep: Callable[[Labels], bool]) -> "Statistics":
         """Returns the statistics of the codes with some of their factors."""
         factors = tuple(labels for labels in self.codes.factors if keep(labels))
         names = tuple(labels.name for labels in factors)
 
         def compute() -> Statistics:
-            part = Statistics(replace(self.codes, factors=factors), self.given_draws, self.num_fitted)
+            part = self._of(replace(self.codes, factors=factors), self.given_draws, self.num_fitted)
             part._whole = self._whole
             return part
 
@@ -74,7 +89,7 @@ class Statistics:
 
         def compute() -> Statistics:
             codes, given = self.codes.with_latents(latents), self.given_draws
-            return Statistics(codes, None if given is None else given.of_latents(latents), self.num_fitted)
+            return self._of(codes, None if given is None else given.of_latents(latents), self.num_fitted)
 
         return self.once(("of_latents", tuple(latents)), compute)
 
@@ -98,19 +113,19 @@ class Statistics:
 
         def compute() -> Statistics:
             rows = row_draws.permuted_rows(len(self.codes), seed, "drawn images")[:num_images].sort().values
-            return Statistics(self.codes[rows.to(self.codes.mean.device)])
+            return self._of(self.codes[rows.to(self.codes.mean.device)])
 
         return self.once(("drawn", num_images, seed), compute)
 
     @cached_property
     def fitted_part(self) -> "Statistics":
         """Statistics of the training images of predictors."""
-        return self if self.num_fitted is None else Statistics(self.codes[: self.num_fitted])
+        return self if self.num_fitted is None else self._of(self.codes[: self.num_fitted])
 
     @cached_property
     def tested_part(self) -> "Statistics":
         """Statistics of the test images of predictors."""
-        return self if self.num_fitted is None else Statistics(self.codes[self.num_fitted :])
+        return self if self.num_fitted is None else self._of(self.codes[self.num_fitted :])
 
     @cached_property
     def varies(self) -> tuple[bool, ...]:

@@ -1,0 +1,54 @@
+"""Metrics of means and integer factors as one would first write them with NumPy and scikit-learn, to compare times."""
+
+import numpy as np
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import mutual_info_score, roc_auc_score
+from sklearn.svm import LinearSVC
+
+TRAIN, TEST = slice(10_000), slice(10_000, 15_000)
+
+
+def mig(mean: np.ndarray, factors: np.ndarray) -> float:
+    cells = [np.digitize(z, np.histogram(z, 20)[1][:-1]) for z in mean.T]
+    table = np.array([[mutual_info_score(y, cell) for y in factors.T] for cell in cells])
+    best = np.sort(table, axis=0)
+    return float(np.mean((best[-1] - best[-2]) / [mutual_info_score(y, y) for y in factors.T]))
+
+
+def sap(mean: np.ndarray, factors: np.ndarray) -> float:
+    table = np.array([[_svm_accuracy(z[:, None], y) for y in factors.T] for z in mean.T])
+    best = np.sort(table, axis=0)
+    return float(np.mean(best[-1] - best[-2]))
+
+
+def _svm_accuracy(z: np.ndarray, y: np.ndarray) -> float:
+    model = LinearSVC(C=0.01, class_weight="balanced", dual=False).fit(z[TRAIN], y[TRAIN])
+    return float(np.mean(model.predict(z[TEST]) == y[TEST]))
+
+
+def irs(mean: np.ndarray, factors: np.ndarray) -> float:
+    most = np.abs(mean - mean.mean(axis=0)).max(axis=0)
+    robust = []
+    for y in factors.T:
+        groups = [mean[y == value] for value in np.unique(y)]
+        moved = [np.percentile(np.abs(group - group.mean(axis=0)), 99, axis=0) for group in groups]
+        robust.append(1 - np.average(moved, axis=0, weights=[len(group) for group in groups]) / most)
+    return float(np.average(np.max(robust, axis=0), weights=most))
+
+
+def explicitness(mean: np.ndarray, factors: np.ndarray) -> float:
+    z = (mean - mean[TRAIN].mean(axis=0)) / mean[TRAIN].std(axis=0)
+    found = []
+    for y in factors.T:
+        scores = LogisticRegression(max_iter=1_000).fit(z[TRAIN], y[TRAIN]).predict_proba(z[TEST])
+        found.append(np.mean([roc_auc_score(y[TEST] == value, scores[:, value]) for value in range(scores.shape[1])]))
+    return float(np.mean(found))
+
+
+def dci(mean: np.ndarray, factors: np.ndarray) -> float:
+    fits = [GradientBoostingClassifier().fit(mean[TRAIN], y[TRAIN]) for y in factors.T]
+    importance = np.stack([fit.feature_importances_ for fit in fits], axis=1)
+    share = importance / importance.sum(axis=1, keepdims=True)
+    entropy = -np.sum(share * np.log(np.maximum(share, 1e-300)), axis=1) / np.log(share.shape[1])
+    return float(np.average(1 - entropy, weights=importance.sum(axis=1)))
