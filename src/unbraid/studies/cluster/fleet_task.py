@@ -233,7 +233,7 @@ def _settle(place: Path, folder: Path) -> None:
             continue  # it has arrived before
         if target.exists():
             archive_folder(target)
-        run.rename(target)
+        files.move_folder(run, target)
     shutil.rmtree(place)
 
 

@@ -10,6 +10,7 @@ import logging
 import os
 import secrets
 import signal
+import socket
 import sys
 import threading
 import time
@@ -29,6 +30,8 @@ from unbraid.studies.cluster.fleet_task import carry_out
 from unbraid.studies.index import STUDIES
 
 _NODE_ID = "ray.io/node-id"
+_SECONDS_WITHOUT_HEAD = 30.0  # after 60, Ray ends the process without an error
+_SECONDS_TO_CONNECT = 5.0
 
 
 class _Heartbeats:
@@ -67,11 +70,12 @@ class RayWorkers:
     def __init__(
         self, folder: Path, address: str | None, num_cpus: int, device: str, *, autoscaling: bool = False
     ) -> None:
-        text = secrets.token_hex(16)
+        self._folder, text = folder, secrets.token_hex(16)
         self.token = (str(folder.absolute() / STUDIES / f"token-{text[:8]}"), text)
         self._refs: dict[Any, Hashable] = {}
         self._parcels: dict[Hashable, list[Any]] = {}
         self._latest: dict[Hashable, tuple[str, float]] = {}
+        self._is_reachable = True
         with _kept_handlers():
             _connect(address)
         try:
@@ -79,7 +83,8 @@ class RayWorkers:
             self.device = ("cuda" if has_gpus else "cpu") if device == "auto" else device.partition(":")[0]
             self._resources = {"CPU": float(num_cpus), "GPU": float(self.device == "cuda")}
             self._check_resources(autoscaling=autoscaling)
-            here = ray.get_runtime_context().get_node_id()
+            context = ray.get_runtime_context()
+            here, self._head, self._answered_at = context.get_node_id(), context.gcs_address, time.monotonic()
             beside = NodeAffinitySchedulingStrategy(here, soft=False)
             self._heartbeats = ray.remote(_Heartbeats).options(num_cpus=0, scheduling_strategy=beside).remote()
             files.write_text(Path(self.token[0]), text)
@@ -89,7 +94,8 @@ class RayWorkers:
 
     def submit(self, ticket: Hashable, order: Json, avoid: Collection[str]) -> None:
         options: dict[str, Any] = {"num_cpus": self._resources["CPU"], "num_gpus": self._resources["GPU"]}
-        others = [node for node in _alive() if node["NodeID"] not in avoid and self._fits(node)] if avoid else []
+        nodes = _alive() if avoid and self._is_reachable else []
+        others = [node for node in nodes if node["NodeID"] not in avoid and self._fits(node)]
         if others:  # otherwise any node is allowed: a selector that no node meets would wait forever
             options["label_selector"] = {_NODE_ID: f"!in({','.join(avoid)})"}
             options["fallback_strategy"] = [{"label_selector": {}}]
@@ -100,6 +106,7 @@ class RayWorkers:
         self._refs[answer], self._parcels[ticket] = ticket, parcels
 
     def wait(self, seconds: float) -> Iterator[Ended]:
+        self._check_head()
         if not self._refs:
             time.sleep(seconds)
             return
@@ -119,8 +126,9 @@ class RayWorkers:
                 ray.cancel(ref, force=True)
 
     def seconds_silent(self) -> Mapping[Hashable, float]:
-        with contextlib.suppress(exceptions.RayError):
-            self._latest = ray.get(self._heartbeats.latest.remote(), timeout=5)
+        if self._is_reachable:  # otherwise the request would wait in vain
+            with contextlib.suppress(exceptions.RayError):
+                self._latest = ray.get(self._heartbeats.latest.remote(), timeout=5)
         waiting = set(self._refs.values())
         return {ticket: ago for ticket, (_, ago) in self._latest.items() if ticket in waiting}
 
@@ -130,6 +138,18 @@ class RayWorkers:
             Path(self.token[0]).unlink()
         with _kept_handlers():
             ray.shutdown()
+
+    def _check_head(self) -> None:
+        """Raises if the head of the cluster has not answered for too long."""
+        now, self._is_reachable = time.monotonic(), _listens(self._head)
+        if self._is_reachable:
+            self._answered_at = now
+        if now - self._answered_at > _SECONDS_WITHOUT_HEAD:
+            raise TrainingError(
+                f"The head of the Ray cluster at {self._head} has not answered for {now - self._answered_at:.0f} s; "
+                f"expected it to run as long as the study. The finished runs are in {self._folder}. Start the cluster "
+                "again, and repeat the command: unfinished runs resume from their last checkpoints."
+            )
 
     def _fits(self, node: Mapping[str, Any]) -> bool:
         return all(node["Resources"].get(name, 0) >= count for name, count in self._resources.items() if count)
@@ -166,14 +186,36 @@ def _connect(address: str | None) -> None:
             )
     except exceptions.AuthenticationError as error:
         raise TrainingError(
-            f"The Ray cluster at {address} requires a token, and rejected the given one ({_first_line(error)}). Put "
-            "the token of its head (~/.ray/auth_token there) into RAY_AUTH_TOKEN or ~/.ray/auth_token here."
+            f"Ray was given no valid token ({_first_line(error).partition('. ')[0]}); expected the token of the "
+            f"cluster at {address or 'this machine'}. {_HOW_TO_GIVE_A_TOKEN}"
         ) from None
     except (ConnectionError, RuntimeError, ValueError) as error:
+        if address is not None and _listens(address):  # Ray has no exception for a wrong token
+            raise TrainingError(
+                f"A server listens at {address}, and Ray cannot connect to it ({' '.join(str(error).split())[:500]}); "
+                "expected the head of a Ray cluster with the token and the versions of Ray and Python that are used "
+                f"here. {_HOW_TO_GIVE_A_TOKEN}"
+            ) from None
         raise TrainingError(
             f"There is no Ray cluster to reach at {address or 'this machine'} ({_first_line(error)}). Start one with "
             "`ray start --head`, give its --address, or run the study without --on ray."
         ) from None
+
+
+_HOW_TO_GIVE_A_TOKEN = (
+    "Put the token of the head (~/.ray/auth_token there) into RAY_AUTH_TOKEN or ~/.ray/auth_token here, and set "
+    "RAY_AUTH_MODE=token. A cluster without tokens needs RAY_AUTH_MODE=disabled on each node and here."
+)
+
+
+def _listens(address: str) -> bool:
+    """Returns whether a server listens at HOST:PORT."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _SECONDS_TO_CONNECT).close()
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def _outcome(ref: Any, ticket: Hashable) -> Ended:
