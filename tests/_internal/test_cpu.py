@@ -44,8 +44,8 @@ def on_a_machine(tmp_path, load):
     return f"""
 import pathlib
 read_text = pathlib.Path.read_text
-def read(path):
-    return read_text(pathlib.Path({str(tmp_path / "load")!r}) if str(path) == "/proc/loadavg" else path)
+def read(path, **options):
+    return read_text(pathlib.Path({str(tmp_path / "load")!r}) if str(path) == "/proc/loadavg" else path, **options)
 pathlib.Path.read_text = read
 """
 

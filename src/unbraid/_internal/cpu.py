@@ -41,11 +41,11 @@ def _quotas() -> Iterator[float]:
     """Yields the CPU quotas, in cores, of the cgroups of this process and of their parents (cgroup v2 and v1)."""
     for folder in cgroup_folders("cpu"):
         with contextlib.suppress(OSError, ValueError):  # another version, or a quota of "max"
-            quota, period = (folder / "cpu.max").read_text().split()
+            quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()
             yield int(quota) / int(period)
         with contextlib.suppress(OSError, ValueError):
-            if (microseconds := int((folder / "cpu.cfs_quota_us").read_text())) > 0:  # -1: no quota
-                yield microseconds / int((folder / "cpu.cfs_period_us").read_text())
+            if (microseconds := int((folder / "cpu.cfs_quota_us").read_text(encoding="ascii"))) > 0:  # -1: no quota
+                yield microseconds / int((folder / "cpu.cfs_period_us").read_text(encoding="ascii"))
 
 
 def cgroup_folders(controller: str) -> Iterator[Path]:
@@ -54,7 +54,7 @@ def cgroup_folders(controller: str) -> Iterator[Path]:
     A container may mount its own group as the root.
     """
     try:
-        lines = [line.split(":", 2) for line in _MEMBERSHIP.read_text().splitlines()]
+        lines = [line.split(":", 2) for line in _MEMBERSHIP.read_text(encoding="ascii").splitlines()]
     except OSError:
         lines = []
     for _, controllers, path in lines:
@@ -94,7 +94,7 @@ def others_are_running() -> bool:
     """
     for _ in range(_NUM_CHECKS):
         try:
-            num_running = int(_LOAD.read_text().split()[3].partition("/")[0])
+            num_running = int(_LOAD.read_text(encoding="ascii").split()[3].partition("/")[0])
         except (OSError, ValueError, IndexError):
             return False
         if num_running < 2:  # one is this process itself

@@ -3,6 +3,8 @@
 A file is written under a temporary name in the same folder, flushed, then renamed. A reader gets the old file or the
 new file, never a partial file. The rename is atomic within a file system. The folder is flushed too, so that the new
 name survives a power cut. Opening a pipe or a device raises an error, because reading from it may never end.
+
+Windows renames and removes no open file, and flushes no folders. Each function tries what POSIX allows first.
 """
 
 import contextlib
@@ -13,8 +15,9 @@ import os
 import re
 import stat
 import sys
+import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,6 +26,9 @@ from unbraid.errors import RunError, SpecError
 _MAX_SHOWN = 120  # characters of a path, in a message
 _OTHER_OPEN_FILES = 128  # reserve for files that a process opens besides the counted files
 _LEFTOVER = re.compile(r"\..*\.[0-9a-f]{32}\.part", re.DOTALL)
+# On Windows, a reader of the file, such as a virus scanner, delays a rename.
+_SECONDS_BETWEEN_RENAMES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+_SECONDS_TO_RENAME = 60.0  # on Windows, in which a finished file has no lock yet
 
 
 def opened(
@@ -101,7 +107,7 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
         yield stream
         stream.flush()
         os.fsync(stream.fileno())
-        os.replace(temporary, path)
+        _patiently(lambda: os.replace(temporary, path), stream)
     _flush_folder(path.parent)
 
 
@@ -114,9 +120,8 @@ def sweep(folder: Path) -> None:
     for path in folder.iterdir():
         if _LEFTOVER.fullmatch(path.name):
             # The file may be deleted already, belong to another user, or be on a file system without locks.
-            with contextlib.suppress(OSError), opened(path, "rb+") as stream:
-                if lock_descriptor(stream.fileno(), blocking=False):
-                    path.unlink()
+            with contextlib.suppress(OSError):
+                _remove_leftover(path)
 
 
 def lock_descriptor(descriptor: int, *, blocking: bool = True) -> bool:
@@ -133,8 +138,13 @@ def put_in_place(finished: Path, path: Path) -> None:
     """
     with opened(finished, "rb+") as stream:
         os.fsync(stream.fileno())
-    os.replace(finished, path)
+    _patiently(lambda: os.replace(finished, path))
     _flush_folder(path.parent)
+
+
+def move_folder(folder: Path, path: Path) -> None:
+    """Renames a folder to an unused name in the same file system. On Windows, none of its files may be open."""
+    _patiently(lambda: folder.rename(path))
 
 
 def check_writable(path: Path) -> None:
@@ -209,6 +219,8 @@ def cache_folder() -> Path:
             return Path(chosen).expanduser()
         if sys.platform == "darwin":
             return Path.home() / "Library" / "Caches" / "unbraid"
+        if sys.platform == "win32":
+            return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "unbraid"
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unbraid"
     except RuntimeError:
         given = f"UNBRAID_CACHE is {chosen!r}" if chosen else "UNBRAID_CACHE is not set"
@@ -229,7 +241,7 @@ def locked(path: Path, *, wait: bool, purpose: str) -> Iterator[None]:
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            opened(path, "a").close()  # raises an error for a pipe or a device
+            opened(path, "ab").close()  # raises an error for a pipe or a device
             lock.acquire()
         except FileNotFoundError:
             if path.parent.exists():  # else the last holder removed the folder
@@ -270,6 +282,8 @@ def _opened_if_regular(path: str, flags: int) -> int:
         # O_NONBLOCK: opening a pipe would wait for its other end. It changes nothing for regular files.
         descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0), 0o666)
     except OSError as error:
+        if isinstance(error, PermissionError) and Path(path).is_dir():  # Windows, which opens no folders
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path)) from None
         # A socket, or a pipe to write to without a reader.
         raise (refusal if error.errno == errno.ENXIO else error) from None
     kind = os.fstat(descriptor).st_mode
@@ -293,8 +307,9 @@ def _held_beside(path: Path) -> Iterator[tuple[IO[bytes], Path]]:
                 try:
                     yield stream, temporary
                 except BaseException:
-                    with contextlib.suppress(OSError):  # raise the first error instead
-                        temporary.unlink(missing_ok=True)
+                    for action in (stream.close, temporary.unlink):
+                        with contextlib.suppress(OSError):  # raise the first error instead
+                            action()
                     raise
                 return
 
@@ -315,10 +330,38 @@ def _beside(path: Path) -> Path:
     return path.with_name(f".{path.name[:40]}.{uuid.uuid4().hex}.part")
 
 
+def _patiently(rename: Callable[[], Any], stream: IO[bytes] | None = None) -> None:
+    """Renames a file or folder. After a PermissionError, closes the stream and tries again for a second."""
+    for seconds in _SECONDS_BETWEEN_RENAMES:
+        try:
+            rename()
+            return
+        except PermissionError:
+            if stream is not None:
+                stream.close()
+            time.sleep(seconds)
+    rename()
+
+
+def _remove_leftover(path: Path) -> None:
+    """Removes a temporary file, unless its writer has locked it."""
+    with opened(path, "rb+") as stream:
+        if not lock_descriptor(stream.fileno(), blocking=False):
+            return
+        try:
+            path.unlink()
+            return
+        except PermissionError:  # Windows: the file is open here
+            age = time.time() - os.fstat(stream.fileno()).st_mtime
+    if age > _SECONDS_TO_RENAME:
+        path.unlink()
+
+
 def _flush_folder(folder: Path) -> None:
-    if os.name == "nt":  # cannot open folders
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # Windows, which opens no folders
         return
-    descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

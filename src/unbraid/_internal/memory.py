@@ -73,8 +73,30 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
+class _MemoryStatus(ctypes.Structure):
+    """MEMORYSTATUSEX of Windows."""
+
+    _fields_ = (
+        ("length", ctypes.c_uint32),
+        ("load", ctypes.c_uint32),
+        ("total", ctypes.c_uint64),
+        ("free", ctypes.c_uint64),
+        ("pages", ctypes.c_uint64 * 5),
+    )
+
+
+def _on_windows(name: str) -> int | None:
+    """Returns the "total" or "free" physical memory in bytes, or None on another system."""
+    status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
+    library = getattr(ctypes, "windll", None)
+    is_known = library is not None and library.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))
+    return int(getattr(status, name)) if is_known else None
+
+
 def total_memory() -> int:
-    """Returns the memory of this machine in bytes, or a very large number if it is unknown (Windows)."""
+    """Returns the memory of this machine in bytes, or a very large number if it is unknown."""
+    if (total := _on_windows("total")) is not None:
+        return total
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError):
@@ -105,6 +127,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 def _free_on_machine(meminfo: Path) -> int:
     """Returns the available memory in bytes, or the total memory if the system does not report the available memory."""
+    if (free := _on_windows("free")) is not None:
+        return free
     counts = _counts(meminfo)
     return counts["MemAvailable:"] * 1024 if "MemAvailable:" in counts else total_memory()
 
@@ -114,7 +138,7 @@ def _free_in_cgroups() -> int:
     free = _UNKNOWN
     for folder, (limit, used, idle) in itertools.product(cgroup_folders("memory"), _LIMITS):
         with contextlib.suppress(OSError, ValueError):  # no such version, or a limit of "max"
-            left = int((folder / limit).read_text()) - int((folder / used).read_text())
+            left = int((folder / limit).read_text(encoding="ascii")) - int((folder / used).read_text(encoding="ascii"))
             free = min(free, left + _counts(folder / "memory.stat").get(idle, 0))
     return free
 
@@ -122,7 +146,7 @@ def _free_in_cgroups() -> int:
 def _counts(path: Path) -> dict[str, int]:
     """Parses lines with a name and a number to a dict. Returns an empty dict if the file cannot be read."""
     try:
-        lines = [line.split() for line in path.read_text().splitlines()]
+        lines = [line.split() for line in path.read_text(encoding="ascii").splitlines()]
     except OSError:
         return {}
     return {line[0]: int(line[1]) for line in lines if len(line) > 1 and line[1].isdigit()}

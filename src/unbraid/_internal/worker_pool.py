@@ -196,7 +196,9 @@ class _Worker:
             stdout=subprocess.PIPE,
             bufsize=0,  # closing a buffered pipe would wait for a thread that writes to it
             env={**os.environ, "PYTHONPATH": os.pathsep.join(installed), **environment},
-            start_new_session=True,  # Ctrl-C interrupts only this process, which stops its workers
+            # Ctrl-C interrupts only this process, which stops its workers. Each system ignores the other's argument.
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
         self._input: Any = self.process.stdin
         output: Any = self.process.stdout
@@ -269,7 +271,7 @@ def _read(orders: "queue.SimpleQueue[bytes | None]", busy: threading.Event) -> N
             orders.put(line)
     orders.put(None)
     if busy.is_set():
-        os.kill(os.getpid(), signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)  # with `os.kill`, Windows would end the process without a checkpoint
 
 
 if __name__ == "__main__":

@@ -73,12 +73,11 @@ def doctor(out: OutFolder = Path(), device: Device = "auto") -> None:
 
 
 def check_unbraid() -> CheckResult:
-    """Checks the system, and returns it with the versions of unbraid and Python. Windows is reported as a problem."""
+    """Returns the versions of unbraid and Python, and the system."""
     place = Path(__file__).parents[1]
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     found = f"{__version__} in {place}; Python {platform.python_version()} ({sys.executable}), {system}"
-    wrong = "Windows is not supported: use WSL (docs/versions.md)." if sys.platform == "win32" else None
-    return CheckResult(found, wrong)
+    return CheckResult(found)
 
 
 def check_packages() -> CheckResult:

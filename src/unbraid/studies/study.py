@@ -29,7 +29,8 @@ from unbraid.training.runs.spec_text import spec_labels
 
 Keep = Literal["scores", "best", "all"]
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+# Windows reserves the names of devices, with any suffix.
+_NAME = re.compile(r"(?!(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$))[a-z0-9][a-z0-9._-]{0,99}")
 
 
 @final
@@ -106,7 +107,7 @@ class Study(Config):
         if not _NAME.fullmatch(self.name):
             raise SpecError(
                 f"The name of the study is {self.name!r}; expected up to 100 small letters, digits, dots, dashes and "
-                "underscores, such as 'beta-sweep': it names files."
+                "underscores, such as 'beta-sweep', and no name of a device, such as 'con': it names files."
             )
         if not self.settings:
             raise SpecError(f"The study {self.name!r} has no settings; give at least one.")

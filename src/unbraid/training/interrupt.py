@@ -13,7 +13,8 @@ from unbraid.training.runs.run import Run
 
 HOW_TO_RESUME = "Go on with the same command and --resume (in Python, resume=True)."
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # Windows has no SIGHUP; only Windows has SIGBREAK (Ctrl-Break)
+_SIGNALS = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
 
 
 @final

@@ -240,6 +240,7 @@ def _settle(place: Path, folder: Path) -> None:
 def _inside(parent: Path, name: str, path: str) -> Path:
     """Returns the target path of a file in a parcel. Raises if the path is outside of the folder."""
     parts = PurePosixPath(name, path).parts
-    if PurePosixPath(path).is_absolute() or ".." in parts or len(PurePosixPath(name).parts) != 1:
+    is_foreign = any(mark in part for part in parts for mark in "\\:")  # separators of Windows
+    if is_foreign or PurePosixPath(path).is_absolute() or ".." in parts or len(PurePosixPath(name).parts) != 1:
         raise RunError(f"A parcel of a run names {name}/{path}, which is outside of its folder. It is not unpacked.")
     return parent.joinpath(*parts)

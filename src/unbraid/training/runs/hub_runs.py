@@ -161,7 +161,7 @@ def placed(source: Path, parent: Path) -> Path:
                 files.write_bytes(unfinished / file, files.read_bytes(source / on_the_hub))
         _check_fetched(unfinished, source)
         try:
-            unfinished.rename(target)
+            files.move_folder(unfinished, target)
         except OSError:  # another process was faster
             if not target.exists():
                 raise

@@ -37,14 +37,16 @@ class RunWriter:
     def locked(self) -> Iterator[None]:
         """Holds the lock of the run within the block. A folder with no other file is removed together with the lock."""
         lock = self.run.folder / ".lock"
-        with files.locked(lock, wait=False, purpose=f"training {self.run.name}"):
-            try:
-                yield
-            finally:
-                if self.run.status == "new":
-                    with contextlib.suppress(OSError):  # it was moved, or holds files that are not ours
-                        lock.unlink()
-                        self.run.folder.rmdir()
+        is_open = False
+        try:
+            with files.locked(lock, wait=False, purpose=f"training {self.run.name}"):
+                try:
+                    yield
+                finally:
+                    is_open = not self._removed_if_new(lock)
+        finally:
+            if is_open:  # on Windows, where no lock is removed before it is released, nor by another process
+                self._removed_if_new(lock)
 
     def check_unlocked(self) -> None:
         """Raises if another process trains the run."""
@@ -55,7 +57,10 @@ class RunWriter:
     def archive(self) -> None:
         """Moves the folder of the run to an unused name in `.archived/` beside it. Nothing is ever deleted."""
         if self.run.status != "new":
-            with self.locked():
+            try:
+                with self.locked():
+                    archive_folder(self.run.folder)
+            except PermissionError:  # Windows, where no folder with an open lock is moved, nor by another process
                 archive_folder(self.run.folder)
 
     def check_spec(self) -> None:
@@ -167,6 +172,18 @@ class RunWriter:
                 (self.run.folder / name).unlink(missing_ok=True)
             self.log("weights and codes were removed")
 
+    def _removed_if_new(self, lock: Path) -> bool:
+        """Removes the folder of a new run, if it holds only the lock. Returns False if the lock is open on Windows."""
+        if self.run.status == "new":
+            try:
+                lock.unlink()
+                self.run.folder.rmdir()
+            except PermissionError:
+                return False
+            except OSError:  # it was moved, or holds files that are not ours
+                pass
+        return True
+
     @property
     def _kept(self) -> Path:
         return self.run.folder / "kept.json"
@@ -182,4 +199,6 @@ def archive_folder(folder: Path) -> Path:
     archive = folder.parent / ".archived"
     archive.mkdir(exist_ok=True)
     names = (archive / f"{folder.name}-{number}" for number in itertools.count(1))
-    return folder.rename(next(path for path in names if not path.exists()))
+    target = next(path for path in names if not path.exists())
+    files.move_folder(folder, target)
+    return target
