@@ -74,6 +74,7 @@ def windows_rules() -> Iterator[None]:
         stack.enter_context(mock.patch.object(builtins, "__import__", imported))
         stack.enter_context(mock.patch.object(os, "rename", renamed))
         stack.enter_context(mock.patch.object(shutil, "disk_usage", return_value=usage))
+        stack.enter_context(mock.patch.object(shutil, "_use_fd_functions", new=False))  # it opens no folders
         stack.enter_context(warnings.catch_warnings())
         warnings.filterwarnings("ignore", category=EncodingWarning)
         warnings.filterwarnings("error", category=EncodingWarning, module=r"unbraid(\.|$)")
@@ -129,7 +130,7 @@ def _on_open(path: Any, mode: Any, flags: int) -> None:
     name = os.fsdecode(path)
     if name.startswith(("/proc/", "/sys/")) and _is_ours():
         raise FileNotFoundError(errno.ENOENT, "Windows has no such file", name)
-    if Path(name).is_dir():
+    if mode is None and Path(name).is_dir():  # by `os.open`
         raise PermissionError(errno.EACCES, "Windows opens no folders", name)
     if flags & (os.O_CREAT | os.O_WRONLY | os.O_RDWR):
         _check_name(name)
@@ -142,7 +143,8 @@ def _on_rename(source: Any, target: Any, *_: Any) -> None:
 
 
 def _on_link(source: Any, *_: Any) -> None:
-    raise OSError(errno.EPERM, "A required privilege is not held by the client (Windows 1314)", os.fsdecode(source))
+    if _is_ours():
+        raise OSError(errno.EPERM, "A required privilege is not held by the client (Windows 1314)", os.fsdecode(source))
 
 
 _RULES = {

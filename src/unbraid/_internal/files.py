@@ -9,6 +9,7 @@ Windows renames and removes no open file, and flushes no folders. Each function 
 
 import contextlib
 import errno
+import gc
 import hashlib
 import json
 import os
@@ -145,6 +146,15 @@ def put_in_place(finished: Path, path: Path) -> None:
 def move_folder(folder: Path, path: Path) -> None:
     """Renames a folder to an unused name in the same file system. On Windows, none of its files may be open."""
     _patiently(lambda: folder.rename(path))
+
+
+def remove(path: Path) -> bool:
+    """Removes a file, if it exists. Returns whether this was possible: Windows keeps a file that is in use."""
+    try:
+        _patiently(lambda: path.unlink(missing_ok=True))
+    except PermissionError:
+        return False
+    return True
 
 
 def check_writable(path: Path) -> None:
@@ -330,17 +340,18 @@ def _beside(path: Path) -> Path:
     return path.with_name(f".{path.name[:40]}.{uuid.uuid4().hex}.part")
 
 
-def _patiently(rename: Callable[[], Any], stream: IO[bytes] | None = None) -> None:
-    """Renames a file or folder. After a PermissionError, closes the stream and tries again for a second."""
+def _patiently(action: Callable[[], Any], stream: IO[bytes] | None = None) -> None:
+    """Renames or removes a file. After a PermissionError, closes files of this process and tries again for a second."""
     for seconds in _SECONDS_BETWEEN_RENAMES:
         try:
-            rename()
+            action()
             return
         except PermissionError:
             if stream is not None:
                 stream.close()
+            gc.collect()  # arrays in reference cycles may map a file
             time.sleep(seconds)
-    rename()
+    action()
 
 
 def _remove_leftover(path: Path) -> None:

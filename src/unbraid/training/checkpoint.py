@@ -151,8 +151,8 @@ def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str], histo
 
 
 def _remove(path: Path) -> None:
-    path.unlink(missing_ok=True)
-    tensors_beside(path).unlink(missing_ok=True)
+    if files.remove(path):  # otherwise it is in use, and is removed later
+        files.remove(tensors_beside(path))
 
 
 @final

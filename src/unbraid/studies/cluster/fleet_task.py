@@ -145,7 +145,7 @@ def _place(order: Json) -> Iterator[tuple[Path, bool]]:
     if is_home:
         yield Path(order["folder"]), True
         return
-    with tempfile.TemporaryDirectory(prefix="unbraid-fleet-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="unbraid-fleet-", ignore_cleanup_errors=True) as scratch:
         yield Path(scratch), False
 
 

@@ -57,11 +57,10 @@ class RunWriter:
     def archive(self) -> None:
         """Moves the folder of the run to an unused name in `.archived/` beside it. Nothing is ever deleted."""
         if self.run.status != "new":
-            try:
-                with self.locked():
-                    archive_folder(self.run.folder)
-            except PermissionError:  # Windows, where no folder with an open lock is moved, nor by another process
-                archive_folder(self.run.folder)
+            with contextlib.suppress(PermissionError), self.locked():
+                self.run.folder.rename(_unused_archive(self.run.folder))
+                return
+            archive_folder(self.run.folder)  # Windows moves no folder with an open lock, of any process
 
     def check_spec(self) -> None:
         """Raises if the folder holds the spec of another run, or if user classes have changed since it was written."""
@@ -168,9 +167,8 @@ class RunWriter:
             path = self.run.folder / "finished.json"
             arrays += [PICTURES] if (self.run.folder / PICTURES).exists() else []
             files.write_json(path, {**read_record(path), "removed_files": arrays})
-            for name in arrays:
-                (self.run.folder / name).unlink(missing_ok=True)
-            self.log("weights and codes were removed")
+            kept = [name for name in arrays if not files.remove(self.run.folder / name)]
+            self.log("weights and codes were removed" + (f", except {', '.join(kept)}, in use" if kept else ""))
 
     def _removed_if_new(self, lock: Path) -> bool:
         """Removes the folder of a new run, if it holds only the lock. Returns False if the lock is open on Windows."""
@@ -196,9 +194,19 @@ class RunWriter:
 
 def archive_folder(folder: Path) -> Path:
     """Moves the folder of a run to an unused name in `.archived/` beside it, and returns the new path."""
+    target = _unused_archive(folder)
+    try:
+        files.move_folder(folder, target)
+    except PermissionError as error:
+        raise RunError(
+            f"{folder} cannot be moved to {target} ({error.strerror}). Close what uses its files (on Windows also "
+            "codes and weights that this process has read from them), and repeat the command."
+        ) from None
+    return target
+
+
+def _unused_archive(folder: Path) -> Path:
     archive = folder.parent / ".archived"
     archive.mkdir(exist_ok=True)
     names = (archive / f"{folder.name}-{number}" for number in itertools.count(1))
-    target = next(path for path in names if not path.exists())
-    files.move_folder(folder, target)
-    return target
+    return next(path for path in names if not path.exists())
