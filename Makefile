@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help quickstart test test-slow test-browser test-gpu lint format format-check types layers docs docs-serve build release-check check clean
+.PHONY: reproduce-laptop help quickstart test test-slow test-browser test-gpu lint format format-check types layers docs docs-serve build release-check check clean
 
 help:  ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -71,6 +71,11 @@ docs: $(VENV)/installed-dev  ## Build the site into site/; a broken link fails
 docs-serve: $(VENV)/installed-dev  ## Show the site at http://localhost:8000 while you write
 	$(PY) -m reproductions page
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs serve
+
+reproduce-laptop: export OMP_NUM_THREADS ?= 1
+reproduce-laptop: $(VENV)/installed-dev  ## Run every item of five papers that a laptop can; resumes, and prints the verdicts
+	-$(PY) -m reproductions run --scale laptop
+	$(PY) -m reproductions list --evidence runs/reproductions/evidence
 
 build: $(VENV)/installed-dev  ## Make the wheel and the source archive in dist/
 	$(PY) -c 'from unbraid.cli.flags import known_fields; known_fields("train")'

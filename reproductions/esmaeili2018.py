@@ -1,6 +1,6 @@
 """Code of esmaeili2018.toml: Esmaeili et al. 2018, the HFVAE, groups of latents and discrete ones."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,145 +9,95 @@ import torch
 
 from reproductions import figure
 from reproductions.code.digits import thick_digits, thickness_pictures
-from reproductions.item import Code, Experiment, Numbers, Scale, of_each, per_run
+from reproductions.item import Code, Numbers, Scale, family_and_weight, of_each, per_run
 from reproductions.pictures import of_best
-from unbraid import MIG, VAE, Autoencoder, BetaTCVAE, BetaVAE, DSprites, Run, RunSpec, Scoring, figures
+from reproductions.scales import Reduction
+from unbraid import VAE, Autoencoder, BetaTCVAE, BetaVAE, DSprites, Run, RunSpec, Scoring, figures
 from unbraid.datasets import MNIST, CelebA, FashionMNIST, ShadedFaces
-from unbraid.datasets.subsets import OuterValues, RowRange
-from unbraid.metrics import DCI, RMIG, ClusterAccuracy, ELBODecomposition, FactorVAEScore, InformativeLatents, Informativeness
-from unbraid.metrics.model import Distortion
+from unbraid.datasets.subsets import OuterValues
+from unbraid.metrics import Informativeness
 from unbraid.models import EsmaeiliCelebA, EsmaeiliDSprites, EsmaeiliMNIST, category_samples
 from unbraid.models.distributions import BernoulliLatents, ConcreteLatents, DiagonalGaussian, GaussianLatents, GroupedLatents, StandardNormalPrior
-from unbraid.objectives import HFVAE, BetaSVAE, DecomposedELBO, InformationDropout, Step
-from unbraid.studies import Setting
+from unbraid.objectives import HFVAE, BetaSVAE, DecomposedELBO, InformationDropout, Objective, Step
 from unbraid.training.optimizers import Adam
 
-ACTIVE, ACCURACY, OF_CATEGORY = "informative-latents", "cluster-accuracy", "informativeness:group_1"
-STYLE = "informative latents of the style"
-STATED, STRONG = "HFVAE (4, 3)", "HFVAE (10, 3)"
-_HFVAE = {STATED: HFVAE(alpha=1.0, beta=4.0, gamma=3.0), STRONG: HFVAE(alpha=1.0, beta=10.0, gamma=3.0)}
-_BOTH = GroupedLatents((GaussianLatents(10), ConcreteLatents(10)))
-SCORE, EASTWOOD = "factor-vae-score", "dci:forest:num_refits=0"
-_TABLE2 = {
-    "VAE": VAE(),
-    "beta-VAE": BetaVAE(4.0),
-    "beta-SVAE": BetaSVAE(4.0),
-    "beta-TCVAE": BetaTCVAE(beta=4.0, estimator="stratified_pairs"),
-    "HFVAE": _HFVAE[STATED],
+TC, KL_OF_EACH = "elbo-decomposition", "elbo-decomposition:dimension_wise_kl"
+_BOTH, _STYLE = GroupedLatents((GaussianLatents(10), ConcreteLatents(10))), GaussianLatents(10)
+_OBJECTIVES: dict[str, Callable[[float], Objective]] = {
+    "VAE": lambda _: VAE(),
+    "beta-VAE": BetaVAE,
+    "beta-SVAE": BetaSVAE,
+    "beta-TCVAE": lambda beta: BetaTCVAE(beta=beta, estimator="stratified_pairs"),
+    "HFVAE (4, 3)": lambda _: HFVAE(alpha=1.0, beta=4.0, gamma=3.0),
+    "HFVAE (5, 3)": lambda _: HFVAE(alpha=1.0, beta=5.0, gamma=3.0),
+    "HFVAE (10, 3)": lambda _: HFVAE(alpha=1.0, beta=10.0, gamma=3.0),
+    "all terms": lambda _: DecomposedELBO(estimator="stratified_pairs"),
+    "without mutual information": lambda _: DecomposedELBO(mutual_information=0.0, estimator="stratified_pairs"),
+    "without KL of q(z) and p(z)": lambda _: DecomposedELBO(total_correlation=0.0, dimension_wise_kl=0.0, estimator="stratified_pairs"),
 }
-TC, INFORMATION, KL_OF_EACH = ("elbo-decomposition", "elbo-decomposition:mutual_information", "elbo-decomposition:dimension_wise_kl")
+LAPTOP = Reduction(
+    {
+        (MNIST, FashionMNIST): {"split": "test"},
+        DSprites: {"resolution": 32, "num_scales": 4, "num_orientations": 4, "num_positions": 8},
+        ShadedFaces: {"resolution": 32, "num_identities": 8, "num_azimuths": 9, "num_elevations": 5, "num_lightings": 5},
+    },
+    {Objective: 4_000},
+    spec={"precision": "float32", "batch_size": 128},
+    max_fitted=2_000,
+)
 
 
-def _digits(objective: Any, scale: Scale, dataset: Any, latents: Any = _BOTH) -> RunSpec:
-    """Returns a run on images of 28 by 28 pixels, with the nets of table 3. The smallest scale sees 600 images."""
-    tiny = scale == "smoke"
-    net = EsmaeiliMNIST(hidden=(32,), branch_width=16, decoder_hidden=(16, 32)) if tiny else EsmaeiliMNIST()
-    length = {"num_steps": 4, "batch_size": 64, "subset": RowRange(0, 600)} if tiny else {"num_steps": 23_400, "batch_size": 512}
-    return RunSpec(dataset, Autoencoder(net, latents=latents), objective, optimizer=Adam(1e-3), **length)
+def spec(data: str, scale: Scale, label: str, *, latents: Any = None, digits: Any = None) -> RunSpec:
+    """Returns an objective on images of 28 by 28 pixels, with the nets of table 3, and a category unless it is a beta-VAE."""
+    family, weight = family_and_weight(label)
+    chosen = latents or (_STYLE if family == "beta-VAE" else _BOTH)
+    model = Autoencoder(EsmaeiliMNIST(), latents=chosen)
+    return RunSpec(digits or MNIST(), model, _OBJECTIVES[family](weight), optimizer=Adam(1e-3), num_steps=23_400, batch_size=512)
 
 
-def _settings(specs: Mapping[str, RunSpec], scale: Scale) -> tuple[Setting, ...]:
-    return tuple(Setting(label, spec, tuple(range(1 if scale == "smoke" else 8)), label) for label, spec in specs.items())
+def _images(objective: str) -> Callable[..., RunSpec]:
+    """Returns an objective on the images that a label names."""
+
+    def spec_of(data: str, scale: Scale, label: str) -> RunSpec:
+        images, _, other = label.partition(", ")
+        if images == "dSprites":
+            return _sprites(data, scale, "HFVAE")
+        return spec(data, scale, f"{other} 4" if other else objective, digits=FashionMNIST() if images == "Fashion-MNIST" else MNIST())
+
+    return spec_of
 
 
-_DIGIT_STUDY = {"metrics": (InformativeLatents(), Informativeness(), ClusterAccuracy()), "keep": "best", "best_by": ACCURACY}
+def _sprites(data: str, scale: Scale, label: str) -> RunSpec:
+    discrete = label in ("HFVAE", "beta-SVAE")
+    latents = GroupedLatents((GaussianLatents(10), ConcreteLatents(3))) if discrete else _STYLE
+    model, objective = Autoencoder(EsmaeiliDSprites(), latents=latents), _OBJECTIVES[label if label != "HFVAE" else "HFVAE (4, 3)"](4.0)
+    steps = 144_000 if scale == "paper" else 36_000
+    return RunSpec(DSprites(), model, objective, num_steps=steps, batch_size=1024, optimizer=Adam(1e-3), precision="bf16")
 
 
-def _pruning(data: str, scale: Scale) -> Experiment:
-    losses: dict[str, Any] = {"VAE": VAE(), "beta-TCVAE 4": BetaTCVAE(beta=4.0, estimator="stratified_pairs"), **_HFVAE}
-    return Experiment(_settings({n: _digits(each, scale, MNIST()) for n, each in losses.items()}, scale), _DIGIT_STUDY)
-
-
-def _traversed(*sets: str) -> Callable[[str, Scale], Experiment]:
-    def experiment(data: str, scale: Scale) -> Experiment:
-        images: dict[str, Any] = {"MNIST": MNIST(), "Fashion-MNIST": FashionMNIST(), STATED: FashionMNIST()}
-        return Experiment(_settings({name: _digits(_HFVAE[STATED], scale, images[name]) for name in sets}, scale), _DIGIT_STUDY)
-
-    return experiment
-
-
-def _sprites(label: str, scale: Scale) -> RunSpec:
-    tiny, discrete = scale == "smoke", label in ("HFVAE", "beta-SVAE")
-    small = EsmaeiliDSprites(hidden=(32, 32), branch_width=16, decoder_hidden=(16, 32, 32))
-    latents = GroupedLatents((GaussianLatents(10), ConcreteLatents(3))) if discrete else GaussianLatents(10)
-    return RunSpec(
-        DSprites(resolution=32, num_orientations=4, num_positions=4) if tiny else DSprites(),
-        Autoencoder(small if tiny else EsmaeiliDSprites(), latents=latents),
-        _TABLE2[label],
-        num_steps={"smoke": 4, "paper": 144_000}.get(scale, 36_000),
-        batch_size=64 if tiny else 1024,
-        optimizer=Adam(1e-3),
-        precision="float32" if tiny else "bf16",
-    )
-
-
-def _table2(data: str, scale: Scale) -> Experiment:
-    metrics = (FactorVAEScore(), DCI("forest", num_refits=0), MIG())
-    study = {"metrics": metrics, "scorings": (Scoring(discrete="columns"), Scoring(discrete="left_out")), "keep": "scores"}
-    return Experiment(_settings({label: _sprites(label, scale) for label in _TABLE2}, scale), study)
-
-
-def _labels(data: str, scale: Scale) -> Experiment:
-    specs = {
-        "MNIST": _digits(_HFVAE[STRONG], scale, MNIST()),
-        "MNIST, beta-SVAE": _digits(BetaSVAE(4.0), scale, MNIST()),
-        "Fashion-MNIST": _digits(_HFVAE[STRONG], scale, FashionMNIST()),
-        "dSprites": _sprites("HFVAE", scale),
-    }
-    return Experiment(_settings(specs, scale), _DIGIT_STUDY)
-
-
-def _terms_left_out(data: str, scale: Scale) -> Experiment:
-    losses = {
-        "all terms": DecomposedELBO(estimator="stratified_pairs"),
-        "without mutual information": DecomposedELBO(mutual_information=0.0, estimator="stratified_pairs"),
-        "without KL of q(z) and p(z)": DecomposedELBO(total_correlation=0.0, dimension_wise_kl=0.0, estimator="stratified_pairs"),
-    }
-    specs = {label: _digits(each, scale, MNIST(), GaussianLatents(2)) for label, each in losses.items()}
-    return Experiment(_settings(specs, scale), {"metrics": (ELBODecomposition(), InformativeLatents()), "keep": "scores"})
-
-
-def _thick(data: str, scale: Scale) -> Experiment:
-    specs = {"beta-VAE 4": _digits(BetaVAE(4.0), scale, MNIST(), GaussianLatents(10)), "beta-SVAE 4": _digits(BetaSVAE(4.0), scale, MNIST())}
-    specs |= {label: _digits(each, scale, MNIST()) for label, each in _HFVAE.items()}
-    return Experiment(_settings(specs, scale), _DIGIT_STUDY, examine=thick_digits(tiny=scale == "smoke"))
-
-
-def _left_out(kept: OuterValues) -> Callable[[str, Scale], Experiment]:
+def _left_out(kept: OuterValues) -> Code:
     """Returns an HFVAE and a VAE, each trained on all digits, and on those that are kept."""
 
-    def experiment(data: str, scale: Scale) -> Experiment:
-        digits, specs = MNIST(split="test" if scale == "smoke" else "train", shape_factors=True), dict[str, RunSpec]()
-        for label, objective in (("HFVAE", _HFVAE[STATED]), ("VAE", VAE())):
-            whole = replace(_digits(objective, scale, digits), subset=None)
-            specs |= {f"{label}, all digits": whole, f"{label}, without them": replace(whole, subset=kept)}
-        seen = () if scale == "smoke" else (Scoring(part="all", subset=kept),)
-        scorings = (Scoring(part="all", subset=replace(kept, part="test")), *seen)
-        return Experiment(_settings(specs, scale), {"metrics": (Distortion(),), "scorings": scorings, "keep": "scores"})
+    def spec_of(data: str, scale: Scale, label: str) -> RunSpec:
+        family, _, images = label.partition(", ")
+        whole = spec(data, scale, "HFVAE (4, 3)" if family == "HFVAE" else family, digits=MNIST(shape_factors=True))
+        return whole if images == "all digits" else replace(whole, subset=kept)
 
-    return experiment
+    scorings = Scoring(part="all", subset=replace(kept, part="test")), Scoring(part="all", subset=kept)
+    return Code(spec_of, lambda data: scorings)
 
 
-def _faces(data: str, scale: Scale) -> Experiment:
-    tiny, photographs = scale == "smoke", data == "celeba"
-    small = ShadedFaces(num_identities=4, num_azimuths=7, num_elevations=5, num_lightings=5, resolution=32)
-    binary = GroupedLatents((GaussianLatents(20), BernoulliLatents(2)))
-    net = EsmaeiliCelebA(channels=(8, 8, 16, 16), branch_width=16, decoder_hidden=16) if tiny else EsmaeiliCelebA()
-    length: Any = {"num_steps": 4, "batch_size": 32} if tiny else {"num_steps": 24_800, "batch_size": 512, "precision": "bf16"}
-    compared = {"HFVAE (5, 3)": (HFVAE(alpha=1.0, beta=5.0, gamma=3.0), binary), "beta-VAE 8": (BetaVAE(8.0), GaussianLatents(20))}
-    specs = {
-        label: RunSpec(
-            CelebA() if photographs else small if tiny else ShadedFaces(), Autoencoder(net, latents=z), loss, optimizer=Adam(1e-3), **length
-        )
-        for label, (loss, z) in compared.items()
-    }
-    factors = ("Smiling", "Eyeglasses") if photographs else ("azimuth", "elevation", "lighting")
-    study = {"metrics": (RMIG(), MIG()), "scorings": (Scoring(factors=factors),), "keep": "best", "best_by": "rmig"}
-    return Experiment(_settings(specs, scale), study)
+def _faces(data: str, scale: Scale, label: str) -> RunSpec:
+    family, weight = family_and_weight(label)
+    latents = _TWENTY if family == "beta-VAE" else GroupedLatents((_TWENTY, BernoulliLatents(2)))
+    dataset, model = CelebA() if data == "celeba" else ShadedFaces(), Autoencoder(EsmaeiliCelebA(), latents=latents)
+    length: Any = {"num_steps": 24_800, "batch_size": 512, "precision": "bf16"}
+    return RunSpec(dataset, model, _OBJECTIVES[family](weight), optimizer=Adam(1e-3), **length)
 
 
+_TWENTY = GaussianLatents(20)
 # The score of informative latents counts the category too, which holds more than a nat in every run.
-_style = per_run({STYLE: lambda run: run[ACTIVE] - (run[OF_CATEGORY] > 0.01)})
+_style = per_run({"informative latents of the style": lambda run: run["informative-latents"] - (run["informativeness:group_1"] > 0.01)})
 
 
 _BATCH, _LATENTS, _IMAGES = 64, 6, 10_000
@@ -221,12 +171,6 @@ def _curves(run: Run) -> Numbers:
     return found
 
 
-def _curve_experiment(data: str, scale: Scale) -> Experiment:
-    specs = {"VAE": _digits(VAE(), scale, MNIST()), STATED: _digits(_HFVAE[STATED], scale, MNIST())}
-    every = 2 if scale == "smoke" else 234
-    return Experiment(_settings(specs, scale), _DIGIT_STUDY, examine=of_each(_curves), latent_information_every=every)
-
-
 def _draw_curves(scores: Any) -> Any:
     axes = figure.subplots([f"{label}, median over seeds" for label in scores.settings], 3.2)
     for each, label in zip(axes, scores.settings, strict=True):
@@ -243,7 +187,7 @@ def _weights(net: Any, latents: Any, shape: tuple[int, int, int], num_inputs: in
             made = net.make_encoder(shape, latents) if label == "encoder" else net.make_decoder(num_inputs, shape)
         return {"weights": sum(parameter.numel() for parameter in made.parameters())}
 
-    return Code(lambda data, scale: Experiment(compute=compute, cases={"encoder": (0,), "decoder": (0,)}))
+    return Code(compute=compute, cases={"encoder": (0,), "decoder": (0,)})
 
 
 def _latents_shown(run: Run) -> dict[str, bytes]:
@@ -256,31 +200,24 @@ def _all_latents(run: Run) -> dict[str, bytes]:
     return {"latents": run.traverse(range=(-3.0, 3.0), order_by=list(Informativeness()(run.codes()).per_latent)).png()}
 
 
-_PANELS = {"I(x; z), nats": INFORMATION, "KL(q(z_j) || p(z_j)), nats": KL_OF_EACH}
-_COUNT = figure.per_metric("strip", {"informative latents, the category included": ACTIVE}, height=1.6)
-_ACC = figure.per_metric("strip", {"accuracy under the best matching": ACCURACY})
-_THICK, _NARROW = OuterValues("thickness", "digit", 7, side="high"), OuterValues("width", "digit", 0, side="low")
-_STRIP_D = figure.per_metric("strip", {"distortion, nats ↓": "distortion"}, height=1.6)
+_PICTURES = of_best(_latents_shown)
 CODE: dict[str, Code] = {
-    "table1": Code(lambda data, scale: Experiment(compute=compute_terms, cases=dict.fromkeys(CASES, tuple(range(5))))),
+    "table1": Code(compute=compute_terms, cases=dict.fromkeys(CASES, range(5))),
     "figure3": Code(
-        _terms_left_out, derive=per_run({"KL of q(z) and p(z)": lambda run: run[TC] + run[KL_OF_EACH]}), draw=figure.per_metric("strip", _PANELS)
+        lambda data, scale, label: spec(data, scale, label, latents=GaussianLatents(2)),
+        derive=per_run({"KL of q(z) and p(z)": lambda run: run[TC] + run[KL_OF_EACH]}),
     ),
-    "figure5": Code(_traversed("MNIST", "Fashion-MNIST"), derive=_style, draw=_COUNT, pictures=of_best(_latents_shown)),
-    "figure6": Code(_pruning, derive=_style, draw=_COUNT),
-    "figure6-curve": Code(_curve_experiment, draw=_draw_curves),
-    "table2": Code(_table2, draw=figure.per_metric("strip", {"FactorVAE score": SCORE, "Eastwood (disentanglement)": EASTWOOD})),
-    "labels": Code(_labels, draw=_ACC),
-    "figure7": Code(
-        _thick,
-        draw=figure.per_metric("strip", {"frames that keep the digit": "kept-share", "draws of the category's digit": "modal-share"}),
-        pictures=of_best(thickness_pictures),
-    ),
-    "figure8": Code(_faces, draw=figure.per_metric("strip", {"RMIG ↑": "rmig"}), pictures=of_best(_all_latents)),
-    "figure9a": Code(_left_out(_THICK), draw=_STRIP_D),
-    "figure9b": Code(_left_out(_NARROW), draw=_STRIP_D),
-    "figure11": Code(_traversed(STATED), derive=_style, draw=_COUNT, pictures=of_best(_latents_shown)),
+    "figure5": Code(_images("HFVAE (4, 3)"), derive=_style, pictures=_PICTURES),
+    "figure6": Code(derive=_style),
+    "figure6-curve": Code(examine=lambda data: of_each(_curves), keeps_curves=True, draw=_draw_curves),
+    "table2": Code(_sprites),
+    "labels": Code(_images("HFVAE (10, 3)")),
+    "figure7": Code(examine=lambda data: thick_digits, pictures=of_best(thickness_pictures)),
+    "figure8": Code(_faces, pictures=of_best(_all_latents)),
+    "figure9a": _left_out(OuterValues("thickness", "digit", 7, side="high")),
+    "figure9b": _left_out(OuterValues("width", "digit", 0, side="low")),
+    "figure11": Code(lambda data, scale, label: spec(data, scale, label, digits=FashionMNIST()), derive=_style, pictures=_PICTURES),
     "table3": _weights(EsmaeiliMNIST(), _BOTH, (1, 28, 28), 20),
-    "table4": _weights(EsmaeiliDSprites(), GroupedLatents((GaussianLatents(10), ConcreteLatents(3))), (1, 64, 64), 13),
-    "table5": _weights(EsmaeiliCelebA(), GroupedLatents((GaussianLatents(20), BernoulliLatents(2))), (3, 64, 64), 22),
+    "table4": _weights(EsmaeiliDSprites(), GroupedLatents((_STYLE, ConcreteLatents(3))), (1, 64, 64), 13),
+    "table5": _weights(EsmaeiliCelebA(), GroupedLatents((_TWENTY, BernoulliLatents(2))), (3, 64, 64), 22),
 }

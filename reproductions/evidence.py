@@ -10,10 +10,11 @@ from statistics import fmean
 from typing import Any
 
 from reproductions.item import Item, Scale, Scores, scores_by_name, with_metrics
-from reproductions.rows import claims_of_rows
+from reproductions.rows import claims_of, controls_of
+from reproductions.scales import experiment_of
 from unbraid.config import to_json
 from unbraid.errors import UnbraidError
-from unbraid.studies import Circumstances, Claim, Evidence, JudgedClaim, Judgment, Number, StudyScores, computed, judge
+from unbraid.studies import Circumstances, Claim, Evidence, JudgedClaim, Judgment, Number, StudyScores, judge
 
 FOLDER = Path(__file__).resolve().parents[1] / "evidence"
 
@@ -63,7 +64,7 @@ class Found:
 
     @property
     def num_asked(self) -> int:
-        return sum(map(len, self.item.code.experiment(self.data, self.scale).seeds.values()))
+        return sum(map(len, experiment_of(self.item, self.data, self.scale).seeds.values()))
 
     @property
     def num_runs(self) -> int:
@@ -97,27 +98,6 @@ def _distance_from_print(item: Item, scores: Scores) -> Scores:
     return found
 
 
-def claims_of(item: Item, data: str, scale: Scale) -> list[Claim]:
-    """Returns the claims of an item; without any, that each expected number is met."""
-    if item.claims:
-        return claims_of_rows(item.claims, item.names, data, scale)
-    if item.code.claims is not None:
-        return list(item.code.claims(data, scale))
-    return [
-        Claim(
-            f"{each.metric.replace(':', ' of ')} ({each.setting}) is {each.value:g}.",
-            computed(each.metric, item.tolerance, each.setting),
-            between=(each.value, each.value),
-        )
-        for each in item.expected or item.printed
-    ]
-
-
-def controls_of(item: Item, data: str, scale: Scale) -> list[Claim]:
-    """Returns the claims of ours beside those of the paper."""
-    return [*item.code.controls(data, scale), *claims_of_rows(item.controls, item.names, data, scale)]
-
-
 def digest(content: Any) -> str:
     """Returns a short digest of plain data."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
@@ -128,9 +108,14 @@ def digest_of_claims(claims: Iterable[Claim]) -> str:
     return digest([{name: part for name, part in to_json(claim).items() if name != "sentence"} for claim in claims])
 
 
+def command_of(item: Item, data: str, scale: Scale) -> list[str]:
+    """Returns the command that runs an item, as words."""
+    return ["python", "-m", "reproductions", "run", item.id, "--data", data, "--scale", scale]
+
+
 def measured_by(item: Item, data: str, scale: Scale) -> str:
     """Returns the digest of what is measured. Evidence belongs to one: it is refused where that has changed."""
-    return digest([item.id, data, scale, item.version, item.code.experiment(data, scale).measured()])
+    return digest([item.id, data, scale, item.version, experiment_of(item, data, scale).measured()])
 
 
 def file_of(item: Item, data: str, scale: Scale, folder: Path) -> Path:
@@ -153,10 +138,10 @@ def find(item: Item, data: str, scale: Scale, folder: Path = FOLDER) -> Found | 
     return Found(item, data, scale, united([each.scores for each in loaded]), made_by, pictures)
 
 
-def largest(item: Item, data: str, folder: Path = FOLDER) -> Found | None:
-    """Returns the evidence at the largest scale that has any, or None."""
+def find_all(item: Item, data: str, folder: Path = FOLDER) -> list[Found]:
+    """Returns the evidence at every scale that has any, the largest scale first."""
     scales = [scale for scale in reversed(item.data(data).scales) if scale != "smoke"]
-    return next((found for scale in scales if (found := find(item, data, scale, folder))), None)
+    return [found for scale in scales if (found := find(item, data, scale, folder))]
 
 
 def keep(
@@ -174,7 +159,7 @@ def keep(
     these scores lack, stay; a file of another definition is renamed.
     """
     path = file_of(item, data, scale, folder)
-    command = ["python", "-m", "reproductions", "run", item.id, "--data", data, "--scale", scale, *arguments]
+    command = [*command_of(item, data, scale), *arguments]
     made_by: dict[str, Any] = {
         **Circumstances.now(command).to_json(),
         "item": item.id,

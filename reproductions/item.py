@@ -8,16 +8,17 @@ from typing import Any, Literal, get_args
 
 import torch
 
-from unbraid import Run
+from unbraid import Run, RunSpec, Scoring
 from unbraid.studies import Claim, Setting, Study, StudyScores
 
-Scale = Literal["smoke", "quick", "long", "paper"]
+Scale = Literal["smoke", "laptop", "quick", "paper"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
 Scores = dict[str, dict[str, dict[int, float]]]
 """Numbers by setting, metric and seed. A part or factor follows its metric ("rmig:scale"); " | other": second scoring."""
 Numbers = Mapping[str, float]
 Derived = Callable[[Scores], Scores]
 Examine = Callable[[Mapping[int, Run], torch.device], Mapping[int, Numbers]]
+Claims = Callable[[str, Scale], Sequence[Claim]]
 
 
 @dataclass(frozen=True)
@@ -89,39 +90,76 @@ def of_each(examine: Callable[[Run], Numbers]) -> Examine:
     return lambda runs, device: {seed: examine(run) for seed, run in runs.items()}
 
 
-Claims = Callable[[str, Scale], Sequence[Claim]]
+def family_and_weight(label: str) -> tuple[str, float]:
+    """Returns the family of a label and the number after it: "beta-VAE 4" has 4, and "VAE" has 1."""
+    name, _, number = label.rpartition(" ")
+    try:
+        return name, float(number)
+    except ValueError:
+        return label, 1.0
 
 
 @dataclass(frozen=True)
 class Code:
-    """What of an item is code. Claims and controls are given the dataset and the scale; controls are ours and never
-    count. `derive` adds numbers to the scores. Without claims, `expected` numbers of the item have to be met exactly.
+    """What of an item is code.
+
+    An item that trains has `spec`, by default that of its paper, which returns what a label trains on a dataset at
+    `quick` or `paper`; another has `compute` and its `cases`, by dataset. Claims and controls are given the dataset and
+    the scale; controls are ours and never count. `derive` adds numbers to the scores.
     """
 
-    experiment: Callable[[str, Scale], Experiment]
-    claims: Claims | None = None
+    spec: Callable[..., RunSpec] | None = None
+    scorings: Callable[[str], tuple[Scoring, ...]] | None = None
+    compute: Callable[[str, int], Numbers] | None = None
+    cases: Mapping[str, Sequence[int]] | Callable[[str], Mapping[str, Sequence[int]]] = field(default_factory=dict)
+    reads: Callable[[str], tuple[Any, ...]] = lambda data: ()
+    examine: Callable[[str], Examine | None] = lambda data: None
+    """What examines the runs on a dataset."""
+    keeps_curves: bool = False
+    """Whether runs log the information of each latent, at a hundred moments of training."""
+    claims: Claims = lambda data, scale: ()
     controls: Claims = lambda data, scale: ()
     derive: Derived = lambda scores: {}
     draw: Callable[[StudyScores], Any] | None = None
+    """What draws the figure, where no kind of `figure.py` does."""
     pictures: Callable[[Experiment, Study, Path], Mapping[str, bytes]] | None = None
 
 
 @dataclass(frozen=True)
 class Data:
-    """A dataset of an item: its name, the files it needs from the user, and how many seconds each scale takes."""
+    """A dataset of an item: its name, the files it needs from the user, how many seconds each scale takes, and what is
+    trained on it. Fields that depend on the scale are tables by scale, where `quick` stands for those that are missing.
+    """
 
     name: str
     seconds: Mapping[Scale, float]
     needs: str = ""
     notes: str = ""
+    settings: tuple[str, ...] = ()
+    """What the paper states and what is taken here, as "what | stated | taken"."""
+    models: Any = ()
+    """The labels of the settings."""
+    seeds: Any = 8
+    """How many seeds each setting has."""
+    tuned: Mapping[str, Any] = field(default_factory=dict)
+    """A setting that is chosen first: its label, its candidates, their seeds, and the metric it is chosen by."""
+    scorings: tuple[Scoring, ...] = (Scoring(),)
+    study: Mapping[str, Any] = field(default_factory=dict)
+    """Other fields of the study, such as `keep` and `best_by`."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Further arguments of `spec`."""
+    names: Mapping[str, Any] = field(default_factory=dict)
+    """What "$NAME" stands for in models and claims."""
 
     @property
     def scales(self) -> tuple[Scale, ...]:
+        """The scales that it has, the smallest first."""
         return tuple(scale for scale in SCALES if scale == "smoke" or scale in self.seconds)
 
-    @property
-    def default_scale(self) -> Scale:
-        return next(iter(self.scales[1:]), "smoke")
+
+def at_scale(value: Any, scale: str) -> Any:
+    """Returns what a table by scale has for this one, or the value itself if it is no such table."""
+    return value.get(scale, value["quick"]) if isinstance(value, Mapping) and "quick" in value else value
 
 
 @dataclass(frozen=True)
@@ -147,22 +185,23 @@ class Item:
     place: str
     on: Mapping[str, Data]
     code: Code
+    module: Any = None
+    """The module of the paper."""
     printed: tuple[Printed, ...] = ()
     expected: tuple[Printed, ...] = ()
     """What a computation has to give, up to `tolerance`, where the item has no other claims."""
     tolerance: float = 0.0
-    settings: tuple[str, ...] = ()
-    """What the paper states and what is taken here, as "what | stated | taken"."""
     notes: str = ""
-    columns: tuple[str, ...] = ()
+    scores: tuple[str, ...] = ()
+    """The numbers that the page shows of every setting, beyond those that claims and figure are about."""
+    figure: str | Mapping[str, Sequence[str]] = "strip"
+    """The kind of plot, or two scores of each run by the title of their panel (`figure.py`)."""
     changed: str = ""
     """What was changed of the claims after scores were known."""
     is_ours: bool = False
     """Whether it is an experiment of ours, and no claim of the paper."""
     claims: tuple[Mapping[str, Any], ...] = ()
-    """Rows of claims (`rows.py`), for items whose code has none."""
-    controls: tuple[Mapping[str, Any], ...] = ()
-    names: Mapping[str, Any] = field(default_factory=dict)
+    """Rows of claims (`rows.py`)."""
     version: int = 1
     """Counts up when something else is measured under the same labels: earlier evidence is refused then."""
 

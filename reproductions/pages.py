@@ -2,15 +2,18 @@
 
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from reproductions.catalogue import papers
-from reproductions.evidence import FOLDER, Found, claims_of, largest
+from reproductions.evidence import FOLDER, Found, command_of, find_all
+from reproductions.figure import drawn
 from reproductions.item import Data, Item, Paper
+from reproductions.rows import claims_of
+from reproductions.scales import experiment_of
 from unbraid import figures
-from unbraid.errors import UnbraidError
 from unbraid.studies import Claim, judge, median
 
 NOT_RUN, DEFINITION = "not run", "checked definition"
@@ -20,45 +23,46 @@ _ABOUT = (
     "Every table and figure of five papers is an item that one command trains, scores and judges, whatever comes out. "
     "A verdict follows from kept scores by [one rule](../claims.md), and every item is run by "
     "`python -m reproductions run chen2018/table1` in a checkout ([how](../reproduce.md)). Scale is a separate column: "
+    '"laptop" is a small experiment of our own on the claim, which has nothing to do with the numbers that the paper prints, and '
     '"quick" is a smaller experiment than the paper\'s. A checked definition compares numbers that need no training, '
     "and is counted apart. " + _CHANGED + " marks items whose claims were changed after scores were known. "
     "[What we found in the papers on the way](errors.md)."
 )
+Evidences = Mapping[tuple[str, str], Sequence[Found]]
+"""The evidence of each item and dataset, the largest scale first."""
 
 
 def write_pages(folder: Path, evidence: Path = FOLDER) -> list[Path]:
     """Writes `index.md`, a page per paper and their figures into the folder, and returns the pages."""
     (folder / "figures").mkdir(parents=True, exist_ok=True)
-    found = {(item.id, key): largest(item, key, evidence) for paper in papers().values() for item in paper.items for key in item.on}
+    found = {(item.id, key): find_all(item, key, evidence) for paper in papers().values() for item in paper.items for key in item.on}
     written = [folder / "index.md", *(folder / f"{name}.md" for name in papers())]
     for page, text in zip(written, (index(found), *(page_of(paper, found) for paper in papers().values())), strict=True):
         page.write_text(text, encoding="utf-8")
-    for each in found.values():
-        if each is not None:
-            _draw(each, folder / "figures")
+    for each in (each for of_item in found.values() for each in of_item):
+        _draw(each, folder / "figures")
     return written
 
 
-def index(found: Any) -> str:
+def index(found: Evidences) -> str:
     """Returns the summary: counts, the items that were run, the checked definitions, and the rest folded away."""
     counts, ran, definitions, rest = [], [], [], []
     for paper in papers().values():
         pairs = [(item, key) for item in paper.items for key in item.on]
         by_scale: dict[str, list[str]] = {}
         for item, key in pairs:
-            each = found[item.id, key]
-            if each is None:
+            if not found[item.id, key]:
                 rest.append([f"`{item.id}`", item.title, _data(item.on[key]), _cost(item.on[key])])
-                continue
-            by_scale.setdefault(each.scale + ", stand-ins" * (key != item.original), []).append(each.judged.verdict)
-            if each.judged.verdict == DEFINITION:
-                definitions.append([_link(item, key), item.title, _changed(each)])
-            else:
-                claims = ", ".join(f"{count} {name}" for name, count in each.judged.counts.items() if count)
-                ran.append([_link(item, key), item.title, item.on[key].name, each.scale, _verdict(each), claims])
+            for each in found[item.id, key]:
+                by_scale.setdefault(each.scale + ", stand-ins" * (key != item.original), []).append(each.judged.verdict)
+                if each.judged.verdict == DEFINITION:
+                    definitions.append([_link(each), item.title, _changed(each)])
+                else:
+                    claims = ", ".join(f"{count} {name}" for name, count in each.judged.counts.items() if count)
+                    ran.append([_link(each), item.title, item.on[key].name, each.scale, _verdict(each), claims])
         first, *others = paper.authors.split(", ")
         link = f"[{first}{' et al.' if others else ''}]({paper.id}.md), {len(paper.items)} items"
-        missing = [key != item.original for item, key in pairs if found[item.id, key] is None]
+        missing = [key != item.original for item, key in pairs if not found[item.id, key]]
         left = f"{missing.count(False)} + {missing.count(True)} stand-ins"
         for scale, verdicts in sorted(by_scale.items()) or [("–", [])]:
             counts.append([link, scale, *(verdicts.count(verdict) or "–" for verdict in (*_VERDICTS, DEFINITION)), left])
@@ -81,56 +85,62 @@ def index(found: Any) -> str:
     )
 
 
-def page_of(paper: Paper, found: Any) -> str:
+def page_of(paper: Paper, found: Evidences) -> str:
     """Returns the page of a paper: items that were run, in the paper's order, then the rest folded away."""
     pairs = [(item, key) for item in paper.items for key in item.on]
-    ran = [(item, key, each) for item, key in pairs if (each := found[item.id, key])]
     head = f"{paper.reference}. {paper.without_items} [All papers](index.md).".replace("  ", " ")
     rest = [
-        [f"`{item.id}`", f"{item.title}. {item.quote}", item.place, _data(item.on[key]), _command(item, key, item.on[key])]
+        [f"`{item.id}`", f"{item.title}. {item.quote}", item.place, _data(item.on[key]), _command(item, key, item.on[key].scales[-1])]
         for item, key in pairs
-        if found[item.id, key] is None
+        if not found[item.id, key]
     ]
-    parts = [f"# {paper.authors}: {paper.title}", head, *(_section(*each) for each in ran)]
+    parts = [f"# {paper.authors}: {paper.title}", head, *(_section(found[item.id, key]) for item, key in pairs if found[item.id, key])]
     if rest:
         table = _table(["item", "what the paper claims", "place", "data", "command and cost"], rest)
         parts += ["## Not run yet", _folded(f"{len(rest)} items and stand-ins", table)]
     return "\n\n".join([*parts, ""])
 
 
-def _section(item: Item, key: str, found: Found) -> str:
-    data = item.on[key]
+def _section(scales: Sequence[Found]) -> str:
+    """Returns the section of an item on a dataset: the verdict at every scale, side by side, then each with its figure."""
+    item, key = scales[0].item, scales[0].data
+    data, name = item.on[key], _anchor(item, key)
     stand_in = f", with {data.name} as a stand-in" if key != item.original else ""
-    parts = [f"## {item.title}{stand_in} {{#{_anchor(item, key)}}}"]
-    if item.is_ours:
-        parts.append("An experiment of ours, and no claim of the paper.")
-    else:
-        parts.append(f"> {item.quote}\n>\n> {item.place}")
-    parts.append(f"**Verdict: {_verdict(found)}.** Scale: {found.scale}. Runs: {found.num_runs} of {found.num_asked}. Data: {data.name}.")
+    parts = [f"## {item.title}{stand_in} {{#{name}}}"]
+    parts.append("An experiment of ours, and no claim of the paper." if item.is_ours else f"> {item.quote}\n>\n> {item.place}")
+    rows = [[each.scale, f"**Verdict: {_verdict(each)}**", f"{each.num_runs} of {each.num_asked}", data.name] for each in scales]
+    parts.append(_table(["scale", "verdict", "runs", "data"], rows))
+    for each in scales:
+        parts += ([f"### {each.scale} {{#{_anchor(item, key)}-{each.scale}}}"] if len(scales) > 1 else []) + _at_scale(each)
+    if data.settings:
+        rows = [each.split(" | ") for each in data.settings]
+        parts.append(_folded("Settings", _table(["what", "the paper states", "taken here"], rows)))
+    made = [_made(each) for found in scales for each in found.made_by]
+    parts.append("\n".join([*(f"- Run it: {_command(item, key, each.scale)}" for each in scales), *made]))
+    if limits := " ".join(filter(None, (item.notes, data.notes))):
+        parts.append(f"**Limits.** {limits}")
+    return "\n\n".join(parts)
+
+
+def _at_scale(found: Found) -> list[str]:
+    item, parts = found.item, []
     if found.claims_changed:
         why = item.changed or "they are written for the one rule by which all claims are judged today"
         parts.append(f"{_CHANGED} Claims were restated after these scores were known: {why}.")
     parts.append(_claims_table(found.judged.claims))
     if found.controls:
         parts.append("Controls of ours, which do not count:\n\n" + _claims_table(found.controls))
-    if item.printed:
+    if item.printed and found.scale != "laptop":
         rows = [[p.setting, f"`{p.metric}`", f"{p.value:g}", _ours(found, p.setting, p.metric, p.times)] for p in item.printed]
         parts.append(_folded("Printed numbers beside ours", _table(["setting", "score", "printed", "ours"], rows)))
-    columns = [name for name in item.columns if any(name in by for by in found.numbers.values())]
+    columns = [name for name in item.scores if any(name in by for by in found.numbers.values())]
     if columns:
         rows = [[label, *(_ours(found, label, name) for name in columns)] for label in found.scores.settings]
         parts.append(_folded("Scores of every setting: median, 95 % interval, seeds", _table(["setting", *(f"`{c}`" for c in columns)], rows)))
-    stem = f"figures/{item.paper}-{_anchor(item, key)}"
-    if item.code.draw is not None:
+    stem = f"figures/{_stem(found)}"
+    if _is_drawn(found):
         parts.append(f"![{item.title}]({stem}.svg)")
-    parts += [f"![{item.title}]({stem}{_suffix(found, path)}.png)" for path in found.pictures]
-    if item.settings:
-        rows = [each.split(" | ") for each in item.settings]
-        parts.append(_folded("Settings", _table(["what", "the paper states", "taken here"], rows)))
-    parts.append("\n".join([f"- Run it: {_command(item, key, data)}", *map(_made, found.made_by)]))
-    if limits := " ".join(filter(None, (item.notes, data.notes))):
-        parts.append(f"**Limits.** {limits}")
-    return "\n\n".join(parts)
+    return [*parts, *(f"![{item.title}]({stem}{_suffix(found, path)}.png)" for path in found.pictures)]
 
 
 def _claims_table(claims: Sequence[Any]) -> str:
@@ -153,12 +163,29 @@ def _ours(found: Found, label: str, metric: str, times: float = 1.0) -> str:
     return f"{times * each.value:.4g} ({times * low:.3g} to {times * high:.3g}, {seeds})"
 
 
+def _is_drawn(found: Found) -> bool:
+    """Whether there is anything to draw: numbers of more than one seed or setting, but for items with figures of their own."""
+    return bool(found.item.code.draw or found.judged.verdict != DEFINITION or not isinstance(found.item.figure, str))
+
+
+def figure_of(found: Found) -> Any:
+    """Draws the figure of an item."""
+    experiment, claims = experiment_of(found.item, found.data, found.scale), [each.claim for each in found.judged.claims]
+    central = [name for claim in claims if claim.central or not any(each.central for each in claims) for name in claim.quantity.metrics_used]
+    labels = [*(each.label for each in experiment.settings), *([experiment.tuned.label] if experiment.tuned else []), *experiment.cases]
+    draw = found.item.code.draw or partial(drawn, found.item.figure, list(dict.fromkeys(central)), labels)
+    return draw(found.scores_with_derived)
+
+
 def _draw(found: Found, folder: Path) -> None:
-    stem = f"{found.item.paper}-{_anchor(found.item, found.data)}"
-    if found.item.code.draw is not None:
-        figures.save(found.item.code.draw(found.scores_with_derived), folder / f"{stem}.svg", overwrite=True)
+    if _is_drawn(found):
+        figures.save(figure_of(found), folder / f"{_stem(found)}.svg", overwrite=True)
     for path in found.pictures:
-        shutil.copyfile(path, folder / f"{stem}{_suffix(found, path)}.png")
+        shutil.copyfile(path, folder / f"{_stem(found)}{_suffix(found, path)}.png")
+
+
+def _stem(found: Found) -> str:
+    return f"{found.item.paper}-{_anchor(found.item, found.data)}-{found.scale}"
 
 
 def _suffix(found: Found, path: Path) -> str:
@@ -177,8 +204,8 @@ def _anchor(item: Item, key: str) -> str:
     return (item.name if key == item.original else f"{item.name}-{key}").lower()
 
 
-def _link(item: Item, key: str) -> str:
-    return f"[{item.id}]({item.paper}.md#{_anchor(item, key)})"
+def _link(found: Found) -> str:
+    return f"[{found.item.id}]({found.item.paper}.md#{_anchor(found.item, found.data)})"
 
 
 def _data(data: Data) -> str:
@@ -195,9 +222,8 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _command(item: Item, key: str, data: Data) -> str:
-    chosen = f" --data {key}" if key != item.original else ""
-    return f"`python -m reproductions run {item.id}{chosen} --scale {data.default_scale}` ({_cost(data)})"
+def _command(item: Item, key: str, scale: Any) -> str:
+    return f"`{' '.join(command_of(item, key, scale))}` ({_cost(item.on[key])})"
 
 
 def _made(made: Any) -> str:
@@ -219,15 +245,13 @@ def text_of_item(item: Item) -> str:
     """Returns an item for the terminal: the paper's words, what was found, and what a run will decide."""
     lines = [f"{item.id}: {item.title}", f"{item.place}: {item.quote}"]
     for key, data in item.on.items():
-        found = largest(item, key)
-        state = NOT_RUN if found is None else f"{_verdict(found)} (scale {found.scale})"
-        lines.append(f"\non {_data(data)} ({_cost(data)}): {state}")
-        judged = found.judged.claims if found else ()
-        lines += [f"  {each.verdict}: {each.claim.sentence} {each.reason}" for each in judged]
-        if not judged:
-            try:
-                lines += [f"  - {claim.sentence}" for claim in claims_of(item, key, data.default_scale)]
-            except UnbraidError as error:
-                lines.append(f"  {error}")
+        found = find_all(item, key)
+        lines.append(f"\non {_data(data)} ({_cost(data)}): " + ("" if found else NOT_RUN))
+        for each in found:
+            lines.append(f"  {each.scale}: {_verdict(each)}")
+            lines += [f"    {claim.verdict}: {claim.claim.sentence} {claim.reason}" for claim in each.judged.claims]
+        if not found:
+            lines += [f"  - {claim.sentence}" for claim in claims_of(item, key, data.scales[-1])]
+        lines += ["", *data.settings]
     printed = [f"printed: {each.setting}, {each.metric}: {each.value:g}" for each in item.printed]
-    return "\n".join([*lines, "", *printed, *item.settings, item.notes])
+    return "\n".join([*lines, "", *printed, item.notes])

@@ -1,54 +1,83 @@
 """Claims as rows of the file of a paper: `{ text = "{a} is higher.", difference = ["rmig", "{a}", "VAE"], above = 0, a = ["x", "y"] }`.
 
 A row has the fields of a claim and a quantity of `unbraid.studies` with its arguments. Keys of at most three letters are
-loops: every value, or rows of values under a key of as many letters. "$NAME" stands for an entry of `[names]`. `on` and
-`scale` limit a row to a dataset and a scale.
+loops: every value, or rows of values under a key of as many letters; `central` may be such a letter. "$NAME" stands for an
+entry of `[names]` or of the dataset's `names`, which may be a table by scale. `on` and `scale` limit a row to a dataset and a scale. A row with
+`printed` is about numbers of the paper, and not judged on a laptop. A row with `ours` is a control.
 """
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from reproductions.item import Item, at_scale
 from unbraid import studies
-from unbraid.studies import Claim
+from unbraid.studies import Claim, computed
 
 Row = Mapping[str, Any]
 _QUANTITIES = ("median", "difference", "ratio", "paired_difference", "trend", "correlation", "share", "lead", "computed")
 _OPTIONS, _REGION = ("at_least", "at_most", "over"), ("above", "below", "between")
 
 
-def claims_of_rows(rows: Sequence[Row], names: Mapping[str, Any], data: str, scale: str) -> list[Claim]:
-    """Returns the claims of these rows for a dataset at a scale."""
-    wanted = [row for row in rows if data in row.get("on", data) and row.get("scale", scale) == scale]
-    return [claim for row in wanted for claim in _claims(row, names)]
+def claims_of(item: Item, data: str, scale: Any) -> list[Claim]:
+    """Returns the claims of an item; without any, that each expected number is met."""
+    if any(not row.get("ours") for row in item.claims):
+        return list(_claims_of_rows(item, data, scale, ours=False))
+    return list(item.code.claims(data, scale)) or [
+        Claim(
+            f"{each.metric.replace(':', ' of ')} ({each.setting}) is {each.value:g}.",
+            computed(each.metric, item.tolerance, each.setting),
+            between=(each.value, each.value),
+        )
+        for each in item.expected or item.printed
+    ]
 
 
-def _claims(row: Row, names: Mapping[str, Any]) -> Iterator[Claim]:
+def controls_of(item: Item, data: str, scale: Any) -> list[Claim]:
+    """Returns the claims of ours beside those of the paper."""
+    return [*item.code.controls(data, scale), *_claims_of_rows(item, data, scale, ours=True)]
+
+
+def filled(value: Any, names: Mapping[str, Any], scale: str, letters: Mapping[str, Any] | None = None) -> Any:
+    """Returns a value with its letters and names replaced. Lists become tuples, in which a name of several values stands
+    for each of them, and a table is the best of its labels.
+    """
+    if isinstance(value, list):
+        opened: list[Any] = []
+        for each in value:
+            found = filled(each, names, scale, letters)
+            opened += found if isinstance(each, str) and isinstance(found, tuple) else [found]
+        return tuple(opened)
+    if isinstance(value, dict):
+        return studies.best_of(**{key: filled(each, names, scale, letters) for key, each in value.items()})
+    if not isinstance(value, str):
+        return value
+    for letter, replacement in (letters or {}).items():
+        value = value.replace(f"{{{letter}}}", str(replacement))
+    if not (names and value.startswith("$")):
+        return value
+    name, colon, rest = value[1:].partition(":")
+    entry = filled(at_scale(names[name], scale), names, scale)
+    return entry if isinstance(entry, tuple) else f"{entry}{colon}{rest}"
+
+
+def _claims_of_rows(item: Item, data: str, scale: str, *, ours: bool) -> Iterator[Claim]:
+    for row in item.claims:
+        is_judged = data in row.get("on", data) and row.get("scale", scale) == scale and not (row.get("printed") and scale == "laptop")
+        if is_judged and row.get("ours", False) == ours:
+            yield from _claims(row, item.on[data].names, scale)
+
+
+def _claims(row: Row, names: Mapping[str, Any], scale: str) -> Iterator[Claim]:
     [name] = [name for name in row if name in _QUANTITIES]
-    loops = {letters: _filled(values, {}, names) for letters, values in row.items() if len(letters) < 4 and letters != "on"}
-    options, region = ({key: _filled(row[key], {}, names) for key in keys if key in row} for keys in (_OPTIONS, _REGION))
+    loops = {letters: filled(values, names, scale) for letters, values in row.items() if len(letters) < 4 and letters != "on"}
+    options, region = ({key: filled(row[key], {}, scale) for key in keys if key in row} for keys in (_OPTIONS, _REGION))
     for values in itertools.product(*loops.values()):
-        filled = {letter: each for key, value in zip(loops, values, strict=True) for letter, each in _letters(key, value)}
-        quantity = getattr(studies, name)(*(_filled(argument, filled, names) for argument in row[name]), **options)
-        yield Claim(_filled(row["text"], filled, {}), quantity, **region, central=row.get("central", False))
+        letters = {letter: each for key, value in zip(loops, values, strict=True) for letter, each in _letters(key, value)}
+        quantity = getattr(studies, name)(*(filled(argument, names, scale, letters) for argument in row[name]), **options)
+        central = row.get("central", False)
+        yield Claim(filled(row["text"], {}, scale, letters), quantity, **region, central=letters.get(str(central), central))
 
 
 def _letters(key: str, value: Any) -> Iterator[tuple[str, Any]]:
     return zip(key, [value] if len(key) == 1 else value, strict=True)
-
-
-def _filled(value: Any, letters: Mapping[str, Any], names: Mapping[str, Any]) -> Any:
-    """Returns a value with its letters and names replaced. Lists become tuples, and a table is the best of its labels."""
-    if isinstance(value, list):
-        return tuple(_filled(each, letters, names) for each in value)
-    if isinstance(value, dict):
-        return studies.best_of(**{key: _filled(each, letters, names) for key, each in value.items()})
-    if not isinstance(value, str):
-        return value
-    for letter, replacement in letters.items():
-        value = value.replace(f"{{{letter}}}", str(replacement))
-    if names and value.startswith("$"):
-        name, colon, rest = value[1:].partition(":")
-        found = names[name]
-        return tuple(found) if isinstance(found, list) else f"{found}{colon}{rest}"
-    return value

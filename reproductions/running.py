@@ -1,5 +1,6 @@
 """Runs items: trains and scores what is missing, computes the rest, and keeps evidence."""
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,10 +9,11 @@ from statistics import median
 
 import torch
 
-from reproductions.evidence import Found, digest, find, keep
+from reproductions.evidence import Found, find, keep
 from reproductions.item import Experiment, Item, Numbers, Scale, with_metrics
+from reproductions.scales import experiment_of
 from unbraid.errors import DataError, UnbraidError
-from unbraid.studies import Evidence, Number, ScoredRun, Setting, Study, StudyOptions, StudyScores, collect, run_study
+from unbraid.studies import Number, ScoredRun, Setting, Study, StudyOptions, StudyScores, collect, run_study
 
 _NAN = float("nan")
 
@@ -40,31 +42,56 @@ def run_item(
     `beside` this one ask of shared runs is scored in the same pass.
     """
     options, began = options or StudyOptions(), time.monotonic()
-    experiment = item.code.experiment(data, scale)
+    experiment = experiment_of(item, data, scale)
     _check_files(item, data, experiment)
-    name = f"{item.id}-{data}-{scale}".replace("/", "-").lower()
-    others = [
-        other.code.experiment(key, scale).made_study(f"{other.id}-{key}-{scale}".replace("/", "-").lower())
-        for other, key in beside
-        if scale in other.data(key).scales and other.code.experiment(key, scale).settings
-    ]
-    run = _Run(experiment, name, folder, replace(options, beside=others))
+    others = [(experiment_of(other, key, scale), _name(other, key, scale)) for other, key in beside if scale in other.data(key).scales]
+    options = replace(options, beside=[each.made_study(name) for each, name in others if each.settings])
+    place = evidence or folder / "evidence"
+    written, earlier = None, None
+    with contextlib.suppress(UnbraidError):  # of another definition: `keep` renames it
+        earlier = find(item, data, scale, place)
+    run = _Run(experiment, _name(item, data, scale), folder, options, earlier)
     try:
         run.go()
     finally:
-        written = _keep(item, data, scale, run, evidence, began)
-    united = None if written is None else find(item, data, scale, evidence or folder / "evidence")
-    return Ran(united or Found(item, data, scale, run.scores()), run.failures, run.num_left, written)
+        scores = run.scores()
+        if scale != "smoke" and scores.numbers:
+            is_whole = not (run.num_left or run.failures or options.settings)
+            pictures = item.code.pictures(experiment, run.study, folder) if item.code.pictures and run.study and is_whole else None
+            arguments = [word for label in options.settings for word in ("--setting", label)]
+            written = keep(item, data, scale, scores, place, seconds=time.monotonic() - began, arguments=arguments, pictures=pictures)
+    united = find(item, data, scale, place) if written else None
+    return Ran(united or Found(item, data, scale, scores), run.failures, run.num_left, written)
+
+
+def tune_item(item: Item, data: str, num_seeds: int, folder: Path, options: StudyOptions) -> StudyScores:
+    """Trains and scores the settings of an item at the scale `laptop` on seeds that are never tested, from 1000 on."""
+    experiment, seeds = experiment_of(item, data, "laptop"), tuple(range(1000, 1000 + num_seeds))
+    asked = (*experiment.settings, *(experiment.tuned.candidates if experiment.tuned else ()))
+    study = replace(experiment.made_study(f"{_name(item, data, 'laptop')}-tune"), settings=tuple(replace(each, seeds=seeds) for each in asked))
+    run_study(study, folder, options)
+    return collect(study, folder)
+
+
+def _name(item: Item, data: str, scale: Scale) -> str:
+    return f"{item.id}-{data}-{scale}".replace("/", "-").lower()
 
 
 class _Run:
-    """One call of `run_item`."""
+    """One call of `run_item`. `earlier` is the evidence of an earlier one, of which nothing is computed again."""
 
-    def __init__(self, experiment: Experiment, name: str, folder: Path, options: StudyOptions) -> None:
+    def __init__(self, experiment: Experiment, name: str, folder: Path, options: StudyOptions, earlier: Found | None) -> None:
         self.experiment, self.name, self.folder, self.options = experiment, name, folder, options
         self.failures: dict[str, str] = {}
         self.num_left = 0
-        self.study: Study | None = None
+        self.study: Study | None = experiment.made_study(name) if experiment.settings else None
+        self.beside: dict[str, tuple[ScoredRun, dict[str, float]]] = {}
+        """What was computed, or examined beside the scores of the study, by run."""
+        of_study = self.study.metrics_by_name if self.study else {}
+        for run in earlier.scores.runs if earlier else ():
+            numbers = [each for each in earlier.scores.numbers if each.run == run.run and each.metric not in of_study] if earlier else []
+            if numbers:
+                self.beside[run.run] = (run, {n.metric + (f":{n.of}" if n.of else ""): n.value for n in numbers})
 
     def go(self) -> None:
         if self.experiment.compute is not None:
@@ -74,39 +101,36 @@ class _Run:
 
     def scores(self) -> StudyScores:
         """Returns the scores that are there so far."""
-        if self.experiment.compute is not None:
-            return self._kept("computed") or _empty(self.experiment.cases)
-        study = self.study or self.experiment.made_study(self.name)
-        found = collect(study, self.folder)
-        for other in (collect(self._tuning(), self.folder) if self.experiment.tuned else None, self._kept("examined")):
-            if other is not None:
-                found = _joined(with_metrics(found, other.metrics), other)
-        return found
+        scores = _empty(self.experiment.cases)
+        if self.study is not None:
+            scores = collect(self.study, self.folder)
+            if self.experiment.tuned is not None:
+                scores = _joined(scores, collect(self._tuning(), self.folder))
+        for run, numbers in self.beside.values():
+            scores = _with_numbers(scores, run, numbers)
+        return scores
 
     def _compute(self) -> None:
-        scores, began = self.scores(), time.monotonic()
-        done = {(run.setting, run.seed) for run in scores.runs}
+        assert self.experiment.compute is not None
+        began = time.monotonic()
         asked = [(label, seed) for label, seeds in self.experiment.cases.items() for seed in seeds]
-        waiting = [each for each in asked if each not in done and each[0] in (self.options.settings or [each[0]])]
+        waiting = [(label, seed) for label, seed in asked if f"{label}-{seed}" not in self.beside and label in (self.options.settings or [label])]
         for place, (label, seed) in enumerate(waiting):
             if self.options.budget is not None and time.monotonic() - began > self.options.budget:
                 self.num_left = len(waiting) - place
                 return
-            start = time.monotonic()
+            start, name = time.monotonic(), f"{label}-{seed}"
             try:
-                assert self.experiment.compute is not None
                 found = self.experiment.compute(label, seed)
             except UnbraidError as error:
-                self.failures[f"{label}-{seed}"] = str(error)
+                self.failures[name] = str(error)
                 continue
-            run = ScoredRun(label, seed, f"{label}-{seed}", "finished", time.monotonic() - start)
-            scores = _with_numbers(scores, run, found)
-            self._save("computed", scores)
+            self.beside[name] = (ScoredRun(label, seed, name, "finished", time.monotonic() - start), dict(found))
 
     def _train(self) -> None:
+        assert self.study is not None
         tuned, began = self.experiment.tuned, time.monotonic()
         options = replace(self.options, latent_information_every=self.experiment.latent_information_every)
-        self.study = self.experiment.made_study(self.name)
         if tuned is not None and not options.settings:
             tuning = self._tuning()
             self._run(tuning, options)
@@ -124,12 +148,11 @@ class _Run:
         if self.experiment.examine is None:
             self._run(self.study, options)
             return
-        known = {run.run for run in (self._kept("examined") or _empty(())).runs}
-        self._archive_runs_without_codes(self.study, known)
+        self._archive_runs_without_codes(self.study)
         self._run(replace(self.study, keep="all"), options)
         for setting in self.study.only(options.settings).settings:
             try:
-                self._examine(setting, known)
+                self._examine(self.study, setting)
             except UnbraidError as error:
                 self.failures[setting.label] = str(error)
         if not (self.num_left or self.failures) and self.study.keep != "all":
@@ -142,28 +165,24 @@ class _Run:
 
     def _tuning(self) -> Study:
         assert self.experiment.tuned is not None
-        study = self.experiment.made_study(self.name)
-        return replace(study, name=f"{self.name}-tuning", settings=self.experiment.tuned.candidates, keep="scores")
+        study = replace(self.experiment.made_study(self.name), name=f"{self.name}-tuning", settings=self.experiment.tuned.candidates)
+        return study if study.keep == "all" else replace(study, keep="scores")
 
-    def _examine(self, setting: Setting, known: set[str]) -> None:
+    def _examine(self, study: Study, setting: Setting) -> None:
         """Examines a setting whose runs have all ended, unless it is done."""
-        assert self.study is not None
         assert self.experiment.examine is not None
-        placed = [each for each in self.study.runs(self.folder) if each.setting.label == setting.label]
+        placed = [each for each in study.runs(self.folder) if each.setting.label == setting.label]
         finished = {each.seed: each for each in placed if each.run.status == "finished"}
         is_over = all(each.run.status in ("finished", "failed") for each in placed)
-        if not is_over or all(each.name in known for each in finished.values()):
-            return
-        found = self.experiment.examine({seed: each.run for seed, each in finished.items()}, _device(self.options))
-        scores = self._kept("examined") or _empty([each.label for each in self.study.settings])
-        for seed, each in finished.items():
-            scores = _with_numbers(scores, ScoredRun(setting.label, seed, each.name, "finished"), found[seed])
-        self._save("examined", scores)
+        if is_over and any(each.name not in self.beside for each in finished.values()):
+            found = self.experiment.examine({seed: each.run for seed, each in finished.items()}, _device(self.options))
+            for seed, each in finished.items():
+                self.beside[each.name] = (ScoredRun(setting.label, seed, each.name, "finished"), dict(found[seed]))
 
-    def _archive_runs_without_codes(self, study: Study, known: set[str]) -> None:
+    def _archive_runs_without_codes(self, study: Study) -> None:
         """Puts finished runs aside whose codes an earlier study has removed: they are trained again."""
         for each in study.runs(self.folder):
-            if each.name in known or each.run.status != "finished":
+            if each.name in self.beside or each.run.status != "finished":
                 continue
             try:
                 each.run.codes()
@@ -172,19 +191,6 @@ class _Run:
                 archive.mkdir(exist_ok=True)
                 each.run.folder.rename(archive / f"{each.name}-{time.time_ns()}")
 
-    def _place(self, kind: str) -> Path:
-        return self.folder / kind / f"{self.name}.json"
-
-    def _kept(self, kind: str) -> StudyScores | None:
-        if not self._place(kind).exists():
-            return None
-        found = Evidence.load(self._place(kind))
-        return found.scores if found.made_by.get("measured") == digest(self.experiment.measured()) else None
-
-    def _save(self, kind: str, scores: StudyScores) -> None:
-        self._place(kind).parent.mkdir(parents=True, exist_ok=True)
-        Evidence(self.name, scores, {"measured": digest(self.experiment.measured())}).save(self._place(kind))
-
 
 def _device(options: StudyOptions) -> torch.device:
     """Returns what examinations compute on."""
@@ -192,44 +198,31 @@ def _device(options: StudyOptions) -> torch.device:
     return torch.device(("cuda" if torch.cuda.is_available() else "cpu") if is_auto else options.device)
 
 
-def _keep(item: Item, data: str, scale: Scale, run: _Run, evidence: Path | None, began: float) -> Path | None:
-    scores = run.scores()
-    if scale == "smoke" or not scores.numbers:
-        return None
-    pictures = None
-    if item.code.pictures is not None and run.study is not None and not (run.num_left or run.failures or run.options.settings):
-        pictures = item.code.pictures(run.experiment, run.study, run.folder)
-    arguments = [word for label in run.options.settings for word in ("--setting", label)]
-    place, seconds = evidence or run.folder / "evidence", time.monotonic() - began
-    return keep(item, data, scale, scores, place, seconds=seconds, arguments=arguments, pictures=pictures)
-
-
 def _with_numbers(scores: StudyScores, run: ScoredRun, found: Numbers) -> StudyScores:
-    """Returns the scores and the numbers of one run more; a part of a metric follows its name."""
+    """Returns the scores and more numbers of one run; a part of a metric follows its name."""
     numbers = []
     for name, value in found.items():
         metric, _, of = name.partition(":")
         kind = "part" if of else "value"
         numbers.append(Number(run.setting, run.seed, metric, "", kind, of, float(value), _NAN, _NAN, run.run))
     kept = with_metrics(scores, list(dict.fromkeys(number.metric for number in numbers)))
-    runs = (*(each for each in kept.runs if each.run != run.run), run)
-    return replace(kept, runs=runs, numbers=(*(n for n in kept.numbers if n.run != run.run), *numbers))
+    runs = kept.runs if any(each.run == run.run for each in kept.runs) else (*kept.runs, run)
+    return replace(kept, runs=runs, numbers=(*kept.numbers, *numbers))
 
 
 def _joined(scores: StudyScores, other: StudyScores) -> StudyScores:
-    """Returns the scores with the numbers, and the runs and settings, that only the other has."""
-    known = {run.run for run in scores.runs}
-    families = {**other.families, **scores.families}
+    """Returns the scores with the runs and settings that only the other has, and its numbers."""
+    known, scores = {run.run for run in scores.runs}, with_metrics(scores, other.metrics)
     return replace(
         scores,
         settings=tuple(dict.fromkeys((*scores.settings, *other.settings))),
-        families=families,
+        families={**other.families, **scores.families},
         runs=(*scores.runs, *(run for run in other.runs if run.run not in known)),
         numbers=(*scores.numbers, *other.numbers),
     )
 
 
-def _empty(labels: Sequence[str] | Mapping[str, object]) -> StudyScores:
+def _empty(labels: Mapping[str, object]) -> StudyScores:
     return StudyScores(tuple(labels), {label: label for label in labels}, (), {}, (), ())
 
 

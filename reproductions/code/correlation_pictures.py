@@ -1,76 +1,52 @@
 """Pictures of correlations as Kumar et al. print them: matrices of latents and attributes, and bars of attributes."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from reproductions.item import Experiment
-from reproductions.pictures import Pictures, file_name, png
-from unbraid import Run, Scoring
-from unbraid.studies import Study
+from reproductions.pictures import Pictures, of_first, png
+from unbraid import Run, Scoring, figures
 
 _NUM_NEXT, _ACROSS = 4, 5
 
 
-def matrices(labels: Sequence[str], names: Sequence[str] = ()) -> Pictures:
-    """Returns what draws correlations of the first seed of these settings, latents with latents above, with attributes
-    below: one picture of all latents, one of those in use.
-    """
+def matrices() -> Pictures:
+    """Returns what draws correlations of latents with latents and with attributes, of all latents and of those in use."""
 
-    def draw(experiment: Experiment, study: Study, folder: Path) -> Mapping[str, bytes]:
+    def draw(run: Run) -> dict[str, bytes]:
         found = {}
-        for name, min_std in (("all-latents", 0.0), ("live-latents", 0.05)):
-            kept = _kept(study, folder, labels, "Correlations", min_std=min_std)
-            if kept:
-                found[name] = _matrix_sheet(kept, names or _names(study))
+        for name, min_std in (("all", 0.0), ("in-use", 0.05)):
+            for score in _kept(run, "Correlations", min_std):
+                latents = [f"z{latent}" for latent in range(len(score.tables["deterministic"]))]
+                for table, columns in (("deterministic", latents), ("latent_factor", _names(run))):
+                    axes = figures.heat_map(score.tables[table], latents, columns, ends=(-1.0, 1.0), label="correlation")
+                    found[f"{name}-{table.replace('_', '-')}"] = png(axes.figure)
         return found
 
-    return draw
+    return of_first(draw)
 
 
-def bars(labels: Sequence[str], shown: Sequence[str] = ()) -> Pictures:
-    """Returns what draws, for the first seed of each setting, how much the latent of each attribute follows it, and the
-    four attributes that it follows next; by default of all attributes.
+def bars(shown: Sequence[str] = ()) -> Pictures:
+    """Returns what draws how much the latent of each attribute follows it, and the four attributes that it follows next;
+    by default of all attributes.
     """
 
-    def draw(experiment: Experiment, study: Study, folder: Path) -> Mapping[str, bytes]:
-        kept, names = _kept(study, folder, labels, "TopAttributes"), _names(study)
-        return {f"bars-{file_name(label)}": _bar_sheet(score, shown or names, names) for label, score in kept.items()}
+    def draw(run: Run) -> dict[str, bytes]:
+        names = _names(run)
+        return {f"bars{place or ''}": _bar_sheet(score, shown or names, names) for place, score in enumerate(_kept(run, "TopAttributes"))}
 
-    return draw
-
-
-def _names(study: Study) -> list[str]:
-    return [factor.name for factor in study.settings[0].spec.dataset.factors]
+    return of_first(draw)
 
 
-def _kept(study: Study, folder: Path, labels: Sequence[str], metric: str, **settings: Any) -> dict[str, Any]:
-    """Returns the kept score of the first seed of each setting, with the tables behind it."""
-    found: dict[str, Any] = {}
-    for each in study.runs(folder):
-        if each.setting.label in labels and each.setting.label not in found and each.run.status == "finished":
-            for score in Run.open(each.run.folder).scores(Scoring(part="test")):
-                if score.metric == metric and all(score.settings.get(k) == v for k, v in settings.items()):
-                    found[each.setting.label] = score
-    return {label: found[label] for label in labels if label in found}
+def _names(run: Run) -> list[str]:
+    return [factor.name for factor in run.spec.dataset.factors]
 
 
-def _matrix_sheet(scores: Mapping[str, Any], names: Sequence[str]) -> bytes:
-    few = len(names) <= 12
-    figure = Figure(figsize=((1.9 if few else 2.3) * len(scores), 3.4 if few else 5.2), layout="constrained")
-    grid = figure.subplots(2, len(scores), squeeze=False)
-    for column, (label, score) in enumerate(scores.items()):
-        for row, table in enumerate((score.tables["deterministic"], score.tables["latent_factor"].T)):
-            axes = grid[row][column]
-            axes.imshow(table.numpy(), cmap="PuOr", vmin=-1, vmax=1, interpolation="nearest", aspect="auto")
-            axes.set_xticks([])
-            axes.set_yticks(range(len(names)) if row and not column else [])
-            if row and not column:
-                axes.set_yticklabels(names, fontsize=7 if few else 4)
-        grid[0][column].set_title(label, fontsize=8)
-    return png(figure)
+def _kept(run: Run, metric: str, min_std: float = 0.0) -> list[Any]:
+    """Returns the kept scores of a metric, with the tables behind them."""
+    scores = Run.open(run.folder).scores(Scoring(part="test"))
+    return [each for each in scores if each.metric == metric and each.settings.get("min_std", 0.0) == min_std]
 
 
 def _bar_sheet(score: Any, shown: Sequence[str], names: Sequence[str]) -> bytes:

@@ -1,5 +1,6 @@
 """Measures of single latents of Do & Tran: ranks, pairs and agreement of runs."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -231,7 +232,9 @@ def agreement(runs: Mapping[int, Run], device: torch.device) -> dict[int, Number
                 size = ours.mean.shape[1]
                 table = torch.corrcoef(torch.cat([ours.mean, theirs.mean], dim=1).double().T)[:size, size:].abs().nan_to_num()
                 left, right = linear_sum_assignment(-table.numpy())
-                orders = [stats.spearmanr(places[seed][k][left], places[other][k][right]).statistic for k in (0, 1)]
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", stats.ConstantInputWarning)  # where no latent holds anything
+                    orders = [stats.spearmanr(places[seed][k][left], places[other][k][right]).statistic for k in (0, 1)]
                 rows.append([float(table.numpy()[left, right].mean()), *orders])
         if rows:
             names = ("agreement", "agreement:informativeness_order", "agreement:variance_order")

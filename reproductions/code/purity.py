@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
@@ -10,12 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from reproductions.item import Examine, Numbers
+from reproductions.item import Numbers
 from unbraid import Codes, Conv, Run
 from unbraid.models.distributions import GaussianLatents
 
 _HELD_OUT, _AT_ONCE = 0.1, 512
-_REACHES = (2.0, 4.0, 6.0)
+_MIN_STD, _NUM_STARTS, _REACHES = 0.05, 64, (2.0, 4.0, 6.0)
 PURITIES = tuple(f"purity at {reach:g}" for reach in _REACHES)
 
 
@@ -103,21 +103,23 @@ def _taught(reader: TraitReader, dataset: Any, device: torch.device) -> TaughtRe
     return reader.taught(dataset.open().to(device))
 
 
-def purity_of(*, tiny: bool) -> Examine:
-    """Returns what measures how purely the live latents of a model change one trait: on average, and at each reach."""
-    small = TraitReader(Conv((4, 4, 4, 4), hidden=8), num_steps=3, batch_size=4)
-    reader, min_std, num_starts = (small, 0.0, 2) if tiny else (TraitReader(), 0.05, 64)
+def _purity(run: Run, device: torch.device) -> Numbers:
+    """Returns how purely the live latents of a model change one trait: on average, and at each reach. The reader has the
+    net of the encoder, and is taught no longer than the model.
+    """
+    codes, taught_by = run.codes(), run.spec
+    latents = (codes.mean.std(dim=0) >= _MIN_STD).nonzero()[:, 0].tolist()
+    if not latents:
+        return dict.fromkeys(("purity", *PURITIES), math.nan)
+    reader = TraitReader(taught_by.model.encoder, min(TraitReader.num_steps, taught_by.num_steps))
+    taught = _taught(reader, taught_by.dataset, device)
+    shares = {
+        name: fmean(share for _, share in purities(run.model(), codes, taught, latents, reach, _NUM_STARTS))
+        for name, reach in zip(PURITIES, _REACHES, strict=True)
+    }
+    return {"purity": fmean(shares.values()), **shares}
 
-    def examine(run: Run, device: torch.device) -> Numbers:
-        codes = run.codes()
-        latents = (codes.mean.std(dim=0) >= min_std).nonzero()[:, 0].tolist()
-        if not latents:
-            return dict.fromkeys(("purity", *PURITIES), math.nan)
-        taught = _taught(reader, run.spec.dataset, device)
-        shares = {
-            name: fmean(share for _, share in purities(run.model(), codes, taught, latents, reach, num_starts))
-            for name, reach in zip(PURITIES, _REACHES, strict=True)
-        }
-        return {"purity": fmean(shares.values()), **shares}
 
-    return lambda runs, device: {seed: examine(run, device) for seed, run in runs.items()}
+def purity_of(runs: Mapping[int, Run], device: torch.device) -> Mapping[int, Numbers]:
+    """Returns the purity of each run."""
+    return {seed: _purity(run, device) for seed, run in runs.items()}

@@ -3,7 +3,6 @@
 import functools
 import itertools
 import math
-from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
@@ -22,12 +21,13 @@ DEGREES = (0, 15, 30, 40, 45)
 _TURNED = ("position_x", "position_y")
 _NUM_UNUSED, _BESIDE, _NUM_CATEGORIES, _REPEATS = 3, 2.0, 8, 30
 AXIS, SETTINGS, GENERAL = "axis: loss at 40 degrees", "unbiased: spread over settings", "general: least share kept"
-_STDS = {False: (0.05, 0.2), True: (0.2,)}
-CASES = {tiny: tuple(f"{e}, std {s:g}" for e in (AXIS, SETTINGS, GENERAL) for s in stds) for tiny, stds in _STDS.items()}
+CASES = tuple(f"{experiment}, std {std:g}" for experiment in (AXIS, SETTINGS, GENERAL) for std in (0.05, 0.2))
+_GRID: Grid = (6, 32, 32)
+_FITTED = (10_000, 5_000)
 _LEAST_FALL = "least fall from turn to turn"
 
 
-def gaussian_codes(degrees: float, std: float, grid: Grid) -> Codes:
+def gaussian_codes(degrees: float, std: float, grid: Grid = _GRID) -> Codes:
     """Returns one Gaussian latent for each factor, the last two turned against each other, and unused latents."""
     values = _values(grid)
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
@@ -38,7 +38,7 @@ def gaussian_codes(degrees: float, std: float, grid: Grid) -> Codes:
     return Codes.from_arrays(torch.cat([used, unused], dim=1), stds, factors=dict(zip(FACTORS, values.T, strict=True)))
 
 
-def drawn_codes(kind: Literal["Laplace", "bimodal"], std: float, num_draws: int, seed: int, grid: Grid) -> Codes:
+def drawn_codes(kind: Literal["Laplace", "bimodal"], std: float, num_draws: int, seed: int, grid: Grid = _GRID) -> Codes:
     """Returns draws alone: from Laplace posteriors, or from two narrow modes at v and -v, equally likely."""
     values, generator = _values(grid), torch.Generator().manual_seed(seed)
     at = _places(values, grid)
@@ -53,7 +53,7 @@ def drawn_codes(kind: Literal["Laplace", "bimodal"], std: float, num_draws: int,
     return Codes.from_arrays(samples=torch.cat([used, unused], dim=2), factors=dict(zip(FACTORS, values.T, strict=True)))
 
 
-def categorical_codes(grid: Grid) -> Codes:
+def categorical_codes(grid: Grid = _GRID) -> Codes:
     """Returns one categorical latent for each factor, certain of its value, and uniform ones."""
     values = _values(grid)
     used = [torch.nn.functional.one_hot(values[:, place], size).double() for place, size in enumerate(grid)]
@@ -81,30 +81,20 @@ def _places(values: Tensor, grid: Grid) -> Tensor:
     return 2 * math.sqrt(3) * ((values.double() + 0.5) / torch.tensor(grid) - 0.5)
 
 
-def compute_cells(*, tiny: bool) -> Callable[[str, int], dict[str, float]]:
-    """Returns what computes one of the three experiments at one std."""
-    grid: Grid = (3, 8, 8) if tiny else (6, 32, 32)
-    sizes: Any = ((1, 16), (4,), (100,), (500,)) if tiny else ((1, 4, 16, 64, 200), (4, 16, 64), (100, 800, 10_000), (1_000, 10_000))
-    fitted = (200, 100) if tiny else (10_000, 5_000)
-
-    def compute(label: str, seed: int) -> dict[str, float]:
-        experiment, _, std = label.rpartition(", std ")
-        if experiment == AXIS:
-            return _turned(float(std), grid, fitted)
-        if experiment == SETTINGS:
-            return _under_settings(float(std), grid, fitted, sizes)
-        return _in_general(float(std), seed, grid, fitted, 4 if tiny else 16)
-
-    return compute
+def compute_cells(label: str, seed: int) -> dict[str, float]:
+    """Computes one of the three experiments at one std."""
+    experiment, _, std = label.rpartition(", std ")
+    compute = {AXIS: _turned, SETTINGS: _under_settings, GENERAL: functools.partial(_in_general, seed=seed)}[experiment]
+    return compute(float(std))
 
 
-def _turned(std: float, grid: Grid, fitted: tuple[int, int]) -> dict[str, float]:
+def _turned(std: float) -> dict[str, float]:
     """Returns the loss of each metric at 40 degrees, its score of the two factors at every turn, and its least fall."""
-    metrics: dict[str, Any] = {"zdiff": ZDiff(num_train=fitted[0], num_test=fitted[1]), "mig": MIG()}
-    metrics["factor-vae-score"] = FactorVAEScore(num_train=fitted[0], num_test=fitted[1])
+    metrics: dict[str, Any] = {"zdiff": ZDiff(num_train=_FITTED[0], num_test=_FITTED[1]), "mig": MIG()}
+    metrics["factor-vae-score"] = FactorVAEScore(num_train=_FITTED[0], num_test=_FITTED[1])
     found: dict[str, float] = {}
     for degrees in DEGREES:
-        codes = gaussian_codes(degrees, std, grid)
+        codes = gaussian_codes(degrees, std)
         for name, metric in metrics.items():
             per_factor = metric(codes).per_factor
             found[f"{name}:{degrees} degrees"] = sum(per_factor[each] for each in _TURNED) / len(_TURNED)
@@ -116,23 +106,22 @@ def _turned(std: float, grid: Grid, fitted: tuple[int, int]) -> dict[str, float]
     return {**losses, **found, **falls}
 
 
-def _under_settings(std: float, grid: Grid, fitted: tuple[int, int], sizes: Any) -> dict[str, float]:
+def _under_settings(std: float) -> dict[str, float]:
     """Returns how far each metric moves with its settings, on codes turned by 0 or 30 degrees, and every value."""
-    pairs, batches, votes, samples = sizes
     metrics: dict[str, dict[str, Any]] = {
         "zdiff": {
-            f"{count} pairs, {classifier}, {latents}": ZDiff(classifier, latents, count, *fitted)
-            for count in pairs
+            f"{count} pairs, {classifier}, {latents}": ZDiff(classifier, latents, count, *_FITTED)
+            for count in (1, 4, 16, 64, 200)
             for classifier in ("logistic", "svm")
             for latents in ("means", "samples")
         },
-        "factor-vae-score": {f"batches of {b}, {v} votes": FactorVAEScore(b, v, fitted[1]) for b in batches for v in votes},
-        "mig": {"exact": MIG(), **{f"{count} draws": MIG(Sampled(count)) for count in samples}},
+        "factor-vae-score": {f"batches of {b}, {v} votes": FactorVAEScore(b, v, _FITTED[1]) for b in (4, 16, 64) for v in (100, 800, 10_000)},
+        "mig": {"exact": MIG(), **{f"{count} draws": MIG(Sampled(count)) for count in (1_000, 10_000)}},
     }
     found: dict[str, float] = {}
     spreads = dict.fromkeys(metrics, 0.0)
     for degrees in (0, 30):
-        codes = gaussian_codes(degrees, std, grid)
+        codes = gaussian_codes(degrees, std)
         for name, settings in metrics.items():
             values = {text: metric(codes).value for text, metric in settings.items()}
             spreads[name] = max(spreads[name], max(values.values()) - min(values.values()))
@@ -141,29 +130,29 @@ def _under_settings(std: float, grid: Grid, fitted: tuple[int, int], sizes: Any)
     return {**spreads, **found}
 
 
-def _in_general(std: float, seed: int, grid: Grid, fitted: tuple[int, int], num_draws: int) -> dict[str, float]:
+def _in_general(std: float, seed: int) -> dict[str, float]:
     """Returns the least share that each metric keeps of its score when posteriors of the same information are Laplace,
     bimodal or categorical, and the share of each kind.
     """
-    plain, found = gaussian_codes(0, std, grid), dict[str, float]()
-    kinds = {kind: drawn_codes(kind, std, num_draws, seed, grid) for kind in ("Laplace", "bimodal")}
+    plain, found = gaussian_codes(0, std), dict[str, float]()
+    kinds = {kind: drawn_codes(kind, std, 16, seed) for kind in ("Laplace", "bimodal")}
     metrics: dict[str, Any] = {
-        "zdiff": ZDiff(num_train=fitted[0] // 5, num_test=fitted[1]),
-        "factor-vae-score": FactorVAEScore(num_train=fitted[0] // 5, num_test=fitted[1]),
+        "zdiff": ZDiff(num_train=_FITTED[0] // 5, num_test=_FITTED[1]),
+        "factor-vae-score": FactorVAEScore(num_train=_FITTED[0] // 5, num_test=_FITTED[1]),
         "mig": MIG(Quantized(num_bins=200)),
     }
     for name, metric in metrics.items():
         whole = metric(plain).value
         values = {kind: _at_best(metric, codes) for kind, codes in kinds.items()}
-        values["categorical"] = _of_categories(metric, grid)
+        values["categorical"] = _of_categories(metric)
         shares = {kind: min(1.0, value / whole) for kind, value in values.items()}
         found |= {name: min(shares.values()), **{f"{name}:{kind}": share for kind, share in shares.items()}}
     return found
 
 
 @functools.cache
-def _of_categories(metric: Any, grid: Grid) -> float:
-    return _at_best(metric, categorical_codes(grid))
+def _of_categories(metric: Any) -> float:
+    return _at_best(metric, categorical_codes())
 
 
 def _at_best(metric: Any, codes: Codes) -> float:
@@ -198,20 +187,8 @@ _METRICS: dict[str, Any] = {
     "RMIG": RMIG(),
     "JEMMIG": JEMMIG(),
 }
-OURS = ("WSEPIN", "WINDIN", "RMIG", "JEMMIG")
-_PRINTED = {
-    "classifier": (("Z-diff", "SAP", "DCI, LASSO", "DCI, forest", "Explicitness"), "fits a classifier", "fits no classifier"),
-    "nonlinear": (("MIG", "DCI, forest", "Modularity", *OURS), "notices nonlinear relations", "does not notice nonlinear relations"),
-    "posterior": (("MIG", *OURS), "uses q(z | x)", "does not use q(z | x)"),
-    "continuous": (("SAP", "Modularity", *OURS), "takes continuous factors", "takes no continuous factors"),
-    "no_factors": (("WSEPIN", "WINDIN"), "needs no factors", "needs factors"),
-}
-MEASURED = ("nonlinear", "posterior")
-"""The columns that an experiment answers."""
-FACTS = {
-    label: {c: (f"{label} {yes if label in those else no}.", float(label in those)) for c, (those, yes, no) in _PRINTED.items()} for label in _METRICS
-}
-"""The sentence and the printed value of each cell, by metric and column."""
+FACTS = tuple(_METRICS)
+"""The metrics, by their labels."""
 
 
 def _quality(label: str, codes: Codes) -> float:
