@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from unbraid.models import MLP as MLP
     from unbraid.models import Autoencoder as Autoencoder
     from unbraid.models import Conv as Conv
+    from unbraid.models import wrap as wrap
     from unbraid.models.trained.traverse import traverse as traverse
     from unbraid.objectives import *  # noqa: F403 (every name)
     from unbraid.show.report import write_report as write_report
@@ -44,6 +45,7 @@ _HOMES = {
     "MLP": "unbraid.models",
     "Autoencoder": "unbraid.models",
     "Conv": "unbraid.models",
+    "wrap": "unbraid.models",
     "traverse": "unbraid.models.trained.traverse",
     "write_report": "unbraid.show.report",
     "Run": "unbraid.training.runs",

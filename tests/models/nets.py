@@ -19,6 +19,7 @@ from unbraid.models import (
     SpatialBroadcast,
     SplitConv,
 )
+from unbraid.models.wrapped_module import WrappedModule
 
 _SMALL: tuple[Architecture, ...] = (
     MLP(hidden=(12,), decoder_hidden=(12,)),
@@ -34,8 +35,10 @@ _SMALL: tuple[Architecture, ...] = (
     SharingConv(channels=(6, 4), hidden=8),
     SpatialBroadcast(channels=(6, 4), hidden=8, decoder_channels=(4,)),
 )
+# WrappedModule has the layers of another class.
+ARCHITECTURES = [cls for cls in concrete_subclasses(Architecture) if cls is not WrappedModule]
 # A net that is not listed above has its default sizes.
-SMALL = (*_SMALL, *(cls() for cls in concrete_subclasses(Architecture) if cls not in {type(net) for net in _SMALL}))
+SMALL = (*_SMALL, *(cls() for cls in ARCHITECTURES if cls not in {type(net) for net in _SMALL}))
 
 
 def num_parameters(module: nn.Module) -> int:

@@ -13,8 +13,8 @@ from torch import nn
 from torch.func import functional_call, grad, replace_all_batch_norm_modules_, stack_module_state, vmap
 
 import unbraid.models
-from tests.discovery import ROOT, concrete_subclasses
-from tests.models.nets import SMALL, a_draw
+from tests.discovery import ROOT
+from tests.models.nets import ARCHITECTURES, SMALL, a_draw
 from tests.training.squares import MLP_SPEC, Squares
 from unbraid._internal.names import kebab_case
 from unbraid.errors import SpecError
@@ -26,8 +26,7 @@ from unbraid.training.fleet import Fleet
 from unbraid.training.runs import Run
 from unbraid.training.state import Member
 
-EVERY = concrete_subclasses(Architecture)
-every_net = pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)
+every_net = pytest.mark.parametrize("cls", ARCHITECTURES, ids=lambda cls: cls.__name__)
 every_small_net = pytest.mark.parametrize("net", SMALL, ids=lambda net: type(net).__name__)
 
 

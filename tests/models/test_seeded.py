@@ -7,9 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from tests.discovery import concrete_subclasses
+from tests.models.nets import ARCHITECTURES
 from unbraid.models import MLP, Autoencoder
-from unbraid.models.architecture import Architecture
 from unbraid.models.layers.initial_weights import seeded
 
 
@@ -33,7 +32,7 @@ def assert_same_weights(one, other):
         assert torch.equal(one.state_dict()[name], expected), name
 
 
-@pytest.mark.parametrize("kind", concrete_subclasses(Architecture), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", ARCHITECTURES, ids=lambda kind: kind.__name__)
 def test_the_weights_of_a_seed_are_those_of_torchs_global_generator(kind):
     shape = (1, 28, 28) if "MNIST" in kind.__name__ else (1, 64, 64)
     config = Autoencoder(kind())

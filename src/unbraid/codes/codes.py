@@ -168,6 +168,27 @@ class Codes:
         return codes
 
     @classmethod
+    def from_model(cls, module: Any, dataset: Any, *, batch_size: int = 1024) -> "Codes":
+        """Returns the codes of all images of a dataset, on the device of the module, which is set to `eval`.
+
+        Args:
+            module: Its `encode(x)` returns (mean, logvar), a Gaussian `Posterior`, or one tensor of codes.
+            dataset: A dataset of unbraid, or a `Dataset` or `DataLoader` of torch with items x or (x, factors).
+                `factors` is a number, a row of numbers, or a mapping from names to numbers.
+            batch_size: Number of images per batch.
+
+        Examples:
+            >>> from unbraid import MLP, Autoencoder
+            >>> images = torch.rand(20, 1, 4, 4)
+            >>> model = Autoencoder(MLP(hidden=(8,), decoder_hidden=(8,))).build((1, 4, 4), seed=0)
+            >>> Codes.from_model(model, [(image, row % 2) for row, image in enumerate(images)]).factor_names
+            ('factor_0',)
+        """
+        from unbraid.codes.model_codes import codes_of_model  # late, because it imports this module
+
+        return codes_of_model(module, dataset, batch_size)
+
+    @classmethod
     def load(cls, path: str | Path) -> "Codes":
         """Reads codes from an .npz, .safetensors or .csv file written by `save` or another program.
 

@@ -95,5 +95,6 @@ def _classes(value: Any) -> Iterator[type]:
             yield from _classes(item)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         yield type(value)
+        yield from getattr(value, "wrapped_classes", ())
         for field in dataclasses.fields(value):
             yield from _classes(getattr(value, field.name))

@@ -18,3 +18,5 @@ from unbraid.models.split_conv import SplitConv as SplitConv
 from unbraid.models.trained.encode import encode as encode
 from unbraid.models.trained.encode import encode_all as encode_all
 from unbraid.models.trained.traverse import category_samples as category_samples
+from unbraid.models.wrapped_module import WrappedModule as WrappedModule
+from unbraid.models.wrapped_module import wrap as wrap
