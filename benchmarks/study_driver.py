@@ -41,15 +41,15 @@ class SimulatedNodes:
     def clock(self):
         return self.now
 
-    def submit(self, ticket, order, avoid):
-        self._waiting.append((ticket, order, set(avoid)))
+    def submit(self, task_id, request, avoid):
+        self._waiting.append((task_id, request, set(avoid)))
 
-    def cancel(self, ticket):
-        self._waiting = deque(each for each in self._waiting if each[0] != ticket)
-        self._leave(ticket)
+    def cancel(self, task_id):
+        self._waiting = deque(each for each in self._waiting if each[0] != task_id)
+        self._leave(task_id)
 
     def seconds_silent(self):
-        return {ticket: self.now - began for ticket, (_, began, is_silent) in self._running.items() if is_silent}
+        return {task_id: self.now - began for task_id, (_, began, is_silent) in self._running.items() if is_silent}
 
     def wait(self, seconds):
         """Goes on to the next moment at which something ends, or for so long."""
@@ -70,41 +70,41 @@ class SimulatedNodes:
         """Begins what waits, wherever there is room."""
         room = {node for node, count in self._free.items() if count and node not in self._dead}
         while self._waiting and room:
-            ticket, order, avoid = self._waiting.popleft()
+            task_id, request, avoid = self._waiting.popleft()
             node = min(room - avoid or room)
             self._free[node] -= 1
             if not self._free[node]:
                 room.discard(node)
             chance = self._random.random()
-            is_silent, is_short = chance < 0.001, 0.001 <= chance < 0.006 and order["side_by_side"] > 1
+            is_silent, is_short = chance < 0.001, 0.001 <= chance < 0.006 and request["side_by_side"] > 1
             self.num_begun += 1
-            self._running[ticket] = node, self.now, is_silent
+            self._running[task_id] = node, self.now, is_silent
             if is_short:
-                self._at(self.now + 60, "runs_short", ticket)
+                self._at(self.now + 60, "runs_short", task_id)
             elif not is_silent:
-                self._at(self.now + self._random.uniform(0.2, 0.8) * HOUR, "answers", ticket)
+                self._at(self.now + self._random.uniform(0.2, 0.8) * HOUR, "answers", task_id)
 
-    def _leave(self, ticket):
-        node, *_ = self._running.pop(ticket, ("", 0.0, False))
+    def _leave(self, task_id):
+        node, *_ = self._running.pop(task_id, ("", 0.0, False))
         if node:
             self._free[node] += 1
         return node
 
-    def _answers(self, ticket):
-        if ticket not in self._running:
+    def _answers(self, task_id):
+        if task_id not in self._running:
             return []
-        return [Ended(ticket, "answered", {"runs": {}, "is_home": True}, node=self._leave(ticket))]
+        return [Ended(task_id, "answered", {"runs": {}, "shares_folder": True}, node=self._leave(task_id))]
 
-    def _runs_short(self, ticket):
-        self.num_short += ticket in self._running
-        return [Ended(ticket, "out of memory", node=self._leave(ticket))] if ticket in self._running else []
+    def _runs_short(self, task_id):
+        self.num_short += task_id in self._running
+        return [Ended(task_id, "out of memory", node=self._leave(task_id))] if task_id in self._running else []
 
     def _dies(self, node):
         self.num_deaths += 1
         self._dead.add(node)
-        lost = [ticket for ticket, (place, _, _) in self._running.items() if place == node]
+        lost = [task_id for task_id, (place, _, _) in self._running.items() if place == node]
         self._at(self.now + 600, "comes_back", node)
-        return [Ended(ticket, "lost", reason="its node died", node=self._leave(ticket)) for ticket in lost]
+        return [Ended(task_id, "lost", reason="its node died", node=self._leave(task_id)) for task_id in lost]
 
     def _comes_back(self, node):
         self._dead.discard(node)
@@ -117,7 +117,7 @@ def simulated(num_fleets, num_nodes, places=8, hours_between_deaths=6.0, silence
     nodes = SimulatedNodes(num_nodes, places, hours_between_deaths)
     taken = {f"fleet {number}": 0 for number in range(num_fleets)}
 
-    def take(task, answer, parcels):
+    def take(task, answer, bundles):
         taken[task.key] += 1
 
     driver = Driver(nodes, take, Patience(losses=50, silence=silence, tick=5.0), nodes.clock)

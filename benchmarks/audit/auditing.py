@@ -106,9 +106,9 @@ def _answers(workers: WorkerPool, waiting: "Mapping[str, _Order]", packages: Seq
     """Returns measurements as they come. Without processes each is made when it is ordered, so none is left waiting."""
     for place, each in waiting.items():
         workers.submit(place, order(each.codes, each.metrics, packages))
-        yield from (waiting[str(ended.ticket)].answered(ended) for ended in workers.wait(0))
+        yield from (waiting[str(ended.task_id)].answered(ended) for ended in workers.wait(0))
     while workers.num_waiting:
-        yield from (waiting[str(ended.ticket)].answered(ended) for ended in workers.wait(_SECONDS_BETWEEN))
+        yield from (waiting[str(ended.task_id)].answered(ended) for ended in workers.wait(_SECONDS_BETWEEN))
 
 
 @final

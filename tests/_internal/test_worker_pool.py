@@ -17,13 +17,13 @@ TASKS = "tests._internal.tasks"
 ROOT = Path(__file__).parents[2]
 
 
-def answers(pool, orders):
-    for ticket, order in orders.items():
-        pool.submit(ticket, order)
+def answers(pool, requests):
+    for task_id, request in requests.items():
+        pool.submit(task_id, request)
     ended = []
     while pool.num_waiting:
         ended += pool.wait(60)
-    return {each.ticket: each for each in ended}
+    return {each.task_id: each for each in ended}
 
 
 def until(condition, seconds=60):
@@ -37,7 +37,7 @@ def until(condition, seconds=60):
 def test_every_order_is_answered(count):
     with closing(WorkerPool(f"{TASKS}:double", [{}] * count)) as pool:
         ended = answers(pool, {number: {"number": number} for number in range(5)})
-    assert {ticket: each.answer["doubled"] for ticket, each in ended.items()} == {n: 2 * n for n in range(5)}
+    assert {task_id: each.answer["doubled"] for task_id, each in ended.items()} == {n: 2 * n for n in range(5)}
     assert len({each.answer["pid"] for each in ended.values()} - {os.getpid()}) <= count
 
 
@@ -45,16 +45,16 @@ def test_every_order_is_answered(count):
 def test_an_exception_ends_its_order_alone(count):
     with closing(WorkerPool(f"{TASKS}:fail", [{}] * count)) as pool:
         ended = answers(pool, {"a": {"number": 1}, "b": {"number": 2}})
-    assert {ticket: (each.how, each.reason) for ticket, each in ended.items()} == {
+    assert {task_id: (each.how, each.reason) for task_id, each in ended.items()} == {
         "a": ("raised", "ValueError: not 1"),
         "b": ("raised", "ValueError: not 2"),
     }
 
 
 def test_a_process_that_dies_is_replaced(tmp_path):
-    order = {"marker": str(tmp_path / "died")}
+    request = {"marker": str(tmp_path / "died")}
     with closing(WorkerPool(f"{TASKS}:die_once", [{}])) as pool:
-        ended = answers(pool, {"a": order, "b": order})
+        ended = answers(pool, {"a": request, "b": request})
     assert (ended["a"].how, ended["b"].how) == ("lost", "answered")
     assert "-9" in ended["a"].reason
 

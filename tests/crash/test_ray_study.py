@@ -140,7 +140,7 @@ def kill_a_worker(environment):
     while time.monotonic() < end:
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             with contextlib.suppress(OSError):
-                if b"ray::_carry_out" in path.read_bytes() and mark in (path.parent / "environ").read_bytes():
+                if b"ray::_run_request" in path.read_bytes() and mark in (path.parent / "environ").read_bytes():
                     os.kill(int(path.parent.name), signal.SIGKILL)
                     return
         time.sleep(0.02)

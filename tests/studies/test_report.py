@@ -111,5 +111,5 @@ def test_the_same_scores_give_the_same_bytes(tmp_path):
 
 
 def test_a_study_without_scores_is_told(tmp_path):
-    with pytest.raises(UnbraidError, match="scored yet"):
+    with pytest.raises(UnbraidError, match="'page'"):
         write_study_report(STUDY, replace(SCORES, numbers=()), tmp_path / "page.html")

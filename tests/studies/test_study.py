@@ -47,16 +47,16 @@ def test_settings_have_seeds_and_steps_of_their_own(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"name": "../up"}, "small letters"),
+        ({"name": "../up"}, "'../up'"),
         ({"settings": ()}, "no settings"),
-        ({"settings": (SETTINGS[0], SETTINGS[0])}, "Two settings are called"),
-        ({"settings": (SETTINGS[0], replace(SETTINGS[0], label="again"))}, "same spec, and both have the seed 0"),
+        ({"settings": (SETTINGS[0], SETTINGS[0])}, "'beta-vae, beta 1'"),
+        ({"settings": (SETTINGS[0], replace(SETTINGS[0], label="again"))}, "'again'.* seed 0"),
         ({"metrics": ("mgi",)}, "no metric 'mgi'"),
         ({"scorings": ()}, "no scorings"),
-        ({"keep": "best", "best_by": "dci"}, "not among the metrics"),
-        ({"members_per_fleet": 0}, "expected 1 or more"),
-        ({"claims": (Claim("s", median("mig", "beta-vae, beta 9"), above=0),)}, "the setting 'beta-vae, beta 9'"),
-        ({"claims": (Claim("s", median("mgi", "beta-vae, beta 4"), above=0),)}, "the metric 'mgi'"),
+        ({"keep": "best", "best_by": "dci"}, "'dci'"),
+        ({"members_per_fleet": 0}, "got 0"),
+        ({"claims": (Claim("s", median("mig", "beta-vae, beta 9"), above=0),)}, "'beta-vae, beta 9'"),
+        ({"claims": (Claim("s", median("mgi", "beta-vae, beta 4"), above=0),)}, "'mgi'"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -71,7 +71,7 @@ def test_a_study_that_makes_no_sense_is_refused(change, message):
         ({"seeds": ()}, "no seeds"),
         ({"seeds": (1, 1)}, "twice"),
         ({"seeds": (0, -1)}, "seed is -1"),
-        ({"label": " "}, "an empty one"),
+        ({"label": " "}, "got ' '"),
     ],
 )
 def test_so_is_a_setting(change, message):

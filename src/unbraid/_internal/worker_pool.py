@@ -36,15 +36,15 @@ Task = Callable[[Json, Callable[[], None]], Json]
 class Ended(NamedTuple):
     """Outcome of a submitted task: a result, a lost process or node, an out-of-memory error, or another exception.
 
-    `answer` is the result, and `reason` the error message without one. `parcels` contains files from another machine.
+    `answer` is the result, and `reason` the error message without one. `bundles` contains files from another machine.
     """
 
-    ticket: Hashable
+    task_id: Hashable
     how: Literal["answered", "lost", "out of memory", "raised"]
     answer: Mapping[str, Any] = {}
     reason: str = ""
     node: str = ""
-    parcels: Iterable[bytes] = ()
+    bundles: Iterable[bytes] = ()
 
 
 @final
@@ -57,12 +57,12 @@ class WorkerPool:
 
     def __init__(self, task: str, environments: Sequence[Mapping[str, str]], *, grace: float = 0.0) -> None:
         self._task, self._environments, self._grace = task, environments, grace
-        self._orders: queue.SimpleQueue[tuple[Hashable, Json] | None] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[tuple[Hashable, Json] | None] = queue.SimpleQueue()
         self._ended: queue.SimpleQueue[Ended] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()  # guards all below
         self._waiting: set[Hashable] = set()
-        self._under_way: dict[Hashable, tuple[_Worker, float]] = {}
+        self._running: dict[Hashable, tuple[_Worker, float]] = {}
         self._workers: list[_Worker] = []
         self._is_closed = False
 
@@ -71,14 +71,14 @@ class WorkerPool:
         """Number of submitted tasks that have not finished."""
         return len(self._waiting)
 
-    def submit(self, ticket: Hashable, order: Json, avoid: Collection[str] = ()) -> None:
-        """Submits a task. `ticket` identifies the task. `avoid` is ignored: all workers are on this machine."""
+    def submit(self, task_id: Hashable, request: Json, avoid: Collection[str] = ()) -> None:
+        """Submits a task. `task_id` identifies the task. `avoid` is ignored: all workers are on this machine."""
         with self._lock:
-            self._waiting.add(ticket)
+            self._waiting.add(task_id)
         if not self._environments:
-            self._ended.put(_ended(ticket, run_task(pkgutil.resolve_name(self._task), order)))
+            self._ended.put(_ended(task_id, run_task(pkgutil.resolve_name(self._task), request)))
             return
-        self._orders.put((ticket, order))
+        self._requests.put((task_id, request))
         if len(self._threads) < min(len(self._environments), self.num_waiting):
             thread = threading.Thread(target=self._work, args=(len(self._threads),), daemon=True)
             self._threads.append(thread)
@@ -93,22 +93,22 @@ class WorkerPool:
             while True:
                 found.append(self._ended.get_nowait())
         with self._lock:
-            found = [ended for ended in found if ended.ticket in self._waiting]
-            self._waiting.difference_update(ended.ticket for ended in found)
+            found = [ended for ended in found if ended.task_id in self._waiting]
+            self._waiting.difference_update(ended.task_id for ended in found)
         return found
 
-    def cancel(self, ticket: Hashable) -> None:
+    def cancel(self, task_id: Hashable) -> None:
         """Cancels a submitted task at once. `wait` does not return its outcome."""
         with self._lock:
-            self._waiting.discard(ticket)
-            if ticket in self._under_way:
-                self._under_way[ticket][0].process.kill()
+            self._waiting.discard(task_id)
+            if task_id in self._running:
+                self._running[task_id][0].process.kill()
 
     def seconds_silent(self) -> dict[Hashable, float]:
         """Returns the seconds since the last progress signal of each running task."""
         now = time.monotonic()
         with self._lock:
-            return {ticket: now - heard for ticket, (_, heard) in self._under_way.items()}
+            return {task_id: now - heard for task_id, (_, heard) in self._running.items()}
 
     def close(self) -> None:
         """Stops the workers, and kills any worker still running after `grace` seconds."""
@@ -116,7 +116,7 @@ class WorkerPool:
             self._is_closed = True  # from here on no process is started
             self._waiting.clear()
         for _ in self._threads:
-            self._orders.put(None)
+            self._requests.put(None)
         deadline = time.monotonic() + self._grace
         try:
             for worker in self._workers:
@@ -134,23 +134,23 @@ class WorkerPool:
     def _work(self, place: int) -> None:
         """Sends submitted tasks to one process until the pool is closed."""
         worker: _Worker | None = None
-        while (item := self._orders.get()) is not None:
-            ticket, order = item
+        while (item := self._requests.get()) is not None:
+            task_id, request = item
             with self._lock:
                 if self._is_closed:
                     break
-                if ticket not in self._waiting:  # canceled
+                if task_id not in self._waiting:  # canceled
                     continue
                 try:
                     worker = self._alive(worker, self._environments[place])
                 except OSError as error:
-                    self._ended.put(_ended(ticket, {"lost": f"its process could not be started ({error})"}))
+                    self._ended.put(_ended(task_id, {"lost": f"its process could not be started ({error})"}))
                     continue
-                self._under_way[ticket] = worker, time.monotonic()
-            message = self._exchange(worker, ticket, order)
+                self._running[task_id] = worker, time.monotonic()
+            message = self._exchange(worker, task_id, request)
             with self._lock:
-                del self._under_way[ticket]
-            self._ended.put(_ended(ticket, message, f"process {place}"))
+                del self._running[task_id]
+            self._ended.put(_ended(task_id, message, f"process {place}"))
         if worker is not None:
             worker.output.close()
 
@@ -163,15 +163,15 @@ class WorkerPool:
         self._workers.append(_Worker(self._task, environment))
         return self._workers[-1]
 
-    def _exchange(self, worker: "_Worker", ticket: Hashable, order: Json) -> Json:
+    def _exchange(self, worker: "_Worker", task_id: Hashable, request: Json) -> Json:
         """Sends a task to the worker and returns the result."""
         with contextlib.suppress(OSError, ValueError):  # the process ended, or the pool was closed
-            worker.write(order)
+            worker.write(request)
             for line in worker.output:
                 if "beat" not in (message := json.loads(line)):
                     return dict(message)
                 with self._lock:
-                    self._under_way[ticket] = worker, time.monotonic()
+                    self._running[task_id] = worker, time.monotonic()
         if not self._is_closed:  # else it has time to stop
             worker.process.kill()
         status = worker.process.wait()
@@ -204,8 +204,8 @@ class _Worker:
         output: Any = self.process.stdout
         self.output = io.BufferedReader(output)
 
-    def write(self, order: Json) -> None:
-        content = json.dumps(order).encode() + b"\n"
+    def write(self, request: Json) -> None:
+        content = json.dumps(request).encode() + b"\n"
         while content:
             content = content[self._input.write(content) :]
 
@@ -214,18 +214,18 @@ class _Worker:
             self._input.close()
 
 
-def _ended(ticket: Hashable, message: Json, node: str = "") -> Ended:
+def _ended(task_id: Hashable, message: Json, node: str = "") -> Ended:
     if "lost" in message:
-        return Ended(ticket, "lost", reason=message["lost"], node=node)
+        return Ended(task_id, "lost", reason=message["lost"], node=node)
     if "error" in message:
-        return Ended(ticket, "raised", reason=message["error"], node=node)
-    return Ended(ticket, "answered", message["answer"], node=node)
+        return Ended(task_id, "raised", reason=message["error"], node=node)
+    return Ended(task_id, "answered", message["answer"], node=node)
 
 
-def run_task(task: Task, order: Json, beat: Callable[[], None] = lambda: None) -> Json:
+def run_task(task: Task, request: Json, beat: Callable[[], None] = lambda: None) -> Json:
     """Runs the task. Returns {"answer": ...}, or {"error": ..., "traceback": ...} if the task raised."""
     try:
-        return {"answer": task(order, beat)}
+        return {"answer": task(request, beat)}
     except Exception as error:  # noqa: BLE001 (reported to the process that submitted the task)
         name = "" if isinstance(error, UnbraidError) else f"{type(error).__name__}: "
         return {"error": f"{name}{error}", "traceback": traceback.format_exc()}
@@ -248,16 +248,16 @@ def _run_worker() -> None:
         except OSError:
             pass  # the other process has ended; `_read` stops this process
 
-    orders: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     busy = threading.Event()
-    threading.Thread(target=_read, args=(orders, busy), daemon=True).start()
+    threading.Thread(target=_read, args=(requests, busy), daemon=True).start()
     task: Task = pkgutil.resolve_name(task_name)
-    while (line := orders.get()) is not None:
+    while (line := requests.get()) is not None:
         send(run_task(task, json.loads(line), lambda: send({"beat": True})))
         busy.clear()
 
 
-def _read(orders: "queue.SimpleQueue[bytes | None]", busy: threading.Event) -> None:
+def _read(requests: "queue.SimpleQueue[bytes | None]", busy: threading.Event) -> None:
     """Queues the lines of the input.
 
     If the input ends during a task, because the pool was closed or its process was killed, this process gets a SIGTERM.
@@ -268,8 +268,8 @@ def _read(orders: "queue.SimpleQueue[bytes | None]", busy: threading.Event) -> N
         *lines, started = (started + chunk).split(b"\n")
         for line in lines:
             busy.set()
-            orders.put(line)
-    orders.put(None)
+            requests.put(line)
+    requests.put(None)
     if busy.is_set():
         signal.raise_signal(signal.SIGTERM)  # with `os.kill`, Windows would end the process without a checkpoint
 

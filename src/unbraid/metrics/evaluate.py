@@ -140,7 +140,9 @@ def evaluate_as(
     """
     selection, codes = select(metrics, seed), Statistics(codes).codes
     asks_for_groups = scoring.groups is not None
-    scoring = scoring.settled(codes.factor_names, has_discrete=bool(codes.probabilities), has_groups=bool(codes.groups))
+    scoring = scoring.normalized(
+        codes.factor_names, has_discrete=bool(codes.probabilities), has_groups=bool(codes.groups)
+    )
     codes = _scored(codes, replace(scoring, fraction=1.0) if is_drawn else scoring)
     fitted = None if fitted_on is None else _scored(Statistics(fitted_on).codes, scoring)
     of_groups = _group_notes(

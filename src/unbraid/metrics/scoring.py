@@ -81,7 +81,7 @@ class Scoring(Config):
         )
         return scoring
 
-    def settled(self, factor_names: Sequence[str], *, has_discrete: bool, has_groups: bool) -> "Scoring":
+    def normalized(self, factor_names: Sequence[str], *, has_discrete: bool, has_groups: bool) -> "Scoring":
         """Returns the scoring in a unique form, and raises an error if a factor is unknown.
 
         Factors are in the order of the codes, and empty for all. The options for discrete latents and groups are reset

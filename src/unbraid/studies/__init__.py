@@ -1,4 +1,4 @@
-"""Studies: settings and seeds that are trained, scored and compared to answer a question."""
+"""Studies: training, scoring and comparison of several settings over several seeds."""
 
 from unbraid.studies.claims.claim import Claim as Claim
 from unbraid.studies.claims.judgment import JudgedClaim as JudgedClaim

@@ -1,4 +1,4 @@
-"""Collects the scores of a study from the folders of its runs."""
+"""Collection of the scores of a study from the folders of its runs."""
 
 import itertools
 import logging
@@ -15,27 +15,27 @@ from unbraid.studies.index import read_records
 from unbraid.studies.study import Setting, Study, StudyRun
 from unbraid.studies.study_scores import Number, ScoredRun, StudyScores
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.run_scores import question_key, settled
+from unbraid.training.runs.run_scores import normalized, question_key
 
 log = logging.getLogger(__name__)
 
 
 @no_garbage_collection()
 def collect(study: Study, folder: Path | str, *, parts: bool = True) -> StudyScores:
-    """Returns the scores that the runs under the folder have so far. Nothing is computed, and no array is read.
+    """Returns the existing scores of the runs in the folder. Computes no scores and reads no weights or codes.
 
-    Without `parts`, only the values of the metrics are read, as for a wide table. This takes a fifth of the time.
+    With `parts=False`, only the values of the metrics are read, not their parts and factors, in a fifth of the time.
     """
     placed = study.runs(Path(folder))
     found = read_records(Path(folder), [each.name for each in placed], "everything" if parts else "values")
     for name, reason in found.damaged.items():
-        log.warning("%s is left out, because its records cannot be read: %s", name, reason)
+        log.warning("Skipped %s, because its records cannot be read: %s", name, reason)
     metrics = study.metrics_by_name
     runs: list[ScoredRun] = []
     numbers: list[Number] = []
     keys: dict[str, dict[str, tuple[str, str]]] = {}
     over: dict[str, dict[tuple[str, ...], None]] = {}
-    for each in placed:  # of which there may be very many
+    for each in placed:
         label, seed, name, record = each.setting.label, each.seed, each.name, found.records[each.name]
         if (asked := keys.get(label)) is None:
             asked = keys[label] = _keys(study, each)
@@ -64,13 +64,13 @@ def collect(study: Study, folder: Path | str, *, parts: bool = True) -> StudySco
 
 
 def _keys(study: Study, of: StudyRun) -> dict[str, tuple[str, str]]:
-    """Maps each score key of a run of this setting to its metric name and scoring name.
+    """Returns the name of the metric and of the scoring of each score of a run, by the key of the score.
 
-    The first scoring has an empty name.
+    The name of the first scoring is empty.
     """
     found: dict[str, tuple[str, str]] = {}
     for place, scoring in enumerate(study.scorings):
-        changes = settled(of.setting.spec, scoring).changes()
+        changes = normalized(of.setting.spec, scoring).changes()
         named = question_key("", scoring.changes()).strip() if place else ""
         for name in study.metrics_by_name:
             found.setdefault(question_key(name, changes), (name, named))
@@ -78,7 +78,7 @@ def _keys(study: Study, of: StudyRun) -> dict[str, tuple[str, str]]:
 
 
 def runs_with_codes(study: Study, folder: Path, scores: StudyScores) -> dict[str, dict[int, Run]]:
-    """Returns the finished runs of each setting that still have codes, by seed."""
+    """Returns the finished runs whose codes were not removed, by setting and seed."""
     found: dict[str, dict[int, Run]] = {}
     finished = {run.run for run in scores.runs if run.state == "finished"}
     for each in study.runs(folder):
@@ -88,9 +88,9 @@ def runs_with_codes(study: Study, folder: Path, scores: StudyScores) -> dict[str
 
 
 def swept_values(settings: Sequence[Setting]) -> dict[str, float]:
-    """Maps the label of each setting to the value of the numeric field that varies within its family, such as beta.
+    """Returns the value of the numeric field that varies within the family of each setting, such as beta, by label.
 
-    If several fields vary, the field with the most distinct values is used. Fields of the objective take precedence. A
+    If several fields vary, fields of the objective take precedence, then the field with the most distinct values. A
     family with one setting uses the most common field of the other families. Settings without a value are left out.
     """
     families: dict[str, list[Setting]] = {}

@@ -22,21 +22,21 @@ from unbraid.metrics.score_json import number_from_json, number_to_json
 from unbraid.studies.study_scores import Number, RunState, ScoredRun, StudyScores
 
 _FORMAT = 1
-_DIGITS = 7  # of every number: more than its interval has
+_DIGITS = 7  # significant digits of each number
 _RUN_FIELDS = {"seed": int, "run": str, "state": RunState, "num_used": int | None}
 
 
 @final
 @dataclass(frozen=True)
 class Evidence:
-    """The scores of a study and their origin: command, commit, machine, date and seconds."""
+    """The scores of a study and their origin `made_by`: command, commit, machine, date and seconds."""
 
     study: str
     scores: StudyScores
     made_by: Mapping[str, Any]
 
     def save(self, path: Path | str) -> Path:
-        """Writes JSON with a checksum, one run per line."""
+        """Writes the evidence as JSON with a checksum and one run per line. Returns the path."""
         path = Path(path)
         scores = self.scores
         head = {
@@ -56,7 +56,7 @@ class Evidence:
 
     @classmethod
     def load(cls, path: Path | str) -> "Evidence":
-        """Reads a file written by `save`. Raises if the file was changed."""
+        """Reads a file written by `save`. Raises UnbraidError if the file was changed."""
         path = Path(path)
         try:
             content = files.read_sealed(path)
@@ -66,7 +66,8 @@ class Evidence:
             return cls(content["study"], _scores_from_json(content), content["made_by"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError, SpecError) as error:
             raise UnbraidError(
-                f"{path} is not evidence as unbraid writes it ({error}). Restore it, or collect the scores again."
+                f"Expected a file written by `Evidence.save`, got {path} ({error}). Restore the file, or collect the "
+                "scores again."
             ) from None
 
 
@@ -85,7 +86,7 @@ def _runs_to_json(scores: StudyScores) -> Iterator[dict[str, Any]]:
 
 
 def _check_fields(content: Mapping[str, Any]) -> None:
-    """Raises an error that names the first field that is invalid or inconsistent with the others."""
+    """Raises ValueError for the first field that is invalid or inconsistent with other fields."""
     for name, kind in {"settings": str, "metrics": bool | None}.items():
         pairs = content[name]
         if not isinstance(pairs, list) or not all(
@@ -144,7 +145,7 @@ def _rounded(value: float) -> float | str | None:
 @final
 @dataclass(frozen=True)
 class Circumstances:
-    """The command, date, commit, machine and versions with which scores were computed."""
+    """Origin of computed scores: the command, date, commit, machine and versions."""
 
     command: str
     date: str
@@ -158,7 +159,7 @@ class Circumstances:
         """Returns the circumstances of this process.
 
         Args:
-            command: The words of the command. Default: the arguments of the running `unbraid` command.
+            command: The words of the command. Default: `unbraid` and the arguments of this process.
             device: The device. Default: the GPU if available.
             commit: The commit. Default: the commit of the checkout.
         """
@@ -173,7 +174,7 @@ class Circumstances:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the fields as plain values."""
+        """Returns the fields as a dictionary."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -181,7 +182,7 @@ class Circumstances:
 
 
 def commit_of_checkout(file: Path | str = __file__) -> str:
-    """Returns the commit of the checkout that tracks this file, or "unknown".
+    """Returns the commit of the git repository that tracks this file, or "unknown".
 
     The suffix "+changes" marks uncommitted changes of tracked files.
     """

@@ -1,4 +1,4 @@
-"""run_study: trains and scores the missing runs of a study, fleet by fleet."""
+"""Execution of a study: trains and scores the missing runs, fleet by fleet."""
 
 import contextlib
 import logging
@@ -17,7 +17,7 @@ from unbraid._internal.worker_pool import WorkerPool
 from unbraid.config.digest import classes_of_main
 from unbraid.errors import RunError, SpecError, TrainingError, TrainingInterrupted, UnbraidError
 from unbraid.studies.cluster.driver import Driver, FleetTask, Workers, num_workers, start_processes
-from unbraid.studies.cluster.fleet_task import fleet_order, last_line, receive, settle_arrivals
+from unbraid.studies.cluster.fleet_task import finish_transfers, fleet_request, last_line, receive
 from unbraid.studies.index import read_records
 from unbraid.studies.needs import Retention, questions_to_json, register, registered
 from unbraid.studies.plan import Speed, StudyFleet, StudyPlan, plan_study
@@ -31,7 +31,7 @@ from unbraid.training.train import train_runs
 log = logging.getLogger(__name__)
 
 _MAX_SCORERS_ON_A_GPU = 12
-_MAX_IMAGES_FOR_A_CORE = 50_000  # codes of more are scored on the GPU, if there is one
+_MAX_IMAGES_FOR_A_CORE = 50_000  # codes of more images are scored on the GPU, if there is one
 
 
 @final
@@ -40,11 +40,13 @@ class Outcome:
     """Result of `run_study`.
 
     Attributes:
-        failures: Maps the name of each run with missing scores to the reason.
+        num_trained: The number of runs trained by this call.
+        num_scored: The number of runs scored by this call.
+        failures: The reason why scores are missing, by the name of the run.
         not_begun: Fleets that were not started, because the budget is too small.
         needed: The estimated seconds of the shortest fleet in `not_begun`.
-        halved: Maps each run whose fleet did not fit into memory to the number of models trained side by side. The
-            last bits of its results may differ.
+        halved: The number of models trained side by side, by the name of the run, for fleets that did not fit into
+            memory. The last bits of their results may differ.
     """
 
     num_trained: int = 0
@@ -56,10 +58,10 @@ class Outcome:
 
 
 def run_study(study: Study, folder: Path | str, options: StudyOptions | None = None) -> Outcome:
-    """Trains and scores the missing runs of the study. After an interruption, the same call resumes the study.
+    """Trains and scores the missing runs of a study. To resume after an interruption, repeat the call.
 
-    Failures are reported as they happen, and the other runs continue. A run with a missing score and removed codes is
-    trained again. Its old folder is kept in `.archived`.
+    Failures are logged as they happen, and other runs continue. A run with a missing score and removed codes is trained
+    again, and its old folder is moved to `.archived`.
     """
     options = options or StudyOptions()
     try:
@@ -67,15 +69,15 @@ def run_study(study: Study, folder: Path | str, options: StudyOptions | None = N
             return _Execution(study, Path(folder), options).run()
     except KeyboardInterrupt as stopped:
         raise TrainingInterrupted(
-            "The study was stopped; finished runs and checkpoints are kept. To resume, run the study again with the "
-            "same command or call.",
+            "The study was interrupted. Finished runs and checkpoints are kept. To resume, repeat the same command or "
+            "call.",
             getattr(stopped, "runs", ()),
             at_once=getattr(stopped, "at_once", False),
         ) from None
 
 
 def retry_study(study: Study, folder: Path | str) -> list[StudyRun]:
-    """Archives the failed runs of the study, so that `run_study` trains them again. Returns these runs."""
+    """Archives the failed runs of the study, so that `run_study` trains them again. Returns the archived runs."""
     plan = plan_study(study, Path(folder))
     failed = plan.runs_that_need("failed")
     for each in failed:
@@ -84,31 +86,33 @@ def retry_study(study: Study, folder: Path | str) -> list[StudyRun]:
 
 
 def _in_this_process(study: Study, options: StudyOptions) -> StudyOptions:
-    """Returns options for this process only if the study uses classes that other processes cannot import."""
+    """Returns the options, changed to use only this process if other processes cannot import classes of the study."""
     if not (names := classes_of_main(study)):
         return options
     if options.on == "ray":
         raise SpecError(
-            f"{', '.join(names)} is defined in a script or a notebook, where workers of a cluster cannot import it. "
-            "Move it into a module."
+            f"Expected classes that workers of a cluster can import, got {', '.join(names)} from a script or a "
+            "notebook. Move the class into a module."
         )
-    log.warning("%s is defined in a script or a notebook, so the study is run in this process.", ", ".join(names))
+    log.warning("%s is defined in a script or a notebook, so the study runs in this process.", ", ".join(names))
     return replace(options, num_workers=1, num_scorers=0)
 
 
 @final
 class _Execution:
-    """One call of `run_study`."""
+    """State of one call of `run_study`."""
 
     def __init__(self, study: Study, folder: Path, options: StudyOptions) -> None:
         whole, study = study, study.only(options.settings)
         options = _in_this_process(study, options)
         self._study, self._folder, self._options = study, folder, options
         if options.on == "local" and (options.address or options.autoscaling):
-            raise SpecError("An address and autoscaling require a Ray cluster. Add --on ray, or leave them out.")
+            raise SpecError("`address` and `autoscaling` require on='ray' (--on ray). Add it, or leave them out.")
         self._num_workers = 0 if options.on == "ray" else num_workers(options.num_workers, options.device)
         if options.budget is not None and self._num_workers != 1:
-            raise SpecError("A budget limits one fleet at a time. Leave it out, or set num_workers=1 (--workers 1).")
+            raise SpecError(
+                f"`budget` is {options.budget}, but requires a single worker. Set num_workers=1 (--workers 1)."
+            )
         training = TrainingOptions(snapshots=options.snapshots)
         for setting in study.settings:
             training.check(setting.spec.num_steps)
@@ -119,7 +123,7 @@ class _Execution:
         self._has_many_images = max(s.spec.dataset.num_images for s in study.settings) > _MAX_IMAGES_FOR_A_CORE
         self._scoring_device = str(self._device) if self._has_many_images else "cpu"
         self._speed = Speed(self._device)
-        for each in (whole, *options.beside):  # whole: also the settings that are not run now are protected
+        for each in (whole, *options.beside):  # whole, so that arrays of all its settings are kept
             register(each, folder)
         self._retention = Retention(registered(folder, options.packages), folder)
         count = options.num_scorers
@@ -132,10 +136,10 @@ class _Execution:
         self._seconds_of_scoring = 0.0
 
     def run(self) -> Outcome:
-        settle_arrivals(self._folder)
+        finish_transfers(self._folder)
         plan = plan_study(self._study, self._folder)
         for name, reason in plan.damaged.items():
-            log.warning("%s cannot be read (%s) and is trained again.", name, reason)
+            log.warning("%s cannot be read and is trained again: %s", name, reason)
         self._by_name = {each.name: each for fleet in plan.fleets for each in fleet.runs}
         for each in plan.runs_that_need("failed"):
             self._outcome.failures[each.name] = plan.records[each.name].reason
@@ -146,29 +150,31 @@ class _Execution:
             elif plan.to_train:
                 self._train_by_workers(plan)
             self._wait_for_scores()
-        self._remove_arrays(plan.runs_that_need("nothing"))  # a process that died may have left some
+        self._remove_arrays(plan.runs_that_need("nothing"))  # an interrupted process may have left arrays
         if self._outcome.num_trained or self._outcome.num_scored:
             self._check_complete()
         return self._outcome
 
     def _check_complete(self) -> None:
-        """Adds failures for runs that were removed or changed while the study ran."""
+        """Records a failure for each run whose files were removed or changed by others during this call."""
         failures = self._outcome.failures
         known = {each.name for fleet in self._outcome.not_begun for each in fleet.runs} | failures.keys()
         plan = plan_study(self._study, self._folder)
         for each in plan.runs_that_need("training", "scoring", "failed"):
             if each.name not in known:
                 state = plan.damaged.get(each.name) or plan.records[each.name].state
-                failures[each.name] = f"it was removed or changed while the study ran ({state}). Run it again."
+                failures[each.name] = (
+                    f"its files were removed or changed during the study ({state}). Repeat the command."
+                )
 
     def _train(self, plan: StudyPlan) -> None:
-        """Trains fleets within the budget."""
+        """Trains fleets in this process, as far as the budget allows."""
         needed: list[float] = []
         waiting = plan.to_train
         total = len(waiting)
         for place, fleet in enumerate(waiting):
             if self._deadline is not None:
-                seconds = self._seconds_of(fleet, plan)
+                seconds = self._estimated_seconds(fleet, plan)
                 if time.monotonic() + seconds > self._deadline:
                     needed.append(seconds)
                     self._outcome.not_begun += (fleet,)
@@ -181,19 +187,19 @@ class _Execution:
             if self._device.type == "cpu":  # the next fleet needs the cores
                 self._wait_for_scores()
             else:
-                self._take_scores()
+                self._record_scores()
         emit(Event(f"study {self._study.name}", total, total, "fleets"))
         self._outcome.needed = min(needed, default=0.0)
 
-    def _seconds_of(self, fleet: StudyFleet, plan: StudyPlan) -> float:
-        """Estimates the time to train and score a fleet, from the scoring times so far."""
+    def _estimated_seconds(self, fleet: StudyFleet, plan: StudyPlan) -> float:
+        """Estimates the seconds to train and score the missing runs of a fleet."""
         count = sum(plan.needs[each.name] == "training" for each in fleet.runs)
         per_run = self._seconds_of_scoring / max(1, self._outcome.num_scored)
         return self._speed.seconds(fleet, count) + per_run * count
 
     def _train_fleet(self, fleet: StudyFleet, plan: StudyPlan) -> None:
-        """Trains the missing runs of the fleet. Records errors as failures."""
-        new = self._new(fleet, plan)
+        """Trains the missing runs of a fleet, and records errors as failures."""
+        new = self._runs_to_train(fleet, plan)
         began, error = time.monotonic(), ""
         try:
             with torch_threads(self._study.threads or torch.get_num_threads()):
@@ -210,25 +216,25 @@ class _Execution:
             elif error and each.run.status != "finished":
                 self._fail(each, error)
 
-    def _new(self, fleet: StudyFleet, plan: StudyPlan) -> list[StudyRun]:
-        """Returns the runs of a fleet to train. Archives their finished folders without codes."""
+    def _runs_to_train(self, fleet: StudyFleet, plan: StudyPlan) -> list[StudyRun]:
+        """Returns the runs of a fleet to train. Archives finished runs whose codes were removed."""
         new = [each for each in fleet.runs if plan.needs[each.name] == "training"]
         for each in new:
             if plan.records[each.name].state == "finished":
-                log.warning("%s is trained again: a score of it is missing, and its codes were removed.", each.name)
+                log.warning("%s is trained again, because a score is missing and its codes were removed.", each.name)
                 RunWriter(each.run).archive()
         return new
 
     def _train_by_workers(self, plan: StudyPlan) -> None:
-        """Trains and scores all fleets on several workers."""
-        fleets = {fleet.runs[0].name: self._new(fleet, plan) for fleet in plan.to_train}
+        """Trains and scores all fleets in other processes or on a cluster."""
+        fleets = {fleet.runs[0].name: self._runs_to_train(fleet, plan) for fleet in plan.to_train}
         options, threads = self._options, self._study.threads or torch.get_num_threads()
         workers, device, token = self._start_workers(threads)
 
-        def take(task: FleetTask, answer: Mapping[str, Any], parcels: Iterable[bytes]) -> None:
-            if not answer["is_home"]:
-                log.warning("A node without %s: its runs are returned through Ray's object store.", self._folder)
-                receive(parcels, self._folder, task.key)
+        def on_result(task: FleetTask, answer: Mapping[str, Any], bundles: Iterable[bytes]) -> None:
+            if not answer["shares_folder"]:
+                log.warning("A node cannot access %s and returns its runs through Ray's object store.", self._folder)
+                receive(bundles, self._folder, task.key)
             for each in fleets[task.key]:
                 outcome = answer["runs"][each.name]
                 if outcome["status"] != "finished":
@@ -237,11 +243,11 @@ class _Execution:
                 self._outcome.num_trained += 1
                 if outcome["side_by_side"] < len(fleets[task.key]):
                     self._outcome.halved[each.name] = outcome["side_by_side"]
-                self._take_score(each, outcome["error"], outcome["failed"])
+                self._record_score(each, outcome["error"], outcome["failed"])
 
         tasks = []
         for key, runs in fleets.items():
-            order = fleet_order(
+            request = fleet_request(
                 [(each, self._retention.missing(each, RunRecord("new"))) for each in runs],
                 folder=str(self._folder.absolute()),
                 device=device,
@@ -252,20 +258,20 @@ class _Execution:
                 remove_arrays=all(self._retention.keeps_scores_alone(each) for each in runs),
                 training=self._training,
             )
-            tasks.append(FleetTask(key, order))
+            tasks.append(FleetTask(key, request))
         with terminable(), contextlib.closing(workers):
-            driver = Driver(workers, take, options.patience, name=f"study {self._study.name}")
+            driver = Driver(workers, on_result, options.patience, name=f"study {self._study.name}")
             try:
                 driver.run(tasks)
             except KeyboardInterrupt:
-                log.warning("Stopping: the workers save checkpoints. Press Ctrl-C again to stop at once.")
+                log.warning("Stopping. The workers save checkpoints. Press Ctrl-C again to stop at once.")
                 raise
         for key, reason in driver.failures.items():
             for each in fleets[key]:
                 self._fail(each, reason)
 
     def _start_workers(self, threads: int) -> tuple[Workers, str, Sequence[str]]:
-        """Returns the workers, their device type, and the token that identifies the shared folder."""
+        """Starts the workers. Returns the workers, their device type, and the token that identifies the folder."""
         options, device = self._options, str(self._options.device)
         if options.on == "local":
             return *start_processes(self._num_workers, device, threads), ()
@@ -273,8 +279,8 @@ class _Execution:
             from unbraid.studies.cluster.ray_workers import RayWorkers
         except ImportError as error:
             raise SpecError(
-                f"Ray is not installed ({error}). Install it with `pip install 'unbraid[ray]'` here and on every node, "
-                "or run the study on this machine, without --on ray."
+                f"--on ray requires Ray, which is not installed ({error}). Install it here and on every node with "
+                "`pip install 'unbraid[ray]'`, or leave out --on ray."
             ) from None
         nodes = RayWorkers(self._folder, options.address, threads, device, autoscaling=options.autoscaling)
         return nodes, nodes.device, nodes.token
@@ -282,15 +288,15 @@ class _Execution:
     def _request_scores(self, runs: Sequence[StudyRun], records: Mapping[str, RunRecord]) -> None:
         for each in runs:
             if questions := self._retention.missing(each, records[each.name]):
-                order = {"folder": str(each.run.folder), "asked": questions_to_json(questions)}
+                request = {"folder": str(each.run.folder), "asked": questions_to_json(questions)}
                 places = {"device": self._scoring_device, "packages": list(self._options.packages)}
-                self._scorers.submit(each.name, order | places)
+                self._scorers.submit(each.name, request | places)
 
-    def _take_scores(self, seconds: float = 0.0) -> None:
-        """Collects the available scores. Waits at most `seconds` for the next score."""
+    def _record_scores(self, seconds: float = 0.0) -> None:
+        """Records the results of finished scoring tasks. Waits at most `seconds` for the next result."""
         for ended in self._scorers.wait(seconds):
             error = "" if ended.how == "answered" else ended.reason
-            self._take_score(self._by_name[str(ended.ticket)], error, ended.answer.get("failed", {}))
+            self._record_score(self._by_name[str(ended.task_id)], error, ended.answer.get("failed", {}))
 
     def _wait_for_scores(self) -> None:
         began, total = time.monotonic(), self._scorers.num_waiting
@@ -298,17 +304,17 @@ class _Execution:
             return
         with part_of(Event("scoring", 0, 1)):
             while self._scorers.num_waiting:
-                self._take_scores(seconds=600.0)
+                self._record_scores(seconds=600.0)
                 emit(Event("scoring", total - self._scorers.num_waiting, total, "runs"))
         self._seconds_of_scoring += time.monotonic() - began
 
-    def _take_score(self, each: StudyRun, error: str, failed: Mapping[str, str]) -> None:
-        """Records the outcome of scoring a run, and removes arrays that are no longer needed."""
+    def _record_score(self, each: StudyRun, error: str, failed: Mapping[str, str]) -> None:
+        """Records the result of scoring a run, and removes arrays that are no longer needed."""
         self._outcome.num_scored += 1
         failed = {name: reason for name, reason in failed.items() if name in self._study.metrics_by_name}
         if error or failed:
             reason = error or f"{', '.join(failed)} failed: {last_line(next(iter(failed.values())))}"
-            self._fail(each, f"it could not be scored: {reason}")
+            self._fail(each, f"the run could not be scored: {reason}")
         self._remove_arrays(self._retention.siblings(each))
 
     def _fail(self, each: StudyRun, reason: str) -> None:
@@ -316,14 +322,14 @@ class _Execution:
             log.warning("%s: %s", each.name, reason)
         self._outcome.failures[each.name] = reason
         if self._options.fail_fast:
-            raise TrainingError(f"{each.name} failed, and the study stops at the first failure: {reason}")
+            raise TrainingError(f"Stopped after the first failure, as fail_fast requests. {each.name}: {reason}")
 
     def _remove_arrays(self, runs: Sequence[StudyRun]) -> None:
-        """Removes weights and codes that no study needs. The runs are all seeds of their settings."""
+        """Removes the weights and codes of runs that no study needs. `runs` has all seeds of each setting."""
         if self._study.keep == "all":
             return
         records = read_records(self._folder, [each.name for each in runs]).records
         for each in runs:
             if self._retention.is_removable(each, records):
-                with contextlib.suppress(RunError):  # another process uses the run, and will remove them itself
+                with contextlib.suppress(RunError):  # another process uses the run and will remove the arrays
                     RunWriter(each.run).remove_arrays()

@@ -1,4 +1,4 @@
-"""The scores of a study as figures."""
+"""Figures of the scores of a study."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,9 +13,9 @@ _STRENGTH = "strength"
 
 
 def run_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Table:
-    """Returns the table for `unbraid.figures`, with a row for each finished run and a column for each metric.
+    """Returns a table for `unbraid.figures`, with a row for each finished run and a column for each metric.
 
-    The column "strength" holds the value of the numeric field that varies within a family, such as beta. Missing values
+    The column "strength" has the value of the numeric field that varies within a family, such as beta. Missing values
     are None.
     """
     if metrics is not None:
@@ -50,12 +50,12 @@ KINDS = (*_OF_ONE, "scatter", "rate-distortion", *_OF_MANY)
 
 
 def draw(scores: StudyScores, kind: str, metrics: Sequence[str] = ()) -> Any:
-    """Draws a figure of a kind in `KINDS` and returns its axes. Raises if scores or metrics are missing."""
+    """Draws a figure and returns its axes. `kind` is an entry of `KINDS`. Raises UnbraidError if scores are missing."""
     if kind not in KINDS:
-        raise UnbraidError(f"There is no kind of figure {kind!r}. Choose one of {', '.join(KINDS)}.")
+        raise UnbraidError(f"Unknown kind of figure {kind!r}. Choose one of {', '.join(KINDS)}.")
     scores.check(metrics=metrics)
     if not scores.numbers:
-        raise UnbraidError("No run of the study is scored yet, so there is nothing to draw. Run the study first.")
+        raise UnbraidError("Expected at least one scored run, got none. Run the study first: unbraid study run.")
     if kind in _OF_ONE:
         return _draw_one(scores, kind, *_expected(metrics, 1, "one metric, such as --metric mig"))
     if kind == "scatter":
@@ -65,8 +65,8 @@ def draw(scores: StudyScores, kind: str, metrics: Sequence[str] = ()) -> Any:
     if kind == "rate-distortion":
         if missing := [name for name in ("rate", "distortion") if name not in scores.higher_is_better]:
             raise UnbraidError(
-                f"The plane of rate and distortion needs the metric {missing[0]!r}, which the study does not have. Add "
-                "it to the metrics of the study and run it again."
+                f"A rate-distortion figure requires the metric {missing[0]!r}; the study has "
+                f"{', '.join(scores.metrics)}. Add {missing[0]!r} to the metrics and run the study again."
             )
         return figures.rate_distortion_plane(run_table(scores, ["rate", "distortion"]))
     named = list(metrics) or [name for name in scores.metrics if scores.with_any_score(name)]
@@ -83,8 +83,8 @@ def _draw_one(scores: StudyScores, kind: str, metric: str) -> Any:
     strengths = [value for value in table[_STRENGTH] if value is not None]
     if len(set(strengths)) < 2:
         raise UnbraidError(
-            "A line needs settings of one family that differ in a number, such as beta. The study has "
-            f"{', '.join(scores.settings[:5])}. Draw a box instead."
+            "A line figure requires settings of one family that differ in a number, such as beta; the settings are "
+            f"{', '.join(scores.settings[:5])}. Use --kind box instead."
         )
     bounds, is_log = named_measure(metric).bounds, min(strengths) > 0
     axes = figures.mean_band(table, _STRENGTH, metric, label=label, log=is_log, bounds=bounds)
@@ -95,7 +95,7 @@ def _draw_one(scores: StudyScores, kind: str, metric: str) -> Any:
 def _expected(metrics: Sequence[str], count: int, what: str) -> Sequence[str]:
     if len(metrics) != count:
         given = ", ".join(metrics) or "none"
-        raise UnbraidError(f"This kind of figure was given {given}; expected {what}.")
+        raise UnbraidError(f"Expected {what}, for this kind of figure, got {given}. Change --metric.")
     return metrics
 
 

@@ -1,8 +1,8 @@
-"""Reads the records of the runs in a folder through an index, which takes seconds for hundreds of thousands of runs.
+"""Cached reading of the records of all runs in a folder: seconds for hundreds of thousands of runs.
 
-The index is an SQLite file beside the runs, and serves as a cache. Each row copies the record of one run and holds the
-checksum of that record. Each column has a seal, a checksum that includes the name of the run. Damaged and outdated rows
-are rebuilt from the records, and so is a damaged file.
+The cache is an SQLite file beside the runs. Each row has a copy of the record of one run and a checksum of the files of
+the run. Each column has a seal: a checksum that includes the name of the run. Damaged and outdated rows are read again
+from the files of the run. A damaged cache is replaced.
 """
 
 import contextlib
@@ -21,14 +21,14 @@ from unbraid._internal.progress import Event, emit
 from unbraid.studies.run_records import KeptNumbers, RunRecord, read_run_record, stamp_of
 
 STUDIES = ".studies"
-"""The folder beside the runs that holds the index and the studies of these runs."""
+"""The name of the folder, beside the runs, of the index and of the studies of these runs."""
 
 Detail = Literal["questions", "values", "everything"]
-"""Level of detail: the keys of the scores, also their values with intervals, or also parts and factors."""
+"""Level of detail: only the keys of scores, also values with intervals, or also parts and factors."""
 
 _FORMAT = 6
-_FILE = f"index-{_FORMAT}.sqlite"  # so that two versions of the package keep an index each
-# Parsing takes most of the time, so contents are split by how often they are read.
+_FILE = f"index-{_FORMAT}.sqlite"  # different versions of the package have different files
+# Parsing takes most of the time, so rarely read contents have their own columns.
 _CONTENTS = ("state", "numbers", "parts")
 _NUM_CONTENTS: dict[Detail, int] = {"questions": 1, "values": 2, "everything": 3}
 _COLUMNS = ", ".join(f"{name}, {name}_seal" for name in _CONTENTS)
@@ -37,21 +37,21 @@ _AT_ONCE = 2_000
 _SECONDS_TO_WAIT = 5.0  # for another process that writes the index
 _SIZE_OF_SEAL = 8
 _UNREAD = KeptNumbers(math.nan, math.nan, math.nan)
-# Errors of SQLite that are not damage: another process, the disk, permissions, memory.
+# Errors of SQLite with other causes than a damaged file: other processes, the disk, permissions, memory.
 _OTHERS = ["BUSY", "CANTOPEN", "FULL", "IOERR", "LOCKED", "NOLFS", "NOMEM", "PERM", "PROTOCOL"]
 _NO_DAMAGE = {getattr(sqlite3, f"SQLITE_{name}") for name in _OTHERS}
 
 
 @final
 class RunRecords(NamedTuple):
-    """Records by run name, and the reason for each damaged record. Damaged runs count as unfinished."""
+    """Records of runs by name, and the error of each damaged record. Damaged runs have the state "unfinished"."""
 
     records: dict[str, RunRecord]
     damaged: dict[str, str]
 
 
 def read_records(folder: Path, names: Sequence[str], detail: Detail = "everything") -> RunRecords:
-    """Returns the current records of the runs with these names."""
+    """Returns the current records of these runs in the folder. Unchanged runs are read from the index."""
     found = RunRecords({}, {})
     with contextlib.closing(_Database(folder)) as database:
         changed: list[tuple[str, list[bytes]]] = []
@@ -83,17 +83,17 @@ def _read(folder: Path, name: str, damaged: dict[str, str]) -> tuple[RunRecord, 
 
 @final
 class _Database:
-    """The index file. An unusable file has no rows and is not written to."""
+    """Connection to the index file. If the file is unusable, reads return no rows and writes do nothing."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / STUDIES / _FILE if folder.is_dir() else None
         self._connection: sqlite3.Connection | None = None
 
     def rows(self, names: Sequence[str], detail: Detail) -> Iterator[tuple[str, list[bytes] | None]]:
-        """Yields the names in order, each with the contents of its row for this detail."""
+        """Yields the names in sorted order, each with the contents of its row, or None for a missing or damaged row."""
         contents = _CONTENTS[: _NUM_CONTENTS[detail]]
         columns = ", ".join(f"{name}, {name}_seal" for name in contents)
-        # Many names are read as ranges, with all rows between the first and the last.
+        # For many names, all rows between the first and the last name are read.
         chosen = f"IN ({','.join('?' * len(names))})" if len(names) <= _AT_ONCE else "BETWEEN ? AND ?"
         query = f"SELECT name, record, {columns} FROM runs WHERE name {chosen}"
         ordered = sorted(names)
@@ -105,7 +105,7 @@ class _Database:
             yield from ((name, _intact(contents, name, found.get(name.encode()))) for name in part)
 
     def write(self, rows: Sequence[tuple[str, list[bytes]]]) -> None:
-        """Writes rows. A row is the name of a run, and a list of the checksum of its record and the contents."""
+        """Writes rows. A row has the name of a run, and a list of the checksum of its files and the contents."""
 
         def insert(database: sqlite3.Connection) -> None:
             for name, (record, *contents) in rows:
@@ -124,8 +124,8 @@ class _Database:
         self._connection = None
 
     def _attempt(self, action: Callable[[sqlite3.Connection], Any]) -> Any:
-        """Returns the result of the action, or None if the file is unusable. Replaces a damaged file first."""
-        for _ in range(2):  # the second time with a new file
+        """Returns the result of `action`, or None if the file is unusable. Replaces a damaged file and tries again."""
+        for _ in range(2):  # the second attempt has a new file
             if self._path is None:
                 break
             try:
@@ -147,18 +147,18 @@ def _rows(query: str, given: Sequence[str], database: sqlite3.Connection) -> lis
 
 
 def _is_damage(error: Exception, path: Path) -> bool:
-    """Returns whether the error is due to the content of the file."""
+    """Returns whether the cause of the error is a damaged file."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-    if code == sqlite3.SQLITE_READONLY:  # a flipped bit in the header of the file has this code too
+    if code == sqlite3.SQLITE_READONLY:  # also the code of a damaged file header
         return os.access(path, os.W_OK)
     return code not in _NO_DAMAGE and not isinstance(error, OSError)
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    """Returns a connection to the file. Creates a missing file. Raises an sqlite3.Error if the file is damaged."""
+    """Opens the file, or creates a missing file. Raises sqlite3.Error if the file is damaged."""
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT)
-    connection.text_factory = bytes  # damaged text is no error
+    connection.text_factory = bytes  # damaged text raises no error
     try:
         connection.execute(_CREATE)
     except BaseException:
@@ -182,7 +182,7 @@ def _seal(column: str, name: str, record: bytes, content: bytes) -> bytes:
 
 
 def _contents(stamp: str, record: RunRecord) -> tuple[bytes, bytes, bytes]:
-    """Converts a record to the contents of a row."""
+    """Converts a record to the contents of a row: state, numbers, and parts."""
     kept = record.numbers.values()
     *plain, numbers, refused = record
     lines = [stamp, *map(json.dumps, (plain, list(numbers), dict(refused)))]
@@ -202,7 +202,7 @@ def _record(state: bytes, numbers: bytes | None = None, parts: bytes | None = No
 
 
 def _kept(questions: bytes, content: bytes, parts: bytes | None) -> dict[str, KeptNumbers]:
-    """Returns the numbers by score key."""
+    """Parses the numbers of all scores, by the key of the score. `parts` is None if it was not read."""
     factors, _, numbers = content.partition(b"\n")
     asked = _asked(questions, factors)
     intervals: Iterable[tuple[Any, Any, Any]] = struct.iter_unpack("<ddd", numbers)  # value, low, high

@@ -1,4 +1,4 @@
-"""Requirements of the studies of a folder: scores to compute, and weights and codes to keep."""
+"""Scores to compute, and weights and codes to keep, for all studies that share a folder."""
 
 import contextlib
 import functools
@@ -19,13 +19,13 @@ from unbraid.studies.index import STUDIES
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Setting, Study, StudyRun
 from unbraid.training.runs.run import Run
-from unbraid.training.runs.run_scores import question_key, settled
+from unbraid.training.runs.run_scores import normalized, question_key
 from unbraid.training.runs.spec import RunSpec
 
 
 @final
 class Question(NamedTuple):
-    """A metric with its name and its normalized scoring, which identify a score of a run."""
+    """A score that a study requires: the name of the metric, the metric, and the normalized scoring."""
 
     name: str
     metric: Metric | ModelScore
@@ -34,16 +34,16 @@ class Question(NamedTuple):
 
 @final
 class Questions:
-    """The questions of a study by score key. Runs with the same spec share their questions."""
+    """The required scores of a study, cached by spec."""
 
     def __init__(self, study: Study) -> None:
         self._study, self._metrics = study, study.metrics_by_name
         self._of: dict[int, dict[str, Question]] = {}
 
     def of(self, spec: RunSpec) -> Mapping[str, Question]:
-        """Returns the questions for runs with this spec, by score key."""
-        if id(spec) not in self._of:  # the study holds its specs, of which thousands of runs share one
-            scorings = dict.fromkeys(settled(spec, scoring) for scoring in self._study.scorings)
+        """Returns the required scores of runs with this spec, by the key of the score."""
+        if id(spec) not in self._of:  # thousands of runs share one spec object of the study
+            scorings = dict.fromkeys(normalized(spec, scoring) for scoring in self._study.scorings)
             self._of[id(spec)] = {
                 question_key(name, scoring.changes()): Question(name, metric, scoring)
                 for scoring in scorings
@@ -52,7 +52,7 @@ class Questions:
         return self._of[id(spec)]
 
     def missing(self, spec: RunSpec, record: RunRecord) -> list[Question]:
-        """Returns the questions without a score or a refusal in the record of a run."""
+        """Returns the required scores that the record of a run has neither as a score nor as undefined."""
         return [
             question
             for key, question in self.of(spec).items()
@@ -61,56 +61,56 @@ class Questions:
 
 
 def questions_to_json(questions: Sequence[Question]) -> dict[str, list[Any]]:
-    """Returns the metrics by scoring as JSON, for a worker order."""
+    """Returns the metrics by scoring as JSON, for a request to a worker."""
     asked: dict[str, list[Any]] = defaultdict(list)
     for question in questions:
         asked[json.dumps(question.scoring.changes())].append(to_json(question.metric))
     return dict(asked)
 
 
-def score_run(order: Json, beat: Callable[[], None]) -> Json:
+def score_run(request: Json, beat: Callable[[], None]) -> Json:
     """Computes and saves scores of a run. Returns the tracebacks of failed metrics by name.
 
-    The order holds the `folder` of the run, the `asked` scores (`questions_to_json`), the `device`, and the `packages`
-    whose classes may be used.
+    The request has the `folder` of the run, the scores to compute in `asked` (`questions_to_json`), the `device`, and
+    the `packages` whose classes may be used.
     """
-    packages, failed = order["packages"], dict[str, str]()
-    run = Run.open(Path(order["folder"]), packages=packages)
-    for changes, metrics in order["asked"].items():
+    packages, failed = request["packages"], dict[str, str]()
+    run = Run.open(Path(request["folder"]), packages=packages)
+    for changes, metrics in request["asked"].items():
         scoring = Scoring.from_changes(json.loads(changes), packages=packages)
         chosen = [from_json(metric, Metric | ModelScore, packages=packages) for metric in metrics]
-        with contextlib.suppress(CodesError):  # no metric is defined for these codes: the run keeps that as refusals
-            failed |= run.score(chosen, scoring, device=order["device"], progress=False).failed
+        with contextlib.suppress(CodesError):  # no metric is defined for these codes, as the run records
+            failed |= run.score(chosen, scoring, device=request["device"], progress=False).failed
         beat()
     return {"failed": failed}
 
 
 def register(study: Study, folder: Path) -> None:
-    """Adds the study to this folder. Replaces an earlier study with the same name."""
+    """Writes the study to the folder of runs. Replaces a study with the same name."""
     files.write_json(folder / STUDIES / f"{study.name}.json", to_json(study))
 
 
 def registered(folder: Path, packages: Collection[str]) -> list[Study]:
-    """Returns all studies of this folder. Raises if a study is unreadable, since it may need scores of the runs."""
+    """Returns all studies that were registered in the folder. Raises SpecError if a study cannot be read."""
     try:
         paths = sorted((folder / STUDIES).glob("*.json"))
         return [_read(path, files.read_bytes(path), tuple(packages)) for path in paths]
     except (SpecError, OSError) as error:
         raise SpecError(
-            f"A study in {folder / STUDIES} cannot be read, and may need scores of these runs: {error} Remove its file "
-            "if it is no longer needed."
+            f"A study in {folder / STUDIES}, which may require scores of these runs, cannot be read: {error} Remove "
+            "the file if the study is no longer needed."
         ) from None
 
 
 @functools.lru_cache(maxsize=256)
 def _read(path: Path, content: bytes, packages: tuple[str, ...]) -> Study:
-    """Loads the study of a file. Caches studies by content, because a folder may have many."""
+    """Loads a study. The study is cached by the content of its file, because a folder may have many studies."""
     return Study.load(path, packages=packages)
 
 
 @final
 class Retention:
-    """Retention policy of a folder: the arrays that may be removed, and the scores to compute before removal."""
+    """Retention policy of a folder: which weights and codes may be removed, and which scores are required before."""
 
     def __init__(self, studies: Sequence[Study], folder: Path) -> None:
         self._studies_of: dict[str, list[tuple[Study, Setting]]] = {}
@@ -122,7 +122,7 @@ class Retention:
                 self._siblings.setdefault((study.name, each.setting.label), []).append(each)
 
     def missing(self, run: StudyRun, record: RunRecord) -> list[Question]:
-        """Returns the missing scores of this run, over all studies of the folder."""
+        """Returns the scores that any study of the folder requires and this run does not have."""
         found = [
             question
             for study, _ in self._studies_of.get(run.name, [])
@@ -131,7 +131,7 @@ class Retention:
         return list({(question.name, question.scoring): question for question in found}.values())
 
     def siblings(self, run: StudyRun) -> list[StudyRun]:
-        """Returns all runs of the settings that include this run. A new score of one may change the best run of all."""
+        """Returns all runs of the settings that include this run, because a new score may change the best run."""
         found = [
             sibling
             for study, setting in self._studies_of.get(run.name, [])
@@ -140,11 +140,11 @@ class Retention:
         return list({sibling.name: sibling for sibling in found}.values())
 
     def keeps_scores_alone(self, run: StudyRun) -> bool:
-        """Returns whether all studies with this run keep only its scores."""
+        """Returns whether all studies that include this run have keep="scores"."""
         return all(study.keep == "scores" for study, _ in self._studies_of.get(run.name, []))
 
     def is_removable(self, run: StudyRun, records: Mapping[str, RunRecord]) -> bool:
-        """Returns whether no study needs the weights and codes of the run any more."""
+        """Returns whether the weights and codes of the run exist, and no study needs them any more."""
         record = records[run.name]
         if not record.has_arrays or self.missing(run, record):
             return False
@@ -154,7 +154,7 @@ class Retention:
         )
 
     def _is_best(self, study: Study, setting: Setting, run: StudyRun, records: Mapping[str, RunRecord]) -> bool:
-        """Returns whether the run is, or may become, the best seed of its setting."""
+        """Returns whether the run is the best seed of its setting, or a seed without a score may still change that."""
         metric = study.metrics_by_name[study.best_by]
         sign = -1.0 if metric.higher_is_better is False else 1.0
         key = next(k for k, q in self._questions[study.name].of(setting.spec).items() if q.name == study.best_by)

@@ -25,9 +25,9 @@ from unbraid.training.runs.spec import RunSpec
 from unbraid.training.state import Member, fleet_key
 
 Need = Literal["training", "scoring", "nothing", "failed"]
-"""The remaining work of a run. It is also "training" if a score is missing and the codes were removed."""
+"""The remaining work of a run. A run with a missing score and removed codes needs "training" again."""
 
-_BYTES_OF_RECORDS = 200_000  # history, scores with their tables, spec, log
+_BYTES_OF_RECORDS = 200_000  # history, scores with tables, spec, log
 _SECONDS_TO_TIME = 1.0
 _MAX_STEPS_TO_TIME = 50
 
@@ -35,10 +35,7 @@ _MAX_STEPS_TO_TIME = 50
 @final
 @dataclass(frozen=True)
 class StudyFleet:
-    """Runs that are trained side by side, from the first step to the last.
-
-    Fleets whose steps take equally long per model have the same `kind`.
-    """
+    """Runs of a study that are trained side by side. Fleets with the same `kind` take the same time per model."""
 
     runs: tuple[StudyRun, ...]
     kind: str
@@ -51,7 +48,7 @@ class StudyFleet:
 @final
 @dataclass(frozen=True)
 class StudyPlan:
-    """All fleets of a study, and the records and needs of its runs by name."""
+    """All fleets of a study; the record, the remaining work and the error of a damaged record by run name."""
 
     fleets: tuple[StudyFleet, ...]
     records: Mapping[str, RunRecord]
@@ -80,7 +77,7 @@ class StudyPlan:
 
 
 def plan_study(study: Study, folder: Path) -> StudyPlan:
-    """Returns the remaining work of the study, from the records of its runs under the folder."""
+    """Returns the remaining work of a study, according to the records of its runs in the folder."""
     with no_garbage_collection():
         placed, questions = study.runs(folder), Questions(study)
         records, damaged = read_records(folder, [each.name for each in placed], "questions")
@@ -97,9 +94,9 @@ def plan_study(study: Study, folder: Path) -> StudyPlan:
 
 
 def _fleets_of(study: Study, placed: Sequence[StudyRun]) -> list[StudyFleet]:
-    """Groups all runs of the study into fleets. Finished runs are included, so a study always has the same fleets.
+    """Groups all runs of the study into fleets. Finished runs are included, so that the fleets never change.
 
-    The first seeds of all settings come first, so a stopped study has similar numbers of runs in each setting.
+    The fleets with the first seeds come first, so that an interrupted study has similar numbers of runs per setting.
     """
     keys = {setting.label: fleet_key(setting.spec) for setting in study.settings}
     kinds: dict[str, list[StudyRun]] = defaultdict(list)
@@ -115,7 +112,7 @@ def _fleets_of(study: Study, placed: Sequence[StudyRun]) -> list[StudyFleet]:
 
 
 def bytes_to_come(study: Study, plan: StudyPlan) -> tuple[int, int]:
-    """Estimates the peak and the final disk space in bytes of the runs to train: weights, codes and records."""
+    """Estimates the disk space of the runs to train, in bytes: the peak, and the space after removal of arrays."""
     sizes: dict[str, int] = {}
     for setting in study.settings:
         spec = setting.spec
@@ -137,18 +134,18 @@ def bytes_to_come(study: Study, plan: StudyPlan) -> tuple[int, int]:
 
 @final
 class Speed:
-    """Estimator of training time, from earlier fleets of the same kind or from a few timed steps."""
+    """Estimator of training time, from previous fleets of the same kind or from a few timed steps."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
         self._per_model_step: dict[str, float] = {}
 
     def learn(self, fleet: StudyFleet, seconds: float) -> None:
-        """Records the training time of a whole fleet, to predict other fleets of its kind."""
+        """Records the training time of a whole fleet, for estimates of fleets of the same kind."""
         self._per_model_step[fleet.kind] = seconds / (fleet.spec.num_steps * len(fleet.runs))
 
     def seconds(self, fleet: StudyFleet, num_models: int) -> float:
-        """Estimates the seconds to train `num_models` models of the fleet. Times a few steps of an unknown kind."""
+        """Estimates the seconds to train `num_models` models of a fleet. Times a few steps if its kind is new."""
         if fleet.kind not in self._per_model_step:
             self._per_model_step[fleet.kind] = self._measured(fleet)
         return self._per_model_step[fleet.kind] * fleet.spec.num_steps * num_models
@@ -180,9 +177,9 @@ class Speed:
 
 @final
 class Undecidable(NamedTuple):
-    """A claim that the planned seeds cannot support, because its smallest possible p-value exceeds the `level`.
+    """A claim that the planned seeds cannot support, because its smallest possible p-value exceeds `level`.
 
-    `seeds_needed` is the required number of seeds per setting, or None if no number suffices.
+    `seeds_needed` is the sufficient number of seeds per setting, or None if fewer than 200 seeds do not suffice.
     """
 
     claim: Claim
@@ -192,7 +189,7 @@ class Undecidable(NamedTuple):
 
 
 def undecidable(claims: Sequence[Claim], num_seeds: Mapping[str, int]) -> list[Undecidable]:
-    """Returns the claims that no scores can support with these numbers of seeds per setting."""
+    """Returns the claims that cannot be supported with these numbers of seeds per setting, whatever the scores."""
     tested = [claim for claim in claims if not isinstance(claim.quantity, computed)]
     level = LEVEL / max(1, len(tested))
     found = []

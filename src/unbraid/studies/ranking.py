@@ -14,7 +14,7 @@ from unbraid.studies.claims.quantities import best_of, difference
 from unbraid.studies.statistics import seeds_needed
 from unbraid.studies.study_scores import StudyScores
 
-FEWEST_MODELS = 4  # with both scores, for a correlation
+FEWEST_MODELS = 4  # minimum number of models for a correlation
 
 
 @final
@@ -22,8 +22,9 @@ FEWEST_MODELS = 4  # with both scores, for a correlation
 class RankedSetting:
     """A setting with its median and its comparison with the best setting.
 
-    `comparison` judges the claim that the best setting is better; it is None for the best setting. `seeds_needed` is
-    the number of seeds per setting to support this claim with a power of 80 %, if the true difference is as observed.
+    `comparison` is the test of the claim that the best setting is better, or None for the best setting itself.
+    `seeds_needed` is the number of seeds per setting that supports this claim with a power of 80 %, if the true
+    difference equals the observed difference.
     """
 
     setting: str
@@ -36,10 +37,10 @@ class RankedSetting:
 @final
 @dataclass(frozen=True)
 class Ranking:
-    """The settings sorted by their median in one metric, best first.
+    """The settings sorted by the median of one metric, best first.
 
-    The best setting is chosen and compared by the same scores. Each p-value is therefore multiplied by the number of
-    settings, before all p-values are adjusted together.
+    The best setting is chosen and compared with the same scores. Each p-value is therefore multiplied by the number of
+    settings, and then adjusted for multiple testing.
     """
 
     metric: str
@@ -47,12 +48,12 @@ class Ranking:
 
     @property
     def inseparable(self) -> list[RankedSetting]:
-        """The settings without a significant difference from the best setting, at 5 % over all comparisons."""
+        """The settings that do not differ significantly from the best setting, at 5 % over all comparisons."""
         return [each for each in self.settings if each.comparison and each.comparison.verdict != "supported"]
 
 
 def rank_settings(scores: StudyScores, metric: str) -> Ranking | None:
-    """Ranks settings by a metric. Returns None if no run has a score, or if neither direction is better."""
+    """Ranks settings by a metric. Returns None if no run has this score, or if the metric has no better direction."""
     scores.check(metrics=[metric])
     higher, labels = scores.higher_is_better[metric], scores.with_any_score(metric)
     if higher is None or not labels:
@@ -82,8 +83,8 @@ def rank_settings(scores: StudyScores, metric: str) -> Ranking | None:
 def metric_agreement(scores: StudyScores, metrics: Sequence[str]) -> dict[str, dict[str, float]]:
     """Computes the rank correlation of each pair of metrics over all models with both scores.
 
-    A correlation is positive if the metrics prefer the same models. It is NaN with fewer than four models, or if a
-    metric is constant. A metric without a preferred direction counts as higher is better.
+    A correlation is positive if both metrics rank the same models as better. For a metric without a better direction,
+    higher counts as better. The correlation is NaN with fewer than four models, or if a metric is constant.
     """
     scores.check(metrics=metrics)
     by_model = {

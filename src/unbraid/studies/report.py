@@ -1,4 +1,4 @@
-"""The HTML report of a study: the question, the answer, tables, figures, claims, and the command to repeat it."""
+"""The HTML report of a study: question, answer, tables, figures, claims, and the command that repeats the study."""
 
 import datetime
 import math
@@ -20,7 +20,7 @@ from unbraid.studies.study import Study
 from unbraid.studies.study_scores import StudyScores
 from unbraid.studies.tables import wide_rows
 
-# The metrics of the first table, in order of preference; the second table has all.
+# The metrics of the first table, in order of preference. The second table has all metrics.
 _FIRST = ("mig", "dci", "sap", "jemmig", "sepin", "elbo")
 _WIDTH, _ROW = 640.0, 26.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 170.0, 20.0, 30.0, 10.0
@@ -35,12 +35,12 @@ def write_study_report(
     command: str = "",
     date: datetime.date | None = None,
 ) -> Path:
-    """Writes the report of a study as one HTML file without scripts, and returns its path.
+    """Writes the report of a study as one HTML file without scripts. Returns the path.
 
-    `made_by` describes the origin of the scores, and `command` reproduces them.
+    `made_by` describes the origin of the scores, and `command` is the command that reproduces the scores.
     """
     if not scores.numbers:
-        raise UnbraidError(f"No run of the study {study.name!r} is scored yet. Train and score: unbraid study run.")
+        raise UnbraidError(f"The study {study.name!r} has no scored runs. Run the study first: unbraid study run.")
     scored = [name for name in scores.metrics if scores.with_any_score(name)]
     main = next((name for name in (study.best_by, *_FIRST) if name in scored), scored[0])
     shown = [name for name in dict.fromkeys((main, *_FIRST)) if name in scored]
@@ -81,7 +81,7 @@ def write_study_report(
 
 
 def answer(ranking: Ranking | None, scores: StudyScores) -> str:
-    """Returns the result of the study in a few sentences."""
+    """Returns the result of the study as text: the best setting, and the significance of its difference to others."""
     if ranking is None:
         return ""
     first, *others = ranking.settings
@@ -91,21 +91,21 @@ def answer(ranking: Ranking | None, scores: StudyScores) -> str:
         names = ", ".join(each.setting for each in close[:4]) + (
             f" and {len(close) - 4} more" if len(close) > 4 else ""
         )
-        sentences.append(f"These seeds do not separate it from {names}.")
+        sentences.append(f"The difference to {names} is not significant.")
     elif others:
-        sentences.append("It is significantly better than all others.")
+        sentences.append("The difference to every other setting is significant.")
     if needed := sorted({each.seeds_needed for each in close if each.seeds_needed}):
         counts = f"{needed[0]} to {needed[-1]}" if len(needed) > 1 else f"{needed[0]}"
-        sentences.append(f"If differences are what they seem, {counts} seeds each would.")
+        sentences.append(f"If the true differences equal the observed ones, {counts} seeds per setting are required.")
     if collapsed := sum(run.is_collapsed for run in scores.runs):
         sentences.append(
-            f"{collapsed} of {len(scores.runs)} runs are collapsed: fewer than two of their latents are informative."
+            f"{collapsed} of {len(scores.runs)} runs are collapsed: fewer than two latents are informative."
         )
     return " ".join(sentences)
 
 
 def strip_of(scores: StudyScores, metric: str) -> Markup:
-    """Draws the scores of all seeds by setting, with their median. The axis is 0 to 1 if all scores lie within."""
+    """Draws the scores of all seeds by setting, with the median. The axis is 0 to 1 if it includes all scores."""
     values = {
         label: sorted(value for value in scores.of_seeds(label, metric) if math.isfinite(value))
         for label in scores.settings

@@ -1,4 +1,4 @@
-"""RunRecord: the state and the scores of a run, read from its folder without its arrays."""
+"""Records of runs: state and scores, read from the folder of a run without weights and codes."""
 
 import hashlib
 import json
@@ -21,9 +21,9 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 @final
 class KeptNumbers(NamedTuple):
-    """The numbers of one score: its value with its interval, and the numbers of its parts and factors by name.
+    """The numbers of one score: the value, its interval, and the parts and the scores of factors by name.
 
-    `over` names the factors with a defined number.
+    `over` has the names of the factors whose score is not NaN.
     """
 
     value: float
@@ -38,8 +38,9 @@ class KeptNumbers(NamedTuple):
 class RunRecord(NamedTuple):
     """The state and the scores of a run.
 
-    The keys of `numbers` and `refused` are those of `question_key`: the name of a metric and the scoring. `has_arrays`
-    is True if the weights and codes of the run still exist.
+    `reason` is the reason of a failure. `numbers` has the scores, and `refused` the reasons of undefined scores. Both
+    have the keys of `question_key`. `num_used` is the number of informative latents. `has_arrays` is True if the
+    weights and codes exist.
     """
 
     state: RunState
@@ -52,7 +53,7 @@ class RunRecord(NamedTuple):
 
 
 def stamp_of(folder: str) -> str:
-    """Returns a text that changes if the run ends, gets new scores, or is replaced by another run."""
+    """Returns a text that changes when the run ends, has new scores, or is replaced by another run."""
     for end in _ENDS:
         if stamp := _stamp_of_file(f"{folder}/{end}"):
             return f"{end} {stamp}; {_stamp_of_file(f'{folder}/{_SCORES}')}"
@@ -68,10 +69,10 @@ def _stamp_of_file(path: str) -> str:
 
 
 def read_run_record(folder: Path) -> tuple[RunRecord, bytes]:
-    """Returns the record of the run in this folder and the SHA-256 of its files.
+    """Reads the record of the run in this folder. Also returns the SHA-256 of the files that were read.
 
     Raises:
-        ValueError, OSError, LookupError or TypeError: The files were changed, or are those of another run.
+        ValueError, OSError, LookupError or TypeError: The files were changed, or belong to another run.
     """
     end = next((name for name in _ENDS if (folder / name).exists()), None)
     if end is None:
@@ -91,22 +92,22 @@ def read_run_record(folder: Path) -> tuple[RunRecord, bytes]:
 
 
 def _check_identity(name: str, spec: bytes, checksums: Mapping[str, Any]) -> None:
-    """Raises if the spec does not match its checksum, or its digest and seed do not match the name of the run."""
+    """Raises ValueError if the spec does not match its checksum, or if digest and seed do not match the run name."""
     if hashlib.sha256(spec).hexdigest() != checksums.get(_SPEC):
-        raise ValueError(f"{_SPEC} was changed, or is that of another run (its SHA-256 does not match)")
+        raise ValueError(f"{_SPEC} was changed, or belongs to another run (its SHA-256 does not match)")
     content = json.loads(spec)
     identity = f"{content.get('digest')}-seed{content.get('seed')}"
     if not name.endswith(f"-{identity}"):
-        raise ValueError(f"it holds the run ...-{identity}")
+        raise ValueError(f"the folder {name} contains the run ...-{identity}")
 
 
 def _scores_in(content: bytes, checksums: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the content of scores.json. Raises if the file was changed or belongs to other codes."""
+    """Parses the content of scores.json. Raises ValueError if the file was changed or belongs to other codes."""
     scores: dict[str, Any] = json.loads(content)
     if scores.get("sha256") != files.seal(scores):
         raise ValueError(f"{_SCORES} was changed (its SHA-256 does not match)")
     if scores.get("codes") != checksums.get("codes.safetensors"):
-        raise ValueError(f"{_SCORES} holds the scores of other codes")
+        raise ValueError(f"{_SCORES} belongs to other codes (their SHA-256 does not match)")
     return scores
 
 

@@ -1,4 +1,4 @@
-"""Agreement across the seeds of one setting: UDR, and the correlation of matched latents."""
+"""Similarity of models with different seeds: UDR, and the correlation of matched latents."""
 
 import math
 import statistics
@@ -26,11 +26,11 @@ _NUM_ROWS = 1_000
 
 
 def udr_scores(codes: Mapping[int, Codes]) -> dict[int, float]:
-    """Computes the unsupervised disentanglement ranking (arXiv:1905.12614v4) of each model of one setting, by seed.
+    """Computes the unsupervised disentanglement ranking (UDR, arXiv:1905.12614v4) of each model, by seed.
 
-    All codes must be of the same images; 1,000 of these are drawn. The score is the median over all other models of the
-    uniqueness of the match between used latents, by absolute rank correlation. It is 1 for a one-to-one match, and 0
-    for a model without used latents.
+    `codes` has the codes of the same images by models of one setting; 1,000 random images are used. The score of a
+    model is the median, over all other models, of the uniqueness of the match between used latents by absolute rank
+    correlation. The score is 1 for a one-to-one match, and 0 for a model without used latents.
     """
     rows = row_draws.permuted_rows(_shared_size(codes), 0, "images of UDR")[:_NUM_ROWS].numpy()
     means = {model: _used_means(each)[rows] for model, each in codes.items()}
@@ -41,7 +41,7 @@ def udr_scores(codes: Mapping[int, Codes]) -> dict[int, float]:
 
 
 def _used_means(codes: Codes) -> Float64[np.ndarray, "image latent"]:
-    """Returns the means of the used latents."""
+    """Returns the means of the latents whose mean KL to a standard normal exceeds 0.01 nats."""
     mean = codes.mean.double().cpu().numpy()
     used = mean.std(axis=0) > 0
     if codes.marginal_std is not None:
@@ -51,7 +51,10 @@ def _used_means(codes: Codes) -> Float64[np.ndarray, "image latent"]:
 
 
 def _agreement(own: Float64[np.ndarray, "image latent"], other: Float64[np.ndarray, "image other_latent"]) -> float:
-    """Returns the mean over all latents of the largest correlation times its share of the sum of correlations."""
+    """Returns the UDR of two models: the mean of r^2 / s over all latents.
+
+    r is the largest absolute rank correlation of a latent with the other model, and s is the sum of its correlations.
+    """
     if own.shape[1] == 0 or other.shape[1] == 0:
         return 0.0
     first, second = (_standardized(stats.rankdata(each, axis=0)) for each in (own, other))
@@ -70,11 +73,11 @@ def _standardized(values: Float64[np.ndarray, "image latent"]) -> Float64[np.nda
 
 
 def agreement_scores(codes: Mapping[int, Codes]) -> dict[int, float]:
-    """Computes the agreement of each model of one setting with the other models, by seed.
+    """Computes the mean absolute correlation of matched latents of each model with the other models, by seed.
 
-    All codes must be of the same images. The agreement is the mean absolute correlation of matched latents
-    (`unbraid.codes.matching`), averaged over the other models. Latents with less than 0.01 nats of information are left
-    out. A model without informative latents has NaN.
+    `codes` has the codes of the same images by models of one setting. Latents are matched one to one
+    (`unbraid.codes.matching`). Latents with less than 0.01 nats of information are left out. The result is NaN for a
+    model without informative latents.
     """
     _shared_size(codes)
     informative = {seed: _informative_latents(each) for seed, each in codes.items()}
@@ -89,20 +92,17 @@ def agreement_scores(codes: Mapping[int, Codes]) -> dict[int, float]:
 
 
 def _shared_size(codes: Mapping[int, Codes]) -> int:
-    """Returns the number of images. Raises for fewer than two models, or if the numbers of images differ."""
+    """Returns the number of images. Raises CodesError for fewer than two models, or if the numbers differ."""
     if len(codes) < 2:
-        raise CodesError(f"The seeds of a setting are compared; expected two or more seeds, got {len(codes)}.")
+        raise CodesError(f"Expected codes of two or more seeds, got {len(codes)}. Train more seeds of the setting.")
     sizes = {len(each) for each in codes.values()}
     if len(sizes) > 1:
-        raise CodesError(f"Expected codes of the same images, got codes of {sorted(sizes)} images.")
+        raise CodesError(f"Expected codes of the same images, got {sorted(sizes)} images. Encode the same images.")
     return sizes.pop()
 
 
 def with_latent_agreement(study: Study, folder: Path, scores: StudyScores) -> StudyScores:
-    """Returns the scores with the additional metric "latent-agreement", for the runs that still have codes.
-
-    The metric is the agreement of latents across the seeds of each setting.
-    """
+    """Returns the scores with the additional metric "latent-agreement" (`agreement_scores`), for runs with codes."""
     numbers = [
         Number(label, seed, METRIC, "", "value", "", value, math.nan, math.nan, runs[seed].name)
         for label, runs in runs_with_codes(study, folder, scores).items()
@@ -118,7 +118,7 @@ def with_latent_agreement(study: Study, folder: Path, scores: StudyScores) -> St
 
 
 def _informative_latents(codes: Codes) -> Codes | None:
-    """Returns the codes of the informative latents, or None if all latents are uninformative."""
+    """Returns the codes with only the informative latents, or None if there are none."""
     codes = codes.without_discrete() if codes.probabilities else codes
     kept = torch.nonzero(informativeness(codes) > UNUSED).flatten().tolist()
     return codes.with_latents(kept) if kept else None

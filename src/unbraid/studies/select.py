@@ -1,4 +1,4 @@
-"""The best run of each setting by a metric, and model selection without labels."""
+"""Model selection: the best run of each setting by a metric, and criteria without labels."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -24,9 +24,9 @@ Criterion = Literal["udr", "agreement", "wsepin", "elbo"]
 def best_runs(
     study: Study, folder: Path | str, *, by: str | None = None, scores: StudyScores | None = None
 ) -> dict[str, Run]:
-    """Returns the best run of each setting by a metric of the study, by default its `best_by`.
+    """Returns the best run of each setting by a metric, by default the `best_by` of the study.
 
-    Only runs with weights and codes are considered. Settings without a scored run of this kind are left out.
+    Only scored runs with weights and codes are considered. Settings without such runs are left out.
     """
     metric = study.best_by if by is None else by
     found = collect(study, folder) if scores is None else scores
@@ -47,9 +47,9 @@ def best_traversals(
 
     Args:
         study: The study.
-        folder: The folder of its runs.
+        folder: The folder of the runs.
         by: The metric. Default: the `best_by` of the study.
-        settings: The labels of the settings to show, in this order.
+        settings: The labels of the settings to show, in this order. Default: all.
         **options: Options of `unbraid.training.runs.traverse_together`.
     """
     metric, scores = study.best_by if by is None else by, collect(study, folder)
@@ -60,7 +60,7 @@ def best_traversals(
     if missing or not chosen:
         which = f"The setting {missing[0]!r}" if missing else "The study"
         raise UnbraidError(
-            f"{which} has no finished run with weights and the score {metric}. Run the study with keep='best' or 'all'."
+            f"{which} has no finished run with weights and the score {metric!r}. Run it with keep='best' or 'all'."
         )
     named = {
         f"{label}  ({metric} {scores.values(label, metric)[best[label].seed]:.3g})": best[label] for label in chosen
@@ -71,7 +71,7 @@ def best_traversals(
 @final
 @dataclass(frozen=True)
 class Choice:
-    """A run with its setting, its seed and its value of the criterion. Higher is better."""
+    """A run with its setting, its seed and the value of the criterion. Higher values are better."""
 
     setting: str
     seed: int
@@ -87,19 +87,19 @@ def choices(study: Study, folder: Path, scores: StudyScores, by: Criterion) -> l
         values = {(label, s): value for label in scores.settings for s, value in scores.values(label, metric).items()}
     else:
         raise UnbraidError(
-            f"Selecting by {by} needs the metric {metric!r}; the metrics of the study are "
-            f"{', '.join(scores.metrics)}. Add it to the study and run the study again."
+            f"Selection by {by} requires the metric {metric!r}; the study has {', '.join(scores.metrics)}. Add "
+            f"{metric!r} to the metrics and run the study again."
         )
     names = {(run.setting, run.seed): run.run for run in scores.runs}
     found = []
     for (setting, seed), value in values.items():
-        # A run without informative latents agrees with no other.
+        # A run without informative latents has the worst value.
         found.append(Choice(setting, seed, names[setting, seed], 0.0 if math.isnan(value) else value))
     return sorted(found, key=lambda choice: -choice.value)
 
 
 def agreement(scores: StudyScores, chosen: list[Choice], metric: str) -> Measurement:
-    """Returns the rank correlation of a criterion with a score of the same runs.
+    """Returns the rank correlation of the criterion with a metric of the same runs.
 
     The correlation is positive if runs with better values of the criterion have better scores.
     """
@@ -110,14 +110,16 @@ def agreement(scores: StudyScores, chosen: list[Choice], metric: str) -> Measure
         if (value := scores.values(choice.setting, metric).get(choice.seed)) is not None
     ]
     if len(pairs) < FEWEST_MODELS:
-        raise StatisticsError(f"{len(pairs)} runs have both the criterion and {metric}; expected {FEWEST_MODELS}.")
+        raise StatisticsError(
+            f"Expected {FEWEST_MODELS} or more runs with this criterion and {metric}, got {len(pairs)}."
+        )
     return spearman([one for one, _ in pairs], [other for _, other in pairs])
 
 
 def _of_seeds(
     study: Study, folder: Path, scores: StudyScores, compare: Callable[[Mapping[int, Codes]], Mapping[int, float]]
 ) -> dict[tuple[str, int], float]:
-    """Compares the seeds of each setting and returns a value per run. Raises if no setting has two runs with codes."""
+    """Applies `compare` to the codes of all seeds of each setting. Returns the value of each run."""
     found: dict[tuple[str, int], float] = {}
     for label, runs in runs_with_codes(study, folder, scores).items():
         if len(runs) > 1:
@@ -125,7 +127,7 @@ def _of_seeds(
             found |= {(label, seed): value for seed, value in compared.items()}
     if not found:
         raise UnbraidError(
-            "This compares codes of several seeds of a setting, and no setting has two runs with codes. A study with "
-            "keep='scores' or 'best' removes them: use keep='all', or select by wsepin or elbo."
+            "The criterion requires a setting with two or more runs with codes, but there is none. A study with "
+            "keep='scores' or 'best' removes codes. Use keep='all', or select by wsepin or elbo."
         )
     return found

@@ -1,4 +1,4 @@
-"""Study: settings to compare, each with its seeds, and the scores of their runs."""
+"""Study: a comparison of settings (specs with seeds) by metrics."""
 
 import functools
 import re
@@ -36,9 +36,9 @@ _NAME = re.compile(r"(?!(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$))[a-z0-9][a-z0-
 @final
 @dataclass(frozen=True)
 class Setting(Config):
-    """A spec that a study compares with others, under a label and with its seeds.
+    """A spec with the seeds to train, and its label in tables and figures.
 
-    Settings of one `family` are drawn in one color. The default family is the name of the objective.
+    Figures draw settings of the same `family` in the same color. The default family is the name of the objective.
     """
 
     label: str
@@ -50,12 +50,12 @@ class Setting(Config):
         super().__post_init__()
         if not self.label.strip():
             raise SpecError(
-                "Expected the label of a setting to be a text, got an empty one. Give each setting a unique label."
+                f"Expected the label of a setting to be a text, got {self.label!r}. Give each setting a unique label."
             )
         if not self.seeds:
-            raise SpecError(f"The setting {self.label!r} has no seeds; give at least one, such as seeds=(0, 1, 2).")
+            raise SpecError(f"The setting {self.label!r} has no seeds. Pass one or more, such as seeds=(0, 1, 2).")
         if repeated := [seed for seed, count in Counter(self.seeds).items() if count > 1]:
-            raise SpecError(f"The setting {self.label!r} has the seed {repeated[0]} twice. Give each once.")
+            raise SpecError(f"The setting {self.label!r} has the seed {repeated[0]} twice. Pass each seed once.")
         for seed in self.seeds:
             whole_seed(seed)
         if not self.family:
@@ -63,7 +63,7 @@ class Setting(Config):
 
     @classmethod
     def each(cls, specs: Iterable[RunSpec], seeds: Iterable[int], family: str = "") -> "tuple[Setting, ...]":
-        """Returns a setting with these seeds for each spec. Labels name the objective and the fields that differ."""
+        """Returns a setting with these seeds for each spec. A label has the objective and the fields that differ."""
         listed, numbers = list(specs), tuple(seeds)
         labels = spec_labels(listed)
         return tuple(cls(labels[spec.digest], spec, numbers, family) for spec in listed)
@@ -72,23 +72,23 @@ class Setting(Config):
 @final
 @dataclass(frozen=True)
 class Study(Config):
-    """Settings, each a spec with its seeds, that are trained, scored and compared to answer a question.
+    """A comparison of settings (specs with seeds) by metrics.
 
-    Runs that can share a fleet are trained in fleets of at most `members_per_fleet`, so that every machine makes the
-    same fleets. The last bits of a result on a CPU depend on the number of `threads`.
+    Runs that can share a fleet are trained in fleets of at most `members_per_fleet` runs, so that the fleets are the
+    same on every machine. The last bits of a result on a CPU depend on the number of `threads`.
 
     Args:
         name: The name of the study and of its files.
         settings: The settings.
-        question: The question in the report.
+        question: The research question, printed in the report.
         metrics: Metrics and scores of models, by name or as instances.
-        scorings: The scorings of every run. Tables show the first.
-        keep: The arrays to keep: none ("scores"), weights and codes of the "best" seed of each setting, or of "all"
-            runs. Scores are always kept.
+        scorings: The scorings of every run. Tables show the first scoring.
+        keep: Which weights and codes to keep: none ("scores"), those of the best seed of each setting ("best"), or all
+            ("all"). Scores are always kept.
         best_by: The metric that selects the best seed.
         members_per_fleet: The largest number of runs trained side by side.
         threads: The number of CPU threads of each fleet. Default: the number of threads of torch.
-        claims: Sentences to test with the scores.
+        claims: Hypotheses to test with the scores.
     """
 
     name: str
@@ -106,32 +106,32 @@ class Study(Config):
         super().__post_init__()
         if not _NAME.fullmatch(self.name):
             raise SpecError(
-                f"The name of the study is {self.name!r}; expected up to 100 small letters, digits, dots, dashes and "
-                "underscores, such as 'beta-sweep', and no name of a device, such as 'con': it names files."
+                f"The name of the study is {self.name!r}; expected up to 100 lowercase letters, digits, dots, dashes "
+                "and underscores, and not a device name such as 'con'. Choose a name such as 'beta-sweep'."
             )
         if not self.settings:
-            raise SpecError(f"The study {self.name!r} has no settings; give at least one.")
+            raise SpecError(f"The study {self.name!r} has no settings. Pass one or more, such as Setting.each(...).")
         if not self.scorings:
-            raise SpecError(f"The study {self.name!r} has no scorings; give at least one, such as Scoring().")
+            raise SpecError(f"The study {self.name!r} has no scorings. Pass one or more, such as Scoring().")
         if self.members_per_fleet < 1:
-            raise SpecError(f"members_per_fleet is {self.members_per_fleet}; expected 1 or more.")
+            raise SpecError(f"Expected `members_per_fleet` to be an integer >= 1, got {self.members_per_fleet}.")
         if self.threads is not None and self.threads < 1:
-            raise SpecError(f"threads is {self.threads}; expected 1 or more, or None.")
+            raise SpecError(f"Expected `threads` to be an integer >= 1 or None, got {self.threads}.")
         self._check_settings()
         metrics = self.metrics_by_name
         if self.keep == "best" and self.best_by not in metrics:
             raise SpecError(
-                f"keep is 'best' by {self.best_by!r}, which is not among the metrics of the study "
-                f"({', '.join(metrics)}). Add it, or set best_by."
+                f"With keep='best', expected `best_by` to be a metric of the study ({', '.join(metrics)}), got "
+                f"{self.best_by!r}. Add it to the metrics, or change `best_by`."
             )
         for claim in self.claims:
             claim.check([setting.label for setting in self.settings], metrics)
 
     def _check_settings(self) -> None:
-        """Raises if two settings have the same label, or a run in common."""
+        """Raises SpecError if two settings have the same label, or the same spec and seed."""
         labels = Counter(setting.label for setting in self.settings)
         if repeated := [label for label, count in labels.items() if count > 1]:
-            raise SpecError(f"Two settings are called {repeated[0]!r}. Give each its own label.")
+            raise SpecError(f"Two settings have the label {repeated[0]!r}. Give each setting a different label.")
         found: dict[tuple[str, int], str] = {}
         for setting in self.settings:
             digest = setting.spec.digest
@@ -139,8 +139,8 @@ class Study(Config):
                 other = found.setdefault((digest, seed), setting.label)
                 if other != setting.label:
                     raise SpecError(
-                        f"The settings {other!r} and {setting.label!r} have the same spec, and both have the seed "
-                        f"{seed}, so both would be one run. Give them different seeds, or remove one setting."
+                        f"The settings {other!r} and {setting.label!r} have the same spec and the same seed {seed}. "
+                        "Give them different seeds, or remove one setting."
                     )
 
     @functools.cached_property
@@ -159,30 +159,30 @@ class Study(Config):
         return {setting.label: len(setting.seeds) for setting in self.settings}
 
     def runs(self, folder: Path) -> "list[StudyRun]":
-        """Returns all runs of the study under the folder. The first seed of every setting precedes the second, ..."""
+        """Returns all runs of the study in the folder, trained or not: the first seeds of all settings come first."""
         placed = [_placed(setting, folder) for setting in self.settings]
         longest = max(len(runs) for runs in placed)
         return [runs[place] for place in range(longest) for runs in placed if place < len(runs)]
 
     def only(self, labels: Collection[str]) -> "Study":
-        """Returns the study with only these settings and without claims. Returns the study itself without labels."""
+        """Returns the study with only these settings and without claims. If `labels` is empty, returns the study."""
         if not labels:
             return self
         known = [setting.label for setting in self.settings]
         if unknown := [label for label in labels if label not in known]:
             listed = ", ".join(repr(label) for label in known)
-            raise SpecError(f"The study {self.name!r} has no setting {unknown[0]!r}. Its settings are {listed}.")
+            raise SpecError(f"The study {self.name!r} has no setting {unknown[0]!r}. Choose from {listed}.")
         return replace(self, settings=tuple(each for each in self.settings if each.label in labels), claims=())
 
     def save(self, path: Path | str) -> Path:
-        """Writes the study as JSON."""
+        """Writes the study as JSON. Returns the path."""
         path = Path(path)
         files.write_json(path, to_json(self))
         return path
 
     @classmethod
     def load(cls, path: Path | str, *, packages: Collection[str] = ("unbraid",)) -> "Study":
-        """Reads a study from JSON written by `save`. The JSON may only name classes of these `packages`."""
+        """Reads a study written by `save`. The file may only contain classes of these `packages`."""
         path = Path(path)
         try:
             content: Any = files.read_json(path)
@@ -196,10 +196,9 @@ class Study(Config):
         return study
 
     def push_to_hub(self, repo_id: str, folder: Path | str, **options: Unpack[PushOptions]) -> str:
-        """Pushes all finished runs under the folder to the Hugging Face Hub in one commit, with a table of scores.
+        """Pushes all finished runs and a table of scores to the Hugging Face Hub in one commit.
 
-        Returns:
-            The URL of the commit. `unbraid.integrations.hub.PushOptions` lists the options.
+        The options are the fields of `unbraid.integrations.hub.PushOptions`. Returns the URL of the commit.
         """
         from unbraid.studies.zoo import zoo_contents
 
@@ -216,20 +215,20 @@ class Study(Config):
         revision: str | None = None,
         packages: Collection[str] = ("unbraid",),
     ) -> "Study":
-        """Fetches a study from the Hugging Face Hub or its cache, and copies its runs into the folder.
+        """Downloads a study from the Hugging Face Hub (or reads it from the cache), and copies its runs to a folder.
 
         Args:
-            repo_id: The repository.
+            repo_id: The repository, such as "owner/name".
             folder: The folder for the runs.
             revision: A branch, a tag or a commit.
-            packages: The packages whose classes the study may name.
+            packages: The packages whose classes the study may contain.
         """
         from unbraid.studies.zoo import SCORES, STUDY
         from unbraid.training.runs.hub_runs import PATTERNS, placed
 
         snapshot = fetch(repo_id, revision, [STUDY, SCORES, *(f"*/{pattern}" for pattern in PATTERNS)])
         if not (snapshot / STUDY).is_file():
-            raise RunError(f"{repo_id} holds no study (there is no {STUDY}). A single run is read by Run.from_hub.")
+            raise RunError(f"Expected a study in {repo_id}, got no file {STUDY}. Use Run.from_hub for a single run.")
         study = cls.load(snapshot / STUDY, packages=packages)
         for config in sorted(snapshot.glob("*/config.json")):
             placed(config.parent, files.folder_path(folder))
@@ -239,24 +238,24 @@ class Study(Config):
 @final
 @dataclass(frozen=True)
 class StudyOptions:
-    """Execution options of a study: devices, limits and logging.
+    """Options of `run_study`: devices, workers, limits and logging.
 
     Args:
         device: The device for training.
         budget: The time limit in seconds. No fleet is started that cannot finish within this time.
         fail_fast: Whether to stop at the first failure.
-        num_scorers: The number of processes that compute scores. Default: one per core. With 0, scores are computed in
-            this process, which allows classes that are defined in a notebook.
-        packages: The packages whose classes the studies in the folder may name.
-        progress: Whether a terminal or a notebook shows the progress.
+        num_scorers: The number of processes that compute scores. Default: one per core. With 0, this process computes
+            the scores, which is required for classes defined in a notebook.
+        packages: The packages whose classes the studies in the folder may contain.
+        progress: Whether to show the progress in a terminal or a notebook.
         on: The workers that train fleets in parallel: processes of this machine ("local"), or a Ray cluster ("ray",
             docs/cluster.md).
         address: The address of the cluster.
         num_workers: The number of local processes that train fleets. Default: one per GPU.
-        autoscaling: Whether a fleet may ask for nodes that do not exist yet.
-        patience: The limits after which a fleet counts as lost or failed.
+        autoscaling: Whether to wait for Ray nodes that do not exist yet.
+        patience: The retry limits and timeouts of fleets on workers.
         latent_information_every: The number of steps between logs of the information in each latent, as in `train`.
-        beside: Other studies with the same folder. Their scores of shared runs are computed in the same pass.
+        beside: Other studies in the same folder, whose scores of shared runs are computed as well.
         snapshots: The steps at which weights are saved, as in `train`.
         settings: The labels of the settings to run. Default: all.
     """
@@ -282,13 +281,13 @@ class StudyOptions:
         for name, least in (("budget", 0), ("num_scorers", 0), ("num_workers", 1)):
             given = check_value(getattr(self, name), float | None if name == "budget" else int | None, name)
             if given is not None and not given >= least:
-                raise SpecError(f"{name} is {given}; expected {least} or more, or None.")
+                raise SpecError(f"Expected `{name}` to be a number >= {least} or None, got {given}.")
 
 
 @final
 @dataclass(frozen=True)
 class StudyRun:
-    """A run and its setting. `run` is created on first use, because a study may have 100,000 runs."""
+    """A run of a study with its setting. `run` is created on first use, because a study may have 100,000 runs."""
 
     setting: Setting
     seed: int
@@ -301,7 +300,7 @@ class StudyRun:
 
 
 def _placed(setting: Setting, folder: Path) -> list[StudyRun]:
-    """Returns the runs of a setting. `Run.place` names the first run. The other names differ only in the seed."""
+    """Returns the runs of a setting. The names differ only in the seed, so `Run.place` is called only once."""
     first = Run.place(folder, setting.spec, setting.seeds[0])
     stem, place = first.name.removesuffix(f"{first.seed}"), first.folder.parent
     return [StudyRun(setting, seed, f"{stem}{seed}", place) for seed in setting.seeds]

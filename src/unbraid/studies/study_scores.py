@@ -1,6 +1,6 @@
-"""StudyScores: all numbers of the runs of a study as plain data.
+"""StudyScores: all scores of the runs of a study as plain data.
 
-Tables, figures and claims read only these scores, so they work equally with scores from a file and of local runs.
+Tables, figures and claims read only a StudyScores, whether it was collected from runs or loaded from a file.
 """
 
 import functools
@@ -19,9 +19,10 @@ RunState = Literal["finished", "failed", "unfinished", "new"]
 
 @final
 class Number(NamedTuple):
-    """One number of one run.
+    """One number of one run: the value of a score, a part of the score, or the score of a factor.
 
-    `of` is the name of the part or factor. `scoring` is empty for the first scoring of the study.
+    `of` is the name of the part or factor. `low` and `high` are the interval over images. `scoring` is empty for the
+    first scoring of the study.
     """
 
     setting: str
@@ -39,7 +40,7 @@ class Number(NamedTuple):
 @final
 @dataclass(frozen=True)
 class ScoredRun:
-    """The state of a run of the study. `num_used` is the number of informative latents, None if unknown."""
+    """The state of a run, its number of informative latents (`num_used`), and reasons of undefined scores."""
 
     setting: str
     seed: int
@@ -51,23 +52,24 @@ class ScoredRun:
 
     @property
     def is_collapsed(self) -> bool:
-        """Whether fewer than two latents are informative."""
+        """Whether fewer than two latents are informative. False if the number is unknown."""
         return self.num_used is not None and self.num_used < 2
 
 
 @final
 @dataclass(frozen=True)
 class StudyScores:
-    """The numbers of a study.
+    """The scores of all runs of a study.
 
     Attributes:
-        settings: All labels in order, with or without runs.
+        settings: The labels of all settings, in order.
         families: The family of each setting.
         metrics: The names of all metrics.
-        higher_is_better: Whether higher values of each metric are better; None without a preferred direction.
-        runs: The runs, scored or not.
-        numbers: The numbers of all scored runs.
-        over: The factors that each metric covers in the first scoring, if `numbers` has no numbers of factors.
+        higher_is_better: Whether higher values of each metric are better; None for metrics without a better direction.
+        runs: All runs, with or without scores.
+        numbers: The numbers of all runs.
+        over: The factors that each metric covers in the first scoring. If None, they are taken from `numbers`.
+        swept: The value of the numeric field that varies within a family, such as beta, by setting.
     """
 
     settings: tuple[str, ...]
@@ -80,9 +82,9 @@ class StudyScores:
     swept: Mapping[str, float] = field(default_factory=dict)
 
     def values(self, setting: str, metric: str, of: str = "", scoring: str = "") -> dict[int, float]:
-        """Returns the scores of a setting by seed. Undefined scores are left out.
+        """Returns the scores of a setting by seed, without NaN.
 
-        `of` is a part or a factor of the score. It may also be a suffix of the metric: "rmig:scale".
+        `of` is the name of a part or factor. It can also follow the name of the metric: "rmig:scale".
         """
         self.check([setting], [metric])
         metric, after = metric_and_part(metric, self.higher_is_better)
@@ -91,20 +93,20 @@ class StudyScores:
         return {seed: value for seed, value in found.items() if not math.isnan(value)}
 
     def of_seeds(self, setting: str, metric: str, of: str = "") -> list[float]:
-        """Returns the numbers of `values` as a list."""
+        """Returns the scores of all seeds of a setting as a list (see `values`)."""
         return list(self.values(setting, metric, of).values())
 
     def under(self, scoring: str) -> "StudyScores":
-        """Returns the scores with another scoring as the first."""
+        """Returns only the scores of this scoring, as the first scoring."""
         numbers = tuple(number._replace(scoring="") for number in self.numbers if number.scoring == scoring)
         return replace(self, numbers=numbers, over=None)
 
     def runs_of(self, setting: str) -> list[ScoredRun]:
-        """Returns the runs of a setting, by seed."""
+        """Returns the runs of a setting, sorted by seed."""
         return self._runs_by_setting.get(setting, [])
 
     def check(self, settings: Sequence[str] = (), metrics: Sequence[str] = ()) -> None:
-        """Raises if the study lacks one of these settings or metrics."""
+        """Raises UnbraidError if the study does not have one of these settings or metrics."""
         for label in settings:
             if label not in self.families:
                 raise UnbraidError(f"The study has no setting {label!r}. {suggestion(label, self.settings)}")

@@ -1,4 +1,4 @@
-"""The scores of a study as tables: long (one row per number) or wide (one row per setting)."""
+"""Tables of the scores of a study: long (one row per number) and wide (one row per setting)."""
 
 import math
 from collections import defaultdict
@@ -13,11 +13,11 @@ from unbraid.studies.claims.judgment import Judgment
 from unbraid.studies.study_scores import StudyScores
 
 _ARROWS = {True: " ↑", False: " ↓", None: ""}
-CLAIM_NOTE = "p-values are adjusted for all claims (Holm, 5 %); intervals are not."
+CLAIM_NOTE = "The p-values are adjusted for all claims (Holm, 5 %), and the intervals are not adjusted."
 
 
 def long_table(scores: StudyScores) -> Table:
-    """Returns a table with one row per number: values, parts and factors of metrics, with intervals over images."""
+    """Returns a table with one row per number: scores, parts, and scores of factors, with intervals over images."""
     columns = ("setting", "family", "seed", "metric", "scoring", "quantity", "of", "value", "low", "high", "run")
     rows = []
     for number in scores.numbers:
@@ -28,7 +28,7 @@ def long_table(scores: StudyScores) -> Table:
 
 
 def wide_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Table:
-    """Returns a table with one row per setting: seeds by state, and median, quartiles and seeds of each metric."""
+    """Returns a table with one row per setting: seeds by state; and median, quartiles and seeds of each metric."""
     chosen = _chosen(scores, metrics)
     summaries, records = _summaries(scores, chosen), []
     for label in scores.settings:
@@ -42,7 +42,7 @@ def wide_table(scores: StudyScores, metrics: Sequence[str] | None = None) -> Tab
 
 
 def wide_rows(scores: StudyScores, metrics: Sequence[str] | None = None) -> tuple[list[str], list[list[str]]]:
-    """Returns the heads and the cells of the wide table as text: "median (quartiles)" of each metric."""
+    """Returns the column names and the rows of the wide table as text, with "median (quartiles)" of each metric."""
     chosen = _chosen(scores, metrics)
     heads = ["setting", "seeds", *(f"{name}{_ARROWS[scores.higher_is_better.get(name)]}" for name in chosen)]
     summaries, rows = _summaries(scores, chosen), []
@@ -69,12 +69,12 @@ def wide_latex(scores: StudyScores, metrics: Sequence[str] | None = None) -> str
     """Returns the wide table in LaTeX, with the rules of booktabs."""
     heads, rows = wide_rows(scores, metrics)
     lines = [" & ".join(map(in_latex, row)) + r" \\" for row in (heads, *rows)]
-    notes = ["Median over seeds (quartiles). Needs \\usepackage{booktabs}.", *factors_of(scores, metrics)]
+    notes = ["Median over seeds (quartiles). Requires \\usepackage{booktabs}.", *factors_of(scores, metrics)]
     return "".join(f"% {note}\n" for note in notes) + latex_table("l" + "r" * (len(heads) - 1), lines)
 
 
 def claim_rows(judgment: Judgment) -> tuple[list[str], list[list[str]]]:
-    """Returns the heads and the cells of the table of claims: verdict, sentence, reason."""
+    """Returns the column names and the rows of the table of claims: verdict, sentence, reason."""
     rows = [[each.verdict, each.claim.sentence, each.reason] for each in judgment.claims]
     return ["verdict", "claim", "reason"], rows
 
@@ -82,13 +82,13 @@ def claim_rows(judgment: Judgment) -> tuple[list[str], list[list[str]]]:
 def claim_markdown(judgment: Judgment) -> str:
     """Returns the table of claims in Markdown, with the overall verdict."""
     heads, rows = claim_rows(judgment)
-    return f"Together: {judgment.text}. {CLAIM_NOTE}\n\n{_markdown(heads, ['---'] * len(heads), rows)}\n"
+    return f"All claims: {judgment.text}. {CLAIM_NOTE}\n\n{_markdown(heads, ['---'] * len(heads), rows)}\n"
 
 
 def factors_of(scores: StudyScores, metrics: Sequence[str] | None = None) -> list[str]:
-    """Returns a sentence for each group of metrics with the same factors, in the first scoring of the study.
+    """Returns a sentence for each group of metrics that cover the same factors in the first scoring.
 
-    Scores over other factors cannot be compared.
+    Scores that cover different factors are not comparable.
     """
     sharing = defaultdict[tuple[str, ...], list[str]](list)
     for metric in _chosen(scores, metrics):
@@ -98,7 +98,7 @@ def factors_of(scores: StudyScores, metrics: Sequence[str] | None = None) -> lis
 
 
 def _chosen(scores: StudyScores, metrics: Sequence[str] | None) -> list[str]:
-    """Returns these metrics, by default all metrics with a score."""
+    """Returns `metrics` or, if it is None, all metrics with a score."""
     if metrics is None:
         return [name for name in scores.metrics if any(scores.values(label, name) for label in scores.settings)]
     scores.check(metrics=metrics)
@@ -120,7 +120,7 @@ def _counts(scores: StudyScores, label: str) -> dict[str, Any]:
 
 @final
 class _Summary(NamedTuple):
-    """The number of values and their quartiles. Quartiles are None if there are no values."""
+    """The number of values and the quartiles of the values, which are None without values."""
 
     num_values: int
     low: float | None = None
@@ -137,7 +137,7 @@ class _Summary(NamedTuple):
 def _summaries(scores: StudyScores, metrics: Sequence[str]) -> Mapping[tuple[str, str], _Summary]:
     """Returns the summary of each setting and metric.
 
-    Groups with the same number of values are summarized together, for speed.
+    For speed, quartiles of groups with the same number of values are computed in one call.
     """
     by_count = defaultdict[int, dict[tuple[str, str], list[float]]](dict)
     for label in scores.settings:

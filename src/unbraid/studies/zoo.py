@@ -1,4 +1,4 @@
-"""A zoo: the runs of a study in one repository on the Hub, with one folder per run and a table of all scores."""
+"""Model zoo: a repository on the Hugging Face Hub with all runs of a study and a table of scores."""
 
 import contextlib
 from collections.abc import Sequence
@@ -27,8 +27,8 @@ from unbraid.training.runs.hub_runs import (
 )
 
 STUDY, SCORES = "study.json", "scores.csv"
-_MAX_PICTURES = 12  # settings whose best run is shown
-_MAX_METRICS = 8  # columns of the table on the card; the file has all
+_MAX_PICTURES = 12  # settings with a picture on the card
+_MAX_METRICS = 8  # columns of the table on the card
 _HOW_TO_LOAD = f"""\
 ## Load it
 
@@ -47,16 +47,16 @@ folder."""
 def zoo_contents(study: Study, folder: Path | str, repo_id: str, options: PushOptions) -> dict[str, bytes | Path]:
     """Returns the files of a zoo by path.
 
-    The files are the study, its scores as one table, a folder for each finished run, pictures of the best run of each
-    setting, and a card.
+    The files are the study, a table of its scores, a folder for each finished run, pictures of the best run of each
+    setting, and a model card.
     """
     scores = collect(study, folder)
     states = {each.run: each.state for each in scores.runs}
     finished = [each for each in study.runs(Path(folder)) if states.get(each.name) == "finished"]
     if not finished:
         raise RunError(
-            f"No run of the study {study.name!r} in {folder} is finished, so there is nothing to push. Train and score "
-            "them: unbraid study run."
+            f"Expected a finished run of the study {study.name!r} in {folder}, got none. Train and score the runs: "
+            "unbraid study run."
         )
     contents: dict[str, bytes | Path] = {
         f"{each.name}/{path}": content
@@ -77,9 +77,9 @@ def zoo_contents(study: Study, folder: Path | str, repo_id: str, options: PushOp
 
 
 def _pictures(study: Study, folder: Path, scores: StudyScores) -> dict[str, tuple[str, bytes]]:
-    """Maps the label of each setting to the name and a traversal of its best run."""
+    """Returns the name and a picture of traversals of the best run of each setting, by label."""
     found = {}
-    with contextlib.suppress(UnbraidError):  # the study does not have this metric, or no run has it
+    with contextlib.suppress(UnbraidError):  # the study or its runs do not have this metric
         for label, run in list(best_runs(study, folder, scores=scores).items())[:_MAX_PICTURES]:
             if picture := traversal_picture(run):
                 found[label] = (run.name, picture)
@@ -94,7 +94,7 @@ def _text(
     pictures: dict[str, str],
     data_license: str | None,
 ) -> str:
-    """Returns the text of the card. The table shows only the first metrics; the file of scores has all."""
+    """Returns the text of the model card. Its table has the first metrics; the file of scores has all metrics."""
     metrics = [name for name in dict.fromkeys([study.best_by, *scores.metrics]) if name in scores.higher_is_better]
     metrics = [name for name in metrics if scores.with_any_score(name)]
     table = wide_markdown(scores, metrics[:_MAX_METRICS]).rstrip() if metrics else "None were computed."
@@ -128,7 +128,7 @@ def _text(
 
 
 def _results(study: Study, scores: StudyScores) -> list[Result]:
-    """Returns the median of `best_by` for each setting with scores."""
+    """Returns the median of the metric `best_by` for each setting with scores."""
     if study.best_by not in scores.higher_is_better:
         return []
     return [

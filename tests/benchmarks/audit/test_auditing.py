@@ -118,7 +118,7 @@ def test_a_process_answers_and_says_what_went_wrong():
     with closing(WorkerPool("benchmarks.audit.auditor:measure", [{}])) as workers:
         workers.submit("x", {})
         [ended] = workers.wait(100)
-    assert (ended.ticket, ended.how, ended.reason.startswith("KeyError")) == ("x", "raised", True)
+    assert (ended.task_id, ended.how, ended.reason.startswith("KeyError")) == ("x", "raised", True)
 
 
 def test_a_snapshot_that_cannot_be_read_is_told_before_the_rest_is_measured(tmp_path, monkeypatch):

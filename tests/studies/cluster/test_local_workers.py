@@ -38,9 +38,9 @@ def test_two_processes_train_what_one_does_to_the_bit_although_one_is_killed(tmp
     pids = []
     before = WorkerPool._exchange
 
-    def exchange(self, worker, ticket, order):
+    def exchange(self, worker, task_id, request):
         pids.append(worker.process.pid)
-        return before(self, worker, ticket, order)
+        return before(self, worker, task_id, request)
 
     WorkerPool._exchange = exchange
     threading.Thread(target=kill, args=(pids,), daemon=True).start()
@@ -70,7 +70,7 @@ def test_each_process_has_a_gpu_of_its_own(monkeypatch):
 
 @pytest.mark.parametrize(
     ("changes", "said"),
-    [({"budget": 60.0, "num_workers": 2}, "one fleet at a time"), ({"address": "auto"}, "--on ray")],
+    [({"budget": 60.0, "num_workers": 2}, "60.0.*--workers 1"), ({"address": "auto"}, "--on ray")],
 )
 def test_options_that_do_not_go_together_are_refused(tmp_path, changes, said):
     with pytest.raises(SpecError, match=said):

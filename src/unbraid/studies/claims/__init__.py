@@ -1,1 +1,1 @@
-"""Claims: sentences about quantities of a study, which its scores support, contradict, or leave undecided."""
+"""Claims: statistical hypotheses about the scores of a study, and their verdicts."""

@@ -1,4 +1,4 @@
-"""Claim: a sentence, a quantity, and the region in which the quantity lies if the sentence is true."""
+"""Claim: a hypothesis that a quantity of a study lies in a region."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -17,10 +17,10 @@ from unbraid.studies.study_scores import metric_and_part
 @final
 @dataclass(frozen=True)
 class Claim(Config):
-    """A testable sentence: its quantity lies above a border, below a border, or between two borders.
+    """A hypothesis that a quantity lies above a border, below a border, or between two borders.
 
-    A contradicted claim is a result, not an error. `central` claims decide the verdict of an item or a study. `scoring`
-    selects the scoring of the study by which the claim is judged. Default: the first scoring.
+    `sentence` expresses the hypothesis in words. Exactly one of `above`, `below` and `between` is given. Claims with
+    `central=True` decide the overall verdict. `scoring` selects a scoring of the study, by default the first one.
     """
 
     sentence: str
@@ -39,19 +39,19 @@ class Claim(Config):
         is_range = low < high or (low == high and isinstance(self.quantity, computed))
         if len(given) != 1 or not is_range or (self.between is not None and len(self.between) != 2):
             raise SpecError(
-                f"Claim {self.sentence!r}: the region is {given or 'missing'}; expected above=, below=, or between= "
-                "with two borders in order, such as above=0."
+                f"Claim {self.sentence!r}: the region is {given or 'missing'}; expected one of above, below, and "
+                "between with two increasing borders. Pass for example above=0."
             )
 
     @property
     def region(self) -> tuple[float, float]:
-        """The lower and the upper border of the region. One border is infinite unless `between` is given."""
+        """The lower and the upper border of the region. A missing border is infinite."""
         if self.between:
             return self.between[0], self.between[-1]
         return -math.inf if self.above is None else self.above, math.inf if self.below is None else self.below
 
     def p_values(self, measured: Measurement) -> tuple[float, float]:
-        """Returns the p-values of "the claim is false" and "the claim is true"."""
+        """Returns the p-values of the null hypotheses "the claim is false" and "the claim is true"."""
         low, high = self.region
         if self.between is None:
             alone = measured.test(low) if math.isinf(high) else measured.test(high)[::-1]
@@ -61,7 +61,7 @@ class Claim(Config):
         return min(1.0, self.quantity.num_choices * alone[0]), min(1.0, self.quantity.num_choices * alone[1])
 
     def smallest_p(self, num_seeds: Mapping[str, int]) -> float:
-        """Returns the smallest possible p-value of "the claim is false" with these numbers of seeds per setting."""
+        """Returns the smallest p-value of "the claim is false" that is possible with these numbers of seeds."""
         (low, high), sizes = self.region, self.quantity.sizes(num_seeds)
         if min(sizes, default=MIN_SEEDS) < MIN_SEEDS:
             return 1.0
@@ -70,10 +70,10 @@ class Claim(Config):
         return min(1.0, self.quantity.num_choices * max(above, below))
 
     def check(self, labels: Collection[str], metrics: Collection[str]) -> None:
-        """Raises if the claim uses a setting or a metric that is missing in its study."""
+        """Raises SpecError if the claim names a setting or a metric that the study does not have."""
         for label in self.quantity.settings_used:
             if label not in labels:
-                raise SpecError(f"A claim is about the setting {label!r}. {suggestion(label, labels)}")
+                raise SpecError(f"Claim {self.sentence!r}: unknown setting {label!r}. {suggestion(label, labels)}")
         for name in self.quantity.metrics_used:
             if metric_and_part(name, metrics)[0] not in metrics:
-                raise SpecError(f"A claim is about the metric {name!r}. {suggestion(name, metrics)}")
+                raise SpecError(f"Claim {self.sentence!r}: unknown metric {name!r}. {suggestion(name, metrics)}")

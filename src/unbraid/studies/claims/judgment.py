@@ -1,4 +1,4 @@
-"""Verdicts of claims from scores, by one rule for every study and every item of a paper."""
+"""Verdicts of claims, by hypothesis tests with an adjustment for multiple testing."""
 
 import math
 from collections import Counter
@@ -15,11 +15,11 @@ from unbraid.studies.study_scores import StudyScores
 from unbraid.training.runs.run_scores import question_key
 
 LEVEL = 0.05
-"""Family-wise error rate: the probability of any wrongly supported claim, and of any wrongly contradicted claim."""
+"""Family-wise error rate of supported claims, and of contradicted claims."""
 
 ClaimVerdict = Literal["supported", "contradicted", "undecided"]
 Verdict = Literal["reproduced", "in part", "not reproduced", "undecided", "checked definition"]
-"""Overall verdict of an item or a study."""
+"""Overall verdict of all claims of a study or of an item of a paper."""
 PlainScores = Mapping[str, Mapping[str, Mapping[int, float]]]
 
 
@@ -28,9 +28,9 @@ PlainScores = Mapping[str, Mapping[str, Mapping[int, float]]]
 class JudgedClaim:
     """A claim with its verdict, measurement and p-values.
 
-    `p_supported` is the p-value of "the claim is false", and `p_contradicted` the p-value of "the claim is true", both
-    adjusted for the number of claims. `raw_p_supported` and `raw_p_contradicted` are not adjusted. `problem` is the
-    reason for an undecided verdict, if it is not the p-values.
+    `p_supported` is the p-value of the null hypothesis "the claim is false", and `p_contradicted` the p-value of "the
+    claim is true". Both are adjusted for the number of claims; `raw_p_supported` and `raw_p_contradicted` are not.
+    `problem` is the reason why the claim could not be tested, or empty.
     """
 
     claim: Claim
@@ -44,12 +44,12 @@ class JudgedClaim:
 
     @property
     def value(self) -> float | None:
-        """The estimate of the quantity."""
+        """The estimated quantity; None without scores."""
         return None if self.measured is None else self.measured.value
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of the quantity, not adjusted for other claims; None for a computed number."""
+        """The 95 % confidence interval, not adjusted for other claims; None for a `computed` quantity."""
         return None if self.measured is None or self.p_supported is None else self.measured.interval
 
     @property
@@ -59,7 +59,7 @@ class JudgedClaim:
 
     @property
     def reason(self) -> str:
-        """The result as a sentence."""
+        """The estimate, the expected region, the interval and the p-values as text."""
         if self.measured is None:
             return self.problem
         low, high = self.claim.region
@@ -71,17 +71,17 @@ class JudgedClaim:
         alone, adjusted, what = self.raw_p_supported, self.p_supported, "p"
         if self.verdict == "contradicted":
             alone, adjusted, what = self.raw_p_contradicted, self.p_contradicted, "p of the opposite"
-        tested = f"{what} = {alone:.2g}, {adjusted:.2g} among all claims; {' + '.join(map(str, self.num_seeds))} seeds."
+        tested = f"{what} = {alone:.2g}, adjusted {adjusted:.2g}; {' + '.join(map(str, self.num_seeds))} seeds."
         interval = f"95 % interval {self.interval[0]:.3g} to {self.interval[1]:.3g}."
         if not any(map(math.isfinite, self.interval)):
-            interval = "No 95 % interval with so few seeds."
+            interval = "There are too few seeds for a 95 % interval."
         return f"{found} {interval} {tested} {self.problem}".rstrip()
 
 
 @final
 @dataclass(frozen=True)
 class Judgment:
-    """The verdicts of claims that were judged together, and their overall verdict."""
+    """The verdicts of several claims, adjusted for multiple testing, and the overall verdict."""
 
     claims: tuple[JudgedClaim, ...]
 
@@ -93,7 +93,7 @@ class Judgment:
 
     @property
     def verdict(self) -> Verdict:
-        """The overall verdict. If no claim is central, all claims count as central."""
+        """The overall verdict of the central claims, or of all claims if no claim is central."""
         found = {each.verdict for each in self.claims}
         central = {each.verdict for each in self.claims if each.claim.central} or found
         if "contradicted" in central:
@@ -105,16 +105,16 @@ class Judgment:
 
     @property
     def text(self) -> str:
-        """The verdict with its counts: "in part: 2 supported, 1 contradicted, 0 undecided"."""
+        """The overall verdict and the counts: "in part: 2 supported, 1 contradicted, 0 undecided"."""
         return f"{self.verdict}: {', '.join(f'{count} {name}' for name, count in self.counts.items())}"
 
 
 def judge(claims: Sequence[Claim], scores: StudyScores | PlainScores) -> Judgment:
-    """Judges claims as one family, by the scores of a study or by plain numbers `{setting: {metric: {seed: x}}}`.
+    """Tests claims with the scores of a study, or with plain numbers `{setting: {metric: {seed: x}}}`.
 
     A claim is supported if "the claim is false" is rejected, and contradicted if "the claim is true" is rejected. Both
-    kinds of p-values are adjusted by Holm's method at 5 % over all claims. A claim with fewer than 4 seeds on a side
-    or without scores is undecided. The adjustment includes undecided claims.
+    kinds of p-values are adjusted by Holm's method at 5 % over all claims, including undecided claims. A claim without
+    scores, or with fewer than 4 seeds for a setting or group, is undecided.
     """
     known = scores if isinstance(scores, StudyScores) else _Plain(scores)
     found = [_measured(claim, known) for claim in claims]
@@ -139,28 +139,30 @@ def judge(claims: Sequence[Claim], scores: StudyScores | PlainScores) -> Judgmen
 
 
 def _measured(claim: Claim, scores: "StudyScores | _Plain") -> tuple[Measurement | None, str]:
-    """Returns the measurement, or None, and the reason if the claim cannot be decided."""
+    """Returns the measurement (None without scores) and the reason why the claim cannot be tested (empty if it can)."""
     if claim.scoring is not None:
         if not isinstance(scores, StudyScores):
-            raise UnbraidError(f"The claim {claim.sentence!r} is about another scoring; plain numbers have none.")
+            raise UnbraidError(
+                f"Claim {claim.sentence!r} has a `scoring`, but plain numbers have none. Pass a StudyScores instead."
+            )
         scores = scores.under(question_key("", claim.scoring.changes()).strip())
     try:
         measured = claim.quantity.measure(scores)
     except StatisticsError as error:
         return None, str(error)
     is_enough = isinstance(claim.quantity, computed) or min(measured.num_seeds) >= MIN_SEEDS
-    return measured, "" if is_enough else f"Fewer than {MIN_SEEDS} seeds on a side are not judged."
+    return measured, "" if is_enough else f"A test needs {MIN_SEEDS} seeds or more in each group."
 
 
 @final
 @dataclass(frozen=True)
 class _Plain(Scores):
-    """Plain numbers as scores."""
+    """Adapter of plain numbers to the interface of `Scores`."""
 
     numbers: PlainScores
 
     def values(self, setting: str, metric: str) -> dict[int, float]:
         if setting not in self.numbers:
-            raise UnbraidError(f"There is no setting {setting!r}. {suggestion(setting, self.numbers)}")
+            raise UnbraidError(f"Unknown setting {setting!r}. {suggestion(setting, self.numbers)}")
         found = self.numbers[setting].get(metric, {})
         return {seed: value for seed, value in found.items() if not math.isnan(value)}

@@ -1,6 +1,6 @@
-"""Quantities of claims, and the settings that they compare.
+"""Quantities of claims: medians, differences, correlations and other statistics of scores.
 
-Names are lower case because quantities are written like functions in a claim: `difference("mig", "a", "b")`.
+Class names are lower case because a claim uses them like functions: `difference("mig", "a", "b")`.
 """
 
 import dataclasses
@@ -26,26 +26,26 @@ from unbraid.studies.statistics import (
 from unbraid.studies.statistics.arrangements import num_groupings, num_used
 
 MIN_SEEDS = 4
-"""The minimum number of seeds on each side. Claims with fewer seeds are undecided."""
+"""The minimum number of seeds in each compared group. Claims with fewer seeds are undecided."""
 
 _SIDES = ("setting", "settings", "ours", "theirs", "others")
 _METRICS = ("metric", "other_metric", "first", "second")
 
 
 class Scores(Protocol):
-    """Scores by setting and metric, such as `StudyScores`."""
+    """Interface of scores by setting and metric, such as `StudyScores`."""
 
     def values(self, setting: str, metric: str) -> Mapping[int, float]:
-        """Returns the defined scores of a setting by seed."""
+        """Returns the scores of a setting by seed, without NaN."""
 
 
 @final
 @dataclass(frozen=True)
 class best_of(Config):  # noqa: N801  # written like a function in a claim
-    """The setting with the highest (or lowest) median of the metric `by`, as a side of a comparison.
+    """The setting with the highest (or lowest) median of the metric `by`, for use in a comparison.
 
-    `by` is by default the compared metric. Because the choice uses the same scores, every p-value of the claim is
-    multiplied by the number of settings.
+    The default of `by` is the compared metric. The same scores choose and compare the setting, so each p-value of the
+    claim is multiplied by the number of settings.
     """
 
     settings: tuple[str, ...]
@@ -58,11 +58,11 @@ Side = str | tuple[str, ...] | best_of
 
 @dataclass(frozen=True)
 class Quantity(Config, ABC):
-    """A number that the scores of a study estimate, with one-sided tests at any border.
+    """Base class of quantities: an estimate from the scores of a study, with one-sided tests at any border.
 
-    A custom quantity is a frozen dataclass with `measure`. It overrides `num_arrangements` or `smallest_p` if needed.
-    Its settings are in fields named setting, settings, ours, theirs or others, and its metrics in metric, other_metric,
-    first or second.
+    A custom quantity is a frozen dataclass that implements `measure` and, if needed, `num_arrangements` or
+    `smallest_p`. Settings are in fields named setting, settings, ours, theirs or others. Metrics are in fields named
+    metric, other_metric, first or second.
     """
 
     @abstractmethod
@@ -70,33 +70,33 @@ class Quantity(Config, ABC):
         """Returns the estimate with its test.
 
         Raises:
-            StatisticsError: If there is no estimate. The claim is then undecided, with the message as the reason.
+            StatisticsError: The estimate is undefined. The claim is then undecided, with this message as the reason.
         """
 
     def num_arrangements(self, sizes: Sequence[int]) -> int:
-        """Returns the number of arrangements for sides of these sizes, by default assignments of seeds to sides."""
+        """Returns the number of arrangements in the permutation test, for sides with these numbers of seeds."""
         return num_groupings(tuple(sizes))
 
     def smallest_p(self, sizes: Sequence[int], border: float) -> tuple[float, float]:
-        """Returns the smallest possible p-values for sides of these sizes.
+        """Returns the smallest possible p-values for sides with these numbers of seeds.
 
-        The first p-value is for "the quantity lies above the border", the second for "it lies below".
+        The first p-value tests that the quantity lies above the border, and the second that the quantity lies below.
         """
         return (1 / num_used(self.num_arrangements(sizes)),) * 2
 
     def sizes(self, num_seeds: Mapping[str, int]) -> list[int]:
-        """Returns the number of seeds on each side. A chosen side counts the setting with the fewest seeds."""
+        """Returns the number of seeds on each side. For `best_of`, this is the smallest number of its settings."""
         by_side = [(side, [num_seeds[label] for label in labels_of(side)]) for side in self.sides]
         return [min(counts) if isinstance(side, best_of) else sum(counts) for side, counts in by_side]
 
     @property
     def sides(self) -> list[Side]:
-        """The compared sides."""
+        """The compared sides: each a setting, several settings, or `best_of`."""
         return [getattr(self, field.name) for field in dataclasses.fields(self) if field.name in _SIDES]
 
     @property
     def num_choices(self) -> int:
-        """The number of possible choices of sides, a factor of every p-value. It is 1 if no side is chosen."""
+        """The number of combinations from which `best_of` chooses (1 without `best_of`): a factor of each p-value."""
         return math.prod(len(side.settings) for side in self.sides if isinstance(side, best_of))
 
     @property
@@ -113,7 +113,7 @@ class Quantity(Config, ABC):
 
     @property
     def text(self) -> str:
-        """A short description: "difference in mig (beta-tcvae, beta-vae)"."""
+        """A short description, such as "difference in mig (beta-tcvae, beta-vae)"."""
         labels = self.settings_used
         listed = ", ".join(labels[:4]) + (f" and {len(labels) - 4} more" if len(labels) > 4 else "")
         kind = type(self).__name__.replace("_", " ")
@@ -123,7 +123,7 @@ class Quantity(Config, ABC):
 @final
 @dataclass(frozen=True)
 class median(Quantity):  # noqa: N801
-    """The median of a metric over seeds, by the sign test, which makes no assumption about the distribution."""
+    """Median of a metric over seeds, with the sign test (no assumption about the distribution)."""
 
     metric: str
     setting: Side
@@ -138,7 +138,7 @@ class median(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class difference(Quantity):  # noqa: N801
-    """The difference between seeds of `ours` and of `theirs`, by the Mann-Whitney test."""
+    """Difference of a metric between the settings `ours` and `theirs`, with the Mann-Whitney test."""
 
     metric: str
     ours: Side
@@ -151,7 +151,7 @@ class difference(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class ratio(Quantity):  # noqa: N801
-    """The ratio of seeds of `ours` to seeds of `theirs`, by the Mann-Whitney test, for scores above 0."""
+    """Ratio of a positive metric between the settings `ours` and `theirs`, with the Mann-Whitney test."""
 
     metric: str
     ours: Side
@@ -165,10 +165,10 @@ class ratio(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class paired_difference(Quantity):  # noqa: N801
-    """The difference between `ours` and `theirs` with the same seed, by the signed-rank test.
+    """Difference between runs of `ours` and `theirs` with the same seed, with the signed-rank test.
 
-    `other_metric` is the metric of `theirs`. With the same setting on both sides, two metrics of the same runs are
-    compared. If the sides have several settings, the settings are paired in order.
+    `other_metric` is the metric of `theirs`, by default `metric`. If `ours` and `theirs` are the same setting, two
+    metrics of the same runs are compared. If both have several settings, the settings are paired in order.
     """
 
     metric: str
@@ -184,7 +184,7 @@ class paired_difference(Quantity):  # noqa: N801
             first, second = scores.values(ours, self.metric), scores.values(theirs, other_metric)
             differences += [first[seed] - second[seed] for seed in first if seed in second]
         if not differences:
-            raise StatisticsError(f"No seed has {' and '.join(self.metrics_used)} on both sides.")
+            raise StatisticsError(f"No seed has the score {' and '.join(self.metrics_used)} in both settings.")
         return signed_rank(differences)
 
     def num_arrangements(self, sizes: Sequence[int]) -> int:
@@ -194,9 +194,9 @@ class paired_difference(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class trend(Quantity):  # noqa: N801
-    """The Theil-Sen slope of a metric from each setting to the next, or per unit of their positions `at`.
+    """Theil-Sen slope of a metric over settings, with a rank correlation test of scores and positions.
 
-    The test is the rank correlation of scores and positions.
+    `at` has the position of each setting on the x-axis, by default 0, 1, 2, ...
     """
 
     metric: str
@@ -213,7 +213,7 @@ class trend(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class correlation(Quantity):  # noqa: N801
-    """The rank correlation of two metrics, over all models of some settings or over the settings' medians."""
+    """Rank correlation of the metrics `first` and `second`, over all models or over the medians of the settings."""
 
     first: str
     second: str
@@ -226,7 +226,7 @@ class correlation(Quantity):  # noqa: N801
             first, second = scores.values(label, self.first), scores.values(label, self.second)
             pairs = [(first[seed], second[seed]) for seed in first if seed in second]
             if not pairs:
-                raise StatisticsError(f"{label} has no run with both {self.first} and {self.second}.")
+                raise StatisticsError(f"The setting {label} has no run with both {self.first} and {self.second}.")
             points += pairs if self.over == "models" else [np.median(pairs, axis=0).tolist()]
         return spearman(*np.array(points).T)
 
@@ -240,7 +240,7 @@ class correlation(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class share(Quantity):  # noqa: N801
-    """The share of seeds with a metric from `at_least` to `at_most`, by the binomial test."""
+    """Share of the seeds whose score lies between `at_least` and `at_most`, with the binomial test."""
 
     metric: str
     settings: Side
@@ -260,10 +260,10 @@ class share(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class lead(Quantity):  # noqa: N801
-    """The lead of `ours` over the closest of the other settings. With `lowest`, lower values lead.
+    """Difference between `ours` and the best of the other settings. With `lowest=True`, lower scores are better.
 
-    The p-value for a lead is the largest p-value over the others. The p-value against a lead is the smallest p-value
-    over the others, multiplied by their number.
+    The p-value for "ours is better" is the largest p-value over the other settings. The p-value against it is the
+    smallest p-value over the other settings, multiplied by the number of these settings.
     """
 
     metric: str
@@ -276,7 +276,7 @@ class lead(Quantity):  # noqa: N801
         rivals: list[Side] = [other for other in self.others if other not in labels]
         ours, *others = (np.multiply(sign, values_of(side, self.metric, scores)) for side in [labels, *rivals])
         if not others:
-            raise StatisticsError(f"{self.ours} is compared only with itself; expected other settings.")
+            raise StatisticsError(f"Expected settings other than {self.ours} in `others`, got {self.others}.")
         found = [mann_whitney(ours, other) for other in others]
         closest = min(found, key=lambda each: each.value)
 
@@ -293,9 +293,10 @@ class lead(Quantity):  # noqa: N801
 @final
 @dataclass(frozen=True)
 class computed(Quantity):  # noqa: N801
-    """A deterministic result: the values of all runs of these settings must lie in the region.
+    """Deterministic value: a claim is supported if the values of all runs of these settings lie in its region.
 
-    The region is widened by `tolerance` at both ends. There is no p-value, and other claims are not adjusted for it.
+    The region is widened by `tolerance` at both ends. There is no test, so the claim does not count in the adjustment
+    for multiple testing.
     """
 
     metric: str
@@ -307,7 +308,7 @@ class computed(Quantity):  # noqa: N801
         return super().text.replace("computed in", "value of", 1)
 
     def measure(self, scores: Scores) -> Measurement:
-        """Returns the median, with a test that is 0 if all values lie on the tested side of the border, else 1."""
+        """Returns the median. Its p-value is 0 if all values lie on the tested side of the border, and 1 otherwise."""
         values = values_of(self.settings, self.metric, scores)
         low, high = min(values), max(values)
 
@@ -321,25 +322,25 @@ class computed(Quantity):  # noqa: N801
 
 
 def labels_of(side: Side) -> tuple[str, ...]:
-    """Returns all settings of a side. For `best_of`, these are all candidates."""
+    """Returns the labels of all settings of a side, including all candidates of `best_of`."""
     return (side,) if isinstance(side, str) else side.settings if isinstance(side, best_of) else side
 
 
 def chosen(side: Side, metric: str, scores: Scores) -> tuple[str, ...]:
-    """Returns the compared settings of a side. For `best_of`, this is the chosen setting."""
+    """Returns the labels of the compared settings of a side. For `best_of`, this is the best setting."""
     if not isinstance(side, best_of):
         return labels_of(side)
     values = {label: list(scores.values(label, side.by or metric).values()) for label in side.settings}
     medians = {label: float(np.median(found)) for label, found in values.items() if found}
     if not medians:
-        raise StatisticsError(f"None of {', '.join(side.settings)} has a score of {side.by or metric}.")
+        raise StatisticsError(f"None of the settings {', '.join(side.settings)} has the score {side.by or metric}.")
     return (min(medians, key=lambda label: medians[label] * (1 if side.lowest else -1)),)
 
 
 def values_of(side: Side, metric: str, scores: Scores) -> list[float]:
-    """Returns the scores of all seeds of a side. Raises if a setting has no score."""
+    """Returns the scores of all seeds of a side. Raises StatisticsError if a setting has no score."""
     by_label = {label: scores.values(label, metric) for label in chosen(side, metric, scores)}
     missing = [label for label, values in by_label.items() if not values] if by_label else ["A side without settings"]
     if missing:
-        raise StatisticsError(f"{missing[0]} has no {metric}.")
+        raise StatisticsError(f"{missing[0]} has no score {metric}.")
     return [value for values in by_label.values() for value in values.values()]

@@ -1,1 +1,1 @@
-"""Fleets of a study on many workers: processes of this machine, or a Ray cluster."""
+"""Training of a study by several workers: processes of this machine, or a Ray cluster."""

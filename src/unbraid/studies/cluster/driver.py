@@ -1,7 +1,6 @@
-"""The driver of a study on many workers, which submits fleets, collects results, and resubmits lost fleets.
+"""The driver of a study on several workers: submits fleets, collects results, and resubmits lost fleets.
 
-Any class with the methods of `Workers` can be used: processes of this machine, a Ray cluster, or a simulation of 64
-failing nodes.
+The workers are any class with the methods of `Workers`: processes of this machine, a Ray cluster, or a simulation.
 """
 
 import itertools
@@ -23,17 +22,17 @@ log = logging.getLogger(__name__)
 
 
 class Workers(Protocol):
-    """Interface of `WorkerPool`. An order starts when a worker is free, if possible not on a node in `avoid`."""
+    """Interface of workers, such as `WorkerPool`. If possible, a task does not run on a node in `avoid`."""
 
-    def submit(self, ticket: Hashable, order: Json, avoid: Collection[str]) -> None: ...
+    def submit(self, task_id: Hashable, request: Json, avoid: Collection[str]) -> None: ...
     def wait(self, seconds: float) -> Iterable[Ended]: ...
-    def cancel(self, ticket: Hashable) -> None: ...
+    def cancel(self, task_id: Hashable) -> None: ...
     def seconds_silent(self) -> Mapping[Hashable, float]: ...
     def close(self) -> None: ...
 
 
 def num_workers(count: int | None, device: torch.device | str) -> int:
-    """Returns the number of fleets trained in parallel on this machine, by default one per GPU."""
+    """Returns the number of local worker processes: `count` or, if it is None, one per GPU."""
     if count is not None:
         return count
     is_one = resolve_device(device).type != "cuda" or ":" in str(device)
@@ -41,7 +40,7 @@ def num_workers(count: int | None, device: torch.device | str) -> int:
 
 
 def start_processes(count: int, device: str, threads: int) -> tuple[Workers, str]:
-    """Starts `count` local processes, each with one GPU or with `threads` CPU threads. Also returns the device type."""
+    """Starts `count` local processes, each with one GPU or `threads` CPU threads. Returns them and the device type."""
     kind = resolve_device(device).type
     environments = [{"OMP_NUM_THREADS": str(threads)} for _ in range(count)]
     if kind == "cuda":
@@ -55,11 +54,11 @@ def start_processes(count: int, device: str, threads: int) -> tuple[Workers, str
 @final
 @dataclass(frozen=True)
 class Patience:
-    """Limits for lost fleets.
+    """Retry limits and timeouts of fleets on workers.
 
     Attributes:
-        losses: The maximum number of losses of a fleet. One more loss is a failure.
-        silence: The seconds without a signal after which a fleet counts as lost.
+        losses: The maximum number of times that a lost fleet is resubmitted. The next loss is a failure.
+        silence: The seconds without a heartbeat after which a fleet counts as lost.
         tick: The seconds between checks.
     """
 
@@ -68,105 +67,109 @@ class Patience:
     tick: float = 1.0
 
 
-_SECONDS_TO_STOP = 60.0  # for a process to end its step and to write a checkpoint
+_SECONDS_TO_STOP = 60.0  # in which a process finishes its step and writes a checkpoint
 
 
 @final
 @dataclass
 class FleetTask:
-    """A fleet to train: its order, its number of losses, and the nodes to avoid."""
+    """A fleet to train: the request for a worker, the number of times it was lost, and the nodes to avoid."""
 
     key: str
-    order: Json
+    request: Json
     losses: int = 0
     avoid: list[str] = field(default_factory=list)
 
 
-Take = Callable[[FleetTask, Mapping[str, Any], Iterable[bytes]], None]
+OnResult = Callable[[FleetTask, Mapping[str, Any], Iterable[bytes]], None]
 
 
 @final
 class Driver:
-    """Runs fleets on workers until each has finished or failed. Calls `take` once with each answer."""
+    """Driver that submits fleets to workers until every fleet has finished or failed.
+
+    Calls `on_result` with the result of each finished fleet. `failures` has the reason of each failed fleet.
+    """
 
     def __init__(
         self,
         workers: Workers,
-        take: Take,
+        on_result: OnResult,
         patience: Patience,
         clock: Callable[[], float] = time.monotonic,
         name: str = "study",
     ) -> None:
-        self._workers, self._take, self._patience, self._clock, self._name = workers, take, patience, clock, name
-        self._tickets = itertools.count()
-        self._under_way: dict[Hashable, FleetTask] = {}
-        self._heard_at = clock()
+        self._workers, self._on_result, self._patience = workers, on_result, patience
+        self._clock, self._name = clock, name
+        self._task_ids = itertools.count()
+        self._running: dict[Hashable, FleetTask] = {}
+        self._last_signal = clock()
         self.failures: dict[str, str] = {}
 
     def run(self, tasks: Iterable[FleetTask]) -> None:
-        """Submits all fleets at once. Returns when every fleet has finished or failed."""
+        """Submits all fleets, and returns when every fleet has finished or failed."""
         for task in tasks:
             self._submit(task)
-        total = len(self._under_way)
-        while self._under_way:
+        total = len(self._running)
+        while self._running:
             for ended in self._workers.wait(self._patience.tick):
-                self._heard_at = self._clock()
-                if ended.ticket in self._under_way:  # otherwise it was taken for lost and submitted again
-                    self._end(self._under_way.pop(ended.ticket), ended)
-            self._watch()
-            emit(Event(self._name, total - len(self._under_way), total, "fleets"))
+                self._last_signal = self._clock()
+                if ended.task_id in self._running:  # otherwise the task counted as lost and was resubmitted
+                    self._handle(self._running.pop(ended.task_id), ended)
+            self._check_signals()
+            emit(Event(self._name, total - len(self._running), total, "fleets"))
 
     def _submit(self, task: FleetTask) -> None:
-        ticket = next(self._tickets)
-        self._under_way[ticket] = task
-        self._workers.submit(ticket, dict(task.order), tuple(task.avoid))
+        task_id = next(self._task_ids)
+        self._running[task_id] = task
+        self._workers.submit(task_id, dict(task.request), tuple(task.avoid))
 
-    def _end(self, task: FleetTask, ended: Ended) -> None:
+    def _handle(self, task: FleetTask, ended: Ended) -> None:
         answer = ended.answer
         if ended.how == "raised" or "refused" in answer:
             self.failures[task.key] = answer.get("refused", ended.reason)
         elif ended.how == "lost" or "stopped" in answer:
-            self._lost(task, answer.get("stopped", ended.reason), ended.node)
+            self._resubmit(task, answer.get("stopped", ended.reason), ended.node)
         elif ended.how == "out of memory":
             self._halve(task, ended)
         else:
             try:
-                self._take(task, answer, ended.parcels)
+                self._on_result(task, answer, ended.bundles)
             except RunError as error:
-                self._lost(task, str(error), ended.node)
+                self._resubmit(task, str(error), ended.node)
 
-    def _lost(self, task: FleetTask, reason: str, node: str = "") -> None:
-        """Resubmits a lost fleet, if possible to another node. Records a failure after too many losses."""
+    def _resubmit(self, task: FleetTask, reason: str, node: str = "") -> None:
+        """Resubmits a lost fleet, if possible to another node. Records a failure if it was lost too often."""
         task.losses += 1
         if node and node not in task.avoid:
             task.avoid.append(node)
         if task.losses > self._patience.losses:
-            self.failures[task.key] = f"it was lost {task.losses} times, the last time because {reason}"
+            self.failures[task.key] = f"the fleet was lost {task.losses} times; last reason: {reason}"
             return
-        log.warning("A fleet of %d (%s) was lost and is started again: %s", len(task.order["runs"]), task.key, reason)
+        log.warning("A fleet of %d (%s) was lost and is resubmitted: %s", len(task.request["runs"]), task.key, reason)
         self._submit(task)
 
     def _halve(self, task: FleetTask, ended: Ended) -> None:
-        """Resubmits a fleet with half as many models side by side, after memory ran out."""
-        size = task.order["side_by_side"]
+        """Resubmits a fleet that ran out of memory, with half as many models side by side."""
+        size = task.request["side_by_side"]
         if size == 1:
-            self._lost(task, f"memory ran out for one model alone ({ended.reason})", ended.node)
+            self._resubmit(task, f"a single model ran out of memory ({ended.reason})", ended.node)
             return
-        task.order["side_by_side"] = half = (size + 1) // 2
+        task.request["side_by_side"] = half = (size + 1) // 2
         log.warning("Memory ran out for %d models side by side (%s). Continuing with %d.", size, task.key, half)
         self._submit(task)
 
-    def _watch(self) -> None:
-        """Marks silent fleets as lost. If no worker has signaled for too long, marks all fleets as lost."""
+    def _check_signals(self) -> None:
+        """Resubmits fleets without a recent heartbeat. If no worker has sent a heartbeat, resubmits all fleets."""
         silent_for = self._workers.seconds_silent()
         if silent_for:
-            self._heard_at = max(self._heard_at, self._clock() - min(silent_for.values()))
-        silent = [ticket for ticket, seconds in silent_for.items() if seconds > self._patience.silence]
-        if self._clock() - self._heard_at > self._patience.silence:
-            silent = list(self._under_way)
-            self._heard_at = self._clock()
-        for ticket in silent:
-            if ticket in self._under_way:
-                task = self._under_way.pop(ticket)
-                self._workers.cancel(ticket)
-                self._lost(task, f"it signaled no progress for {self._patience.silence:g} s")
+            self._last_signal = max(self._last_signal, self._clock() - min(silent_for.values()))
+        silent = [task_id for task_id, seconds in silent_for.items() if seconds > self._patience.silence]
+        if self._clock() - self._last_signal > self._patience.silence:
+            silent = list(self._running)
+            self._last_signal = self._clock()
+        for task_id in silent:
+            if task_id in self._running:
+                task = self._running.pop(task_id)
+                self._workers.cancel(task_id)
+                self._resubmit(task, f"no heartbeat for {self._patience.silence:g} s")

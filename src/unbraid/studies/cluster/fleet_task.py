@@ -1,8 +1,8 @@
-"""Training and scoring of one fleet, by a worker on this machine or on a cluster.
+"""Training and scoring of one fleet by a worker, on this machine or on a cluster.
 
-The description of the task contains everything that determines the results: the specs, the seeds, the number of models
-trained side by side, and the number of threads. The results do not depend on the worker. Machines that do not share the
-folder of the study return each run as bytes with a checksum.
+A request (JSON) contains everything that determines the results: the specs, the seeds, the number of models trained
+side by side, and the number of threads. The results do not depend on the worker. A worker without access to the folder
+of the study returns each run as a bundle: all files of the run as bytes with a checksum.
 """
 
 import contextlib
@@ -38,19 +38,19 @@ Beat = Callable[[], None]
 _SECONDS_BETWEEN_BEATS = 2.0
 _SECONDS_TO_WAIT_FOR_LOCKS = 600.0
 _SECONDS_BETWEEN_TRIES = 2.0
-_MOST_LETTERS = 1_000  # of an error: answers stay small
+_MOST_LETTERS = 1_000  # of an error message in a result
 _ARRIVING, _COMPLETE = "arriving", "complete"  # names of a folder and of a file
 _ENDS = ("finished.json", "failed.json")
 _CHECKSUM = 32  # bytes
 
 
-def fleet_order(runs: Sequence[tuple[StudyRun, Sequence[Question]]], **common: Any) -> Json:
-    """Returns the order to train these runs side by side and to compute the missing scores of each.
+def fleet_request(runs: Sequence[tuple[StudyRun, Sequence[Question]]], **common: Any) -> Json:
+    """Returns the request to train a fleet and to compute the missing scores of each run.
 
-    `common` is the same for all fleets of a study: its `folder`, the `device` that trains and the `scoring_device`, the
-    number of `threads`, the `packages` whose classes may be used, options of `training`, and the `token`. The token is
-    the path and the text of a file, or empty. A worker that cannot read this file does not share the folder, and
-    returns parcels. If `remove_arrays` is True, parcels do not contain weights and codes.
+    `runs` pairs each run with its missing scores. `common` is the same for all fleets of a study: its `folder`, the
+    `device` for training, the `scoring_device`, the number of `threads`, the `packages` whose classes may be used,
+    options of `training`, `remove_arrays` (whether bundles leave out weights and codes), and the `token`. The token is
+    the path and the text of a file, or empty. A worker that cannot read this file returns bundles.
     """
     specs = {each.setting.label: each.setting.spec for each, _ in runs}
     labels = list(specs)
@@ -69,60 +69,64 @@ def fleet_order(runs: Sequence[tuple[StudyRun, Sequence[Question]]], **common: A
     }
 
 
-def train_fleet(order: Json, beat: Beat) -> Json:
-    """Trains and scores the fleet of an order in the folder of the study. Returns the outcomes."""
-    answer, _ = next(carry_out(order, beat))
+def train_fleet(request: Json, beat: Beat) -> Json:
+    """Trains and scores the fleet of a request in the folder of the study. Returns the result of each run."""
+    answer, _ = next(run_request(request, beat))
     return answer
 
 
-def carry_out(order: Json, beat: Beat = lambda: None) -> Iterator[tuple[Json, bytes]]:
-    """Trains and scores the fleet of an order. Yields the answer, then each run as a parcel.
+def run_request(request: Json, beat: Beat = lambda: None) -> Iterator[tuple[Json, bytes]]:
+    """Trains and scores the fleet of a request. Yields the result, then each run as a bundle.
 
-    No parcels are yielded if the worker shares the folder of the study. Progress calls `beat` every few seconds.
+    Without bundles, the runs are in the shared folder of the study. `beat` is called every few seconds.
     """
-    if order["unbraid"] != __version__:
-        there, here = order["unbraid"], f"{socket.gethostname()} has unbraid {__version__}"
-        refused = f"{here}, and the study is run by {there}. Install the same version on every node."
+    if request["unbraid"] != __version__:
+        host, expected = socket.gethostname(), request["unbraid"]
+        refused = f"Expected unbraid {expected} on {host}, got {__version__}. Install the same version on every node."
         yield {"refused": refused}, b""
         return
-    with _place(order) as (folder, is_home):
+    with _training_folder(request) as (folder, shares_folder):
         beat()
-        specs = [from_json(content, RunSpec, packages=order["packages"], where="order") for content in order["specs"]]
-        runs = [Run.place(folder, specs[place], seed) for place, seed, _ in order["runs"]]
-        with torch_threads(order["threads"]), listening(_every_few_seconds(beat)):
-            answer = _train_and_score(runs, order, beat, is_home=is_home)
+        specs = [
+            from_json(content, RunSpec, packages=request["packages"], where="request") for content in request["specs"]
+        ]
+        runs = [Run.place(folder, specs[place], seed) for place, seed, _ in request["runs"]]
+        with torch_threads(request["threads"]), listening(_every_few_seconds(beat)):
+            answer = _train_and_score(runs, request, beat, shares_folder=shares_folder)
         yield answer, b""
-        if not is_home and "runs" in answer:
+        if not shares_folder and "runs" in answer:
             for run in runs:
-                yield {}, packed(run.folder)
+                yield {}, pack(run.folder)
 
 
-def _train_and_score(runs: Sequence[Run], order: Json, beat: Beat, *, is_home: bool) -> Json:
+def _train_and_score(runs: Sequence[Run], request: Json, beat: Beat, *, shares_folder: bool) -> Json:
     errors: dict[str, str] = {}
-    for start in range(0, len(runs), order["side_by_side"]):
-        part = runs[start : start + order["side_by_side"]]
+    for start in range(0, len(runs), request["side_by_side"]):
+        part = runs[start : start + request["side_by_side"]]
         _wait_for_locks(part, beat)
         try:
-            train_runs(part, TrainingOptions(**order["training"]), device=order["device"], resume=True)
+            train_runs(part, TrainingOptions(**request["training"]), device=request["device"], resume=True)
         except TrainingInterrupted as stopped:
             return {"stopped": str(stopped)}
         except UnbraidError as error:
             errors |= dict.fromkeys((run.name for run in part), str(error)[:_MOST_LETTERS])
-        if order["side_by_side"] < len(runs):
+        if request["side_by_side"] < len(runs):
             for run in part:
-                RunWriter(run).log(f"memory was short for {len(runs)} side by side: {len(part)} were")
+                RunWriter(run).log(
+                    f"trained {len(part)} models side by side, because {len(runs)} did not fit into memory"
+                )
     outcomes: dict[str, Json] = {}
-    for run, (_, _, kind) in zip(runs, order["runs"], strict=True):
-        outcome = _outcome(run, order, kind, errors.get(run.name, "it was not trained"))
+    for run, (_, _, kind) in zip(runs, request["runs"], strict=True):
+        outcome = _outcome(run, request, kind, errors.get(run.name, "the run was not trained"))
         outcomes[run.name] = outcome
         is_scored = outcome["status"] == "finished" and not outcome["error"] and not outcome["failed"]
-        if is_scored and order["remove_arrays"] and not is_home:
+        if is_scored and request["remove_arrays"] and not shares_folder:
             RunWriter(run).remove_arrays()
-    return {"is_home": is_home, "runs": outcomes}
+    return {"shares_folder": shares_folder, "runs": outcomes}
 
 
 def _wait_for_locks(runs: Sequence[Run], beat: Beat) -> None:
-    """Waits until no other process trains these runs, such as a process on a node that was taken for dead."""
+    """Waits until no other process trains these runs, for instance a process on an unreachable node."""
     deadline = time.monotonic() + _SECONDS_TO_WAIT_FOR_LOCKS
     for run in runs:
         while True:
@@ -137,28 +141,28 @@ def _wait_for_locks(runs: Sequence[Run], beat: Beat) -> None:
 
 
 @contextlib.contextmanager
-def _place(order: Json) -> Iterator[tuple[Path, bool]]:
-    """Yields the training folder, and whether it is the folder of the study. Any other folder is temporary."""
-    is_home = not order["token"]
+def _training_folder(request: Json) -> Iterator[tuple[Path, bool]]:
+    """Yields the folder to train in, and whether it is the folder of the study. Otherwise, the folder is temporary."""
+    shares_folder = not request["token"]
     with contextlib.suppress(OSError, ValueError):
-        is_home = is_home or files.read_bytes(Path(order["token"][0])).decode() == order["token"][1]
-    if is_home:
-        yield Path(order["folder"]), True
+        shares_folder = shares_folder or files.read_bytes(Path(request["token"][0])).decode() == request["token"][1]
+    if shares_folder:
+        yield Path(request["folder"]), True
         return
     with tempfile.TemporaryDirectory(prefix="unbraid-fleet-", ignore_cleanup_errors=True) as scratch:
         yield Path(scratch), False
 
 
-def _outcome(run: Run, order: Json, kind: int, error: str) -> Json:
-    """Returns the outcome of a run. Computes the missing scores of a finished run, and includes their errors."""
+def _outcome(run: Run, request: Json, kind: int, error: str) -> Json:
+    """Returns the result of a run. Computes the missing scores of a finished run, and returns their errors."""
     if failure := run.failure:
         return {"status": "failed", "reason": str(failure)[:_MOST_LETTERS]}
     if run.status != "finished":
         return {"status": run.status, "reason": error}
     side_by_side = len(read_record(run.folder / "finished.json").get("fleet", [])) or 1
     found = {"status": "finished", "side_by_side": side_by_side, "error": "", "failed": {}}
-    if asked := order["asked"][kind]:
-        places = {"device": order["scoring_device"], "packages": order["packages"]}
+    if asked := request["asked"][kind]:
+        places = {"device": request["scoring_device"], "packages": request["packages"]}
         ended = run_task(score_run, {"folder": str(run.folder), "asked": asked, **places})
         found["error"] = ended.get("error", "")[:_MOST_LETTERS]
         failed = ended.get("answer", {"failed": {}})["failed"]
@@ -167,24 +171,24 @@ def _outcome(run: Run, order: Json, kind: int, error: str) -> Json:
 
 
 def last_line(text: str) -> str:
-    """Returns the last line of a traceback, which names the error."""
+    """Returns the last line of a traceback, which has the type and the message of the exception."""
     return text.strip().rpartition("\n")[2][:_MOST_LETTERS]
 
 
 def _every_few_seconds(beat: Beat) -> Callable[[Event], None]:
     last = time.monotonic()
 
-    def hear(_: Event) -> None:
+    def on_event(_: Event) -> None:
         nonlocal last
         if time.monotonic() - last > _SECONDS_BETWEEN_BEATS:
             last = time.monotonic()
             beat()
 
-    return hear
+    return on_event
 
 
-def packed(folder: Path) -> bytes:
-    """Returns the files of a run as one parcel: a checksum, the names and sizes, and the contents."""
+def pack(folder: Path) -> bytes:
+    """Returns the files of a run as one bundle: a checksum, a JSON list of names and sizes, and the contents."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
     contents = [files.read_bytes(path) for path in paths]
     names = [path.relative_to(folder).as_posix() for path in paths]
@@ -193,11 +197,11 @@ def packed(folder: Path) -> bytes:
     return hashlib.sha256(body).digest() + body
 
 
-def unpack(parcel: bytes, parent: Path) -> str:
-    """Writes the run of a parcel under the folder and returns its name. Raises a RunError if the parcel is damaged."""
-    checksum, body = parcel[:_CHECKSUM], parcel[_CHECKSUM:]
+def unpack(bundle: bytes, parent: Path) -> str:
+    """Writes the run of a bundle to a new subfolder of `parent`. Returns its name. Raises RunError if it is damaged."""
+    checksum, body = bundle[:_CHECKSUM], bundle[_CHECKSUM:]
     if hashlib.sha256(body).digest() != checksum:
-        raise RunError("A run was damaged during transfer (its SHA-256 does not match). It is trained again.")
+        raise RunError("a run was damaged during transfer (its SHA-256 does not match)")
     start = body.index(b"\n") + 1
     head = json.loads(body[:start])
     for path, size in head["files"]:
@@ -206,31 +210,31 @@ def unpack(parcel: bytes, parent: Path) -> str:
     return str(head["run"])
 
 
-def receive(parcels: Iterable[bytes], folder: Path, fleet: str) -> None:
-    """Moves all runs of a fleet into the folder, or none. Writes and checks all runs before the first move."""
+def receive(bundles: Iterable[bytes], folder: Path, fleet: str) -> None:
+    """Writes the bundles of a fleet to a temporary folder, checks them, and then moves all runs into `folder`."""
     place = folder / STUDIES / _ARRIVING / fleet
     shutil.rmtree(place, ignore_errors=True)
-    for parcel in parcels:
-        unpack(parcel, place)
+    for bundle in bundles:
+        unpack(bundle, place)
     files.write_text(place / _COMPLETE, "")
-    _settle(place, folder)
+    _move_runs(place, folder)
 
 
-def settle_arrivals(folder: Path) -> None:
-    """Moves completely received fleets of an interrupted process into the folder. Removes incomplete fleets."""
+def finish_transfers(folder: Path) -> None:
+    """Moves fleets that an interrupted process received completely into the folder. Removes incomplete fleets."""
     arriving = folder / STUDIES / _ARRIVING
     for place in sorted(arriving.iterdir()) if arriving.is_dir() else []:
         if (place / _COMPLETE).exists():
-            _settle(place, folder)
+            _move_runs(place, folder)
         else:
             shutil.rmtree(place)
 
 
-def _settle(place: Path, folder: Path) -> None:
+def _move_runs(place: Path, folder: Path) -> None:
     for run in sorted(path for path in place.iterdir() if path.is_dir()):
         target = folder / run.name
         if any((target / end).exists() for end in _ENDS):
-            continue  # it has arrived before
+            continue  # already received
         if target.exists():
             archive_folder(target)
         files.move_folder(run, target)
@@ -238,9 +242,9 @@ def _settle(place: Path, folder: Path) -> None:
 
 
 def _inside(parent: Path, name: str, path: str) -> Path:
-    """Returns the target path of a file in a parcel. Raises if the path is outside of the folder."""
+    """Returns the target path of a file in a bundle. Raises RunError if the path is outside of `parent`."""
     parts = PurePosixPath(name, path).parts
     is_foreign = any(mark in part for part in parts for mark in "\\:")  # separators of Windows
     if is_foreign or PurePosixPath(path).is_absolute() or ".." in parts or len(PurePosixPath(name).parts) != 1:
-        raise RunError(f"A parcel of a run names {name}/{path}, which is outside of its folder. It is not unpacked.")
+        raise RunError(f"expected paths inside the folder of the run, got {name}/{path} in a bundle")
     return parent.joinpath(*parts)

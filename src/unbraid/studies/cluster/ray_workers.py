@@ -1,7 +1,7 @@
 """Workers on the nodes of a Ray cluster. Each fleet is one task of Ray Core. No other file imports ray.
 
-Ray wraps the JSON texts and bytes in pickle, so a cluster has to be trusted (docs/cluster.md). The driver retries lost
-fleets instead of Ray. Retries of Ray cannot halve fleets or make exceptions, and use the same node again.
+Ray pickles the JSON texts and bytes, so the cluster must be trusted (docs/cluster.md). Lost fleets are resubmitted by
+the driver and not by Ray, because retries of Ray use the same node and the same number of models.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ import unbraid
 from unbraid._internal import files
 from unbraid._internal.worker_pool import Ended, Json
 from unbraid.errors import RunError, TrainingError
-from unbraid.studies.cluster.fleet_task import carry_out
+from unbraid.studies.cluster.fleet_task import run_request
 from unbraid.studies.index import STUDIES
 
 _NODE_ID = "ray.io/node-id"
@@ -35,36 +35,38 @@ _SECONDS_TO_CONNECT = 5.0
 
 
 class _Heartbeats:
-    """An actor to which tasks signal progress and their node."""
+    """Ray actor that stores the node and the time of the last heartbeat of each task."""
 
     def __init__(self) -> None:
         self._latest: dict[Hashable, tuple[str, float]] = {}
 
-    def beat(self, ticket: Hashable, node: str) -> None:
-        self._latest[ticket] = node, time.monotonic()
+    def beat(self, task_id: Hashable, node: str) -> None:
+        self._latest[task_id] = node, time.monotonic()
 
     def latest(self) -> dict[Hashable, tuple[str, float]]:
-        """Returns the node and the seconds since the last signal of each ticket."""
+        """Returns the node and the seconds since the last heartbeat of each task."""
         now = time.monotonic()
-        return {ticket: (node, now - at) for ticket, (node, at) in self._latest.items()}
+        return {task_id: (node, now - at) for task_id, (node, at) in self._latest.items()}
 
 
-def _carry_out(ticket: Hashable, order: str, num_parcels: int, paths: Sequence[str], heartbeats: Any) -> Iterator[Any]:
-    """Executes an order on a node. Yields the answer and exactly `num_parcels` parcels, which may be empty."""
-    sys.path.extend(path for path in paths if path not in sys.path)  # last: for classes of the user's packages
+def _run_request(
+    task_id: Hashable, request: str, num_bundles: int, paths: Sequence[str], heartbeats: Any
+) -> Iterator[Any]:
+    """Trains a fleet on a node. Yields the result as JSON and exactly `num_bundles` bundles, which may be empty."""
+    sys.path.extend(path for path in paths if path not in sys.path)  # for classes in the user's packages
     node = ray.get_runtime_context().get_node_id()
-    results = carry_out(json.loads(order), lambda: heartbeats.beat.remote(ticket, node))
+    results = run_request(json.loads(request), lambda: heartbeats.beat.remote(task_id, node))
     yield json.dumps(next(results)[0])
-    for _ in range(num_parcels):
+    for _ in range(num_bundles):
         yield next(results, ({}, b""))[1]
 
 
 @final
 class RayWorkers:
-    """A Ray cluster at an address, by default on this machine.
+    """Workers of the Ray cluster at an address, or of a new cluster on this machine if `address` is None.
 
-    Each fleet uses `num_cpus` CPUs, and a GPU if `device` is "cuda", or if it is "auto" and the cluster has GPUs. Nodes
-    that do not share the `folder` return their runs as parcels.
+    Each fleet uses `num_cpus` CPUs. It also uses a GPU if `device` is "cuda", or if `device` is "auto" and the cluster
+    has GPUs. Nodes that do not share the `folder` return their runs as bundles.
     """
 
     def __init__(
@@ -73,10 +75,10 @@ class RayWorkers:
         self._folder, text = folder, secrets.token_hex(16)
         self.token = (str(folder.absolute() / STUDIES / f"token-{text[:8]}"), text)
         self._refs: dict[Any, Hashable] = {}
-        self._parcels: dict[Hashable, list[Any]] = {}
+        self._bundles: dict[Hashable, list[Any]] = {}
         self._latest: dict[Hashable, tuple[str, float]] = {}
         self._is_reachable = True
-        with _kept_handlers():
+        with _restored_handlers():
             _connect(address)
         try:
             has_gpus = ray.cluster_resources().get("GPU", 0) > 0
@@ -92,18 +94,18 @@ class RayWorkers:
             self.close()
             raise
 
-    def submit(self, ticket: Hashable, order: Json, avoid: Collection[str]) -> None:
+    def submit(self, task_id: Hashable, request: Json, avoid: Collection[str]) -> None:
         options: dict[str, Any] = {"num_cpus": self._resources["CPU"], "num_gpus": self._resources["GPU"]}
-        nodes = _alive() if avoid and self._is_reachable else []
+        nodes = _alive_nodes() if avoid and self._is_reachable else []
         others = [node for node in nodes if node["NodeID"] not in avoid and self._fits(node)]
-        if others:  # otherwise any node is allowed: a selector that no node meets would wait forever
+        if others:  # otherwise any node is allowed, because a task without a possible node would wait forever
             options["label_selector"] = {_NODE_ID: f"!in({','.join(avoid)})"}
             options["fallback_strategy"] = [{"label_selector": {}}]
-        num_parcels = len(order["runs"])
-        task = ray.remote(_carry_out).options(num_returns=1 + num_parcels, max_retries=0, **options)
-        paths = [path or os.getcwd() for path in sys.path]  # noqa: PTH109 (a text is wanted)
-        answer, *parcels = task.remote(ticket, json.dumps(order), num_parcels, paths, self._heartbeats)
-        self._refs[answer], self._parcels[ticket] = ticket, parcels
+        num_bundles = len(request["runs"])
+        task = ray.remote(_run_request).options(num_returns=1 + num_bundles, max_retries=0, **options)
+        paths = [path or os.getcwd() for path in sys.path]  # noqa: PTH109 (sys.path holds strings)
+        answer, *bundles = task.remote(task_id, json.dumps(request), num_bundles, paths, self._heartbeats)
+        self._refs[answer], self._bundles[task_id] = task_id, bundles
 
     def wait(self, seconds: float) -> Iterator[Ended]:
         self._check_head()
@@ -113,50 +115,50 @@ class RayWorkers:
         ray.wait(list(self._refs), num_returns=1, timeout=seconds)
         ready, _ = ray.wait(list(self._refs), num_returns=len(self._refs), timeout=0)
         for ref in ready:
-            ticket = self._refs.pop(ref)
-            node, _ = self._latest.pop(ticket, ("", 0.0))
-            parcels = _fetched(self._parcels.pop(ticket))
-            yield _outcome(ref, ticket)._replace(node=node, parcels=parcels)
+            task_id = self._refs.pop(ref)
+            node, _ = self._latest.pop(task_id, ("", 0.0))
+            bundles = _fetched(self._bundles.pop(task_id))
+            yield _outcome(ref, task_id)._replace(node=node, bundles=bundles)
 
-    def cancel(self, ticket: Hashable) -> None:
-        for ref in [ref for ref, of in self._refs.items() if of == ticket]:
+    def cancel(self, task_id: Hashable) -> None:
+        for ref in [ref for ref, of in self._refs.items() if of == task_id]:
             del self._refs[ref]
-            self._parcels.pop(ticket, None)
+            self._bundles.pop(task_id, None)
             with contextlib.suppress(exceptions.RayError):
                 ray.cancel(ref, force=True)
 
     def seconds_silent(self) -> Mapping[Hashable, float]:
-        if self._is_reachable:  # otherwise the request would wait in vain
+        if self._is_reachable:  # otherwise the request would never be answered
             with contextlib.suppress(exceptions.RayError):
                 self._latest = ray.get(self._heartbeats.latest.remote(), timeout=5)
         waiting = set(self._refs.values())
-        return {ticket: ago for ticket, (_, ago) in self._latest.items() if ticket in waiting}
+        return {task_id: ago for task_id, (_, ago) in self._latest.items() if task_id in waiting}
 
     def close(self) -> None:
-        """Disconnects from the cluster, which stops all tasks. Unfinished runs resume from their last checkpoints."""
+        """Disconnects from the cluster and stops all tasks. Unfinished runs can resume from their last checkpoints."""
         with contextlib.suppress(OSError):
             Path(self.token[0]).unlink()
-        with _kept_handlers():
+        with _restored_handlers():
             ray.shutdown()
 
     def _check_head(self) -> None:
-        """Raises if the head of the cluster has not answered for too long."""
+        """Raises TrainingError if the head node of the cluster has not answered for too long."""
         now, self._is_reachable = time.monotonic(), _listens(self._head)
         if self._is_reachable:
             self._answered_at = now
         if now - self._answered_at > _SECONDS_WITHOUT_HEAD:
             raise TrainingError(
-                f"The head of the Ray cluster at {self._head} has not answered for {now - self._answered_at:.0f} s; "
-                f"expected it to run as long as the study. The finished runs are in {self._folder}. Start the cluster "
-                "again, and repeat the command: unfinished runs resume from their last checkpoints."
+                f"The head node of the Ray cluster at {self._head} has not answered for {now - self._answered_at:.0f} s; "
+                f"expected an answer every few seconds. Finished runs are in {self._folder}. Start the cluster again and "
+                "repeat the command. Unfinished runs resume from their last checkpoints."
             )
 
     def _fits(self, node: Mapping[str, Any]) -> bool:
         return all(node["Resources"].get(name, 0) >= count for name, count in self._resources.items() if count)
 
     def _check_resources(self, *, autoscaling: bool) -> None:
-        """Raises if no node has the resources of a fleet, because Ray would wait forever."""
-        nodes = _alive()
+        """Raises TrainingError if no node has the resources of a fleet, because Ray would wait forever."""
+        nodes = _alive_nodes()
         if autoscaling or any(self._fits(node) for node in nodes):
             return
         asked = " and ".join(f"{count:g} {name}s" for name, count in self._resources.items() if count)
@@ -166,17 +168,17 @@ class RayWorkers:
             for node in nodes
         )
         raise TrainingError(
-            f"A fleet of this study asks for {asked}, and no node of the cluster has these ({there}). Reduce `threads` "
-            "of the study, choose another --device, or give --autoscaling if such nodes can be started."
+            f"A fleet of this study requires {asked}, but the nodes of the cluster have {there}. Reduce `threads` of "
+            "the study, choose another --device, or pass --autoscaling if the cluster can start such nodes."
         )
 
 
 def _connect(address: str | None) -> None:
     if ray.is_initialized():
-        raise TrainingError("Ray is initialized in this process already. Call ray.shutdown() first.")
-    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of the parcels of lost fleets
+        raise TrainingError("Ray is already initialized in this process. Call ray.shutdown() first.")
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # errors of the bundles of lost fleets
     try:
-        # Ray lets workers import from the current folder first: a module in a downloaded folder would be executed.
+        # Workers of Ray import from the current folder first, so a module in a downloaded folder would be executed.
         with contextlib.chdir(Path(unbraid.__file__).parents[1]):
             ray.init(
                 address=address,
@@ -186,8 +188,8 @@ def _connect(address: str | None) -> None:
             )
     except exceptions.AuthenticationError as error:
         raise TrainingError(
-            f"Ray was given no valid token ({_first_line(error).partition('. ')[0]}); expected the token of the "
-            f"cluster at {address or 'this machine'}. {_HOW_TO_GIVE_A_TOKEN}"
+            f"Ray has no valid authentication token ({_first_line(error).partition('. ')[0]}); expected the token "
+            f"of the cluster at {address or 'this machine'}. {_HOW_TO_GIVE_A_TOKEN}"
         ) from None
     except (ConnectionError, RuntimeError, ValueError) as error:
         if address is not None and _listens(address):  # Ray has no exception for a wrong token
@@ -197,14 +199,14 @@ def _connect(address: str | None) -> None:
                 f"here. {_HOW_TO_GIVE_A_TOKEN}"
             ) from None
         raise TrainingError(
-            f"There is no Ray cluster to reach at {address or 'this machine'} ({_first_line(error)}). Start one with "
-            "`ray start --head`, give its --address, or run the study without --on ray."
+            f"Cannot connect to a Ray cluster at {address or 'this machine'} ({_first_line(error)}). Start a cluster "
+            "with `ray start --head` and pass its --address, or run the study without --on ray."
         ) from None
 
 
 _HOW_TO_GIVE_A_TOKEN = (
-    "Put the token of the head (~/.ray/auth_token there) into RAY_AUTH_TOKEN or ~/.ray/auth_token here, and set "
-    "RAY_AUTH_MODE=token. A cluster without tokens needs RAY_AUTH_MODE=disabled on each node and here."
+    "Copy the token from ~/.ray/auth_token of the head node to RAY_AUTH_TOKEN or ~/.ray/auth_token here, and set "
+    "RAY_AUTH_MODE=token. For a cluster without tokens, set RAY_AUTH_MODE=disabled here and on each node."
 )
 
 
@@ -218,19 +220,19 @@ def _listens(address: str) -> bool:
     return True
 
 
-def _outcome(ref: Any, ticket: Hashable) -> Ended:
+def _outcome(ref: Any, task_id: Hashable) -> Ended:
     try:
-        return Ended(ticket, "answered", json.loads(ray.get(ref)))
+        return Ended(task_id, "answered", json.loads(ray.get(ref)))
     except exceptions.OutOfMemoryError as error:
-        return Ended(ticket, "out of memory", reason=_first_line(error))
+        return Ended(task_id, "out of memory", reason=_first_line(error))
     except exceptions.RayTaskError as error:
-        return Ended(ticket, "raised", reason=f"{type(error.cause).__name__}: {error.cause}")
+        return Ended(task_id, "raised", reason=f"{type(error.cause).__name__}: {error.cause}")
     except exceptions.RayError as error:
-        return Ended(ticket, "lost", reason=_first_line(error))
+        return Ended(task_id, "lost", reason=_first_line(error))
 
 
 def _fetched(refs: list[Any]) -> Iterator[bytes]:
-    """Yields parcels from the object store one by one, because all parcels may not fit into memory."""
+    """Yields bundles from the object store one at a time, because all of them may not fit into memory."""
     while refs:
         try:
             yield ray.get(refs.pop(0))
@@ -238,7 +240,7 @@ def _fetched(refs: list[Any]) -> Iterator[bytes]:
             raise RunError(_first_line(error)) from None
 
 
-def _alive() -> list[dict[str, Any]]:
+def _alive_nodes() -> list[dict[str, Any]]:
     return [node for node in ray.nodes() if node["Alive"]]
 
 
@@ -247,8 +249,8 @@ def _first_line(error: BaseException) -> str:
 
 
 @contextlib.contextmanager
-def _kept_handlers() -> Iterator[None]:
-    """Restores the signal handlers, which save checkpoints, because Ray replaces them."""
+def _restored_handlers() -> Iterator[None]:
+    """Restores the signal handlers after the block, because Ray replaces the handlers that save checkpoints."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield

@@ -1,4 +1,4 @@
-"""Statistics over seeds: one value per trained model, exact tests at any border, and intervals by test inversion."""
+"""Statistics over seeds (one value per trained model): exact tests, and confidence intervals by test inversion."""
 
 from unbraid.studies.statistics.correlations import slope as slope
 from unbraid.studies.statistics.correlations import spearman as spearman

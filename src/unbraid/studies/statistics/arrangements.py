@@ -1,4 +1,4 @@
-"""All arrangements of seeds, or random ones if there are too many."""
+"""Arrangements of seeds for permutation tests: all arrangements or, if there are too many, a random sample."""
 
 import functools
 import itertools
@@ -11,7 +11,7 @@ from unbraid._internal import row_draws
 
 MOST_LISTED = 20_000
 NUM_DRAWN = 9_999
-_SEED = 0  # of all draws: the same arrangements for every metric, so that pairs stay pairs
+_SEED = 0  # the same random arrangements for every metric
 
 
 def num_groupings(sizes: tuple[int, ...]) -> int:
@@ -26,7 +26,7 @@ def num_used(num_arrangements: int) -> int:
 
 @functools.lru_cache(maxsize=16)
 def groupings(sizes: tuple[int, ...]) -> Int64[np.ndarray, "arrangement seed"]:
-    """Returns the group of every seed in each arrangement. The first is the observed one: 0, 0, ..., 1, 1, ..."""
+    """Returns the group of every seed in each arrangement. The first row is the observed one: 0, 0, ..., 1, 1, ..."""
     labels = np.repeat(np.arange(len(sizes)), sizes)
     if num_groupings(sizes) <= MOST_LISTED:
         return np.array(_groupings(sizes, 0))
@@ -35,7 +35,7 @@ def groupings(sizes: tuple[int, ...]) -> Int64[np.ndarray, "arrangement seed"]:
 
 @functools.lru_cache(maxsize=16)
 def pairings(num_seeds: int) -> Int64[np.ndarray, "arrangement seed"]:
-    """Returns the partner of every seed in each arrangement. The first is the observed one: 0, 1, 2, ..."""
+    """Returns the partner of every seed in each arrangement. The first row is the observed one: 0, 1, 2, ..."""
     if math.factorial(num_seeds) <= MOST_LISTED:
         return np.array(list(itertools.permutations(range(num_seeds))))
     return np.concatenate([np.arange(num_seeds)[None], _orders(num_seeds)])
@@ -43,7 +43,7 @@ def pairings(num_seeds: int) -> Int64[np.ndarray, "arrangement seed"]:
 
 @functools.lru_cache(maxsize=16)
 def signs(num_seeds: int) -> Float64[np.ndarray, "arrangement seed"]:
-    """Returns a sign for every seed in each arrangement. The first is the observed one: all +1."""
+    """Returns the sign of every seed in each arrangement. The first row is the observed one: all +1."""
     if 2**num_seeds <= MOST_LISTED:
         return np.array(list(itertools.product((1.0, -1.0), repeat=num_seeds)))
     drawn = np.where(row_draws.rand((NUM_DRAWN, num_seeds), _SEED, "signs of seeds").numpy() < 0.5, 1.0, -1.0)
@@ -51,9 +51,9 @@ def signs(num_seeds: int) -> Float64[np.ndarray, "arrangement seed"]:
 
 
 def tails(sums: np.ndarray) -> tuple[float, float]:
-    """Returns the shares of arrangements with a sum >= and <= the observed sum, which is the first.
+    """Returns two p-values: the shares of the arrangements whose sum is >= and <= the observed sum `sums[0]`.
 
-    Sums of ranks and half ranks are compared exactly. Other sums are compared up to rounding.
+    Sums are compared with a relative tolerance of 1e-9, to ignore rounding errors.
     """
     rounding = 1e-9 * max(1.0, float(np.abs(sums).max()))
     return float((sums >= sums[0] - rounding).mean()), float((sums <= sums[0] + rounding).mean())
@@ -64,7 +64,7 @@ def _orders(num_seeds: int) -> Int64[np.ndarray, "arrangement seed"]:
 
 
 def _groupings(sizes: tuple[int, ...], first: int) -> list[list[int]]:
-    """Returns all arrangements of group labels. The first arrangement is sorted."""
+    """Returns all arrangements of the group labels first, first + 1, ... The first arrangement is sorted."""
     if len(sizes) == 1:
         return [[first] * sizes[0]]
     rest = _groupings(sizes[1:], first + 1)

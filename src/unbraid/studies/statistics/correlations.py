@@ -1,4 +1,4 @@
-"""Rank correlations of two scores of the same models, and of a score with the place of its setting in a sweep."""
+"""Rank correlation of two scores of the same models, and slope of a score over the settings of a sweep."""
 
 import functools
 import math
@@ -14,17 +14,17 @@ from unbraid.studies.statistics.measurement import Measurement, StatisticsError,
 
 
 def spearman(first: Values, second: Values) -> Measurement:
-    """Measures Spearman's rank correlation of two scores of the same models, by permutation of their pairs.
+    """Computes Spearman's rank correlation of two scores of the same models, with a permutation test.
 
-    At a border other than 0, the null distribution is the rank correlation of 9,999 samples of the same size from a
-    bivariate normal distribution whose rank correlation is the border. The observed correlation is added to it.
+    At a border other than 0, the null distribution is the rank correlation in 9,999 samples of the same size. They are
+    drawn from a bivariate normal distribution whose rank correlation is the border.
     """
     x, y = checked(first, "values of the first score"), checked(second, "values of the second score")
     if len(x) != len(y):
-        raise StatisticsError(f"There are {len(x)} and {len(y)} values; expected both scores of each model.")
+        raise StatisticsError(f"Expected two scores of the same models, got {len(x)} and {len(y)} values.")
     ranks = [scipy.stats.rankdata(values) for values in (x, y)]
     if len(x) < 2 or any(np.ptp(each) == 0 for each in ranks):
-        raise StatisticsError("A score is the same for all models, so there is no correlation.")
+        raise StatisticsError("Expected two or more models with different scores, got a constant score.")
     centered = [each - each.mean() for each in ranks]
     value = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
@@ -42,16 +42,16 @@ def spearman(first: Values, second: Values) -> Measurement:
 
 
 def slope(groups: Sequence[Values], at: Sequence[float] = ()) -> Measurement:
-    """Measures the slope of values from each group to the next (Theil, 1950; Sen, 1968).
+    """Computes the Theil-Sen slope of values over groups (Theil, 1950; Sen, 1968).
 
-    The test is the rank correlation of values and groups, by permutation of the seeds of all groups. `at` holds the
-    positions of the groups, by default 0, 1, 2, ... A border other than 0 is subtracted as a slope first.
+    `at` has the positions of the groups, by default 0, 1, 2, ... The test is a permutation test of the rank correlation
+    of values and positions. A line whose slope is the border is first subtracted from the values.
     """
     arrays = [checked(group, f"values of group {place}") for place, group in enumerate(groups, start=1)]
     positions = np.asarray(at if len(at) else range(len(arrays)), dtype=np.float64)
     if len(arrays) < 2 or len(positions) != len(arrays) or not (np.diff(positions) > 0).all():
         raise StatisticsError(
-            f"{len(arrays)} groups are at {positions.tolist()}; expected two or more groups at increasing positions."
+            f"Expected two or more groups at increasing positions, got {len(arrays)} at {positions.tolist()}."
         )
     sizes = tuple(len(array) for array in arrays)
     x, y = np.repeat(positions, sizes), np.concatenate(arrays)
@@ -70,7 +70,7 @@ def slope(groups: Sequence[Values], at: Sequence[float] = ()) -> Measurement:
 
 @functools.lru_cache(maxsize=8)
 def _of_normal_pairs(num_models: int, correlation: float) -> Float64[np.ndarray, " draw"]:
-    """Returns the rank correlations of normal samples of `num_models` pairs."""
+    """Returns the rank correlations of random normal samples of `num_models` pairs with this rank correlation."""
     first, second = (row_draws.randn((NUM_DRAWN, num_models), 0, f"{which} of pairs").numpy() for which in ("x", "y"))
     pearson = 2 * math.sin(math.pi * correlation / 6)  # of the normal distribution with this rank correlation
     rest = math.sqrt(max(0.0, 1 - pearson**2))

@@ -1,4 +1,4 @@
-"""Exact tests of ranks and counts, p-values adjusted for several tests, and the number of seeds a test needs."""
+"""Exact tests of ranks and counts, adjustment of p-values for multiple testing, and the required number of seeds."""
 
 import math
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ from unbraid.studies.statistics.measurement import Measurement, StatisticsError,
 
 
 def mann_whitney(ours: Values, theirs: Values, *, is_ratio: bool = False) -> Measurement:
-    """Measures the shift of `ours` relative to `theirs`, as a difference or a ratio.
+    """Computes the Hodges-Lehmann estimate of the difference (or ratio) of `ours` and `theirs`.
 
-    This is the Hodges-Lehmann estimate with the test of Mann and Whitney (1947). The test shifts or multiplies `theirs`
-    by the border, so it assumes two distributions of the same shape.
+    The test is the rank test of Mann and Whitney (1947), after `theirs` is shifted (or multiplied) by the border. It
+    assumes two distributions of the same shape.
     """
     a, b = checked(ours, "values of the first side"), checked(theirs, "values of the second side")
     smallest = min(a.min(), b.min())
     if is_ratio and smallest <= 0:
-        raise StatisticsError(f"The smallest value is {smallest:g}; expected values above 0 for a ratio.")
+        raise StatisticsError(f"Expected values above 0 for a ratio, got {smallest:g}.")
     is_ours = (groupings((len(a), len(b))) == 0).astype(np.float64)
 
     def test(border: float) -> tuple[float, float]:
@@ -36,7 +36,7 @@ def mann_whitney(ours: Values, theirs: Values, *, is_ratio: bool = False) -> Mea
 
 
 def signed_rank(differences: Values) -> Measurement:
-    """Measures the center of paired differences: Hodges-Lehmann estimate and signed-rank test of Wilcoxon (1945).
+    """Computes the Hodges-Lehmann estimate of paired differences, with the signed-rank test of Wilcoxon (1945).
 
     The test assumes differences that are symmetric about their median. Differences equal to the border are left out.
     """
@@ -54,10 +54,7 @@ def signed_rank(differences: Values) -> Measurement:
 
 
 def sign_test(values: Values) -> Measurement:
-    """Measures the median of the seeds by the sign test, which counts the seeds on either side of a border.
-
-    The limits of the interval are order statistics.
-    """
+    """Computes the median over seeds, with the sign test. The limits of the interval are order statistics."""
     array = checked(values)
 
     def test(border: float) -> tuple[float, float]:
@@ -68,10 +65,10 @@ def sign_test(values: Values) -> Measurement:
 
 
 def binomial(num_inside: int, num_seeds: int) -> Measurement:
-    """Measures a share of seeds by the exact binomial test, with the interval of Clopper and Pearson."""
+    """Computes the share `num_inside / num_seeds`, with the exact binomial test and the Clopper-Pearson interval."""
     if not 0 <= num_inside <= num_seeds or num_seeds < 1:
         raise StatisticsError(
-            f"{num_inside} of {num_seeds} seeds were given; expected 1 seed or more, and a count from 0 to all."
+            f"Expected 1 seed or more and a count from 0 to num_seeds, got {num_inside} of {num_seeds} seeds."
         )
 
     def test(border: float) -> tuple[float, float]:
@@ -87,13 +84,13 @@ def binomial(num_inside: int, num_seeds: int) -> Measurement:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Returns p-values adjusted for their number (Holm, Scandinavian Journal of Statistics 1979).
+    """Returns p-values adjusted for multiple testing (Holm, Scandinavian Journal of Statistics 1979).
 
-    Rejection at adjusted p <= 0.05 limits the family-wise error rate to 5 % under any dependence of the tests.
+    Rejection at adjusted p <= 0.05 limits the family-wise error rate to 5 %, even if the tests are dependent.
     """
     array = np.asarray(p_values, dtype=np.float64)
     if not ((array >= 0) & (array <= 1)).all():
-        raise StatisticsError(f"The p-values {[float(p) for p in array]} were given; expected numbers from 0 to 1.")
+        raise StatisticsError(f"Expected p-values from 0 to 1, got {[float(p) for p in array]}.")
     order = np.argsort(array, kind="stable")
     adjusted = np.empty_like(array)
     adjusted[order] = np.minimum(np.maximum.accumulate(array[order] * np.arange(len(array), 0, -1)), 1.0)
@@ -101,14 +98,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def seeds_needed(ours: Values, theirs: Values, *, level: float = 0.05, power: float = 0.8) -> int | None:
-    """Returns the number of seeds per side to show, with this power, that `ours` lie above `theirs`.
+    """Estimates the number of seeds per setting for a one-sided Mann-Whitney test of `ours` > `theirs`.
 
-    The probability that a seed of `ours` exceeds a seed of `theirs` is estimated from these values. Returns None if it
-    is at most one half. The formula of Noether (JASA 1987) uses a normal approximation. The result is at least the
-    minimum of the exact test for two sides that do not overlap.
+    Uses the normal approximation of Noether (JASA 1987), with the probability that a seed of `ours` exceeds a seed of
+    `theirs` estimated from these values. Returns None if this probability is at most one half. The result is at least
+    the number of seeds with which the exact test can be significant.
     """
     if not 0 < level < 1 or not 0 < power < 1:
-        raise StatisticsError(f"The level is {level} and the power {power}; expected numbers between 0 and 1.")
+        raise StatisticsError(f"Expected a level and a power between 0 and 1, got {level} and {power}.")
     a, b = checked(ours, "values of the first side"), checked(theirs, "values of the second side")
     excess = float(np.sign(np.subtract.outer(a, b)).mean()) / 2
     if excess <= 0:

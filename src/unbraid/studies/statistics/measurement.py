@@ -1,4 +1,4 @@
-"""Measurement: a number estimated over seeds, with one-sided tests at any border."""
+"""Measurement: an estimate over seeds with one-sided hypothesis tests and a confidence interval."""
 
 import functools
 import math
@@ -15,7 +15,7 @@ Values = Sequence[float] | Sequence[int] | np.ndarray
 """One number per seed."""
 
 Test = Callable[[float], tuple[float, float]]
-"""Maps a border to the p-values of "the quantity is at most the border" and "... at least the border"."""
+"""Maps a border to the p-values of "the quantity is at most the border" and "the quantity is at least the border"."""
 
 TAIL = 0.025
 """The probability of each tail of a 95 % interval."""
@@ -23,7 +23,7 @@ TAIL = 0.025
 
 @final
 class StatisticsError(UnbraidError):
-    """Raised if a quantity cannot be computed from the given values."""
+    """Error raised if a quantity cannot be computed from the given values."""
 
 
 @final
@@ -31,7 +31,7 @@ class StatisticsError(UnbraidError):
 class Measurement:
     """An estimated `value`, its one-sided `test` at any border, and the number of seeds of each compared group.
 
-    `limits` computes the 95 % interval: all borders that neither test rejects at 2.5 %.
+    `limits` computes the 95 % confidence interval: all borders that neither test rejects at 2.5 %.
     """
 
     value: float
@@ -49,14 +49,14 @@ class Measurement:
 
     @functools.cached_property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval, not adjusted for multiple intervals."""
+        """The 95 % confidence interval, not adjusted for multiple testing."""
         return self.limits()
 
 
 def inverted(test: Test, borders: Float64[np.ndarray, " border"]) -> tuple[float, float]:
-    """Returns the interval of the values that neither test rejects at 2.5 %.
+    """Returns the confidence interval: all values that neither one-sided test rejects at 2.5 %.
 
-    `borders` holds every value at which a p-value may change. An end is infinite if no border can be rejected.
+    `borders` has every value at which a p-value may change. An end is infinite if no value beyond it is rejected.
     """
     steps = np.unique(borders)
     between = np.concatenate([[steps[0] - 1], (steps[1:] + steps[:-1]) / 2, [steps[-1] + 1]])
@@ -68,7 +68,7 @@ def inverted(test: Test, borders: Float64[np.ndarray, " border"]) -> tuple[float
 
 
 def _first(count: int, is_kept: Callable[[int], bool]) -> int:
-    """Returns the first index from 0 to `count` for which `is_kept` is True, by bisection. All later ones are kept."""
+    """Returns the first index below `count` for which the monotonic `is_kept` is True, by bisection, else `count`."""
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
@@ -77,14 +77,14 @@ def _first(count: int, is_kept: Callable[[int], bool]) -> int:
 
 
 def checked(values: Values, what: str = "values") -> Float64[np.ndarray, " seed"]:
-    """Returns the values as an array. Raises for an empty list and for values that are not finite."""
+    """Returns the values as an array. Raises StatisticsError for an empty list or values that are not finite."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or not len(array):
-        raise StatisticsError(f"The {what} have the shape {array.shape}; expected a list of numbers, one per seed.")
+        raise StatisticsError(f"Expected the {what} as a list of numbers, one per seed, got the shape {array.shape}.")
     if not np.isfinite(array).all():
         raise StatisticsError(
-            f"{int((~np.isfinite(array)).sum())} of {len(array)} {what} are not finite. Leave out seeds "
-            "without a score, and report their number."
+            f"Expected finite {what}, got {int((~np.isfinite(array)).sum())} of {len(array)} that are not. Leave out "
+            "seeds without a score, and report their number."
         )
     return array
 
@@ -92,6 +92,6 @@ def checked(values: Values, what: str = "values") -> Float64[np.ndarray, " seed"
 def scaled(
     values: Float64[np.ndarray, "..."], *scales: Float64[np.ndarray, "..."] | float
 ) -> Float64[np.ndarray, "..."]:
-    """Divides the values by the largest scale and rounds to 12 digits, so that rounding errors do not break ties."""
+    """Divides the values by the largest scale and rounds to 12 digits, so that equal values stay equal."""
     scale = max(float(np.abs(each).max()) for each in scales) or 1.0
     return np.round(values / scale, 12)

@@ -32,7 +32,7 @@ from unbraid.models.trained.traverse import OrderBy, traverse
 from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.pictures import PICTURES, ModelPictures, Pictures, StoredPictures
 from unbraid.training.runs.run_folder import RunFolder, read_spec
-from unbraid.training.runs.run_scores import num_used, read_scores, score_run, scored_codes, settled
+from unbraid.training.runs.run_scores import normalized, num_used, read_scores, score_run, scored_codes
 from unbraid.training.runs.run_source import read_spec_of, source_changes, source_warning
 from unbraid.training.runs.spec import RunSpec, whole_seed
 from unbraid.training.runs.trained_model import trained_model
@@ -208,7 +208,7 @@ class Run(RunFolder):
         The part "test" consists of the held-out images of the subset. The part "all" is the whole dataset in its
         order. Codes that are not stored with the run are computed on the device.
         """
-        return scored_codes(self, settled(self.spec, Scoring(part=part, step=step)), resolve_device(device))
+        return scored_codes(self, normalized(self.spec, Scoring(part=part, step=step)), resolve_device(device))
 
     def encoder(self) -> Callable[[Any], Codes]:
         """Returns a function from new images to their codes.
@@ -250,7 +250,7 @@ class Run(RunFolder):
         `scoring` selects the codes and the kind of scoring, such as `Scoring(part="test")`. If the folder is read-only,
         a warning is logged.
         """
-        scoring = settled(self.spec, scoring or Scoring())
+        scoring = normalized(self.spec, scoring or Scoring())
         self.check_finished("codes.safetensors")
         select(metrics, seed)  # refuses a misspelled name before the codes are read
         self.scores()  # refuses a damaged file before the work
@@ -272,5 +272,5 @@ class Run(RunFolder):
         return "" if used is None else badge(num_latents - used, num_latents)
 
     def _read_scores(self, scoring: Scoring | None) -> list[tuple[str, Score]]:
-        changes = None if scoring is None else settled(self.spec, scoring).changes()
+        changes = None if scoring is None else normalized(self.spec, scoring).changes()
         return read_scores(self, changes) if self.status == "finished" else []

@@ -58,7 +58,7 @@ def question_key(name: str, changes: Mapping[str, Any]) -> str:
     return f"{name} {json.dumps(dict(changes), sort_keys=True)}" if changes else name
 
 
-def settled(spec: RunSpec, scoring: Scoring) -> Scoring:
+def normalized(spec: RunSpec, scoring: Scoring) -> Scoring:
     """Returns the canonical form of a scoring, under which a run of this spec stores its scores.
 
     The part "all" becomes "train" if there is no subset. A sampling or step equal to that of the run becomes None.
@@ -66,7 +66,7 @@ def settled(spec: RunSpec, scoring: Scoring) -> Scoring:
     latents, names = spec.model.latents, []
     if scoring.factors or scoring.one_vs_rest:  # else nothing of the dataset needs to be read
         names = [factor.name for factor in spec.dataset.factors]
-    scoring = scoring.settled(names, has_discrete=latents.num_discrete > 0, has_groups=len(latents.groups) > 1)
+    scoring = scoring.normalized(names, has_discrete=latents.num_discrete > 0, has_groups=len(latents.groups) > 1)
     is_as_trained = scoring.sampling == ("data" if spec.sampling is None else spec.sampling)
     is_whole = spec.subset is None and scoring.subset is None
     return replace(
