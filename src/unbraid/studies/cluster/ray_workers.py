@@ -148,8 +148,8 @@ class RayWorkers:
             self._answered_at = now
         if now - self._answered_at > _SECONDS_WITHOUT_HEAD:
             raise TrainingError(
-                f"The head node of the Ray cluster at {self._head} has not answered for {now - self._answered_at:.0f} s; "
-                f"expected an answer every few seconds. Finished runs are in {self._folder}. Start the cluster again and "
+                f"The head of the Ray cluster at {self._head} has not answered for {now - self._answered_at:.0f} s; "
+                f"expected an answer every few seconds. Finished runs are in {self._folder}. Restart the cluster and "
                 "repeat the command. Unfinished runs resume from their last checkpoints."
             )
 
