@@ -1,1 +1,1 @@
-"""Pages: reports and explorers."""
+"""HTML pages: reports of runs, explorers of decoders, and pages about datasets."""

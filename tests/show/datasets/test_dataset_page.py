@@ -103,8 +103,8 @@ def test_names_values_notes_and_maps_are_on_the_page():
         "correlation",
     ):
         assert text in page.text
-    assert "time: the others" in page.text
-    assert "all else varies" not in page.text
+    assert "Other factors have the values of image" in page.text
+    assert "ther factors vary" not in page.text
     assert "script" not in page.tags
 
 
@@ -117,16 +117,16 @@ def labeled(factors, table):
 @pytest.mark.parametrize(
     ("images", "texts"),
     [
-        (labeled(np.zeros((5, 0), dtype=np.int64), ()), ["No factors are known that vary in these images."]),
+        (labeled(np.zeros((5, 0), dtype=np.int64), ()), ["no factors that vary"]),
         (
             labeled([[0], [1], [0], [1]], (Factor("smile", 2),)),
-            ["Images for each value of a factor: all else varies.", "2 values"],
+            ["Other factors vary.", "2 values"],
         ),
         (labeled([[0.5], [-1.25]], (Factor("angle", 0),)), ["continuous", "-1.25", "0.5"]),
-        (labeled([[0, 3], [1, 3]], (Factor("smile", 2), Factor("color", 4))), ["The same in all images: color."]),
+        (labeled([[0, 3], [1, 3]], (Factor("smile", 2), Factor("color", 4))), ["Constant factors: color."]),
         (
             labeled([[a, a, b] for a in range(3) for b in range(2)], tuple(Factor(n, 3) for n in "abc")),
-            ["unless a note says", "all else varies"],
+            ["except in rows with a note", "other factors vary"],
         ),
         (
             FactorImages.from_table(

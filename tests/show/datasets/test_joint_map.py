@@ -107,8 +107,8 @@ def test_images_drawn_by_a_table_have_that_table():
 @pytest.mark.parametrize(
     ("names", "complaint"),
     [
-        (["azimuth"], "two factors"),
-        (["light", "light"], "two factors"),
+        (["azimuth"], "azimuth"),
+        (["light", "light"], "light, light"),
         (["azimuth", "hue"], "no factor 'hue'"),
         (["azimuth", "size"], "continuous"),
     ],

@@ -65,7 +65,7 @@ def test_runs_are_matched_and_the_best_one_names_the_sliders(runs_file, runs):
     assert first["score"] >= second["score"]
     assert first["partners"] is None
     assert len(second["partners"]) == 3
-    assert content(runs_file)["title"] == "What 2 models learned"
+    assert content(runs_file)["title"] == "The latents of 2 models"
 
 
 def test_codes_may_be_a_plain_table_and_the_images_unknown(decoder, codes, tmp_path):
@@ -92,7 +92,7 @@ def test_a_function_is_shown_in_frames(codes, tmp_path):
     page = write_explorer(path=tmp_path / "page.html", decoder=blank, codes=codes)
     (model,) = content(page)["models"]
     assert model["graph"] is None
-    assert model["reason"] == "it is a function and no module of torch"
+    assert "function" in model["reason"]
     assert "run" in page.read_text()
 
 
@@ -124,7 +124,7 @@ def test_what_does_not_fit_is_told(decoder, codes, images, runs, tmp_path):
         write(decoder=decoder, codes=codes, images=images[:3])
     with pytest.raises(DataError, match=r"\(1, 8, 8\)"):
         write(decoder=decoder, codes=codes, images=images[:, :8, :8])
-    with pytest.raises(CodesError, match="three channels"):
+    with pytest.raises(CodesError, match=r"\(256,\)"):
         write(decoder=seeded(lambda: nn.Linear(6, 256), 0), codes=codes)
     with pytest.raises(CodesError, match="6 numbers"):
         write(decoder=seeded(lambda: nn.Linear(7, 256), 0), codes=codes)

@@ -104,10 +104,10 @@ def test_what_is_said_of_a_run_that_is_not_finished(trained, spec, tmp_path):
     (run.folder / "finished.json").unlink()
     (run.folder / "checkpoints").mkdir()
     (run.folder / "checkpoints" / "step-0000000001.json").touch()
-    assert why_left_out(run) == "is not finished: it is at step 1 of 2"
+    assert why_left_out(run) == "is not finished (step 1 of 2)"
     fail(run, step=1)
     assert why_left_out(run) == "failed: its loss or gradient was not finite, at step 1 of 2"
-    assert why_left_out(Run.place(tmp_path, spec(), seed=99)) == "was never begun"
+    assert why_left_out(Run.place(tmp_path, spec(), seed=99)) == "was never started"
 
 
 def copied(run, parent):

@@ -1,3 +1,3 @@
-"""Pages that show datasets."""
+"""HTML pages about datasets."""
 
 from unbraid.show.datasets.page import write_dataset_page as write_dataset_page

@@ -1,7 +1,6 @@
-"""Images that show the effect of a factor.
+"""Sweeps of factors: images in the order of the values of one factor.
 
-The images of a sweep differ only in this factor if the data has such images. Otherwise, a sweep shows some images
-for each value of the factor.
+If possible, the images of a sweep differ only in this factor. Otherwise, a sweep has random images for each value.
 """
 
 from collections.abc import Sequence
@@ -17,8 +16,7 @@ from unbraid._internal import row_draws
 from unbraid.datasets.dataset import Factor, FactorImages
 
 MAX_COLUMNS = 12
-# One image a value shows little of a factor if nothing can be held fixed. So there are several, unless there are many
-# factors to show.
+# If other factors vary too, several images per value are shown, unless there are many factors.
 _NUM_LINES, _MAX_FACTORS_WITH_LINES = 3, 4
 _NUM_ANCHORS = 16
 _STREAM = "dataset sheet"
@@ -29,12 +27,11 @@ Columns = Int[Tensor, "image factor"] | Float[Tensor, "image factor"]
 @final
 @dataclass(frozen=True)
 class FactorSweep:
-    """Images in the order of a factor's values.
+    """Images in the order of the values of a factor.
 
-    `rows` are the image indices for each of the shown `values`.
-
-    `is_alone` is true if the images agree in all other factors. `num_values` is the number of values in the data,
-    including those not shown; 0 for a continuous factor. `width` is the number of images per value side by side.
+    `rows` has the indices of the images for each of the shown `values`. `is_alone` is true if all other factors are
+    equal. `num_values` is the number of values in the data, or 0 for a continuous factor. `width` is the number of
+    images of a value that are shown side by side.
     """
 
     factor: Factor
@@ -48,9 +45,10 @@ class FactorSweep:
 @final
 @dataclass(frozen=True)
 class FactorSweeps:
-    """A sweep of each factor that varies.
+    """The sweeps of all factors that vary.
 
-    `anchor` is the image shared by all sweeps with `is_alone`. `constant` are the factors that do not vary.
+    `anchor` is the index of the image that is part of every sweep with `is_alone`, or None without such a sweep.
+    `constant` has the factors that do not vary.
     """
 
     sweeps: tuple[FactorSweep, ...]
@@ -59,20 +57,20 @@ class FactorSweeps:
 
 
 def sampled_rows(images: FactorImages, count: int, seed: int) -> Int64[Tensor, " row"]:
-    """Returns rows of images as training draws them: from p(n) if there are weights, else each image at most once."""
+    """Returns random image indices: with the image weights as probabilities or, without weights, without repetition."""
     if images.weights is None:
         return row_draws.draw_rows(min(count, len(images)), len(images), seed, _STREAM)
     return row_draws.draw_rows(count, len(images), seed, _STREAM, images.weights.cpu())
 
 
 def factor_sweeps(images: FactorImages, seed: int = 0) -> FactorSweeps:
-    """Returns a sweep of every factor that varies. Images with a weight of 0 are never drawn and not shown."""
+    """Returns the sweep of every factor that varies. Images with a weight of 0 are not shown."""
     rows = torch.arange(len(images)) if images.weights is None else (images.weights.cpu() > 0).nonzero()[:, 0]
     factors, table = images.values.cpu()[rows], images.factor_table
     known = [labels.is_known.cpu()[rows] for labels in images.factors]
     counts = [len(torch.unique(factors[is_known, place])) for place, is_known in enumerate(known)]
     varying = [place for place, count in enumerate(counts) if count > 1]
-    # Images with equal factors differ in something unlabeled, so no factor can be isolated.
+    # Different images with equal factors have unlabeled differences, so no factor can be isolated.
     is_labeled = bool(varying) and all(map(torch.all, known)) and len(np.unique(factors, axis=0)) == len(factors)
     anchor, alone = _held_fixed(factors, varying, seed) if is_labeled else (None, {})
     num_lines = _NUM_LINES if len(varying) <= _MAX_FACTORS_WITH_LINES else 1
@@ -91,7 +89,7 @@ def factor_sweeps(images: FactorImages, seed: int = 0) -> FactorSweeps:
 
 
 def evenly(count: int, most: int = MAX_COLUMNS) -> list[int]:
-    """Returns at most `most` of `range(count)`, evenly spaced, with both ends."""
+    """Returns at most `most` evenly spaced indices of `range(count)`, including both ends."""
     if count <= most:
         return list(range(count))
     return [round(place * (count - 1) / (most - 1)) for place in range(most)]
@@ -102,7 +100,7 @@ def _held_fixed(
 ) -> tuple[int | None, dict[int, Int64[Tensor, " row"]]]:
     """Returns an anchor image and, for each factor, the images that differ from the anchor only in this factor.
 
-    A few anchors are tried. The anchor with the most such images is returned.
+    Several random anchors are compared. The returned anchor has the most such images.
     """
     best: tuple[int | None, dict[int, Int64[Tensor, " row"]]] = (None, {})
     most, complete = 0, sum(len(torch.unique(factors[:, place])) for place in varying)
@@ -126,13 +124,13 @@ _Shown = tuple[tuple[float, ...], tuple[tuple[int, ...], ...], int]  # values, i
 
 
 def _in_order(column: Tensor, rows: Int64[Tensor, " image"]) -> _Shown:
-    """Returns one image for each shown value, in ascending order."""
+    """Returns evenly spaced values in ascending order, with one image for each value."""
     shown = column.argsort(stable=True)[evenly(len(column))]
     return tuple(map(float, column[shown])), tuple((row,) for row in rows[shown].tolist()), 1
 
 
 def _by_value(column: Tensor, rows: Int64[Tensor, " image"], num_lines: int, seed: int, stream: str) -> _Shown:
-    """Returns several random images for each shown value."""
+    """Returns evenly spaced values in ascending order, with several random images for each value."""
     occurring = torch.unique(column)
     values = occurring[evenly(len(occurring))]
     width, chosen = MAX_COLUMNS // len(values), []

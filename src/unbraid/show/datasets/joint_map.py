@@ -22,22 +22,22 @@ from unbraid.information.latent_information import entropy
 from unbraid.show.pages.pictures import data_address
 from unbraid.show.pages.svg import STRONG, Frame, element, text
 
-# Of more than two factors, pairs are shown, but no more than this.
+# The maximum number of pairs that are shown of more than two factors.
 _MAX_PAIRS = 3
-# The longest side of the cells, and of one cell. Values without their own pixel are summed with their neighbors.
+# The maximum size of all cells and of one cell, in pixels. Neighboring values share a cell if there are more values.
 _SIDE, _MAX_CELL = 360, 48.0
-_NUMBERED = (40, 22)  # cells at least this large hold their number
-_BARS, _GAP = 42.0, 7.0  # the longest bar beside the cells, and the space before it
-_MARGIN = 52.0  # for the numbers and the name of an axis
+_NUMBERED = (40, 22)  # the minimum size of cells with a number
+_BARS, _GAP = 42.0, 7.0  # the longest bar beside the cells, and the space between bar and cells
+_MARGIN = 52.0  # space for the numbers and the name of an axis
 _PIXELS_PER_TICK = 28
 
 
 @final
 @dataclass(frozen=True)
 class JointMap:
-    """The probability of each combination of the values of two factors, or of each value of one.
+    """Joint probabilities of the values of two factors, or probabilities of the values of one factor.
 
-    `table` has one column for a single factor.
+    For a single factor, `table` has one column.
     """
 
     title: str
@@ -46,7 +46,7 @@ class JointMap:
 
     @property
     def correlation(self) -> float:
-        """The correlation of the value indices; NaN for a single factor, or one without an order or variation."""
+        """The correlation of the value indices. NaN for a single factor, and for unordered or constant factors."""
         if len(self.factors) < 2 or not all(factor.ordered for factor in self.factors):
             return math.nan
         first, second = (torch.arange(size, dtype=torch.float64) for size in self.table.shape)
@@ -56,7 +56,7 @@ class JointMap:
 
     @property
     def mutual_information(self) -> float:
-        """The mutual information, in nats."""
+        """The mutual information of the two factors, in nats."""
         separate = entropy(self.table.sum(dim=0)) + entropy(self.table.sum(dim=1))
         return float((separate - entropy(self.table.flatten())).clamp(min=0))
 
@@ -78,7 +78,7 @@ class JointMap:
 
     @cached_property
     def cells(self) -> Float64[Tensor, "column row"]:
-        """The table, with neighboring values summed if it has too many cells."""
+        """The probabilities of the drawn cells: the table, with neighboring values summed if there are too many."""
         table = self.table
         for axis, step in enumerate(self.values_per_cell):
             table = torch.stack([part.sum(dim=axis) for part in table.split(step, dim=axis)], dim=axis)
@@ -86,12 +86,12 @@ class JointMap:
 
     @property
     def values_per_cell(self) -> list[int]:
-        """The number of neighboring values of each factor summed in one cell."""
+        """The number of neighboring values of each factor that are summed in one cell."""
         return [-(-size // _SIDE) for size in self.table.shape]
 
     @property
     def uniform(self) -> float:
-        """The probability of each shown cell under a uniform distribution."""
+        """The probability of a cell under a uniform distribution."""
         return 1 / self.cells.numel()
 
     @property
@@ -101,7 +101,7 @@ class JointMap:
 
     @property
     def svg(self) -> Markup:
-        """The map as SVG: first factor to the right, second upwards. Stronger colors are more likely."""
+        """The map as SVG, with the first factor on the x-axis. Stronger colors have higher probabilities."""
         table, steps = self.cells, self.values_per_cell
         columns, rows = table.shape
         cell = min(_MAX_CELL, _SIDE / columns), min(_MAX_CELL, _SIDE / rows)
@@ -152,7 +152,7 @@ class JointMap:
 
 
 def maps_of_joint(joint: Joint, factors: Sequence[Factor], title: str) -> list[JointMap]:
-    """Returns the maps of a joint distribution. Three or more factors are shown as pairs, summed over the others."""
+    """Returns the map of a joint distribution, or the maps of pairs (marginal distributions) for 3 factors or more."""
     table = joint.table(joint.sizes_among(factors))
     named = tuple(next(factor for factor in factors if factor.name == name) for name in joint.factors)
     if len(named) == 1:
@@ -160,23 +160,21 @@ def maps_of_joint(joint: Joint, factors: Sequence[Factor], title: str) -> list[J
     pairs = list(itertools.combinations(range(len(named)), 2))[:_MAX_PAIRS]
     others = [[axis for axis in range(len(named)) if axis not in pair] for pair in pairs]
     return [
-        # The sum over no axis would be that over all.
+        # `sum` with an empty tuple of axes would sum over all axes.
         JointMap(title, (named[a], named[b]), table.sum(dim=axes) if axes else table)
         for (a, b), axes in zip(pairs, others, strict=True)
     ]
 
 
 def check_pair(names: Sequence[str], factors: Sequence[Factor]) -> tuple[Factor, ...]:
-    """Returns the two factors with these names. Raises if they are not two discrete factors."""
+    """Returns the two factors with these names. Raises SpecError unless the names are two discrete factors."""
     if len(names) != 2 or names[0] == names[1]:
-        raise SpecError(
-            f"A joint map is of two factors, and {', '.join(names)} was given. Name two, separated by a comma."
-        )
+        raise SpecError(f"Expected two different factors, got {', '.join(names)}. Name two, separated by a comma.")
     return tuple(discrete_factor(name, factors, "A joint map") for name in names)
 
 
 def map_of_images(images: FactorImages, names: Sequence[str], title: str) -> JointMap:
-    """Returns the map of two factors over the images, weighted by the image weights."""
+    """Returns the map of the two named factors over the images, weighted by the image weights."""
     first, second = check_pair(names, images.factor_table)
     columns = [value_indices(images.values, name, images.factor_table, "A joint map").cpu() for name in names]
     weights = torch.ones(len(images), dtype=torch.float64) if images.weights is None else images.weights.cpu().double()
@@ -186,7 +184,7 @@ def map_of_images(images: FactorImages, names: Sequence[str], title: str) -> Joi
 
 
 def _colored(shares: Float64[Tensor, "first second"], box: Mapping[str, float]) -> Markup:
-    """Draws the cells as opacities of the page color, which differs between the light and the dark theme."""
+    """Draws the cells as opacities of one color, which the style sheet sets for the light and the dark theme."""
     alpha = (shares.T.flip(0).clamp(0, 1) * 255).round().numpy().astype(np.uint8)
     address = data_address(Image.fromarray(np.stack([np.zeros_like(alpha), alpha], axis=-1), mode="LA"))
     name = f"cells-{hashlib.sha256(address.encode()).hexdigest()[:8]}"  # the same map has the same name
@@ -196,11 +194,11 @@ def _colored(shares: Float64[Tensor, "first second"], box: Mapping[str, float]) 
 
 
 def _bars(marginal: Float64[Tensor, " value"], start: float, cell: float) -> list[tuple[float, float]]:
-    """Returns the start of each bar along its axis, and its length relative to the longest bar."""
+    """Returns the position of each bar along the axis, and its length relative to the longest bar."""
     return [(start + (place + 0.05) * cell, share) for place, share in enumerate((marginal / marginal.max()).tolist())]
 
 
 def _ticks(count: int, cell: float) -> range:
-    """Returns the labeled values: every one, or every second, fifth, tenth and so on, depending on the space."""
+    """Returns the values with a tick label: every value, or every 2nd, 5th, 10th, ... if there is too little space."""
     steps = (multiple * 10**power for power in itertools.count() for multiple in (1, 2, 5))
     return range(0, count, next(step for step in steps if step * cell >= _PIXELS_PER_TICK))

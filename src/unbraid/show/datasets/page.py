@@ -1,4 +1,4 @@
-"""A dataset on one page: samples, each factor on its own, and the probabilities of combinations of factors."""
+"""HTML page about a dataset: samples, a sweep of each factor, and joint probabilities of factors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,16 +17,15 @@ from unbraid.show.datasets.joint_map import JointMap
 from unbraid.show.pages.page import content_policy, filled
 from unbraid.show.pages.pictures import FrameSheet, sheet
 
-# A page of more factors would be longer than anyone scrolls.
-MAX_FACTORS = 48
+MAX_FACTORS = 48  # limits the length of the page
 NUM_SAMPLE_LINES = 3
-_SHOWN_PIXELS = 64  # of the longer side of an image on the page; fine screens show twice as many
+_SHOWN_PIXELS = 64  # the longer side of an image on the page, in CSS pixels
 
 
 @final
 @dataclass(frozen=True)
 class FrameRow:
-    """A row of the page: its name, notes below the name, and blocks of images with captions."""
+    """A row of the page: a name, notes below the name, and blocks of images with captions."""
 
     name: str
     notes: tuple[str, ...]
@@ -41,10 +40,10 @@ def write_dataset_page(
     maps: Sequence[JointMap] = (),
     seed: int = 0,
 ) -> Path:
-    """Writes a page that shows images, and returns its path: one HTML file without a script, which needs no network.
+    """Writes a page about the images as one HTML file without scripts or external files. Returns the path.
 
-    The page has a title, notes, samples drawn with `seed`, a row for each factor, and the maps. The same arguments give
-    the same bytes.
+    The page has the title, the notes, random samples (with `seed`), a row for each factor, and the maps. The same
+    arguments produce the same bytes.
     """
     path = Path(path)
     files.write_bytes(path, render_dataset(images, title, notes, maps, seed).encode("utf-8", errors="replace"))
@@ -54,7 +53,7 @@ def write_dataset_page(
 def render_dataset(
     images: FactorImages, title: str, notes: Sequence[str] = (), maps: Sequence[JointMap] = (), seed: int = 0
 ) -> str:
-    """Returns the page as text."""
+    """Returns the HTML of the page (see `write_dataset_page`)."""
     sweeps = factor_sweeps(images, seed)
     shown = sweeps.sweeps[:MAX_FACTORS]
     marked = any(sweep.is_alone for sweep in shown)
@@ -68,7 +67,7 @@ def render_dataset(
         "about": _about(sweeps),
         "sweeps": [_sweep_row(images, sweep, marked=marked) for sweep in shown],
         "maps": maps,
-        # Pixels of a screen for one of an image: a whole number, or a half for a large image.
+        # CSS pixels per pixel of an image: an integer, or 0.5 for large images.
         "scale": max(1, _SHOWN_PIXELS // longest) if longest <= _SHOWN_PIXELS else 0.5,
         "policy": content_policy(),
         "version": __version__,
@@ -77,10 +76,10 @@ def render_dataset(
 
 
 def _sweep_row(images: FactorImages, sweep: FactorSweep, *, marked: bool) -> FrameRow:
-    """Returns the images of a sweep. If `marked`, a note names the sweeps in which other factors vary too."""
+    """Returns the row of a sweep. If `marked`, a note marks a sweep in which other factors vary too."""
     some = f"{len(sweep.values)} of " if len(sweep.values) < sweep.num_values else ""
     count = f"{some}{sweep.num_values:,} values" if sweep.num_values else "continuous"
-    notes = (count, "all else varies") if marked and not sweep.is_alone else (count,)
+    notes = (count, "other factors vary") if marked and not sweep.is_alone else (count,)
     blocks = tuple(
         (_block(images, rows, sweep.width), f"{value:.0f}" if sweep.num_values else f"{value:.3g}")
         for value, rows in zip(sweep.values, sweep.rows, strict=True)
@@ -89,27 +88,27 @@ def _sweep_row(images: FactorImages, sweep: FactorSweep, *, marked: bool) -> Fra
 
 
 def _about(sweeps: FactorSweeps) -> str:
-    """Returns the text between the samples and the rows of the factors."""
+    """Returns the text that explains the rows of the factors."""
     num_alone = sum(sweep.is_alone for sweep in sweeps.sweeps)
     if not sweeps.sweeps:
-        text = "No factors are known that vary in these images."
+        text = "These images have no factors that vary."
     elif num_alone == 0:
-        text = "Images for each value of a factor: all else varies."
+        text = "Each row shows images for each value of a factor. Other factors vary."
     else:
-        exception = ", unless a note says that they vary" if num_alone < len(sweeps.sweeps) else ""
-        text = f"One factor at a time: the others are those of image {sweeps.anchor:,}{exception}."
+        exception = ", except in rows with a note" if num_alone < len(sweeps.sweeps) else ""
+        text = f"Each row varies one factor. Other factors have the values of image {sweeps.anchor:,}{exception}."
     if sweeps.constant:
-        text += f" The same in all images: {', '.join(factor.name for factor in sweeps.constant)}."
+        text += f" Constant factors: {', '.join(factor.name for factor in sweeps.constant)}."
     if len(sweeps.sweeps) > MAX_FACTORS:
         text += f" The first {MAX_FACTORS} of {len(sweeps.sweeps)} factors are shown."
     return text
 
 
 def _block(images: FactorImages, rows: Sequence[int], num_columns: int) -> FrameSheet:
-    """Returns images in lines; the last line may end in blank frames."""
+    """Returns the images as a sheet with this number of columns. Blank frames fill the last line."""
     found = images.bytes_of(torch.tensor(rows)).cpu()
     if found.is_floating_point():
-        raise DataError("The dataset holds vectors; expected images. Vectors cannot be shown as pictures.")
+        raise DataError(f"Expected images, got vectors of {found.shape[-1]} numbers. Choose a dataset of images.")
     num_columns = min(num_columns, len(rows))
     blank = torch.full((-len(rows) % num_columns, *found.shape[1:]), torch.nan)
     frames = torch.cat([found.float() / 255, blank])

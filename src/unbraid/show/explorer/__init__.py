@@ -1,3 +1,3 @@
-"""Interactive HTML page that decodes codes of runs, or of any decoder, in the browser."""
+"""Interactive HTML page that runs the decoders of runs, or any decoder, in the browser."""
 
 from unbraid.show.explorer.explorer import write_explorer as write_explorer

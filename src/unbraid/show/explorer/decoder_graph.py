@@ -1,8 +1,8 @@
-"""A decoder as a list of layers that a browser can compute.
+"""Conversion of a decoder to a list of layers that a browser can compute.
 
-Layers with weights are recognized by their class, all other layers by their output. A layer that only moves numbers is
-detected by its output for distinct inputs, an activation by its output for a range of inputs. So it does not matter
-whether a net uses `nn.ReLU()`, `torch.relu(x)` or `x.relu()`.
+Layers with weights are recognized by their class, and all other layers by their outputs: a layer that only rearranges
+numbers by its output for distinct inputs, and an activation by its outputs for a range of inputs. So `nn.ReLU()`,
+`torch.relu(x)` and `x.relu()` are all recognized.
 """
 
 import copy
@@ -21,20 +21,20 @@ from unbraid.errors import SpecError
 from unbraid.models.distributions.likelihoods import ContinuousBernoulliLikelihood
 from unbraid.show.explorer.packing import Packer
 
-_BATCH = 2  # two codes at once detect a net that mixes images
-_NUM_VALUES = 241  # that an activation is recognized by
+_BATCH = 2  # two codes, to detect a net that mixes images of a batch
+_NUM_VALUES = 241  # the number of inputs for which activations are compared
 
 
 class UnknownLayerError(SpecError):
-    """Raised for a decoder that the browser cannot compute; its message names the layer."""
+    """Error raised for a decoder that the browser cannot compute. The message names the layer."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One layer: its kind in decoder.js, its `settings` for JSON, and its tensors by name.
+    """A layer: its kind in decoder.js, settings that can be converted to JSON, and tensors by name.
 
-    A "matrix" has a row for each output.
+    The tensor "matrix" has a row for each output.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class Layer:
 @final
 @dataclass(frozen=True, eq=False)
 class DecoderGraph:
-    """The layers of a decoder, from `num_inputs` numbers to the flat image."""
+    """A chain of layers from a code of `num_inputs` numbers to the flattened image."""
 
     num_inputs: int
     layers: tuple[Layer, ...]
@@ -57,7 +57,7 @@ class DecoderGraph:
     def packed(self, precision: Literal["half", "int8"], packer: Packer) -> dict[str, Any]:
         """Returns the layers as JSON, and adds their tensors to the packer.
 
-        The weights of matrices are rounded to the precision; all other tensors are small and stay single.
+        Matrices are stored with this precision. All other tensors are small and stored in single precision.
         """
         layers = []
         for number, layer in enumerate(self.layers):
@@ -72,29 +72,29 @@ class DecoderGraph:
 
 
 def decoder_graph(decoder: nn.Module, num_inputs: int) -> DecoderGraph:
-    """Returns the layers of the decoder.
+    """Converts a decoder of codes with `num_inputs` numbers.
 
-    Raises `UnknownLayerError` if a layer cannot be computed in a browser, or if the layers do not form a chain.
+    Raises UnknownLayerError if the browser cannot compute a layer, or if the layers do not form a chain.
     """
     net = nn.Sequential(copy.deepcopy(decoder)).to("cpu", torch.float64).eval()
     try:
         module = fx.GraphModule(net, _Tracer().trace(net))
     except Exception as error:  # user code runs on proxies, and may raise anything
         raise UnknownLayerError(
-            f"its forward pass ({type(decoder).__name__}) cannot be followed: {str(error).splitlines()[0]}"
+            f"torch.fx cannot trace the forward pass of {type(decoder).__name__}: {str(error).splitlines()[0]}"
         ) from error
     reader = _Reader(module)
     with torch.no_grad():
         reader.run(torch.zeros(_BATCH, num_inputs, dtype=torch.float64))
     for layer in reader.layers:
         if not all(bool(tensor.isfinite().all()) for tensor in layer.tensors.values()):
-            raise UnknownLayerError(f"its weights are not finite numbers (a layer of kind {layer.kind})")
+            raise UnknownLayerError(f"the weights of a layer of kind {layer.kind!r} are not finite")
     return DecoderGraph(num_inputs, tuple(reader.layers))
 
 
 @final
 class _Tracer(fx.Tracer):
-    """Traces a forward pass down to layers of torch and modules without weights or submodules."""
+    """Tracer of a forward pass, whose leaves are layers of torch and modules without weights and submodules."""
 
     proxy_buffer_attributes = True  # buffers may be combined with the size of a batch, which is a proxy
 
@@ -105,7 +105,7 @@ class _Tracer(fx.Tracer):
 
 @final
 class _Reader(fx.Interpreter):
-    """Interpreter that runs the net and records each step as a layer."""
+    """Interpreter that runs a traced net and records each operation as a layer."""
 
     def __init__(self, module: fx.GraphModule) -> None:
         super().__init__(module)
@@ -118,7 +118,7 @@ class _Reader(fx.Interpreter):
         result = super().run_node(n)
         if n.op == "output":
             if n.all_input_nodes != [self._last]:
-                raise UnknownLayerError("it returns more than the output of its last layer")
+                raise UnknownLayerError("the decoder returns more than the output of its last layer")
             return result
         sources = [source for source in n.all_input_nodes if source in self._dependent]
         if isinstance(result, Tensor) and (n.op == "placeholder" or sources):
@@ -132,7 +132,7 @@ class _Reader(fx.Interpreter):
         module = self.module.get_submodule(str(n.target)) if n.op == "call_module" else None
         name = str(getattr(n.target, "__name__", n.target)) if module is None else type(module).__name__
         if sources != [self._last]:
-            raise UnknownLayerError(f"its layers are no chain: {name} reads more than the layer before it")
+            raise UnknownLayerError(f"the layers do not form a chain: {name} has other inputs than the previous layer")
         x: Tensor = self.env[sources[0]]
         for cls, read in _WEIGHTED.items():
             if isinstance(module, cls):
@@ -147,13 +147,13 @@ class _Reader(fx.Interpreter):
         for recognize in (_arrangement, _activation, _bilinear):
             if (found := recognize(apply, x, result)) is not None:
                 return found
-        raise UnknownLayerError(f"it has a layer {name}, which the page cannot compute")
+        raise UnknownLayerError(f"the browser cannot compute the layer {name}")
 
 
 # -------------------------------------------------------------------------------------------------- layers with weights
 def _linear(module: nn.Linear, x: Tensor, y: Tensor) -> Layer:
     if x.ndim != 2:
-        raise UnknownLayerError(f"it has a Linear over the last axis of {tuple(x.shape[1:])}; expected one over codes")
+        raise UnknownLayerError(f"a Linear has inputs of shape {tuple(x.shape[1:])}; expected one axis")
     return Layer("linear", {}, _with_bias(module.weight, module.bias))
 
 
@@ -169,7 +169,7 @@ def _transposed(module: nn.ConvTranspose2d, x: Tensor, y: Tensor) -> Layer:
 
 def _batch_norm(module: _BatchNorm, x: Tensor, y: Tensor) -> Layer:
     if module.running_mean is None or module.running_var is None:
-        raise UnknownLayerError(f"its {type(module).__name__} has no running averages, so a picture depends on others")
+        raise UnknownLayerError(f"a {type(module).__name__} has no running averages, so images of a batch interact")
     weight, bias = (module.weight, module.bias) if module.affine else (1.0, 0.0)
     factor = (module.running_var + module.eps).rsqrt() * weight
     shift = bias - module.running_mean * factor
@@ -179,9 +179,9 @@ def _batch_norm(module: _BatchNorm, x: Tensor, y: Tensor) -> Layer:
 def _geometry(module: nn.Conv2d | nn.ConvTranspose2d, x: Tensor, y: Tensor) -> dict[str, Any]:
     if module.groups != 1 or module.padding_mode != "zeros":
         what = f"groups={module.groups}" if module.groups != 1 else f"padding_mode={module.padding_mode!r}"
-        raise UnknownLayerError(f"it has a {type(module).__name__} with {what}, which the page cannot compute")
+        raise UnknownLayerError(f"the browser cannot compute a {type(module).__name__} with {what}")
     padding = module.padding
-    if isinstance(padding, str):  # "same" has its odd pixel at the far side
+    if isinstance(padding, str):  # with "same", an odd pixel is added at the far side
         padding = (
             (0, 0)
             if padding == "valid"
@@ -212,7 +212,7 @@ _WEIGHTED: dict[type[nn.Module], Callable[[Any, Tensor, Tensor], Layer]] = {
 
 # ----------------------------------------------------------------------------------------------- layers without weights
 def _arrangement(apply: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> list[Layer] | None:
-    """Returns an arrangement layer (or [] for the identity) if each output is an input or a constant; else None."""
+    """Recognizes a layer whose outputs are inputs or constants (such as reshape). Returns [] for the identity."""
     size = x[0].numel()
     first = torch.arange(_BATCH * size, dtype=x.dtype).add(1000.375).reshape(x.shape)
     second = -3 * first - 0.5
@@ -229,13 +229,13 @@ def _arrangement(apply: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> lis
 
 
 def _activation(apply: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> list[Layer] | None:
-    """Returns the activation with these outputs over a range of numbers; None if the page has no such activation.
+    """Recognizes an elementwise activation by its outputs for inputs from -6 to 6. Returns None for any other layer.
 
-    Every number must have the same output at any place in the tensor, so a softmax is not recognized.
+    Each input is repeated at different positions, so that a layer such as softmax is not recognized.
     """
     if y.shape != x.shape:
         return None
-    rounds = max(1, -(-_NUM_VALUES // x.numel()))  # a small tensor takes the range in parts
+    rounds = max(1, -(-_NUM_VALUES // x.numel()))  # several passes, if the tensor is smaller than the range
     values = torch.linspace(-6, 6, _NUM_VALUES, dtype=x.dtype).repeat(-(-rounds * x.numel() // _NUM_VALUES))
     values = values[: rounds * x.numel()].reshape(rounds, *x.shape)
     outputs = torch.stack([apply(part) for part in values])

@@ -1,4 +1,4 @@
-"""Writer of the explorer, an HTML page for runs or for any decoder."""
+"""Writer of the explorer, an interactive HTML page for runs or for any decoder."""
 
 import json
 import math
@@ -24,7 +24,7 @@ from unbraid.training.runs.spec_text import run_labels
 MAX_RUNS = 12
 """Maximum number of models on one page."""
 
-# In this order they make one script.
+# The files are joined to one script in this order.
 _SCRIPTS = ("blobs.js", "decoder.js", "models.js", "gif.js", "state.js", "pictures.js", "controls.js", "explorer.js")
 
 
@@ -38,15 +38,14 @@ def write_explorer(
     title: str | None = None,
     precision: Precision = "auto",
 ) -> Path:
-    """Writes a page on which sliders move the latents of trained models, and returns its path.
+    """Writes an HTML page with a slider for each latent, which decodes images in the browser. Returns the path.
 
-    The page is one file that decodes in the browser, and needs no server and no network.
+    Pass either `runs` or a `decoder`. Finished runs of the same dataset are shown side by side. The model with the best
+    MIG labels the sliders, and the latents of other models are matched to the latents of this model.
 
-    Pass either `runs` or a `decoder`. Finished `runs` with weights are shown side by side if they were trained on the
-    same images. The model with the best MIG labels the sliders, and the latents of other models are matched to its
-    latents. A `decoder` is a torch module from codes to images between 0 and 1. It requires `codes` of some images
-    (`Codes`, or a table of numbers) and accepts the `images` in the same order. By default, weights are written in
-    half precision, and those of a large decoder in int8; `precision` overrides this.
+    A `decoder` is a torch module from codes to images in [0, 1]. It requires `codes` of some images (`Codes`, or a
+    table of numbers), and optionally the `images` in the same order. `precision` is the type of the weights in the
+    file: "half", "int8", or "auto" (int8 for large decoders, otherwise half). The page needs no server and no network.
 
     Examples:
         >>> import numpy as np
@@ -71,13 +70,13 @@ def page_content(
     title: str | None = None,
     precision: Precision = "auto",
 ) -> dict[str, Any]:
-    """Returns the model-dependent content of the page as JSON."""
+    """Returns the content of the page as JSON, for the arguments of `write_explorer`."""
     check_value(precision, Precision, "precision")
     arguments = {"runs": runs, "decoder": decoder, "codes": codes, "images": images}
     given = [name for name, value in arguments.items() if value is not None]
     if given not in (["runs"], ["decoder", "codes"], ["decoder", "codes", "images"]):
         raise SpecError(
-            f"write_explorer got {' and '.join(given) or 'no model'}; expected runs, or a decoder with its codes: "
+            f"Expected runs, or a decoder with codes, got {' and '.join(given) or 'neither'}. Call "
             "write_explorer(runs, path) or write_explorer(decoder=module, codes=codes, images=images)."
         )
     if runs is not None:
@@ -85,19 +84,19 @@ def page_content(
     else:
         models, pixels = [ExploredModel.from_decoder(decoder, codes)], None if images is None else unlabeled(images)
         if pixels is not None and len(pixels) != len(models[0].codes):
-            raise DataError(f"There are {len(pixels)} images and {len(models[0].codes)} codes; give one for each.")
+            raise DataError(f"Expected one code per image, got {len(models[0].codes)} codes of {len(pixels)} images.")
     rows = starting_rows(models[0], len(models[0].codes))
     originals = None if pixels is None else pixels.batch(rows)
     shape = _image_shape(models[0].decode(models[0].columns(rows[:1]))[0], originals)
     if runs is None:
-        headline = "What each latent does"
+        headline = "The effect of each latent"
     else:
-        headline = f"What {models[0].name if len(models) == 1 else f'{len(models)} models'} learned"
+        headline = f"The latents of {models[0].name if len(models) == 1 else f'{len(models)} models'}"
     return {"title": title or headline, **payload(models, originals, rows, shape, precision)}
 
 
 def render_explorer(content: dict[str, Any]) -> str:
-    """Returns the page as text. Its content policy allows only its script and style sheet, by hash."""
+    """Returns the HTML of the page. Its content security policy allows only its own script and style sheet."""
     folder = resources.files("unbraid.show.explorer")
     script = "\n" + "\n".join(folder.joinpath(name).read_text("utf-8") for name in _SCRIPTS)
     style = "\n" + filled("colors.css") + folder.joinpath("explorer.css").read_text("utf-8")
@@ -106,7 +105,7 @@ def render_explorer(content: dict[str, Any]) -> str:
         "policy": content_policy(script, style),
         "style": style,
         "script": script,
-        # JSON stays data whatever it contains: no "<" can end its element.
+        # An escaped "<" cannot end the element that contains the JSON.
         "data": json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
         "version": __version__,
         "models": content["models"],
@@ -116,22 +115,20 @@ def render_explorer(content: dict[str, Any]) -> str:
 
 
 def _of_runs(runs: Sequence[Run]) -> tuple[list[ExploredModel], Any]:
-    """Returns the models of the finished runs, and the images they were trained on."""
+    """Returns the models of the finished runs, best MIG first, and their training images."""
     if isinstance(runs, (str, Path, Run)) or not all(isinstance(run, Run) for run in runs):
-        raise RunError(
-            f"runs is {in_short(runs)}; expected a list of runs, such as runs_in(folder) or train(...) gives."
-        )
+        raise RunError(f"Expected `runs` to be a list of Run, got {in_short(runs)}. Pass runs_in(folder), for example.")
     finished = [run for run in runs if run.has_model]
     if not finished or len(finished) > MAX_RUNS:
         raise RunError(
-            f"{len(finished)} finished runs were given; an explorer shows 1 to {MAX_RUNS} side by side. `unbraid runs` "
-            "lists them with their scores. Name a few of them."
+            f"Expected 1 to {MAX_RUNS} finished runs with weights, got {len(finished)}. Choose some of the runs; "
+            "`unbraid runs` lists the runs with their scores."
         )
     datasets = {(run.spec.dataset, run.spec.subset) for run in finished}
     if len(datasets) > 1:
         raise RunError(
-            f"These runs were trained on {len(datasets)} different sets of images, so their latents cannot be matched. "
-            "Write an explorer for each."
+            f"Expected runs of the same dataset and subset, got {len(datasets)} different ones. Write an explorer for "
+            "each dataset."
         )
     labels = run_labels(finished)
     needs_label = len(finished) == 1 or len(set(labels)) > 1
@@ -145,7 +142,7 @@ def _of_runs(runs: Sequence[Run]) -> tuple[list[ExploredModel], Any]:
 
 
 def _image_shape(image: Tensor, originals: Tensor | None) -> ImageShape:
-    """Returns (channels, height, width) of a decoded image. Flat outputs take the shape of the originals."""
+    """Returns (channels, height, width) of a decoded image. Flat outputs have the shape of the originals."""
     shape = tuple(image.shape)
     if len(shape) == 2:
         shape = (1, *shape)
@@ -153,12 +150,12 @@ def _image_shape(image: Tensor, originals: Tensor | None) -> ImageShape:
         shape = tuple(originals.shape[1:])
     if len(shape) != 3 or shape[0] not in (1, 3) or min(shape[1:]) < 2:
         raise CodesError(
-            f"The decoder outputs {tuple(image.shape)} for a code; an explorer shows images of one or three channels: "
-            "(channels, height, width). Wrap it in a module that outputs that."
+            f"Expected the decoder to output an image (channels, height, width) with 1 or 3 channels, got the shape "
+            f"{tuple(image.shape)}. Wrap the decoder in a module that reshapes its output."
         )
     if originals is not None and torch.Size(shape) != originals.shape[1:]:
         raise DataError(
-            f"The images are {tuple(originals.shape[1:])} and the decoder outputs {shape} (channels, height, width). "
-            "Pass the images that were encoded."
+            f"Expected images of the shape {shape} (channels, height, width), as decoded, got "
+            f"{tuple(originals.shape[1:])}. Pass the images that were encoded."
         )
     return shape[0], shape[1], shape[2]

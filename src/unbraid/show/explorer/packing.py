@@ -1,4 +1,4 @@
-"""Packing of the tensors of a model into one compressed base64 blob."""
+"""Compression of the tensors of a model into one base64 text."""
 
 import base64
 import zlib
@@ -14,22 +14,22 @@ Precision = Literal["auto", "half", "int8"]
 Kind = Literal["float32", "int32", "uint8", "unit16", "half", "int8"]
 
 INT8_FROM = 1_000_000
-"""A decoder with more weights than this is written in int8, unless half precision is requested."""
+"""The number of weights above which the precision "auto" is int8."""
 
 
 @final
 @dataclass(frozen=True)
 class Packer:
-    """Collection of tensors by name, encoded in their output formats."""
+    """Collection of encoded tensors by name."""
 
     _parts: list[bytes] = field(default_factory=list)
     _index: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, name: str, tensor: Tensor, kind: Kind) -> str:
-        """Adds a tensor and returns its name.
+        """Encodes and adds a tensor. Returns the name.
 
-        Each row of an "int8" matrix is scaled by its largest magnitude. A "half" tensor with numbers too large for half
-        precision is stored in single precision.
+        Each row of an "int8" matrix is scaled by its largest magnitude. A "half" tensor whose numbers exceed the range
+        of half precision is stored in single precision.
         """
         values = tensor.detach().cpu().numpy()
         if kind == "half" and np.abs(values).max(initial=0) > np.finfo(np.float16).max:
@@ -42,7 +42,7 @@ class Packer:
         return name
 
     def packed(self) -> Mapping[str, Any]:
-        """Returns the index and the compressed blob that the page unpacks."""
+        """Returns the position of each tensor (`index`), and all tensors as compressed base64 text (`blob`)."""
         blob = base64.b64encode(zlib.compress(b"".join(self._parts), 9)).decode()
         return {"index": self._index, "blob": blob}
 
@@ -59,5 +59,5 @@ def _bytes(values: np.ndarray, kind: Kind) -> bytes:
 
 
 def as_bytes(images: Float[Tensor, "*shape"]) -> UInt8[Tensor, "*shape"]:
-    """Returns intensities as bytes; those outside of [0, 1] are clipped."""
+    """Converts intensities in [0, 1] to bytes. Intensities outside of [0, 1] are clipped."""
     return (images.clamp(0, 1) * 255).round().byte()

@@ -1,4 +1,4 @@
-"""Models of the explorer, and the content of the page as JSON: latents, start images, and codes."""
+"""Models of the explorer, and the content of its page as JSON: latents, start images and codes."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -33,9 +33,9 @@ from unbraid.show.explorer.packing import INT8_FROM, Packer, Precision, as_bytes
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec_text import name_text
 
-NUM_STARTS = 36  # images to start from
-_NUM_PROOFS = 16  # codes that Python decodes for the page to compare its own results with
-# Frames of a decoder that the page cannot run: start images, latents, and positions of each.
+NUM_STARTS = 36  # start images
+_NUM_PROOFS = 16  # codes decoded in Python, with which the page compares its own results
+# Frames of a decoder that the page cannot run: start images, latents, range and number of positions.
 _FRAME_STARTS, _FRAME_LATENTS, _FRAME_RANGE, _FRAME_POSITIONS = 8, 16, (-3.0, 3.0), 13
 
 ImageShape = tuple[int, int, int]
@@ -44,10 +44,10 @@ ImageShape = tuple[int, int, int]
 @final
 @dataclass(frozen=True, eq=False)
 class ExploredModel:
-    """A decoder with its codes.
+    """A decoder with codes of its training images.
 
-    `net` is the decoder as a module, from codes (and `num_noise` zeros) to the displayed image. It is None if the
-    decoder is not a module.
+    `net` is the decoder as a module from codes, followed by `num_noise` zeros, to the displayed image. It is None if
+    the decoder is not a torch module. `where` has the columns of each latent in a code.
     """
 
     name: str
@@ -67,14 +67,14 @@ class ExploredModel:
 
     @classmethod
     def from_decoder(cls, decoder: Any, given: Any) -> "ExploredModel":
-        """Returns the model of any decoder: a module of torch, or a function, or a model of unbraid."""
+        """Returns the model of any decoder (a torch module, a function, or a model of unbraid) with its codes."""
         codes = given if isinstance(given, Codes) else Codes.from_arrays(as_floats("codes", given))
         mig = _mig(lambda metric: evaluate(codes, metrics=[metric], progress=False).scores[0], codes)
         if isinstance(decoder, AutoencoderModule):
             return cls._from_model("decoder", decoder, codes, mig)
         if not callable(decoder):
             raise CodesError(
-                f"decoder is {type(decoder).__name__}; expected a module of torch, or a function from codes to images."
+                f"Expected `decoder` to be a torch module or a function of codes, got {type(decoder).__name__}."
             )
         net = decoder if isinstance(decoder, nn.Module) else None
         return cls("decoder", decoder, net, 0, places(decoder, codes, 0), codes, mig)
@@ -84,12 +84,14 @@ class ExploredModel:
         net = nn.Sequential(model.decoder, _AsShown(model.likelihood))
         where = places(model, codes, 0)
         if len(where) != codes.num_latents:
-            raise CodesError(f"The codes have {codes.num_latents} latents, and the model {len(where)}. Give its own.")
+            raise CodesError(
+                f"Expected codes with {len(where)} latents, got {codes.num_latents}. Encode with this model."
+            )
         return cls(name, model, net, model.noise_inputs, where, codes, mig)
 
     @property
     def score(self) -> float | None:
-        """MIG, or None if it is unknown."""
+        """The MIG of the codes, or None if it is undefined."""
         return None if self.mig is None or math.isnan(self.mig.value) else self.mig.value
 
     @property
@@ -97,18 +99,18 @@ class ExploredModel:
         return self.where[-1].first + self.where[-1].width
 
     def columns(self, rows: Int64[Tensor, " row"]) -> Float[Tensor, "row column"]:
-        """Returns the codes of these images as decoder input."""
+        """Returns the codes of these images as inputs of the decoder."""
         return likeliest(self.codes, rows, [place.width for place in self.where])
 
     def decode(self, columns: Float[Tensor, "code column"]) -> Float[Tensor, "code ..."]:
-        """Returns the images decoded with torch, clipped to [0, 1]."""
+        """Decodes codes with torch, and clips the images to [0, 1]."""
         with decoding(self.decoder, self.num_columns) as decode:
             return decode(columns).float().clamp(0, 1)
 
     def readings(self) -> list[Reading]:
-        """Returns every latent, the most informative first.
+        """Returns a reading of every latent, most informative first.
 
-        If codes have no width, and so no information, latents are sorted by the std of their means.
+        For codes without std, whose information is undefined, latents are sorted by the std of their means.
         """
         try:
             return read_latents(self.codes, self.mig)
@@ -118,13 +120,13 @@ class ExploredModel:
             return [Reading(latent, math.nan, is_unused=bool(unused[latent])) for latent in order]
 
     def shares(self) -> list[list[float]] | None:
-        """Returns the share of each factor that each latent explains, from 0 to 1; NaN where a factor never varies."""
+        """Returns the share of the entropy of each factor that each latent explains; NaN for constant factors."""
         return None if self.mig is None else factor_shares(self.mig).tolist()
 
 
 @final
 class _AsShown(nn.Module):
-    """Module from the output of the decoder to the displayed image."""
+    """Module that converts the output of a decoder to the displayed image: the mean of the likelihood."""
 
     def __init__(self, likelihood: Likelihood) -> None:
         super().__init__()
@@ -135,10 +137,7 @@ class _AsShown(nn.Module):
 
 
 def _mig(measure: Callable[[MIG], Score], codes: Codes) -> Score | None:
-    """Returns a MIG for its tables: exact, or quantized for codes without densities.
-
-    Returns None if the codes have no factors valid for MIG.
-    """
+    """Computes the MIG: exact, or quantized for codes without densities. Returns None if neither is defined."""
     if not codes.factors:
         return None
     for metric in (MIG(), MIG(Quantized())):
@@ -156,9 +155,9 @@ def payload(
     shape: ImageShape,
     precision: Precision,
 ) -> dict[str, Any]:
-    """Returns the data for the scripts of the page.
+    """Returns the content of the page for its scripts.
 
-    `rows` are the indices of the start images, and `originals` their pixels, if known.
+    `rows` has the indices of the start images. `originals` has the pixels of the start images, or is None.
     """
     packer = Packer()
     first = models[0]
@@ -178,7 +177,7 @@ def payload(
 
 
 def starting_rows(model: ExploredModel, num_images: int) -> Int64[Tensor, " row"]:
-    """Returns the indices of the start images: a typical image, and random images with a fixed seed."""
+    """Returns the indices of the start images: a typical image first, then random images with a fixed seed."""
     typical = typical_image(model.codes)
     drawn = draws.permutation(torch.tensor([0]), "explorer", 0, num_images)[0, :NUM_STARTS]
     return torch.cat([torch.tensor([typical]), drawn[drawn != typical]])[:NUM_STARTS]
@@ -203,7 +202,7 @@ def _model(
         "latents": latents,
         "columns": model.num_columns,
         "codes": packer.add("codes", columns, "float32"),
-        # The standard deviation of the posterior of each image and continuous latent, where it is known.
+        # The std of the posterior of each image and continuous latent.
         "widths": None if std is None else packer.add("widths", std[rows], "float32"),
         "partners": None if model is first else partners(first.codes, model.codes),
         "score": None if model.score is None else round(model.score, 3),
@@ -214,7 +213,7 @@ def _model(
     }
     try:
         if model.net is None:
-            raise UnknownLayerError(f"it is a {type(model.decoder).__name__} and no module of torch")
+            raise UnknownLayerError(f"a {type(model.decoder).__name__} is not a torch module")
         graph = decoder_graph(model.net, model.num_columns + model.num_noise)
     except UnknownLayerError as error:
         order = [reading.latent for reading in readings]
@@ -231,7 +230,7 @@ def _model(
 
 
 def _latents(model: ExploredModel) -> list[dict[str, Any]]:
-    """Returns the columns of each latent in a code, and the range of its codes."""
+    """Returns the columns, the explained factors and the range of each latent as JSON."""
     means, shares = model.codes.mean.double(), model.shares()
     low, high = np.quantile(means.cpu().numpy(), [0.005, 0.995], axis=0)
     std = model.codes.marginal_std
@@ -265,7 +264,7 @@ def _rounded(value: float, decimals: int) -> float | None:
 
 
 def _proof(model: ExploredModel, columns: Float[Tensor, "row column"], packer: Packer) -> dict[str, Any]:
-    """Adds codes of images and random codes of a similar range, both with their images decoded by torch."""
+    """Adds test codes and their images decoded by torch: codes of images, and random codes of a similar range."""
     known = columns[: _NUM_PROOFS // 2]
     noise = draws.normal(torch.arange(_NUM_PROOFS - len(known)), "explorer proof", 0, (columns.shape[1],)).to(columns)
     drawn = known[torch.arange(len(noise)) % len(known)].clone()
@@ -282,9 +281,9 @@ def _proof(model: ExploredModel, columns: Float[Tensor, "row column"], packer: P
 
 
 def _decoded_frames(model: ExploredModel, order: list[int], rows: Tensor, packer: Packer) -> dict[str, Any]:
-    """Returns decoded frames for a page that cannot run the decoder.
+    """Returns decoded images for a page that cannot run the decoder.
 
-    There is one frame for each combination of a first image, a most informative latent, and a position of that latent.
+    There is one image for each combination of a start image, an informative latent, and a position of the latent.
     """
     starts = model.columns(rows[:_FRAME_STARTS])
     latents = order[:_FRAME_LATENTS]
@@ -303,14 +302,13 @@ def _decoded_frames(model: ExploredModel, order: list[int], rows: Tensor, packer
 
 
 def partners(ours: Codes, theirs: Codes) -> list[dict[str, Any] | None]:
-    """Returns the matching latent of `theirs` for each latent of `ours` as JSON; None for those without a partner.
+    """Matches each latent of `ours` to a latent of `theirs`. Returns JSON, with None for latents without a match.
 
-    The assignment has the largest sum of absolute correlations over the same images. `scale` converts a step of our
-    latent into a step of its partner.
+    Continuous latents are matched one to one with the largest sum of absolute correlations. `scale` converts a step of
+    our latent to a step of the matched latent.
 
-    Discrete latents are matched with discrete ones in their order, if both have as many categories; categories that
-    occur together most often are paired, and `categories` are the partner's for each of ours. Their `correlation` is
-    the share of images with the likeliest categories of one pair.
+    Discrete latents are matched in order, if both have the same number of categories. `categories` maps our categories
+    to the matched categories, so that most images are in matched categories; `correlation` is the share of these.
     """
     found: list[dict[str, Any] | None] = [None] * ours.num_latents
     for pair in match_latents(ours, theirs).pairs:
@@ -339,7 +337,7 @@ def partners(ours: Codes, theirs: Codes) -> list[dict[str, Any] | None]:
 
 
 def _described(factors: Sequence[Labels], row: int) -> str:
-    """Returns the factors of an image as text for screen readers: "scale 2, position x 5"."""
+    """Returns the factors of an image as text for screen readers, such as "scale 2, position x 5"."""
     shown = [
         labels
         for labels in factors

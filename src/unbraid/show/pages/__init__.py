@@ -1,1 +1,1 @@
-"""Templates of the HTML pages, and functions that fill them. Pages load no external scripts."""
+"""Templates of HTML pages, and functions that render templates, SVG and pictures. Pages load no external files."""

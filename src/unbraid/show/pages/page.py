@@ -1,4 +1,4 @@
-"""Templates of pages, and the content policy that allows only the script of the page."""
+"""Rendering of page templates, and the content security policy of a page."""
 
 import base64
 import hashlib
@@ -19,16 +19,16 @@ def filled(
     *,
     package: str = "unbraid.show.pages",
 ) -> str:
-    """Returns a template filled with values. All of them are escaped, and a missing one is an error.
+    """Renders a template. Values are escaped, and a missing value raises an error.
 
-    The template is a file in the folder of the `package`, or one of `templates/` here.
+    `template` is the name of a file in the folder `templates/` of this package, or in the folder of `package`.
     """
     return _environment(tuple((filters or {}).items()), package).get_template(template).render(values or {})
 
 
 @cache
 def _environment(filters: tuple[tuple[str, Filter], ...], package: str) -> Environment:
-    """Returns the environment of the templates, cached because it keeps them compiled."""
+    """Returns the jinja2 environment, which caches compiled templates."""
     environment = Environment(
         loader=ChoiceLoader([PackageLoader("unbraid.show.pages"), PackageLoader(package, "")]),
         autoescape=True,
@@ -42,14 +42,15 @@ def _environment(filters: tuple[tuple[str, Filter], ...], package: str) -> Envir
 
 
 def fixed(value: float, decimals: int = 2) -> str:
-    """Returns a number as text with this many decimals and a true minus sign, or a dash if it is not finite."""
+    """Returns a number as text with this many decimals and a typographic minus sign, or a dash if it is not finite."""
     return f"{value:z,.{decimals}f}".replace("-", "−") if math.isfinite(value) else "–"
 
 
 def content_policy(script: str = "", style: str = "") -> str:
     """Returns a content security policy that forbids connections, forms, and all scripts except `script`.
 
-    With a `style`, only this style sheet and no picture is allowed. Without it, inline styles and pictures are allowed.
+    With a `style`, only this style sheet is allowed, and no pictures. Without `style`, inline styles and pictures are
+    allowed.
     """
 
     def by_hash(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Sheets of frames as pictures embedded in the page."""
+"""Sheets of images as pictures embedded in a page."""
 
 import base64
 import io
@@ -13,19 +13,19 @@ from torch.nn.functional import interpolate
 
 from unbraid.figures.labeled_sheet import tiles
 
-# Frames are shown about this large; more pixels would only make the file larger.
+# The size of a frame on the page, above which frames are scaled down.
 MAX_PIXELS = 64
-# Frames up to this size are shown with their pixels as squares.
+# The largest frames whose pixels are shown as squares.
 _MAX_SQUARES = 32
-_HIGH, _LOW = 90, 60  # qualities of a WebP
+_HIGH, _LOW = 90, 60  # WebP qualities
 
 
 @final
 @dataclass(frozen=True)
 class FrameSheet:
-    """A picture that shows rows and columns of frames, as a `data:` address.
+    """A picture of rows and columns of frames, as a `data:` URL.
 
-    If `is_small` is true, pixels are shown as squares without smoothing.
+    If `is_small` is true, the page shows pixels as squares without smoothing.
     """
 
     address: str
@@ -41,7 +41,7 @@ class FrameSheet:
 
     @property
     def style(self) -> str:
-        """CSS properties for the style sheet, which shows the picture and steps through its columns."""
+        """CSS variables with the picture and its sizes, for the style sheet that animates the columns."""
         return (
             f"--s:url({self.address});--r:{self.width}/{self.height};--n:{self.num_columns};"
             f"--f:{self.frame_width:g}/{self.height};--w:{100 * self.width / self.frame_width:.2f}%"
@@ -51,10 +51,10 @@ class FrameSheet:
 def sheet(
     frames: Float[Tensor, "row column channel height width"], max_pixels: int = MAX_PIXELS, *, lossy: bool = False
 ) -> FrameSheet:
-    """Returns frames with intensities in [0, 1] (others are clipped), side by side.
+    """Returns a picture of frames with intensities in [0, 1], separated by transparent lines.
 
-    Frames are separated by transparent lines. Frames larger than `max_pixels` are scaled down. `lossy` reduces the
-    file size further.
+    Intensities outside of [0, 1] are clipped. Frames larger than `max_pixels` are scaled down. `lossy` reduces the file
+    size by compression.
     """
     rows, columns, channels = frames.shape[:3]
     flat = rearrange(frames.float(), "row column channel height width -> (row column) channel height width")
@@ -62,15 +62,14 @@ def sheet(
     height, width = flat.shape[2:]
     pixels = tiles(rearrange(flat, "(row column) channel h w -> row column channel h w", row=rows))
     is_small = max(height, width) <= _MAX_SQUARES
-    # Large frames in color are the one case that would fill megabytes as PNG, and they are smoothed on the page
-    # anyway.
+    # Large frames in color would take megabytes as PNG. The page smooths these frames, so WebP is sufficient.
     is_large = channels == 3 and not is_small
     address = data_address(Image.fromarray(pixels), quality=_LOW if lossy else _HIGH if is_large else None)
     return FrameSheet(address, pixels.shape[1], pixels.shape[0], is_small, columns)
 
 
 def data_address(image: Image.Image, quality: int | None = None) -> str:
-    """Returns a picture as a `data:` address: as a PNG, or with a quality of at most 100 as a smaller WebP."""
+    """Returns a picture as a `data:` URL: as PNG, or as a smaller WebP with a `quality` of at most 100."""
     stream = io.BytesIO()
     if quality is None:
         image.save(stream, format="PNG", optimize=True)
@@ -83,7 +82,7 @@ def data_address(image: Image.Image, quality: int | None = None) -> str:
 def _at_most(
     frames: Float[Tensor, "frame channel height width"], max_pixels: int
 ) -> Float[Tensor, "frame channel h w"]:
-    """Returns the frames, downsampled by averaging if a side is longer than the limit."""
+    """Returns the frames, downsampled by averaging if a side is longer than `max_pixels`."""
     height, width = frames.shape[2:]
     factor = max_pixels / max(height, width)
     if factor >= 1:

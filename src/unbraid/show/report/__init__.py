@@ -1,3 +1,3 @@
-"""Report on runs as one HTML page."""
+"""HTML report of runs."""
 
 from unbraid.show.report.report import write_report as write_report

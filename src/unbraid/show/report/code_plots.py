@@ -1,4 +1,4 @@
-"""Codes against factors: a small curve for each latent and factor, and maps of the two most informative latents."""
+"""Plots of codes against factors: curves of latents, and scatter plots of the two most informative latents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from unbraid.show.pages.svg import Frame, element, line, polyline
 
 FRAME = Frame(width=100, height=56, left=4, right=4, top=0, bottom=0)
 MAX_LATENTS = 8
-_MAX_VALUES = 32  # of a factor; more are binned
+_MAX_VALUES = 32  # the number of values of a factor above which values are binned
 _LEAST_RANGE = 1.0
 PIXELS = 120
 MAX_FACTORS = 6
 _MAX_IMAGES = 2000
-# From the first value to the last: dark blue, through green, to yellow (after viridis), readable on light and dark.
+# Colors from the first to the last value of a factor: blue, green, yellow (similar to viridis).
 _SCALE = np.array(
     [(72, 60, 150, 255), (42, 120, 142, 255), (34, 168, 132, 255), (122, 200, 80, 255), (240, 200, 40, 255)]
 )
@@ -34,9 +34,9 @@ _DOT = ((0, 0), (0, 1), (1, 0), (1, 1))
 @final
 @dataclass(frozen=True)
 class CodeCurves:
-    """A row of drawn curves for each used latent, and a column for each factor that varies.
+    """SVG curves with a row for each used latent and a column for each factor that varies.
 
-    All curves span codes from -`reach` to `reach`.
+    The y-axis of all curves is from -`reach` to `reach`.
     """
 
     factors: tuple[str, ...]
@@ -45,10 +45,10 @@ class CodeCurves:
 
 
 def code_curves(codes: Codes, readings: Sequence[Reading], color: str = "") -> CodeCurves | None:
-    """Draws the most informative latents that have a mean, in a color of the page; None if no factor varies.
+    """Draws the mean of each continuous latent against the values of each factor, for the most informative latents.
 
-    A line is the mean of a latent over the images of each value. The band is one standard deviation of the codes on
-    either side. Unordered values are drawn as dots.
+    The band is one standard deviation of the codes on either side. Unordered values are drawn as dots. `color` is a CSS
+    class. Returns None if no factor varies.
     """
     latents = [r.latent for r in readings if not r.is_unused and not r.num_categories][:MAX_LATENTS]
     if not latents:
@@ -72,7 +72,7 @@ def code_curves(codes: Codes, readings: Sequence[Reading], color: str = "") -> C
 @final
 @dataclass(frozen=True)
 class CodeMaps:
-    """A picture for each factor, all of the same two latents and images."""
+    """Scatter plots of two latents (`across` and `up`), one for each factor that colors the dots."""
 
     across: int
     up: int
@@ -80,7 +80,7 @@ class CodeMaps:
 
 
 def code_maps(codes: Codes, readings: Sequence[Reading]) -> CodeMaps | None:
-    """Returns the maps of the two most informative latents that have a mean.
+    """Draws scatter plots of the two most informative continuous latents, colored by each factor.
 
     Returns None if there are fewer than two such latents, or if no factor varies.
     """
@@ -113,7 +113,7 @@ def _curve(
 
 
 def _shares(labels: Labels) -> Float[np.ndarray, " image"]:
-    """Returns values scaled to [0, 1]; NaN if unknown, or if all values are equal."""
+    """Returns the values scaled to [0, 1]. Unknown values, and all values of a constant factor, are NaN."""
     values = numbers_of(labels)
     known = values[~np.isnan(values)]
     if not known.size or known.min() == known.max():
@@ -122,7 +122,7 @@ def _shares(labels: Labels) -> Float[np.ndarray, " image"]:
 
 
 def _map(places: Float[np.ndarray, "row axis"], shares: Float[np.ndarray, " row"]) -> FrameSheet:
-    """Draws a dot of four pixels for each image; the first latent goes to the right and the second up."""
+    """Draws a dot of four pixels for each image, with the first latent on the x-axis. `shares` are the colors."""
     spans = np.ptp(places, axis=0).clip(min=1e-9)
     columns, rows = np.rint((places - places.min(axis=0)) / spans * (PIXELS - 2)).astype(int).T
     known = ~np.isnan(shares)

@@ -21,9 +21,9 @@ _FAINTEST = 0.4
 @final
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A group of members that differ only in their seeds.
+    """A group of runs that differ only in their seeds.
 
-    `shade` distinguishes the groups of a family, which share a color: from 0.4, faint, to 1.
+    Groups of a family have the same color. `shade` is the opacity that distinguishes them, from 0.4 to 1.
     """
 
     index: int
@@ -37,33 +37,33 @@ class Group:
 
     @property
     def family(self) -> str:
-        """The family that gives a setting its color: its objective."""
+        """The family of the group, which determines its color: the name of the objective."""
         return kebab_case(type(self.spec.objective))
 
     @property
     def color(self) -> str:
-        """The CSS classes for the color of its family."""
+        """The CSS classes of the color of the family."""
         return family_class(self.family)
 
     @property
     def seeds(self) -> str:
-        """The seeds in the form of --seeds."""
+        """The seeds as text for --seeds, such as "0-3,7"."""
         return seed_text([member.run.seed for member in self.members])
 
     @property
     def collapsed(self) -> str:
-        """A note with the number of collapsed members (fewer than two latents in use); empty if there are none."""
+        """The number of collapsed runs as text, such as "2 of 8 collapsed"; empty if there are none."""
         count = sum(bool(member.badge) for member in self.members)
         return f"{count} of {len(self.members)} collapsed" if count else ""
 
     def median(self, measure: Measure) -> float:
-        """Returns the median of the known values; NaN if no value is known."""
+        """Returns the median of a measure over the runs, without NaN; NaN if no run has a value."""
         return statistics.median(measure.known(self.members) or [math.nan])
 
     def cell(self, measure: Measure) -> tuple[str, str]:
-        """Returns the cell of a table: the median over seeds, with the minimum and maximum.
+        """Returns two texts of a table cell: the median over seeds, and "minimum to maximum".
 
-        For a single model, the cell is the value, with its 95 % interval if the interval is known and finite.
+        For a single run, the texts are the value and its 95 % interval, or an empty text without a finite interval.
         """
         values, member = measure.known(self.members), self.members[0]
         score = member.mig if measure.name == member.mig_name else member.scores.get(measure.name)
@@ -76,16 +76,16 @@ class Group:
 
 
 def seed_text(seeds: Sequence[int]) -> str:
-    """Returns seeds in the form of --seeds: 0, 1, 2, 3 and 7 are "0-3,7"."""
+    """Returns seeds as text for --seeds, such as "0-3,7" for 0, 1, 2, 3 and 7."""
     runs = itertools.groupby(enumerate(sorted(seeds)), key=lambda each: each[1] - each[0])
     ranges = [[seed for _, seed in run] for _, run in runs]
     return ",".join(f"{each[0]}-{each[-1]}" if len(each) > 1 else str(each[0]) for each in ranges)
 
 
 def group_members(members: Sequence[ReportedRun]) -> list[Group]:
-    """Returns one group for each spec, as recorded when its runs were started.
+    """Returns one group for each spec. Specs are compared by the recorded digest.
 
-    Objectives keep the order of their first occurrence; groups of one objective are ordered by their hyperparameters.
+    Objectives are in the order of their first occurrence. Groups of an objective are sorted by its hyperparameters.
     """
     by_digest: dict[str, list[ReportedRun]] = {}
     for member in members:
@@ -104,7 +104,7 @@ def group_members(members: Sequence[ReportedRun]) -> list[Group]:
 
 
 def _shade(index: int, families: Sequence[type]) -> float:
-    """Returns the color strength of a group. The last group of a family has the strongest color."""
+    """Returns the opacity of a group, from 0.4 for the first to 1 for the last group of a family."""
     same_family = [place for place, family in enumerate(families) if family == families[index]]
     share = 1.0 if len(same_family) == 1 else same_family.index(index) / (len(same_family) - 1)
     return round(_FAINTEST + (1 - _FAINTEST) * share, 2)

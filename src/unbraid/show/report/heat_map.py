@@ -1,4 +1,4 @@
-"""The information of each latent about each factor, as a table that explains MIG."""
+"""Heat map of the information of each latent about each factor, from which MIG is computed."""
 
 import math
 from collections.abc import Sequence
@@ -9,16 +9,15 @@ from unbraid.metrics.latent_readings import LEAST_SHARE, factor_shares
 from unbraid.metrics.metric import Score
 from unbraid.show.pages.svg import STRONG
 
-# A model may have hundreds of latents; the most informative ones are enough.
-MAX_LATENTS = 16
+MAX_LATENTS = 16  # only the most informative latents are shown
 
 
 @final
 @dataclass(frozen=True)
 class Cell:
-    """I(z_j; v_k) / H(v_k), and I(z_j; v_k).
+    """A cell of the heat map: `share` is I(z_j; v_k) / H(v_k), and `nats` is I(z_j; v_k).
 
-    `mark` is 1 for the most informative latent of the factor, 2 for the runner-up, else 0.
+    `mark` is 1 for the most informative latent of the factor, 2 for the second most informative, and 0 otherwise.
     """
 
     share: float
@@ -33,9 +32,10 @@ class Cell:
 @final
 @dataclass(frozen=True)
 class HeatMap:
-    """A table of latents by factors.
+    """A table with a row for each latent and a column for each factor.
 
-    `gaps` are the largest minus the second largest share of each column. Their mean is MIG.
+    `gaps` has the difference of the two largest shares in each column; the mean of the gaps is MIG. `num_hidden` is
+    the number of latents without a row. `constant` has the factors that never vary.
     """
 
     factors: tuple[str, ...]
@@ -47,7 +47,7 @@ class HeatMap:
 
     @property
     def shared(self) -> list[tuple[int, list[str]]]:
-        """The latents that are the most informative about several factors at once, which MIG does not detect."""
+        """The latents that are most informative about several factors, and these factors. MIG ignores this."""
         marked = {
             j: [
                 name
@@ -60,9 +60,10 @@ class HeatMap:
 
 
 def mig_heat_map(mig: Score, order: Sequence[int]) -> HeatMap:
-    """Returns the map of a MIG, with the latents in this order, the most informative first.
+    """Returns the heat map of a MIG, with latents in this order, most informative first.
 
-    Factors that never vary have no column. Beyond a limit, only the first two latents of a factor have a row.
+    Factors that never vary have no column. After 16 rows, only latents that are first or second for a factor have a
+    row.
     """
     names, gaps = list(mig.per_factor), list(mig.per_factor.values())
     varying = [k for k, gap in enumerate(gaps) if not math.isnan(gap)]

@@ -1,4 +1,4 @@
-"""Loss terms over training: one small plot for each term, one line for each model."""
+"""Plots of loss terms over training: a plot for each term, with a line for each model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,40 +15,42 @@ from unbraid.training.runs.history import History, is_latent_column
 from unbraid.training.runs.spec_text import name_text
 
 Curve = Float[np.ndarray, "2 _point"]
-"""A pair of steps and values."""
+"""The steps and the values of a curve."""
 
 Line = tuple[Group, Curve, str]
-"""A curve of a group, "thin" or "thick"."""
+"""A group, a curve, and the kind of the line: "thin" for one model, "thick" for the median of a group."""
 
 FRAME = Frame(width=330, height=190, left=40, right=42, top=8, bottom=26)
 NUM_POINTS = 80
-# Of more models than this only the medians are drawn; of many settings, with fewer points.
-MAX_THIN = 24
-_MOST_POINTS, _LEAST_POINTS = 40_000, 8
-# The first steps from random weights dwarf all that follows: they may leave the plot.
+MAX_THIN = 24  # for more models, only medians are drawn
+_MOST_POINTS, _LEAST_POINTS = 40_000, 8  # of all lines together, and of one line
+# The share of the first steps that is ignored for the range of the y-axis, because losses are very large at first.
 _BEGINNING = 0.05
 _LABEL_DISTANCE = 12.0
-_MOST_LABELS, _MOST_DESCRIBED = 7, 12  # settings with a number at the end of their line, and in the description
+_MOST_LABELS, _MOST_DESCRIBED = 7, 12  # settings with a number at the end of the line, and in the description
 
 _MEANINGS = {
-    "loss": ("loss", "the minimized sum, without the constants of its estimator; weights differ between objectives"),
-    "held_out_elbo": ("ELBO of held-out images", "a bound on log p(x) of images that were not trained on"),
-    "distortion": ("distortion", "−log p(x | z): the error of the reconstruction"),
-    "rate": ("rate", "KL(q(z | x) ‖ p(z)): the cost of the code"),
-    "mutual_information": ("mutual information", "I(x; z): how informative the code is about the image"),
-    "total_correlation": ("total correlation", "how informative latents are about each other"),
-    "dimension_wise_kl": ("dimension-wise KL", "how far each latent is from its prior"),
+    "loss": ("loss", "the minimized sum, without constants of the estimator; weights differ between objectives"),
+    "held_out_elbo": (
+        "ELBO of held-out images",
+        "a lower bound on log p(x) of images that are not in the training set",
+    ),
+    "distortion": ("distortion", "−log p(x | z): the reconstruction error"),
+    "rate": ("rate", "KL(q(z | x) ‖ p(z))"),
+    "mutual_information": ("mutual information", "I(x; z) of image and code"),
+    "total_correlation": ("total correlation", "the dependence between latents"),
+    "dimension_wise_kl": ("dimension-wise KL", "the KL divergence of each latent from its prior"),
 }
 _OF_LATENTS = (
     "information of each latent",
-    "I(x; z_d), estimated from a batch: a line for each latent of the first seed",
+    "I(x; z_d), estimated from a batch, with a line for each latent of the first seed",
 )
 
 
 @final
 @dataclass(frozen=True)
 class LossPanel:
-    """The drawn curves of one loss term."""
+    """The plot of one loss term, with its title and explanation."""
 
     name: str
     meaning: str
@@ -56,7 +58,7 @@ class LossPanel:
 
 
 def loss_panels(groups: Sequence[Group]) -> list[LossPanel]:
-    """Returns a panel for each logged term, then for the total loss, then for the information of latents if logged."""
+    """Returns panels in this order: each logged term, the total loss, and the information of latents (if logged)."""
     logged = dict.fromkeys(part for group in groups for m in group.members for part in m.history.columns[1:])
     latents = [name for name in logged if is_latent_column(name)]
     names = sorted((part for part in logged if part not in latents), key=lambda part: part == "loss")
@@ -70,7 +72,7 @@ def loss_panels(groups: Sequence[Group]) -> list[LossPanel]:
         curves = [(group, mean_curve(member.history, name, count)) for group in groups for member in group.members]
         if known := [(group, curve) for group, curve in curves if curve.size]:
             panels.append(_of_part(name, known, x_axis, len(groups)))
-    # Latents come in any order, so those of different seeds cannot be compared: the first seed is shown.
+    # The order of latents differs between seeds, so only the first seed is shown.
     every = [(group, mean_curve(group.members[0].history, name, count), "thin") for group in groups for name in latents]
     if lines := [line for line in every if line[1].size]:
         y_axis = Axis.over([value for _, curve, _ in lines for value in curve[1].tolist()])
@@ -79,7 +81,7 @@ def loss_panels(groups: Sequence[Group]) -> list[LossPanel]:
 
 
 def mean_curve(history: History, part: str, count: int) -> Curve:
-    """Returns the means of a loss term over intervals with equally many logged steps; empty if it was never logged."""
+    """Returns the means of a loss term over `count` intervals of logged steps; empty if the term was never logged."""
     if part not in history.columns:
         return np.empty((2, 0))
     table = np.array([history["step"], history[part]])
@@ -105,17 +107,16 @@ def _of_part(name: str, curves: Sequence[tuple[Group, Curve]], x_axis: Axis, num
 
 
 def _median(curves: Sequence[Curve]) -> Curve:
-    """Returns the median curve of the members of a group.
+    """Returns the median curve of the runs of a group.
 
-    Members share a spec, and so usually their logged steps. Members logged at other steps than the first member are
-    left out.
+    Runs that were logged at other steps than the first run are left out.
     """
     steps = curves[0][0]
     return np.stack([steps, np.median([curve[1] for curve in curves if np.array_equal(curve[0], steps)], axis=0)])
 
 
 def _plot(lines: Sequence[Line], labels: Sequence[Markup], x_axis: Axis, y_axis: Axis, label: str) -> Markup:
-    """Draws lines, each thin or thick, cut off at the edges of the plot."""
+    """Draws a plot of lines, clipped at the edges, with labels and both axes."""
     ticks = [(FRAME.x(x_axis.share(tick)), tick_text(tick)) for tick in x_axis.ticks]
     ticks[-1] = (ticks[-1][0], f"{ticks[-1][1]} steps")
     drawn = [
@@ -133,7 +134,7 @@ def _plot(lines: Sequence[Line], labels: Sequence[Markup], x_axis: Axis, y_axis:
 
 
 def _end_labels(ends: Mapping[Group, float], axis: Axis) -> list[Markup]:
-    """Draws the value at the end of each line, with a leader line if the label was moved."""
+    """Draws the last value of each line at its end. Labels are moved apart, with lines to the ends of the curves."""
     drawn = [min(max(FRAME.y(axis.share(end)), FRAME.top), FRAME.base) for end in ends.values()]
     places = spread(drawn, _LABEL_DISTANCE, FRAME.top, FRAME.base)
     return [

@@ -1,4 +1,4 @@
-"""Measures that sort and color the models of a report: saved scores and final training measures."""
+"""Measures that sort and color the models of a report: saved scores, and ELBO, rate and distortion after training."""
 
 import math
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ _DIRECTIONS = {"training-elbo": True, "training-rate": None, "training-distortio
 @final
 @dataclass(frozen=True)
 class Measure:
-    """A measure for comparing models, with its name on the command line.
+    """A measure that compares models. `name` is its command-line name.
 
-    `bounds` are its smallest and largest possible values. If `higher_is_better` is None, neither direction is better,
-    and models are sorted from the largest value.
+    `bounds` are the smallest and the largest possible value. If `higher_is_better` is None, neither direction is
+    better, and models are sorted in descending order.
     """
 
     name: str
@@ -31,15 +31,15 @@ class Measure:
     bounds: tuple[float, float] = (-math.inf, math.inf)
 
     def value(self, member: ReportedRun) -> float:
-        """Returns the value of the member; NaN if it is unknown."""
+        """Returns the value of a run, or NaN if the run has no value."""
         return member.values.get(self.name, math.nan)
 
     def known(self, members: Sequence[ReportedRun]) -> list[float]:
-        """Returns the values of the members that have one."""
+        """Returns the values of the runs, without NaN."""
         return [value for value in map(self.value, members) if not math.isnan(value)]
 
     def order(self, members: Sequence[ReportedRun]) -> list[ReportedRun]:
-        """Returns the members, best first; those without a value last, in the order given."""
+        """Returns the runs sorted from best to worst. Runs without a value come last."""
         sign = 1 if self.higher_is_better is False else -1
 
         def key(member: ReportedRun) -> tuple[bool, float]:
@@ -50,7 +50,7 @@ class Measure:
 
     @property
     def label(self) -> str:
-        """The name in the spelling of papers: "MIG" for `mig`. Names that are not acronyms are unchanged."""
+        """The name, with acronyms in upper case: "MIG" for `mig`."""
         head, *settings = self.name.split(":")
         return ":".join((head.upper() if head in _acronyms() else head, *settings))
 
@@ -65,9 +65,9 @@ class Measure:
         return {True: "higher is better", False: "lower is better", None: "neither is better"}[self.higher_is_better]
 
     def shares(self, values: Sequence[float]) -> list[float]:
-        """Returns the color strength of each value, from 0 for the worst or an unknown value to 1 for the best.
+        """Returns the color strength of each value, from 0 for the worst to 1 for the best value.
 
-        If all values are the same to three decimals, all have strength 0.
+        The strength is 0 for values that are not finite, and if all values are equal to three decimals.
         """
         faint, strong = self.color_ends(values)
         if not abs(strong - faint) > _LEAST_DIFFERENCE:
@@ -75,12 +75,12 @@ class Measure:
         return [abs(round((v - faint) / (strong - faint), 3)) if math.isfinite(v) else 0.0 for v in values]
 
     def color_ends(self, values: Sequence[float]) -> tuple[float, float]:
-        """Returns the values with the faintest and the strongest color; NaN if no value is known."""
+        """Returns the values with the faintest and the strongest color; NaN without finite values."""
         finite = [value for value in values if math.isfinite(value)] or [math.nan]
         return (max(finite), min(finite)) if self.higher_is_better is False else (min(finite), max(finite))
 
     def text(self, value: float) -> str:
-        """Returns a value with three decimals, or one if it is large."""
+        """Returns a value as text with three decimals, or with one decimal from 10 on."""
         return fixed(value, 3 if abs(value) < 10 else 1)
 
 
@@ -91,37 +91,37 @@ def _acronyms() -> frozenset[str]:
 
 
 def measures_of(members: Sequence[ReportedRun], by: str | None = None) -> list[Measure]:
-    """Returns every measure that some member has, with the sorting measure first.
+    """Returns the measures with a value for at least one run. The first measure sorts the runs.
 
-    The sorting measure is the requested one, else MIG, else the final training ELBO. Training measures come last.
+    The first measure is `by` if given, otherwise MIG, or the training ELBO without a MIG. Training measures come last.
     """
     known = {name for member in members for name, value in member.values.items() if not math.isnan(value)}
     names = [name for name in dict.fromkeys(n for member in members for n in member.values) if name in known]
     first = (by or "").strip().lower() or next((m.mig_name for m in members if m.mig is not None), TRAINING[0])
     if by and first not in names:
         raise SpecError(
-            f"by is {by!r}, and no run of the report has this score. {suggestion(first, names)} "
-            f"To compute it, run `unbraid score RUNS --metrics {first}`."
+            f"Expected `by` to be a score of these runs, got {by!r}. {suggestion(first, names)} To compute this score, "
+            f"run `unbraid score RUNS --metrics {first}`."
         )
     names.sort(key=lambda name: (name != first, name in TRAINING))
     return [named_measure(name) for name in dict.fromkeys((first, *names))]
 
 
 def named_measure(name: str) -> Measure:
-    """Returns the measure of a score or of training by its name."""
+    """Returns the measure with this name: a metric, or a name in `TRAINING`."""
     if name in TRAINING:
         return Measure(name, _DIRECTIONS[name])
     try:
         metric = metric_of(name)
-    except SpecError:  # a metric of the user's own
+    except SpecError:  # a custom metric
         return Measure(name)
     return Measure(name, metric.higher_is_better, getattr(metric, "bounds", Measure("").bounds))
 
 
 def shown_members(members: Sequence[ReportedRun], measure: Measure) -> dict[Role, ReportedRun]:
-    """Returns the members to show in full: the best, the middle and the worst, or fewer if there are fewer than three.
+    """Returns the runs to show in full: the best, the middle and the worst run, or all of one or two runs.
 
-    For an even number of members, the middle is the lower of the two middle members.
+    For an even number of runs, the middle is the worse of the two middle runs.
     """
     ordered = measure.order([member for member in members if not math.isnan(measure.value(member))]) or list(members)
     if len(ordered) == 1:

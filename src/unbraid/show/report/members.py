@@ -1,4 +1,4 @@
-"""The runs of a report, with their scores and final training measures."""
+"""The runs of a report, with scores, and with ELBO, rate and distortion after training."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,10 +16,10 @@ from unbraid.training.runs.history import History
 from unbraid.training.runs.run import Run
 
 Role = Literal["only", "best", "middle", "worst"]
-"""Reason for showing a model in full."""
+"""The rank of a model that is shown in full."""
 
 TRAINING = ("training-elbo", "training-distortion", "training-rate")
-"""Names of the measures at the end of training."""
+"""The names of measures from the end of training."""
 
 
 @final
@@ -27,14 +27,12 @@ TRAINING = ("training-elbo", "training-distortion", "training-rate")
 class ReportedRun:
     """A finished run with its measured values.
 
-    `mig` is None where MIG does not apply: without factors, or with continuous factors.
+    `mig` is None if MIG is undefined: without factors, or with continuous factors. `scores` has all saved scores of the
+    run by name, and `mig_name` is the name of `mig`. `num_unused` is the number of latents that are not informative
+    about the image. `hard` is the ELBO with hard categories, for models with discrete latents; their training ELBO is
+    not a bound, because its distortion uses relaxed codes.
 
-    `scores` are all saved scores of the run, by name; `mig_name` is the name of `mig`. `hard` is the ELBO with hard
-    categories, for models with discrete latents: the training log adds the rate of categories to the distortion of
-    relaxed codes, which is not a bound. `num_unused` is the number of latents that are not informative about the image.
-
-    `number` is the rank among all members, from 1 for the best, and the anchor on the page. `role` is None unless the
-    run is shown in full.
+    `number` is the rank of the run, from 1 for the best. `role` is None unless the run is shown in full.
     """
 
     run: Run
@@ -49,14 +47,14 @@ class ReportedRun:
 
     @cached_property
     def values(self) -> dict[str, float]:
-        """All sortable values of the member: its scores and final training measures."""
+        """All values that can sort runs: scores and training measures, by name."""
         scored = {} if self.mig is None else {self.mig_name: self.mig.value}
         scored |= {name: score.value for name, score in self.scores.items() if name != self.mig_name}
         return scored | dict(zip(TRAINING, (self.elbo, self.distortion, self.rate), strict=True))
 
     @cached_property
     def distortion(self) -> float:
-        """The distortion in nats per image: at the end of training, or with hard categories."""
+        """The distortion in nats per image, at the end of training or (for discrete latents) with hard categories."""
         return self.history.at_the_end("distortion") if self.hard is None else self.hard.distortion
 
     @cached_property
@@ -65,24 +63,24 @@ class ReportedRun:
 
     @property
     def badge(self) -> str:
-        """A note for a collapsed model; an empty text otherwise."""
+        """A note if the model is collapsed; otherwise empty."""
         return badge(self.num_unused, self.run.spec.model.latents.num_latents)
 
     def gap(self, factor: str) -> float:
-        """Returns the gap of a factor in MIG; NaN if there is none."""
+        """Returns the gap of a factor in MIG, or NaN if it is undefined."""
         return math.nan if self.mig is None else self.mig.per_factor.get(factor, math.nan)
 
     @cached_property
     def elbo(self) -> float:
-        """-(distortion + rate) in nats per image, which means the same for every objective that logs both."""
+        """-(distortion + rate) in nats per image, which is comparable between objectives that log both."""
         return -(self.distortion + self.rate)
 
 
 def read_members(runs: Sequence[Run], scoring: Scoring | None = None) -> list[ReportedRun]:
-    """Returns the finished runs, each with a MIG of the same settings.
+    """Reads finished runs, and computes a MIG with the same settings for each run.
 
-    A MIG saved by all runs is used, `mig` before others. Otherwise `mig` is computed and saved. If the codes of a run
-    have no densities, the quantized MIG is used for all runs.
+    If all runs have a saved MIG with the same name, this MIG is used, with preference for `mig`. Otherwise `mig` is
+    computed and saved. If the codes of a run have no densities, the quantized MIG is used for all runs.
     """
     scoring = scoring or Scoring()
     kept = [run.named_scores(scoring) for run in runs]
@@ -102,18 +100,18 @@ def read_members(runs: Sequence[Run], scoring: Scoring | None = None) -> list[Re
 
 
 def why_left_out(run: Run) -> str:
-    """Returns the reason for leaving out a run: it is not finished, or its weights were deleted."""
+    """Returns the reason why a run has no model, such as "is not finished", as the end of a sentence."""
     if run.status == "finished":
-        return "is finished, and its study keeps only its scores"
+        return "has no weights, because its study keeps only scores"
     if failure := run.failure:
         return f"failed: {failure.reason}, at step {failure.step} of {run.spec.num_steps}"
     if run.status == "new":
-        return "was never begun"
-    return f"is not finished: it is at step {run.steps_done} of {run.spec.num_steps}"
+        return "was never started"
+    return f"is not finished (step {run.steps_done} of {run.spec.num_steps})"
 
 
 def _hard(run: Run) -> HardELBO | None:
-    """Returns the ELBO with hard categories, of a model that has discrete latents and a rate."""
+    """Computes the ELBO with hard categories. Returns None for models without discrete latents or without a rate."""
     spec = run.spec
     if spec.model.latents.num_discrete == 0 or missing_classes((spec.model, spec.dataset)):
         return None
@@ -121,7 +119,7 @@ def _hard(run: Run) -> HardELBO | None:
 
 
 def _num_unused(run: Run, mig: Score | None) -> int:
-    """Returns the number of unused latents; 0 where the posteriors are too narrow to find them."""
+    """Returns the number of unused latents, or 0 if the information of latents is undefined."""
     try:
         return int(unused_latents(run.codes(), mig).sum())
     except CodesError:
@@ -129,7 +127,7 @@ def _num_unused(run: Run, mig: Score | None) -> int:
 
 
 def _mig(run: Run, name: str, scoring: Scoring) -> Score | None:
-    """Computes and saves this MIG. Returns None if it does not accept the codes."""
+    """Computes and saves the MIG with this name. Returns None if it is undefined for the codes."""
     if not run.codes().factors:
         return None
     try:

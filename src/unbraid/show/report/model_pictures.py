@@ -1,4 +1,4 @@
-"""Pictures of the models shown in full, and a card for every model."""
+"""Pictures of models (traversals, reconstructions, samples), and a card for every model of a report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ from unbraid.show.report.members import ReportedRun, Role
 from unbraid.training.runs.pictures import Pictures
 
 POSITIONS = Place(0, 1).positions(RANGE, NUM_FRAMES)
-# A model may have hundreds of latents; the most informative are enough.
-MAX_LATENTS = 16
+MAX_LATENTS = 16  # only the most informative latents are shown
 NUM_ROWS, NUM_COLUMNS = 2, 8  # of samples
-# Up to so many models have full cards; the cards of more have fewer latents, and neither images nor a table.
+# For more models than this, cards have fewer latents, and neither reconstructions nor a table.
 MAX_FULL = 12
-# All traversals together, as characters of the page: frames that would take more are made smaller.
+# The maximum number of characters of all traversals, above which frames are made smaller.
 _MOST_CHARACTERS = 2_500_000
 
 
 @final
 @dataclass(frozen=True)
 class Traversals:
-    """A strip of frames for each latent in use, the most informative first, and the other latents.
+    """Traversals of the used latents, most informative first, and the unused latents.
 
-    A discrete latent has a frame for each category. All start from the image `start`.
+    A discrete latent has a frame for each category. `start` is the index of the image from which all traversals start.
+    `num_hidden` is the number of latents that are not shown.
     """
 
     start: int
@@ -40,7 +40,7 @@ class Traversals:
 
 
 def traversals(pictures: Pictures, readings: Sequence[Reading]) -> Traversals:
-    """Returns the strips of the most informative latents."""
+    """Returns the traversals of the most informative latents. `readings` has all latents, most informative first."""
     drawn = readings[:MAX_LATENTS]
     made = pictures.traversal([reading.latent for reading in drawn])
     frames = {strip.latent: strip.frames for strip in made.strips}
@@ -52,9 +52,9 @@ def traversals(pictures: Pictures, readings: Sequence[Reading]) -> Traversals:
 def traversal_sheet(
     pictures: Pictures, readings: Sequence[Reading], num_frames: int, max_pixels: int, *, lossy: bool
 ) -> FrameSheet:
-    """Returns one picture with a row for each of these latents.
+    """Returns one picture of traversals, with a row for each of these latents.
 
-    A discrete latent with fewer categories than columns repeats its last category.
+    Categories of a discrete latent are repeated if there are fewer than `num_frames`.
     """
     made = pictures.traversal([reading.latent for reading in readings], num_frames)
     rows = [strip.frames[torch.linspace(0, len(strip.frames) - 1, num_frames).round().long()] for strip in made.strips]
@@ -62,9 +62,9 @@ def traversal_sheet(
 
 
 def reconstructions(shown: Mapping[Role, ReportedRun]) -> list[tuple[FrameSheet, dict[Role, FrameSheet]]]:
-    """Returns images of each dataset and subset, and their reconstructions by the members trained on it.
+    """Returns images of each dataset and subset, with the reconstructions by each model trained on these images.
 
-    Images are decoded from the means (or likeliest categories) of their codes.
+    Reconstructions are decoded from the mean (or the likeliest categories) of q(z | x).
     """
     found: dict[Any, tuple[FrameSheet, dict[Role, FrameSheet]]] = {}
     for role, member in shown.items():
@@ -75,7 +75,7 @@ def reconstructions(shown: Mapping[Role, ReportedRun]) -> list[tuple[FrameSheet,
 
 
 def prior_samples(shown: Mapping[Role, ReportedRun]) -> dict[Role, FrameSheet]:
-    """Returns the same draws of the prior, decoded by each of these members."""
+    """Returns samples of each model, decoded from the same random draws from the prior."""
     images = {role: member.run.pictures.samples() for role, member in shown.items()}
     return {role: sheet(drawn.unflatten(0, (NUM_ROWS, NUM_COLUMNS))) for role, drawn in images.items()}
 
@@ -83,9 +83,9 @@ def prior_samples(shown: Mapping[Role, ReportedRun]) -> dict[Role, FrameSheet]:
 @final
 @dataclass(frozen=True, eq=False)
 class Card:
-    """The card of one model.
+    """The card of one model: its latents, traversals, reconstructions and heat map.
 
-    The card of a model shown in full elsewhere on the page is empty.
+    The card of a model that the page shows in full has only the first two fields.
     """
 
     member: ReportedRun
@@ -98,7 +98,7 @@ class Card:
 
 
 def cards(ordered: Sequence[tuple[ReportedRun, Group]]) -> list[Card]:
-    """Returns a card for each member, in this order."""
+    """Returns a card for each pair of a run and its group."""
     return [Card(*each) if each[0].role else _card(*each, len(ordered)) for each in ordered]
 
 

@@ -1,4 +1,4 @@
-"""How the models of a report were trained: data, settings, versions, time, and commands to repeat it."""
+"""Provenance of the models of a report: data, settings, versions, device, and training time."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ _NUM_IMAGE_COLUMNS = 12
 @final
 @dataclass(frozen=True)
 class DataProvenance:
-    """One dataset, or one part of it, with some of its images.
+    """A dataset (or a subset) with example images, and the groups of runs trained on it.
 
-    `factors` are names with the number of values. Texts describe the images for training and the held-out images.
+    `factors` has pairs of a name and the number of values. `trained_on` and `held_out` describe images as text.
     """
 
     name: str
@@ -42,7 +42,7 @@ class DataProvenance:
 
 
 def training_data(groups: Sequence[Group]) -> list[DataProvenance]:
-    """Returns each dataset with its subset and sampling, in the order of the groups."""
+    """Returns each combination of dataset, subset and sampling of these groups."""
     by_data: dict[tuple[str, ...], list[Group]] = {}
     for group in groups:
         if not missing_classes(group.spec.dataset):
@@ -73,10 +73,10 @@ def _data_of(groups: Sequence[Group]) -> DataProvenance:
 
 
 def spec_table(specs: Sequence[RunSpec]) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Returns the fields of specs by flag: first the fields with one common value, then the differing fields.
+    """Returns two tables of the fields of specs by flag: common fields, and fields that differ.
 
-    Differing fields have a value for each spec, or an empty text for specs without the field. A field that some
-    objectives lack differs only if it is not at its default.
+    Fields that differ have a text for each spec, which is empty for specs without the field. A field that only some
+    objectives have is listed as different only if it does not have its default.
     """
     described = [_described(spec) for spec in specs]
     worth = {flag_of(f"objective.{name}") for spec in specs for name in labeled_fields(spec.objective)}
@@ -93,12 +93,12 @@ def spec_table(specs: Sequence[RunSpec]) -> tuple[dict[str, str], dict[str, list
 
 
 def flag_of(path: str) -> str:
-    """Returns the flag for a field: `--objective.analytic-kl`."""
+    """Returns the flag of a field, such as `--objective.analytic-kl` for `objective.analytic_kl`."""
     return f"--{path.replace('_', '-')}"
 
 
 def _described(spec: RunSpec) -> dict[str, str]:
-    """Returns every field that is set, by its flag."""
+    """Returns the text of each field that is not None, by its flag."""
     return {
         flag_of(path): _text(value)
         for path, value in fields_of(spec).items()
@@ -112,7 +112,7 @@ def _text(value: Any) -> str:
 
 
 def training_facts(members: Sequence[ReportedRun]) -> dict[str, str]:
-    """Returns versions, device and time of training as text, as the folders of the runs record them."""
+    """Returns versions, device and training time as text, read from the folders of the runs."""
     every = [stretch for member in members for stretch in member.run.environments]
     names = ("unbraid", "torch", "device")
     facts = {
@@ -124,7 +124,7 @@ def training_facts(members: Sequence[ReportedRun]) -> dict[str, str]:
 
 
 def _training_time(members: Sequence[ReportedRun]) -> str:
-    """Returns the total training time of all fleets as text. The runs of a fleet share their time."""
+    """Returns the total training time of all fleets as text. The time of a fleet is counted once."""
     fleets: dict[str, float] = {}
     for member in members:
         try:

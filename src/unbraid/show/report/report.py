@@ -1,4 +1,4 @@
-"""Writer of the report, an HTML page about runs."""
+"""Writer of the HTML report of runs."""
 
 import datetime
 import math
@@ -40,18 +40,18 @@ from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec_text import train_command
 
 EXPLORER = "explorer.html"
-"""The file name of an explorer, which the report links to if it exists in the same folder."""
+"""The file name of the explorer. The report links to a file with this name in the same folder."""
 
-# Limits the page of many models with many scores; a strip is as large as some dots.
+# The maximum number of dots on the page, and the number of dots that have the size of a strip.
 _MAX_DOTS, _DOTS_A_STRIP = 12_000, 10
-# Of more settings outside of sweeps, the best have a strip.
+# The maximum number of settings with a strip, outside of sweeps.
 MAX_STRIPS = 40
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class MeasureFigures:
-    """Figures of one measure: a plot for each sweep, strips for all other settings, and the rate-distortion plane."""
+    """Figures of one measure: a plot of each sweep, a strip plot of other settings, and the rate-distortion plot."""
 
     measure: Measure
     sweeps: tuple[SweepPlot, ...]
@@ -62,7 +62,7 @@ class MeasureFigures:
 @final
 @dataclass(frozen=True, eq=False)
 class MemberPanel:
-    """A member that is shown in full."""
+    """A run that is shown in full, with its figures."""
 
     member: ReportedRun
     group: Group
@@ -76,9 +76,9 @@ class MemberPanel:
 @final
 @dataclass(frozen=True, eq=False)
 class Page:
-    """The content of a report: its members in groups, measures, and the members that are shown in full.
+    """The content of a report: runs in groups, measures, and sweeps.
 
-    The first measure sorts the members.
+    The first measure sorts the runs. `others` has the groups outside of all sweeps.
     """
 
     members: tuple[ReportedRun, ...]
@@ -89,7 +89,7 @@ class Page:
 
     @classmethod
     def from_members(cls, members: Sequence[ReportedRun], by: str | None = None) -> "Page":
-        """Returns the page of these members, sorted by the measure of this name."""
+        """Returns the content of the report of these runs, sorted by the measure named `by`."""
         measures = measures_of(members, by)
         numbers = {id(member): number for number, member in enumerate(measures[0].order(members), 1)}
         roles = {id(member): role for role, member in shown_members(members, measures[0]).items()}
@@ -104,18 +104,18 @@ class Page:
 
     @cached_property
     def ordered(self) -> list[tuple[ReportedRun, Group]]:
-        """Every member with its group, best first."""
+        """All runs with their groups, best first."""
         every = [(member, group) for group in self.groups for member in group.members]
         return sorted(every, key=lambda each: each[0].number)
 
     @property
     def shown(self) -> dict[Role, ReportedRun]:
-        """The members that are shown in full, best first."""
+        """The runs that are shown in full, best first, by role."""
         return {member.role: member for member, _ in self.ordered if member.role}
 
     @cached_property
     def figures(self) -> list[MeasureFigures]:
-        """Figures of the first measures, up to the limit of the page; at least one."""
+        """Figures of the first measures. The size of the page limits their number."""
         most = max(1, _MAX_DOTS // (2 * len(self.members) + _DOTS_A_STRIP * len(self.stripped)))
         return [self._figures(measure) for measure in self.measures[:most]]
 
@@ -125,14 +125,14 @@ class Page:
 
     @cached_property
     def gap_names(self) -> list[str]:
-        """The factors that have a gap in some member."""
+        """The factors whose gap in MIG is defined for at least one run."""
         scores = [member.mig for member in self.members if member.mig is not None]
         found = (name for score in scores for name, gap in score.per_factor.items() if not math.isnan(gap))
         return list(dict.fromkeys(found))
 
     @cached_property
     def stripped(self) -> list[Group]:
-        """The groups with a strip: those outside of sweeps, limited to the best ones, in their order."""
+        """The groups in the strip plot: groups outside of sweeps, limited to the best groups."""
         if len(self.others) <= MAX_STRIPS:
             return list(self.others)
         best = dict.fromkeys(group for _, group in self.ordered if group in self.others)
@@ -172,14 +172,12 @@ def write_report(
     by: str | None = None,
     figures: Path | str | None = None,
 ) -> Path:
-    """Writes a page that shows these runs, and returns its path: one file that needs no network.
+    """Writes an HTML report of these runs as a single file that needs no network and no JavaScript. Returns the path.
 
-    The page can be read without JavaScript.
-
-    Runs without a MIG are scored first, and their scores are saved. Unfinished runs and runs without weights are listed
-    on the page and left out of its figures. The same runs, title and `date` (today by default) give the same bytes.
-    `factors` are the names of the factors to score, by default all. `by` is the name of the saved score that sorts and
-    colors the models, by default "mig". If `figures` is a folder, each figure is also written there as SVG and PNG.
+    Runs without a MIG are scored first, and their scores are saved. Unfinished runs and runs without weights are only
+    listed. The same runs, title and `date` (today by default) produce the same bytes. `factors` has the names of the
+    factors to score, by default all. `by` is the name of the saved score that sorts and colors the models, by default
+    "mig". If `figures` is a folder, each figure is also written to this folder as SVG and PNG.
 
     Examples:
         >>> from unbraid import MLP, Autoencoder, DSprites, RunSpec, train
@@ -190,21 +188,19 @@ def write_report(
         'report.html'
     """
     if isinstance(runs, (str, Path, Run)) or not all(isinstance(run, Run) for run in runs):
-        raise RunError(
-            f"runs is {in_short(runs)}; expected a list of runs, such as runs_in(folder) or train(...) gives."
-        )
+        raise RunError(f"Expected `runs` to be a list of Run, got {in_short(runs)}. Pass runs_in(folder), for example.")
     finished = [run for run in runs if run.has_model]
     if not finished:
         states = ", ".join(f"{run.name} {why_left_out(run)}" for run in runs[:3]) or "no runs were given"
         raise RunError(
-            f"A report needs at least one finished run, but {states}. `unbraid runs` lists the state of each run."
+            f"Expected at least one finished run with weights, but {states}. List all runs with `unbraid runs`."
         )
     path = Path(path)
     page = Page.from_members(read_members(finished, Scoring(factors=named(factors))), by)
     left_out = [(run.name, why_left_out(run)) for run in runs if not run.has_model]
     explorer = EXPLORER if path.with_name(EXPLORER).exists() else None
     html = render_report(page, left_out, title, date, _command(finished, factors, by), explorer)
-    # A folder's name need not be valid Unicode; the page must be.
+    # Names of folders may be invalid Unicode, which UTF-8 cannot encode.
     files.write_bytes(path, html.encode("utf-8", errors="replace"))
     if figures is not None:
         from unbraid.show.report.report_figures import write_figures
@@ -221,7 +217,7 @@ def render_report(
     command: str = "",
     explorer: str | None = None,
 ) -> str:
-    """Returns the page as text."""
+    """Returns the HTML of the report. `left_out` pairs the names of runs without a model with the reasons."""
     script = Markup(filled("report.js"))
     best = next(iter(page.shown.values()))
     shared, differing = spec_table([group.spec for group in page.groups])
@@ -262,7 +258,7 @@ def render_report(
 
 
 def _command(runs: Sequence[Run], factors: str | Sequence[str], by: str | None) -> str:
-    """Returns the command that writes this page, to be run in the parent of the folders of runs."""
+    """Returns the command that writes this page. It must be run in the parent folder of the folders of runs."""
     folders = list(dict.fromkeys(run.folder.resolve().parent.name or "." for run in runs))
     chosen = ["--factors", ",".join(named(factors))] if named(factors) else []
     return shlex.join(["unbraid", "report", *folders, *chosen, *(["--by", by] if by else [])])

@@ -1,4 +1,4 @@
-"""Every figure of a report as files: for papers and slides, drawn by `unbraid.figures`."""
+"""Files of all figures of a report, for papers and slides, drawn with `unbraid.figures`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,13 +22,13 @@ SUFFIXES = (".svg", ".png")
 _SWEPT = "swept"
 
 Figure = Any
-"""Axes of matplotlib, a sheet of frames or a traversal."""
+"""Matplotlib axes, a `LabeledSheet` or a `Traversal`."""
 
 
 def write_figures(page: Page, folder: Path) -> list[Path]:
-    """Writes each figure of the page into the folder as SVG and PNG, and returns their paths.
+    """Writes each figure of the report to the folder as SVG and PNG. Returns the paths.
 
-    The numbers of plots are written as CSV beside them. Files of the same name are replaced.
+    The numbers of plots are also written as CSV. Existing files with the same names are overwritten.
     """
     files.check_writable(folder / "figure.svg")
     folder.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,7 @@ def write_figures(page: Page, folder: Path) -> list[Path]:
 
 
 def _figures(page: Page) -> Iterator[tuple[str, Figure]]:
-    """Yields the name and the figure of every figure of the page."""
+    """Yields the name and the content of each figure of the report."""
     runs = _run_table(page, page.sweeps)
     for measure in (each.measure for each in page.figures):
         yield f"scores-{measure.name}", figures.strip_plot(runs, measure.name, label=measure.title)
@@ -75,7 +75,7 @@ def _figures(page: Page) -> Iterator[tuple[str, Figure]]:
 
 
 def _run_table(page: Page, sweeps: Sequence[Sweep]) -> Table:
-    """Returns a row for each member, with the value of the field varied by its sweep."""
+    """Returns a table with a row for each run: its measures, and the value of the field that a sweep varies."""
     swept = {id(group): at for sweep in sweeps for series in sweep.series for at, group in series}
     return Table.from_records(
         {
@@ -92,7 +92,7 @@ def _run_table(page: Page, sweeps: Sequence[Sweep]) -> Table:
 
 
 def _of_member(panel: MemberPanel) -> Iterator[tuple[str, Figure]]:
-    """Yields the figures of a member that is shown in full."""
+    """Yields the figures of a run that is shown in full."""
     role, codes, pictures = panel.member.role, panel.member.run.codes(), panel.member.run.pictures
     used = [reading.latent for reading in panel.readings if not reading.is_unused]
     if panel.heat_map:

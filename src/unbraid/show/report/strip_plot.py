@@ -1,7 +1,7 @@
-"""Models as dots that link to their cards, and a strip of dots for each setting.
+"""Strip plots: a strip for each setting, with a dot for each model that links to its card.
 
-Horizontal places are percent of the width, so that the plot fits any screen without its text being scaled; vertical
-ones are pixels.
+Horizontal positions are in percent of the width, so that the plot fits any screen and the text is not scaled. Vertical
+positions are in pixels.
 """
 
 import math
@@ -18,14 +18,14 @@ from unbraid.show.report.measures import Measure
 from unbraid.show.report.members import ReportedRun
 
 DIAMETER = 12.0
-# Dots that would touch on a screen of this width are moved apart; on a wider one they have more room.
+# The width in pixels for which overlapping dots are moved apart.
 _NARROWEST = 300.0
-# The first and the last tick are this far from the edges, in percent, so that the dots on them are whole.
+# The distance of the first and the last tick from the edges in percent, so that dots at both ends are not clipped.
 _EDGE = 3.0
-# Many dots at one place are stacked no higher than this, even if they overlap.
+# The maximum height of stacked dots. Dots overlap if there are too many.
 _MOST_HEIGHT = 42.0
 _LEAST_REACH = 0.05
-_MOST_DESCRIBED = 20  # models, in the description of a strip for screen readers
+_MOST_DESCRIBED = 20  # the number of models in the description for screen readers
 
 
 def model_dot(
@@ -38,9 +38,9 @@ def model_dot(
     share: float | None = None,
     title: str = "",
 ) -> Markup:
-    """Draws a model as a dot in the color of its `family`, filled by `share` (0 to 1) of a measure if given.
+    """Draws a model as a dot. `family` is a CSS class, and `share` (0 to 1) the color strength of a measure, if given.
 
-    Dots of collapsed models are hollow. Models shown in full have a ring. The script of the page adds missing titles.
+    Without `share`, dots of collapsed models are hollow. Models that are shown in full have a ring.
     """
     kinds = ["dot", family, "heated" if share is not None else "hollow" if member.badge else ""]
     dot = element(
@@ -59,14 +59,14 @@ def model_dot(
 @final
 @dataclass(frozen=True, eq=False)
 class StripPlot:
-    """A drawn strip for each group, and their common axis."""
+    """The SVG strip of each group, and the SVG of their common x-axis."""
 
     strips: tuple[tuple[Group, Markup], ...]
     axis: Markup
 
 
 def score_strips(groups: Sequence[Group], measure: Measure) -> StripPlot:
-    """Draws the models of these groups by a measure. The axis begins at 0 if the lower bound of the measure is 0."""
+    """Draws a strip of models for each group. The axis begins at 0 if the lower bound of the measure is 0."""
     axis = value_axis(measure, [measure.value(member) for group in groups for member in group.members])
     return StripPlot(
         tuple((group, _strip(group, measure, axis)) for group in groups),
@@ -81,10 +81,9 @@ def score_strips(groups: Sequence[Group], measure: Measure) -> StripPlot:
 
 
 def value_axis(measure: Measure, values: Sequence[float]) -> Axis:
-    """Returns the axis of a measure over all finite values.
+    """Returns an axis that contains all finite values of a measure.
 
-    If a measure is bounded by 0 and an upper bound, the axis spans at least a twentieth of the upper bound, so that
-    noise is not magnified.
+    For a measure with bounds [0, b], the axis begins at 0 and spans at least b / 20, so that noise is not magnified.
     """
     finite = [value for value in values if math.isfinite(value)]
     if measure.bounds[0] != 0:

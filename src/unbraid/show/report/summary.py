@@ -1,4 +1,4 @@
-"""A report in one sentence."""
+"""Title and summary of a report."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from unbraid.training.runs.spec_text import describe_spec
 
 
 def title_of(groups: Sequence[Group]) -> str:
-    """Returns objectives and datasets: "vae and beta-tcvae on dsprites"."""
+    """Returns the default title, such as "vae and beta-tcvae on dsprites"."""
     objectives, datasets = (
         list(dict.fromkeys(describe_spec(group.spec)[field] for group in groups)) for field in ("objective", "dataset")
     )
@@ -20,10 +20,10 @@ def title_of(groups: Sequence[Group]) -> str:
 
 
 def summary_of(groups: Sequence[Group], measure: Measure, best: ReportedRun, factors: Sequence[str] = ()) -> str:
-    """Returns a summary with counts and the best model.
+    """Returns the number of models, objectives and images, and the best model, as text.
 
-    For example: "8 models, 2 objectives, 1,536 images of 32 × 32. Best: vae, seed 3, mig 0.330 over scale and shape."
-    `factors` are the scored factors; only a MIG needs them.
+    An example is "8 models, 2 objectives, 1,536 images of 32 × 32. Best: vae, seed 3, MIG 0.330 over scale and shape."
+    `factors` has the names of the scored factors, which are printed if the measure is a MIG.
     """
     num_members = sum(len(group.members) for group in groups)
     objectives = _count(len({describe_spec(group.spec)["objective"] for group in groups}), "objective")

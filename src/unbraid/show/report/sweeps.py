@@ -1,4 +1,4 @@
-"""Plots with a line for each family: scores against a hyperparameter such as beta, and distortion against rate."""
+"""Plots of a measure against a hyperparameter such as beta, and of distortion against rate."""
 
 import math
 from collections.abc import Callable, Hashable, Sequence
@@ -18,16 +18,16 @@ from unbraid.show.report.strip_plot import model_dot, value_axis
 from unbraid.training.runs.spec import RunSpec
 
 FRAME = Frame(width=380, height=262, left=44, right=12, top=26, bottom=42)
-_EDGE = 16.0  # between the axes and the first and last values
-_DODGE = 7.0  # between the dots of two families at one value
+_EDGE = 16.0  # the distance of the first and the last value from the edges
+_DODGE = 7.0  # the distance between dots of two families with the same value
 _MOST_DODGED, _MOST_LEVELS = 8, 4
-_LINE = 12.0  # between two lines of text
-_LEAST_SPACE = 26.0  # between the middles of two numbers below the axis
-# With fewer values a number is not an axis yet: they are strips.
+_LINE = 12.0  # the height of a line of text
+_LEAST_SPACE = 26.0  # the minimum distance of two tick labels
+# The minimum number of values of a sweep. Settings of a smaller sweep are shown in the strip plot.
 LEAST_VALUES = 3
-# With a larger ratio of the ends, values are spaced by their logarithms.
+# The ratio of the largest and the smallest value above which the axis is logarithmic.
 _LOG_RATIO = 8.0
-# Of the plane: pixels that a letter takes across, the most medians with a text, and the lines of one ELBO.
+# Of the rate-distortion plot: the width of a letter, the maximum number of labels, and the number of ELBO contours.
 _LETTER, _MOST_MEDIANS, _NUM_LEVELS = 6.6, 40, 6
 _RATE, _DISTORTION = Measure("training-rate", None), Measure("training-distortion", higher_is_better=False)
 
@@ -39,9 +39,9 @@ Series = tuple[tuple[float, Group], ...]
 @final
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Series that vary in one numeric field.
+    """Series of groups that differ in one numeric field.
 
-    `field` is the flag of the field. `others` are groups for comparison, which lack the field or do not vary it.
+    `field` is the flag of the field. `others` has the groups outside of all sweeps, for comparison.
     """
 
     field: str
@@ -53,9 +53,9 @@ class Sweep:
         return sorted({value for each in self.series for value, _ in each})
 
     def share(self, value: float) -> float:
-        """Returns the position of a value on the axis, from 0 to 1.
+        """Returns the position of a value on the x-axis, from 0 to 1.
 
-        Values that span a wide range are spaced logarithmically, or evenly if a value of 0 prevents this.
+        The axis is logarithmic for a wide range of values. If one of these values is 0, all values are evenly spaced.
         """
         values = self.values
         if values[-1] <= 0 or values[-1] < _LOG_RATIO * abs(values[0]):
@@ -66,7 +66,7 @@ class Sweep:
 
 
 def sweeps_of(groups: Sequence[Group]) -> tuple[list[Sweep], list[Group]]:
-    """Returns one sweep for each varying numeric field, and the groups outside of all sweeps."""
+    """Returns a sweep for each numeric field that varies within a family, and the groups outside of all sweeps."""
     by_path: dict[str, list[Series]] = {}
     for family in dict.fromkeys(group.family for group in groups):
         members = [group for group in groups if group.family == family]
@@ -78,9 +78,9 @@ def sweeps_of(groups: Sequence[Group]) -> tuple[list[Sweep], list[Group]]:
 
 
 def swept_path(specs: Sequence[RunSpec], least_values: int = 2) -> str | None:
-    """Returns the path of the numeric field with the most distinct values in these specs.
+    """Returns the path of the numeric field with the most distinct values, such as "objective.beta".
 
-    Fields of the objective take precedence. Returns None if no field has at least `least_values` values.
+    Fields of the objective take precedence. Returns None if no field has `least_values` or more distinct values.
     """
     fields = [fields_of(spec) for spec in specs]
     numbers = {
@@ -92,26 +92,26 @@ def swept_path(specs: Sequence[RunSpec], least_values: int = 2) -> str | None:
 
 
 def _series(members: Sequence[Group], path: str) -> list[Series]:
-    """Returns a series for each combination of the other fields with several values of this field."""
+    """Returns a series for each combination of the other fields for which the field at `path` has several values."""
     by_rest: dict[Hashable, dict[float, Group]] = {}
     for group in members:
         fields = fields_of(group.spec)
         if is_plain_number(value := fields.pop(path)):
-            # Without the configs that hold the number.
+            # The configs that contain the number differ as well and are ignored.
             rest = repr({name: each for name, each in fields.items() if not path.startswith(f"{name}.")})
             by_rest.setdefault(rest, {})[float(value)] = group
     return [tuple(sorted(each.items())) for each in by_rest.values() if len(each) > 1]
 
 
 def is_plain_number(value: Any) -> bool:
-    """Returns whether a value is an int or a float, not a schedule or a bool."""
+    """Returns whether a value is an int or a float, and neither a schedule nor a bool."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class SweepPlot:
-    """A drawn sweep, with a flag for horizontal lines at the medians of other settings."""
+    """The SVG plot of a sweep. `has_levels` is true if it has horizontal lines at the medians of other settings."""
 
     field: str
     svg: Markup
@@ -119,7 +119,7 @@ class SweepPlot:
 
 
 def sweep_plot(sweep: Sweep, measure: Measure) -> SweepPlot:
-    """Draws a measure along a sweep, for the members with a known value."""
+    """Draws a measure against the field of a sweep: a dot for each run, and lines through the medians."""
     groups = [*(group for series in sweep.series for _, group in series), *sweep.others]
     axis = value_axis(measure, [measure.value(member) for group in groups for member in group.members])
 
@@ -149,7 +149,7 @@ def sweep_plot(sweep: Sweep, measure: Measure) -> SweepPlot:
 
 
 def _levels(others: Sequence[Group], measure: Measure, up: Callable[[float], float]) -> list[Markup]:
-    """Draws a horizontal line for each family of a single setting, if there are not too many."""
+    """Draws a horizontal line at the median of each family with a single setting. Draws none for more than 4."""
     families = [group.family for group in others]
     single = [group for group in others if families.count(group.family) == 1]
     known = [(group, up(value)) for group in single if math.isfinite(value := group.median(measure))]
@@ -168,7 +168,7 @@ def _levels(others: Sequence[Group], measure: Measure, up: Callable[[float], flo
 
 
 def _numbers(sweep: Sweep, across: Callable[[float], float]) -> list[tuple[float, str]]:
-    """Returns the labels of the sweep values below the axis, without overlapping labels."""
+    """Returns the tick labels of the values of a sweep, without labels that would overlap."""
     found: list[tuple[float, str]] = []
     for value in sweep.values:
         place = across(value)
@@ -180,9 +180,9 @@ def _numbers(sweep: Sweep, across: Callable[[float], float]) -> list[tuple[float
 @final
 @dataclass(frozen=True, eq=False)
 class RateDistortionPlot:
-    """The drawn plane, with the data of its caption.
+    """The SVG plot of distortion against rate.
 
-    `has_lines` is true if lines connect the settings of sweeps. `color_ends` are the values of the measure with the
+    `has_lines` is true if lines connect the settings of sweeps. `color_ends` has the values of the measure with the
     faintest and the strongest color.
     """
 
@@ -194,7 +194,7 @@ class RateDistortionPlot:
 def rate_distortion_plot(
     groups: Sequence[Group], sweeps: Sequence[Sweep], measure: Measure
 ) -> RateDistortionPlot | None:
-    """Draws every model that has a rate and a distortion, colored by the measure. Returns None for fewer than 3."""
+    """Draws distortion against rate for each model, colored by the measure. Returns None for fewer than 3 models."""
     found = [
         (group, member)
         for group in groups
@@ -209,7 +209,7 @@ def rate_distortion_plot(
     def place(rate: float, distortion: float) -> Point:
         return FRAME.x(x_axis.share(rate)), FRAME.y(y_axis.share(distortion))
 
-    # Along a level the ELBO is the same; it is cut at the edges of the plane.
+    # Contours of equal ELBO, clipped at the edges of the plot.
     (left, right), (low, high) = (x_axis.ticks[0], x_axis.ticks[-1]), (y_axis.ticks[0], y_axis.ticks[-1])
     levels = []
     for total in np.linspace(left + low, right + high, _NUM_LEVELS + 2)[1:-1].tolist():
@@ -240,7 +240,7 @@ def rate_distortion_plot(
 
 
 def _labels(medians: Sequence[tuple[Point, str, str]]) -> list[Markup]:
-    """Draws texts beside their points, and omits texts that would overlap others."""
+    """Draws labels beside points, and omits labels that would overlap."""
     drawn: list[Markup] = []
     kept: list[Point] = []
     for (x, y), label, family in medians:
