@@ -43,10 +43,15 @@ LAPTOP = Reduction(
         ShadedFaces: {"resolution": 32, "num_identities": 8, "num_azimuths": 9, "num_elevations": 5, "num_lightings": 5},
         AttributeFaces: {"resolution": 32, "num_people": 400},
     },
-    {FactorVAE: 8_000, Objective: 4_000},
+    {FactorVAE: 6_000, Objective: 3_000},
+    nets={MLP: Conv((8, 8, 16, 16), hidden=64)},
     spec={"precision": "float32", "batch_size": 32},
+    learning_rate=2e-3,
     max_fitted=2_000,
 )
+"""Net, rate and length were chosen on seeds 1000 to 1003, by the median MIG of beta-TCVAE 6: 0.67, where fully connected nets of
+128 units at a rate of 0.001 had 0.38.
+"""
 
 
 def spec(data: str, scale: Scale, label: str) -> RunSpec:

@@ -34,6 +34,7 @@ class Reduction:
         datasets: The fields of a dataset that differ, by its class. Numbers are upper limits.
         num_steps: The number of steps, by the class of the objective: the first that fits.
         learning_rate: The learning rate of Adam, and `critic_learning_rate` that of critics; by default those of `quick`.
+        nets: Nets that are replaced, by their class; all others are narrower.
         width: The share that is left of every width of nets and critics, at most `max_width`.
         spec: Other fields of the spec.
         seeds: The number of seeds where the item has none for this scale.
@@ -44,6 +45,7 @@ class Reduction:
     num_steps: Mapping[type, int]
     width: float = 0.5
     max_width: int = 256
+    nets: Mapping[type, Any] = field(default_factory=dict)
     spec: Mapping[str, Any] = field(default_factory=dict)
     learning_rate: float | None = None
     critic_learning_rate: float | None = None
@@ -74,6 +76,8 @@ class Reduction:
         return text_of(replace(found, **fitted))
 
     def _narrow(self, net: Any) -> Any:
+        if type(net) in self.nets:
+            return self.nets[type(net)]
         widths = {each.name: getattr(net, each.name) for each in fields(net) if each.name in _WIDTHS}
         return replace(net, **{name: self._narrower(width) for name, width in widths.items()})
 
