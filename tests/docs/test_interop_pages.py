@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import torch
 
 from tests.discovery import ROOT
 
@@ -18,8 +19,9 @@ def test_every_block_runs(page, tmp_path, monkeypatch, capsys):
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     assert blocks
     names = {"__name__": page.stem}
-    for block in blocks:
-        exec(block, names)
+    with torch.random.fork_rng(devices=[]):
+        for block in blocks:
+            exec(block, names)
 
 
 def test_the_list_names_every_page():
