@@ -43,14 +43,14 @@ def test_a_latent_for_each_factor_has_nothing_wrong():
     assert found["collapsed latents"].numbers["unused"] == [3]
     assert found["decoder's Jacobian"].numbers["mean"] == pytest.approx(0.0, abs=1e-12)
     assert found["factors without a latent"].numbers["best_latent"] == {"a": 0, "b": 1, "c": 2}
-    assert "Nothing stands out" in str(found)
+    assert "No problems were found" in str(found)
     with pytest.raises(KeyError, match="check 'beta'"):
         found["beta"]
 
 
 @pytest.mark.parametrize("given", [-5, 1, "all", 2.5])
 def test_a_number_of_images_below_two_is_refused(given):
-    with pytest.raises(SpecError, match=f"num_images is {given!r}"):
+    with pytest.raises(SpecError, match=rf"num_images.* {re.escape(repr(given))}"):
         diagnose_codes(one_each(), num_images=given)
 
 
@@ -59,16 +59,15 @@ def test_codes_that_say_nothing_have_collapsed():
     collapsed = found["collapsed latents"]
     assert (collapsed.state, collapsed.numbers["used"]) == ("look", [])
     assert "2 of 2" in collapsed.sentence
-    assert "none is left" in collapsed.sentence
-    assert found.advice[0].startswith("To have latents used: a smaller weight of the rate")
+    assert ": a smaller weight of the rate" in found.advice[0]
     assert found["factors without a latent"].state == "look"
-    assert found["factors without a latent"].sentence == "No latent is in use, so no latent encodes a, b and c."
+    assert found["factors without a latent"].sentence == "No latent is used, so no latent encodes a, b and c."
 
 
 @pytest.mark.parametrize("check", ["factors of two latents", "latents of two factors"])
 def test_nothing_is_shared_or_mixed_where_no_latent_is_used_or_holds_a_factor(check):
     collapsed = diagnose_codes(codes_of(torch.zeros(64, dtype=torch.float64), std=1.0))[check]
-    assert (collapsed.state, collapsed.sentence) == ("unknown", "No latent is in use.")
+    assert (collapsed.state, collapsed.sentence) == ("unknown", "No latent is used.")
     noise = torch.randn(64, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     unrelated = diagnose_codes(codes_of(*noise.unbind(dim=1), std=0.7))[check]
     assert (unrelated.state, unrelated.sentence) == ("unknown", "No latent encodes a factor.")
@@ -78,11 +77,11 @@ def test_one_latent_shares_nothing_and_needs_company():
     a, b, _ = PLACES.unbind(dim=1)
     codes = Codes.from_arrays((a + 0.4 * b)[:, None], torch.full((64, 1), 0.1), factors=VALUES[:, :2])
     found = diagnose_codes(codes)
-    assert found["collapsed latents"].sentence == "The only latent is in use, and the data have 2 factors."
-    assert found["factors of two latents"].sentence == "Only one latent is in use."
+    assert found["collapsed latents"].sentence == "The only latent is used, but the data have 2 factors."
+    assert found["factors of two latents"].sentence == "Only one latent is used."
     nothing = diagnose_codes(Codes.from_arrays(torch.zeros(64, 1), torch.ones(64, 1), factors=VALUES))
     assert nothing["collapsed latents"].sentence == (
-        "The only latent is unused (less than 0.01 nats about the image). The code has collapsed: none is left."
+        "The only latent is unused (less than 0.01 nats about the image). The code has collapsed: no latent is used."
     )
 
 
@@ -92,7 +91,7 @@ def test_a_factor_in_a_mean_that_is_drowned_in_noise_is_not_called_spread():
     found = diagnose_codes(codes)["factors without a latent"]
     assert "0 predicts" in found.sentence
     assert "spread" not in found.sentence
-    assert found.advice == ("To have a in the code: a smaller weight of the rate.",)
+    assert found.advice == ("To encode a: a smaller weight of the rate.",)
 
 
 def test_discrete_latents_alone_raise_no_warning():
@@ -101,12 +100,12 @@ def test_discrete_latents_alone_raise_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = diagnose_codes(codes, lambda z: z)
-    assert found["decoder's Jacobian"].sentence == "Fewer than two continuous latents are in use."
+    assert found["decoder's Jacobian"].sentence == "Fewer than two continuous latents are used."
 
 
 def test_too_few_latents_are_told_from_enough():
     a, b, c = PLACES.unbind(dim=1)
-    assert "2, for 3" in diagnose_codes(codes_of(a, b))["collapsed latents"].sentence
+    assert "only 2 latents" in diagnose_codes(codes_of(a, b))["collapsed latents"].sentence
     full = Codes.from_arrays(torch.stack([a, b], dim=1), torch.full((64, 2), 0.1), factors=VALUES)
     assert "3 latents" in diagnose_codes(full)["collapsed latents"].advice[0]
     assert diagnose_codes(codes_of(a, b, c))["collapsed latents"].state == "fine"
@@ -117,7 +116,7 @@ def test_one_latent_is_enough_for_one_factor():
     alone = replace(codes_of(a), factors=codes_of(a).factors[:1])
     found = diagnose_codes(alone)["collapsed latents"]
     assert (found.state, found.sentence.endswith(": 1. Used latents: 1, factors: 1.")) == ("fine", True)
-    assert "left, so scores" in diagnose_codes(codes_of(a))["collapsed latents"].sentence
+    assert "only latent 0" in diagnose_codes(codes_of(a))["collapsed latents"].sentence
 
 
 def test_a_latent_that_is_the_square_of_another_is_redundant_one_way():
@@ -129,13 +128,13 @@ def test_a_latent_that_is_the_square_of_another_is_redundant_one_way():
     a, b, _ = PLACES.unbind(dim=1)
     found = diagnose_codes(codes_of(a, b, a + 0.01 * b))["redundant latents"]
     assert (found.state, found.numbers["pair"]) == ("look", [0, 2])
-    assert "Latent 0" in found.sentence
+    assert "latent 0" in found.sentence
 
 
 def test_the_three_worst_of_many_redundant_pairs_are_told_and_the_rest_counted():
     a, b, _ = PLACES.unbind(dim=1)
     found = diagnose_codes(codes_of(*(a + 0.02 * n * b for n in range(5))))["redundant latents"]
-    assert found.sentence.count("can be predicted from") == 3
+    assert found.sentence.count("of the variance of") == 3
     assert found.sentence.endswith("; likewise 7 more pairs of latents.")
     assert len(found.numbers["explained"]) == 10
 
@@ -147,8 +146,8 @@ def test_what_one_latent_explains_is_told_with_its_direction():
         codes = Codes.from_arrays(torch.stack(columns, dim=1), torch.full((1000, len(columns)), 0.1))
         return diagnose_codes(codes)["redundant latents"].sentence
 
-    assert told(x, x.square()) == "Latent 1 can be predicted from latent 0, which explains 99 % of its variance."
-    assert told(x.square(), x) == "Latent 0 can be predicted from latent 1, which explains 99 % of its variance."
+    assert told(x, x.square()) == "Latent 0 explains 99 % of the variance of latent 1."
+    assert told(x.square(), x) == "Latent 1 explains 99 % of the variance of latent 0."
     noisy = x.square() + 2 * torch.sin(997 * x)
     mild = "^No latent can be predicted from another: at most, latent 0 explains [0-9]+ % of the variance of latent 1"
     assert re.search(mild, told(x, noisy))
@@ -200,7 +199,7 @@ def test_latents_that_move_the_image_alike_are_looked_at():
 def test_a_latent_that_the_decoder_ignores_is_named():
     found = diagnose_codes(one_each(), lambda z: z[:, [0, 2]])["decoder's Jacobian"]
     assert (found.state, found.numbers["moves_nothing"], found.numbers["pair"]) == ("look", [1], [0, 2])
-    assert found.sentence.startswith("The decoder ignores latent 1, though the code uses it")
+    assert "does not depend on latent 1." in found.sentence
     assert "0.00" in found.sentence
     assert len(found.advice) == 1  # nothing of latents that are alike
     alone = diagnose_codes(one_each(), lambda z: z[:, :1])["decoder's Jacobian"]
@@ -208,7 +207,7 @@ def test_a_latent_that_the_decoder_ignores_is_named():
     assert "nan" not in alone.sentence
     # Latent 0 moves images in which latent 2 is positive, latent 1 the others.
     switch = diagnose_codes(one_each(), lambda z: z[:, :2] * torch.stack([z[:, 2] > 0, z[:, 2] < 0], dim=1))
-    assert "image is moved" in switch["decoder's Jacobian"].sentence
+    assert "so there is no angle" in switch["decoder's Jacobian"].sentence
     broken = diagnose_codes(one_each(), lambda z: z[:, :3] * math.nan)["decoder's Jacobian"]
     assert broken.state == "unknown"
 
@@ -217,7 +216,7 @@ def test_a_factor_that_is_in_no_latent_is_spread_or_lost():
     a, b, _ = PLACES.unbind(dim=1)
     lost = diagnose_codes(codes_of(a, b))["factors without a latent"]
     assert (lost.state, lost.numbers["together"]) == ("look", {"c": 0.0})
-    assert "c (the best latent has 0" in lost.sentence
+    assert "c (largest share: 0" in lost.sentence
     # Parity needs both latents: neither alone says anything of it.
     parity = (VALUES[:, 0] + VALUES[:, 1]) % 2
     many = Codes.from_arrays(
@@ -226,7 +225,7 @@ def test_a_factor_that_is_in_no_latent_is_spread_or_lost():
         factors={"parity": parity.repeat(20), "a": VALUES[:, 0].repeat(20)},
     )
     spread = diagnose_codes(many)["factors without a latent"]
-    assert "spread over latents" in spread.sentence
+    assert "spread over several" in spread.sentence
     assert spread.numbers["together"]["parity"] == pytest.approx(1.0)
     assert joint_accuracy(many, many.factors[0], []) == 0.0
 
@@ -266,7 +265,7 @@ def test_what_is_not_known_is_said():
     assert means["factors without a latent"].state == "unknown"
     assert means["decoder's Jacobian"].sentence == "No decoder was given."
     assert means["collapsed latents"].numbers["unused"] == [3]  # from the spread of the means
-    with pytest.raises(CodesError, match="expected unbraid.Codes"):
+    with pytest.raises(CodesError, match="got list"):
         diagnose_codes([[1.0]])
     with pytest.raises(CodesError, match="'decoder'"):
         diagnose_codes(one_each(), "decoder")
@@ -288,7 +287,7 @@ def test_a_run_is_diagnosed_whole(tmp_path):
     assert len(found.findings) == 8
     # The writer of the history wrote no rate, and the likelihood is far too wide.
     assert found["effective beta"].state == "look"
-    assert found["effective beta"].sentence.startswith("The history of this run has no rate.")
+    assert found["effective beta"].sentence.startswith("The history of the run has no rate.")
     assert str(found).startswith(f"{tmp_path}/")
     content = json.loads(found.to_json())
     assert [finding["check"] for finding in content["findings"]] == [finding.check for finding in found.findings]
@@ -306,8 +305,8 @@ def test_a_run_that_failed_is_told_why_and_what_to_try(tmp_path):
     found = diagnose(run)
     assert found.asking == ("length of training",)
     assert found["length of training"].sentence == (
-        "Training failed at step 3 of 100: its loss was not finite. The last loss that was logged was 150 nats per "
-        "image, at step 2."
+        "Training failed at step 3 of 100: its loss was not finite. The last logged loss was 150 nats per image, "
+        "at step 2."
     )
     assert "beta" in found["effective beta"].numbers
     assert re.fullmatch(

@@ -54,6 +54,6 @@ def test_one_weight_is_moved_once_and_looks_are_told_each():
 def test_the_heading_has_the_folder_and_numbers_stay_with_their_percent_sign():
     long = "x" * 93  # the line is full after 72
     found = Diagnosis("vae, seed 0", (Finding("check", "look", f"{long} 72 % of it"),), "runs/one")
-    assert str(found).startswith("runs/one (vae, seed 0): 1 of 1 checks asks you to look.")
+    assert str(found).startswith("runs/one (vae, seed 0): 1 of 1 checks found a problem.")
     assert str(found).splitlines()[3] == "       72 % of it"
     assert found.content()["folder"] == "runs/one"

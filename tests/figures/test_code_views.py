@@ -44,7 +44,7 @@ def test_codes_without_factors_are_refused():
 @pytest.mark.parametrize(
     ("draw", "named"),
     [
-        (lambda: figures.code_map(CODES, (0, 1), num_images=0), "num_images is 0"),
+        (lambda: figures.code_map(CODES, (0, 1), num_images=0), "got 0"),
         (lambda: figures.code_map(CODES, (0, 99)), "99"),
         (lambda: figures.mean_code_curves(CODES, [99]), "99"),
         (lambda: figures.mean_histograms([0.0, 1.0]), r"\(2,\)"),

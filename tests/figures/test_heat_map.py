@@ -102,5 +102,5 @@ def test_designs_lie_side_by_side_on_one_scale():
         assert axes.images[0].get_clim() == (0, 0.5)
     data = data_of(panels[0])
     assert sum(data["probability"]) == pytest.approx(2)
-    with pytest.raises(UnbraidError, match="table of two"):
+    with pytest.raises(UnbraidError, match="'one'"):
         joint_tables({"one": np.ones(3)}, ("scale", "position"))

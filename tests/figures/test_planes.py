@@ -100,9 +100,9 @@ def test_each_latent_has_a_curve_with_its_name_unless_it_says_nothing():
     assert [text.get_text() for text in axes.texts] == ["z0", "z1"]
     assert data_of(axes).columns == ("step", "z0", "z1", "z2")
     assert data_of(axes)["z1"] == [0.0, 2.0, 3.0]
-    with pytest.raises(UnbraidError, match="row of finite"):
+    with pytest.raises(UnbraidError, match=r"\(3, 3\)"):
         latent_curves([0], values)
-    with pytest.raises(UnbraidError, match="3 latents"):
+    with pytest.raises(UnbraidError, match="with 3 entries.* got 2"):
         latent_curves([0, 10, 20], values, ["a", "b"])
     with pytest.raises(UnbraidError, match="0 steps"):
         latent_curves([], values[:0])

@@ -90,7 +90,7 @@ def test_another_suffix_and_axes_of_others_are_refused(tmp_path):
 
     with pytest.raises(UnbraidError, match=r"\.svg, \.pdf, \.png"):
         figures.save(DRAWINGS["sorted_bars"](), tmp_path / "x.jpg")
-    with pytest.raises(UnbraidError, match="unbraid.figures drew"):
+    with pytest.raises(UnbraidError, match="axes.figure.savefig"):
         figures.save(Figure().add_subplot(), tmp_path / "x.svg")
 
 

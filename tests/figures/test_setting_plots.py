@@ -86,7 +86,7 @@ def test_what_is_missing_is_left_out_or_refused():
     assert data_of(axes).rows == (("a", "a", 1.0),)
     with pytest.raises(UnbraidError, match="no column 'mgi'"):
         box_plot(table, "mgi")
-    with pytest.raises(UnbraidError, match="nothing to draw"):
+    with pytest.raises(UnbraidError, match="for value, got none"):
         box_plot({"a": []})
 
 

@@ -70,7 +70,7 @@ def test_an_svg_has_the_labels_as_text(tmp_path):
 
 
 def test_another_ending_is_refused(tmp_path):
-    with pytest.raises(CodesError, match=r"x\.jpg.*\.png, \.gif, \.svg"):
+    with pytest.raises(CodesError, match=r"\.png, \.gif, \.svg.*x\.jpg"):
         Traversal((MOVING,)).save(tmp_path / "x.jpg")
     assert not list(tmp_path.iterdir())
 
@@ -78,7 +78,7 @@ def test_another_ending_is_refused(tmp_path):
 def test_what_is_no_image_can_be_read_and_not_drawn():
     numbers = Traversal((Strip("z0", 0, 0, (0.0, 1.0), False, torch.zeros(2, 7)),))
     assert numbers.array().shape == (1, 2, 7)
-    with pytest.raises(CodesError, match="outputs 7"):
+    with pytest.raises(CodesError, match=r"\(7,\)"):
         numbers.image()
 
 

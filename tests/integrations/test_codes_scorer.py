@@ -71,9 +71,9 @@ def test_it_travels_to_other_processes():
 
 
 def test_what_cannot_choose_is_refused_when_it_is_made():
-    with pytest.raises(SpecError, match="neither high nor"):
+    with pytest.raises(SpecError, match="informativeness"):
         CodesScorer("informativeness")
-    with pytest.raises(SpecError, match="elbo were given"):
+    with pytest.raises(SpecError, match="got elbo"):
         CodesScorer("elbo")
 
 

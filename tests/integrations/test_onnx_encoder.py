@@ -92,10 +92,10 @@ def test_outputs_are_known_by_their_names_or_as_they_are_named(outputs, given, f
 @pytest.mark.parametrize(
     ("outputs", "given", "says"),
     [
-        (("a", "b"), None, "outputs a, b; expected one to be the mean.*--outputs mean=a"),
-        (("a", "b"), {"mean": "c"}, "has no output 'c'. It outputs a, b"),
-        (("a",), {"average": "a"}, "outputs names 'average'; expected mean, std"),
-        (("std",), {"std": "std"}, "expected one to be the mean"),
+        (("a", "b"), None, "got a, b.*--outputs mean=a"),
+        (("a", "b"), {"mean": "c"}, "'c'.* a, b"),
+        (("a",), {"average": "a"}, "got 'average'"),
+        (("std",), {"std": "std"}, "got std"),
     ],
 )
 def test_outputs_that_are_not_known_are_refused_with_what_to_say(outputs, given, says, tmp_path):
@@ -106,7 +106,7 @@ def test_outputs_that_are_not_known_are_refused_with_what_to_say(outputs, given,
 def test_what_is_no_encoder_of_these_images_is_refused(images, tmp_path):
     with pytest.raises(DataError, match="1 x 16"):
         OnnxEncoder.open(encoder_file(tmp_path / "e.onnx", ["n", 1, 16, 16])).encode(images)
-    with pytest.raises(SpecError, match="takes tensor.int64."):
+    with pytest.raises(SpecError, match=r"tensor\(int64\)"):
         OnnxEncoder.open(encoder_file(tmp_path / "i.onnx", ["n", 64], kind=TensorProto.INT64)).encode(images)
     with pytest.raises(SpecError, match="inputs pixels, noise"):
         OnnxEncoder.open(encoder_file(tmp_path / "n.onnx", ["n", 64], inputs=["pixels", "noise"]))
@@ -136,7 +136,7 @@ def test_a_scalar_output_is_refused(images, tmp_path):
 
 
 def test_a_batch_that_no_memory_holds_is_refused_before_it_is_made(images, tmp_path):
-    with pytest.raises(DataError, match="takes 2,147,483,648"):
+    with pytest.raises(DataError, match="2,147,483,648"):
         OnnxEncoder.open(encoder_file(tmp_path / "e.onnx", [2**31, 64])).encode(images)
 
 
@@ -162,13 +162,13 @@ def test_a_model_that_does_not_end_is_stopped(images, tmp_path, monkeypatch):
         helper.make_node("Constant", [], ["true"], value=numpy_helper.from_array(np.array(True))),
         helper.make_node("Loop", ["", "true", "pixels"], ["mean"], body=body),
     ]
-    with pytest.raises(CodesError, match="end within"):
+    with pytest.raises(CodesError, match="within"):
         OnnxEncoder.open(model_file(tmp_path / "e.onnx", endless, ["n", 64])).encode(images)
 
 
 def test_the_std_of_latents_that_are_not_gaussian_is_left_out_and_that_is_said(images, tmp_path):
     path = encoder_file(tmp_path / "e.onnx", ["n", 64], outputs=["mean", "std"], facts={"unbraid.gaussian": "False"})
-    with warned("Gaussian.*only their means"):
+    with warned("Gaussian.*Only means"):
         codes = OnnxEncoder.open(path).encode(images)
     assert codes.std is None
     assert math.isfinite(float(codes.mean.sum()))

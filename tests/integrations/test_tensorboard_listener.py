@@ -61,5 +61,5 @@ def test_what_was_heard_before_a_stop_is_written_when_it_is_closed(written, tmp_
 
 def test_without_tensorboard_it_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(SpecError, match="needed .*pip install"):
+    with pytest.raises(SpecError, match="require .*pip install"):
         TensorBoardListener(tmp_path)

@@ -56,9 +56,9 @@ def test_losses_that_a_listener_wrote_are_not_written_twice(run, tmp_path):
 
 
 def test_mistakes_are_told(run, written, monkeypatch, tmp_path):
-    with pytest.raises(RunError, match="holds the codes"):
+    with pytest.raises(RunError, match="Expected a folder"):
         write_tensorboard(run, written.parent)
-    with pytest.raises(SpecError, match="num_images is 0"):
+    with pytest.raises(SpecError, match="num_images.* 0"):
         write_tensorboard(run, tmp_path, num_images=0)
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(SpecError, match=r"tensorboard.*unbraid\[tensorboard\]"):

@@ -1,4 +1,4 @@
-"""Diagnoses of trained models, with fixes to try: `unbraid diagnose`."""
+"""Diagnoses of trained models with suggested fixes (`unbraid diagnose`)."""
 
 from unbraid.diagnose.diagnose import diagnose as diagnose
 from unbraid.diagnose.diagnose import diagnose_codes as diagnose_codes

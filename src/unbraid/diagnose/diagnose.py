@@ -1,4 +1,4 @@
-"""Diagnoses of a run, or of codes and a decoder."""
+"""Diagnosis of a run, or of codes and a decoder."""
 
 import math
 from collections.abc import Callable
@@ -32,20 +32,20 @@ from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec_text import spec_labels
 
 NUM_IMAGES = 10_000
-"""The largest number of diagnosed images."""
+"""The default maximum number of images."""
 _NUM_DECODED = 64
 
 
 def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | str = "auto") -> Diagnosis:
-    """Returns the findings about a finished run.
+    """Diagnoses a finished or failed run.
 
-    The findings cover collapsed latents, the effective beta, redundant latents, the angles of the decoder's Jacobian,
-    factors encoded by no latent or by two, and the convergence of training. A failed run has no codes. Its findings are
-    the effective beta and the reason for the failure.
+    The checks cover collapsed latents, the effective beta, redundant latents, the angles of the decoder's Jacobian,
+    factors encoded in no latent or in two, and the convergence of training. A failed run has no codes, so its checks
+    are only the effective beta and the reason of the failure.
 
     Args:
         run: The run.
-        num_images: The largest number of training images to diagnose, drawn by their weights.
+        num_images: The maximum number of training images, drawn with the image weights as probabilities.
         device: The device.
     """
     name = f"{spec_labels([run.spec])[run.spec.digest]}, seed {run.seed}"
@@ -58,7 +58,7 @@ def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | s
     rows = _rows(codes, num_images)
     model = run.model().to(place)
     advice = advice_on(run.spec.objective, run.spec.model.latents)
-    chosen = replace(codes[rows], weights=None)  # they were drawn by their weights
+    chosen = replace(codes[rows], weights=None)  # the weights determined the drawn rows
     used = used_latents(chosen)
     weights = diagnose_weights(
         _weights(run, _root_error(run, rows, place)),
@@ -74,16 +74,17 @@ def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | s
 def diagnose_codes(
     codes: Codes, decoder: Callable[[Tensor], Tensor] | None = None, *, num_images: int = NUM_IMAGES
 ) -> Diagnosis:
-    """Returns the findings about codes of any origin, and about the decoder if given.
+    """Diagnoses codes of any origin and, if given, their decoder.
 
-    A decoder is a function from codes, one per row, to images.
+    The decoder is a function from codes (one per row) to images.
     """
     if not isinstance(codes, Codes):
-        raise CodesError(f"Codes were given as {type(codes).__name__}; expected unbraid.Codes.")
+        raise CodesError(
+            f"Expected `codes` to be a Codes, got {type(codes).__name__}. Call Codes.from_arrays(mean, std)."
+        )
     if decoder is not None and not callable(decoder):
         raise CodesError(
-            f"A decoder was given as {in_short(decoder)}; expected a function from codes, one per row, to images, such "
-            "as model.decode, or None."
+            f"Expected `decoder` to be a function of codes or None, got {in_short(decoder)}. Pass model.decode."
         )
     widths = (1,) * codes.mean.shape[1] + tuple(table.shape[1] for table in codes.probabilities)
     chosen = replace(codes[_rows(codes, num_images)], weights=None)
@@ -104,7 +105,7 @@ def _of_codes(
     if decoder is None:
         findings.append(Finding(JACOBIAN, "unknown", "No decoder was given."))
     elif len(continuous) < 2:
-        findings.append(Finding(JACOBIAN, "unknown", "Fewer than two continuous latents are in use."))
+        findings.append(Finding(JACOBIAN, "unknown", "Fewer than two continuous latents are used."))
     else:
         some = torch.arange(min(_NUM_DECODED, len(codes)), device=codes.mean.device)
         spread = codes.mean.double().std(dim=0)[continuous]
@@ -113,9 +114,9 @@ def _of_codes(
 
 
 def _rows(codes: Codes, num_images: int) -> Tensor:
-    """Returns the rows of the diagnosed images, drawn by their weights."""
+    """Returns the indices of the images for the diagnosis, drawn with the image weights as probabilities."""
     if check_value(num_images, int, "num_images") < 2:
-        raise SpecError(f"num_images is {num_images}; expected 2 or more.")
+        raise SpecError(f"Expected `num_images` to be an integer >= 2, got {num_images}.")
     count = max(2, min(num_images, len(codes)))
     if codes.weights is None and count == len(codes):
         return torch.arange(count, device=codes.mean.device)
@@ -137,9 +138,9 @@ def _weights(run: Run, root_error: float | None = None) -> LossWeights:
 
 @torch.no_grad()
 def _root_error(run: Run, rows: Tensor, device: torch.device) -> float | None:
-    """Returns the root mean squared error of pixels, with codes drawn as in training.
+    """Returns the root mean squared error of pixels, for codes drawn from q(z | x).
 
-    Returns None if there are no images, or if the loss does not use the noise of a Gaussian likelihood.
+    Returns None if the images are not available, or if the model has no Gaussian likelihood in its loss.
     """
     if not isinstance(run.spec.model.likelihood, GaussianLikelihood) or run.spec.objective.generates:
         return None
@@ -152,18 +153,18 @@ def _root_error(run: Run, rows: Tensor, device: torch.device) -> float | None:
 
 
 def advice_on(objective: Objective, latents: Latents) -> WeightAdvice:
-    """Returns the advice of this objective for a model with these latents."""
+    """Returns the hyperparameter advice of this objective for a model with these latents."""
     advice = objective.weight_advice()
     is_diagonal = _a_posterior(latents).with_true_density().covariance is None
     return replace(advice, independence=advice.independence if latents.num_latents > 1 else "", is_diagonal=is_diagonal)
 
 
 def rate_weight(objective: Objective, latents: Latents) -> RateWeight:
-    """Returns the weight of the rate at the last value of all schedules."""
+    """Returns the weight of the rate in the loss of this objective, at the end of all schedules."""
     price, posterior = objective.at(torch.tensor(1.0)).rate_weight(), _a_posterior(latents)
     if not price.reason and posterior.with_true_density() is not posterior:
-        why = "The loss uses the rate of independent latents, but the noise of these is correlated, so it"
-        return RateWeight(f"{why} implies no beta.", price.weight)
+        why = "The loss uses the rate of independent latents, but the posterior of this model is correlated."
+        return RateWeight(f"{why} There is no effective beta.", price.weight)
     return price
 
 

@@ -1,4 +1,4 @@
-"""Diagnosis: findings about a model, and advice without contradictions or repetitions."""
+"""Diagnosis: the results of checks of a model, and consistent advice."""
 
 import json
 import math
@@ -29,16 +29,16 @@ Aim = Literal[
     "more rate",
     "look",
 ]
-"""Aims of remedies, sorted from most to least urgent.
+"""Aims of suggested fixes, sorted from most to least urgent.
 
 Three aims reduce the weight of the rate: "lower price" if the weight explains a collapsed code, "use latents" if
-latents are unused, and "less rate" if factors are lost.
+latents are unused, and "less rate" if factors are not encoded.
 """
 _ORDER: tuple[Aim, ...] = get_args(Aim)
 _SEVERAL: tuple[Aim, ...] = ("keep factors", "fix decoder", "look")
 
-# A remedy with one of these aims replaces remedies with the listed aims: they would change the same weights, or may not
-# be needed after longer training.
+# A fix with one of these aims replaces fixes with the listed aims, which would change the same weights, or may not be
+# necessary after longer training.
 _REPLACED: dict[Aim, tuple[Aim, ...]] = {
     "train again": ("train longer", "less rate", "more rate"),
     "train longer": ("less rate", "more rate"),
@@ -50,13 +50,13 @@ _REPLACED: dict[Aim, tuple[Aim, ...]] = {
 }
 
 OF_CODES = WeightAdvice("a smaller weight of the rate", "a larger weight of the rate", PENALIZE_TC)
-"""Advice for codes without a known objective."""
+"""Hyperparameter advice for codes of an unknown objective."""
 
 
 @final
 @dataclass(frozen=True)
 class Remedy:
-    """A sentence of advice with its aim."""
+    """A suggested fix: a text and its aim."""
 
     aim: Aim
     text: str
@@ -65,9 +65,9 @@ class Remedy:
 @final
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check: a sentence, numbers, and remedies.
+    """The result of one check: a sentence, numbers, and suggested fixes.
 
-    `state` is "look" if the model needs attention, and "unknown" if the check was not possible.
+    `state` is "fine", "look" if the check found a problem, or "unknown" if the check was not possible.
     """
 
     check: str
@@ -78,16 +78,16 @@ class Finding:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """The texts of the remedies."""
+        """The texts of the suggested fixes."""
         return tuple(remedy.text for remedy in self.remedies)
 
 
 @final
 @dataclass(frozen=True)
 class Diagnosis(Mapping[str, Finding]):
-    """The findings about one model by the name of the check, in reading order.
+    """The findings about one model, as a mapping by the name of the check.
 
-    `of` names the objective and the seed of a run. `folder` is the folder of the run.
+    `of` is a label of the model, such as the objective and the seed. `folder` is the folder of the run, or empty.
     """
 
     of: str
@@ -96,7 +96,7 @@ class Diagnosis(Mapping[str, Finding]):
 
     @classmethod
     def from_findings(cls, of: str, findings: Sequence[Finding], folder: str = "") -> "Diagnosis":
-        """Returns the diagnosis of these findings, without advice that contradicts or repeats more urgent advice."""
+        """Returns a diagnosis with these findings. Removes fixes that contradict or repeat more urgent fixes."""
         kept = kept_aims(remedy.aim for finding in findings for remedy in finding.remedies)
         seen, left = set[str](), list[Finding]()
         for finding in findings:
@@ -110,11 +110,11 @@ class Diagnosis(Mapping[str, Finding]):
         return cls(of, tuple(left), folder)
 
     def __getitem__(self, check: str) -> Finding:
-        """Returns the finding of a check by its name."""
+        """Returns the finding of the check with this name."""
         for finding in self.findings:
             if finding.check == check:
                 return finding
-        raise KeyError(f"There is no check {check!r}; there are {', '.join(self)}.")
+        raise KeyError(f"Unknown check {check!r}. Choose one of {', '.join(self)}.")
 
     def __iter__(self) -> Iterator[str]:
         return (finding.check for finding in self.findings)
@@ -135,18 +135,17 @@ class Diagnosis(Mapping[str, Finding]):
 
     def __str__(self) -> str:
         where = f"{self.folder} ({self.of})" if self.folder else self.of
-        asks = "asks" if len(self.asking) == 1 else "ask"
-        lines = [f"{where}: {len(self.asking)} of {len(self.findings)} checks {asks} you to look.", ""]
+        lines = [f"{where}: {len(self.asking)} of {len(self.findings)} checks found a problem.", ""]
         for finding in self.findings:
             lines += _wrapped(f"[{_MARKS[finding.state]}] {finding.check}: {finding.sentence}", 7)
         lines += ["", "What to try next:"]
-        advice = self.advice or ("Nothing stands out. Compare seeds, and look at traversals.",)
+        advice = self.advice or ("No problems were found. Compare seeds and traversals.",)
         for number, line in enumerate(advice, 1):
             lines += _wrapped(f"  {number}. {line}", 5)
         return "\n".join(lines)
 
     def content(self) -> dict[str, Any]:
-        """Returns the diagnosis as plain values. Non-finite numbers become None."""
+        """Returns the diagnosis as a dictionary for JSON. Non-finite numbers become None."""
         findings = [
             {
                 "check": finding.check,
@@ -165,7 +164,7 @@ class Diagnosis(Mapping[str, Finding]):
 
 
 def kept_aims(aims: Iterable[Aim]) -> set[Aim]:
-    """Returns the aims that are not replaced by a more urgent aim."""
+    """Returns the aims that no more urgent aim replaces."""
     kept = set[Aim]()
     for aim in sorted(set(aims), key=_ORDER.index):
         if not any(aim in _REPLACED.get(other, ()) for other in kept):
@@ -174,25 +173,25 @@ def kept_aims(aims: Iterable[Aim]) -> set[Aim]:
 
 
 def depend_less(advice: WeightAdvice, why: str) -> Remedy:
-    """Returns the remedy for dependent latents: a weight of the objective if available, else other seeds."""
+    """Returns the fix for dependent latents: a weight of the objective if there is one, otherwise more seeds."""
     if not advice.independence:
-        return Remedy("look", f"{why}: train several seeds, and keep the one whose latents are most independent.")
-    return Remedy("independence", f"{why}. To have latents depend less on each other: {advice.independence}.")
+        return Remedy("look", f"{why}: train several seeds, and keep the model with the most independent latents.")
+    return Remedy("independence", f"{why}. To reduce the dependence of latents: {advice.independence}.")
 
 
 def latents_named(numbers: Iterable[int]) -> str:
-    """Returns "latent 3", or "latents 1, 4 and 5"."""
+    """Returns the latents as text: "latent 3", or "latents 1, 4 and 5"."""
     numbers = list(numbers)
     return f"latent{'s' if len(numbers) > 1 else ''} {listed(numbers)}"
 
 
 def nats(number: float) -> str:
-    """Returns "1 nat", or "0.5 nats"."""
+    """Returns a number of nats as text: "1 nat", or "0.5 nats"."""
     return f"{short(number)} nat{'' if short(number) == '1' else 's'}"
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
-    """Wraps a text into lines. Numbers and their percent signs stay on one line."""
+    """Wraps a text into lines, without a line break between a number and a percent sign."""
     joined = re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", text)
     lines = textwrap.wrap(joined, _WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False)
     return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in lines]

@@ -1,4 +1,4 @@
-"""Checks of the latents of each factor: factors without a latent, in two latents, or mixed in one latent."""
+"""Checks of the encoding of factors: factors without a latent, factors in two latents, and latents with two factors."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -26,21 +26,21 @@ from unbraid.metrics.latent_readings import (
 from unbraid.objectives.weight_advice import WeightAdvice
 
 Shares = Mapping[str, list[float]]
-"""Maps each factor to the share of its entropy in each latent, minus the share for shuffled labels."""
+"""The share of the entropy of each factor that each latent has, minus the share for shuffled labels."""
 
 _NAMES = ("factors without a latent", "factors of two latents", "latents of two factors")
 _NUM_BINS = 10
 _NUM_NEIGHBORS = 10
-# A factor is predictable from this accuracy, where 0 is guessing and 1 is certainty.
+# The rescaled accuracy (`joint_accuracy`) from which a factor counts as predictable.
 _PREDICTABLE = 0.5
-# If a latent has this share of shuffled labels, there are too few images.
+# The share for shuffled labels from which there are too few images.
 _TOO_FEW = 0.5
 
 
 def diagnose_factors(codes: Codes, used: list[int], advice: WeightAdvice = OF_CODES) -> list[Finding]:
-    """Returns the findings about factors without a latent, in two latents, and mixed in one latent."""
+    """Checks for factors without a latent, factors of two latents, and latents of two factors."""
     if not codes.factors:
-        return _unknown("The factors of these images are not known.")
+        return _unknown("The codes have no factors.")
     binned = varying(codes.with_binned_factors(_NUM_BINS))
     estimator = estimator_for(binned)
     try:
@@ -52,19 +52,19 @@ def diagnose_factors(codes: Codes, used: list[int], advice: WeightAdvice = OF_CO
     by_chance = {name: float(chance[:, place].max()) for name, place in places.items()}
     unclear = {name: share for name, share in by_chance.items() if not share < _TOO_FEW}
     each = listed(f"{name} ({percent(share)})" for name, share in unclear.items()) if unclear else ""
-    too_few = f"There are too few images to find the latents that hold {each}: shuffled labels seem as informative."
+    too_few = f"There are too few images to find the latents of {each}: shuffled labels are similarly informative."
     if unclear and len(unclear) == len(places):
         return _unknown(too_few, {"by_chance": by_chance})
     above = above_chance(table, chance)
     shares: Shares = {name: above[:, place].tolist() for name, place in places.items() if name not in unclear}
-    vacuous = ""  # why no factor can be shared or mixed
+    vacuous = ""  # the reason why no factor can be shared or mixed
     if not used:
-        vacuous = "No latent is in use."
+        vacuous = "No latent is used."
     elif not any(share >= LEAST_SHARE for row in shares.values() for share in row):
         vacuous = "No latent encodes a factor."
     findings = (
         _unheld(binned, shares, used, advice),
-        _shared(shares, advice, vacuous or ("Only one latent is in use." if len(used) == 1 else "")),
+        _shared(shares, advice, vacuous or ("Only one latent is used." if len(used) == 1 else "")),
         _mixed(shares, advice, vacuous or (f"Only {next(iter(shares))} varies." if len(shares) == 1 else "")),
     )
     return [
@@ -90,13 +90,13 @@ def _unheld(codes: Codes, shares: Shares, used: list[int], advice: WeightAdvice)
     numbers = {"best_share": best, "best_latent": best_latent, "together": together}
     if not missing:
         lowest = min(best, key=lambda name: best[name], default="")
-        least = f"; the least informative about {lowest}, {percent(best[lowest])}" if lowest else ""
-        return Finding(_NAMES[0], "fine", f"Every factor has a latent that is informative about it{least}.", numbers)
+        least = f" The lowest share is {percent(best[lowest])}, of {lowest}." if lowest else ""
+        return Finding(_NAMES[0], "fine", f"Every factor is encoded in a latent.{least}", numbers)
     if not used:
-        sentence = f"No latent is in use, so no latent encodes {listed(missing)}."
+        sentence = f"No latent is used, so no latent encodes {listed(missing)}."
         return Finding(_NAMES[0], "look", sentence, numbers)
     in_code = [name for name, accuracy in together.items() if accuracy >= _PREDICTABLE]
-    # Factors that the mean of a single latent predicts, under too much noise.
+    # Factors that the mean of a single latent predicts, although its noise is too wide.
     hidden = {}
     for name in in_code:
         accuracy, latent = max((joint_accuracy(codes, labels[name], [latent]), -latent) for latent in used)
@@ -104,19 +104,19 @@ def _unheld(codes: Codes, shares: Shares, used: list[int], advice: WeightAdvice)
             hidden[name] = -latent
     spread = [name for name in in_code if name not in hidden]
     absent = [name for name in missing if name not in in_code]
-    each = listed(f"{name} (the best latent has {percent(share)} of it)" for name, share in missing.items())
+    each = listed(f"{name} (largest share: {percent(share)})" for name, share in missing.items())
     sentence, remedies = f"No latent encodes {each}.", list[Remedy]()
     for name, latent in hidden.items():
         sentence += f" The mean of latent {latent} predicts {name}, but its noise is too wide."
     if spread:
-        sentence += f" All latents together predict {listed(spread)}: in the code, but spread over latents."
-        remedies.append(depend_less(advice, f"Information on {listed(spread)} is spread over latents"))
+        sentence += f" All latents together predict {listed(spread)}, which is spread over several latents."
+        remedies.append(depend_less(advice, f"Information about {listed(spread)} is spread over latents"))
     if absent:
-        sentence += f" No latents together predict {listed(absent)}: lost."
-        text = f"No latents predict {listed(absent)}: try a larger net, and check what reconstructions show."
+        sentence += f" All latents together do not predict {listed(absent)}."
+        text = f"The code does not contain {listed(absent)}: try a larger net, and check the reconstructions."
         remedies.append(Remedy("keep factors", text))
     if absent or hidden:
-        text = f"To have {listed([*hidden, *absent])} in the code: {advice.less_rate}."
+        text = f"To encode {listed([*hidden, *absent])}: {advice.less_rate}."
         remedies.append(Remedy("less rate", text))
     return Finding(_NAMES[0], "look", sentence, numbers, tuple(remedies))
 
@@ -130,12 +130,12 @@ def _shared(shares: Shares, advice: WeightAdvice, vacuous: str) -> Finding:
     if vacuous:
         return Finding(_NAMES[1], "unknown", vacuous, numbers)
     if not pairs:
-        return Finding(_NAMES[1], "fine", "For no factor is a second latent half as informative as the first.", numbers)
+        return Finding(_NAMES[1], "fine", "No factor has a second latent with half the share of the first.", numbers)
     each = listed(
         f"{name} (latent {a}: {percent(shares[name][a])}, latent {b}: {percent(shares[name][b])})"
         for name, (a, b) in pairs.items()
     )
-    periodic = f"Check whether {listed(pairs)} is periodic, as angles are: a Gaussian code needs two latents for those."
+    periodic = f"Check whether {listed(pairs)} is periodic, such as an angle: a Gaussian code needs two latents for it."
     remedies = (depend_less(advice, f"Two latents share {listed(pairs)}"), Remedy("look", periodic))
     return Finding(_NAMES[1], "look", f"Two latents share {each}.", numbers, remedies)
 
@@ -150,7 +150,7 @@ def _mixed(shares: Shares, advice: WeightAdvice, vacuous: str) -> Finding:
         return Finding(_NAMES[2], "unknown", vacuous, numbers)
     if not mixed:
         return Finding(
-            _NAMES[2], "fine", "No latent is half as informative about a second factor as about its first.", numbers
+            _NAMES[2], "fine", "No latent has a second factor with half the share of its first factor.", numbers
         )
     each = listed(
         f"latent {latent} encodes {listed(f'{name} ({percent(share)})' for name, share in pair.items())}"
@@ -164,7 +164,7 @@ def _mixed(shares: Shares, advice: WeightAdvice, vacuous: str) -> Finding:
 
 
 def _top_two(row: list[float]) -> tuple[int, int] | None:
-    """Returns the indices of the two largest shares, or None if the second is small or below half of the first."""
+    """Returns the indices of the two largest shares, or None if the second is below a limit or half of the first."""
     ranked = sorted(range(len(row)), key=lambda place: -row[place])
     if len(ranked) < 2 or row[ranked[1]] < max(LEAST_SHARE, row[ranked[0]] / 2):
         return None
@@ -172,10 +172,10 @@ def _top_two(row: list[float]) -> tuple[int, int] | None:
 
 
 def joint_accuracy(codes: Codes, labels: Labels, latents: list[int], max_images: int = 4000) -> float:
-    """Returns the accuracy of predicting a factor from the means of these latents, by nearest neighbors.
+    """Returns the accuracy of a nearest-neighbor classifier that predicts a factor from the means of these latents.
 
-    The accuracy is rescaled: 0 is guessing the most frequent value, and 1 is always correct. Training and test images
-    are disjoint.
+    The accuracy is rescaled: 0 is the accuracy of always predicting the most frequent value, and 1 is always correct.
+    Training and test images are disjoint.
     """
     if not latents or labels.is_soft:
         return 0.0

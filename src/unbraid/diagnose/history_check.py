@@ -1,4 +1,4 @@
-"""Check of convergence: whether the loss leveled off, was falling, was rising, or was not finite."""
+"""Check of convergence: whether the loss converged, was still falling, was rising, or was not finite."""
 
 import math
 from collections.abc import Sequence
@@ -16,20 +16,20 @@ from unbraid.training.runs.run_folder import Failure
 from unbraid.training.runs.spec import RunSpec
 
 NAME = "length of training"
-_FEWEST = 20  # with fewer numbers no trend is reported
-# A slope is clear if noise has such a slope less often than this.
+_FEWEST = 20  # the minimum number of rows for a trend
+# The significance level of a slope.
 _BY_CHANCE = 0.001
-# A change over the last tenth is negligible below this share of the range after the first tenth, or of the last level.
+# A change in the last tenth is negligible below these shares of the range (without the first tenth) and last value.
 _OF_ALL, _OF_LEVEL = 0.005, 0.0005
-# The distance from the middle of the last third to that of the last tenth, as a share of a third.
+# The distance between the middle of the last third and the middle of the last tenth, as a share of a third.
 _TO_THE_END = 0.35
 _MOST_AUTOCORRELATION = 0.9
 
 
 def check_history(history: History, spec: RunSpec) -> Finding:
-    """Checks whether the loss had leveled off, or was falling, rising or not finite.
+    """Checks whether the loss converged, or was still falling, rising or not finite at the end of training.
 
-    Objectives with a critic are judged by the distortion plus the rate, if logged, because their loss is adversarial.
+    For objectives with a critic, whose loss is adversarial, the sum of distortion and rate is checked if it was logged.
     """
     losses = history["loss"] if "loss" in history.columns else []
     if losses and not math.isfinite(losses[-1]):
@@ -60,11 +60,11 @@ def check_history(history: History, spec: RunSpec) -> Finding:
 
 
 def check_failure(failure: Failure, history: History, spec: RunSpec) -> Finding:
-    """Returns the finding for a failed run: the reason for the failure and a remedy."""
+    """Returns the finding for a failed run: the reason of the failure and a suggested fix."""
     sentence = f"Training failed at step {failure.step:,} of {spec.num_steps:,}: {failure.reason}."
     steps, losses = (history[name] if name in history.columns else [] for name in ("step", "loss"))
     if losses:
-        sentence += f" The last loss that was logged was {nats(losses[-1])} per image, at step {int(steps[-1]):,}."
+        sentence += f" The last logged loss was {nats(losses[-1])} per image, at step {int(steps[-1]):,}."
     numbers = {"failed_at": failure.step, "last": losses[-1] if losses else None}
     return Finding(NAME, "look", sentence, numbers, (Remedy("train again", _slower(spec)),))
 
@@ -73,7 +73,7 @@ def _diverged(steps: Sequence[float], losses: Sequence[float], spec: RunSpec) ->
     """Returns the finding for a loss that was not finite at the end of training."""
     num_finite = next(count for count in range(len(losses), -1, -1) if count == 0 or math.isfinite(losses[count - 1]))
     step = int(steps[num_finite])
-    sentence = f"The loss is not a finite number from step {step:,} on: training diverged, and the model is unusable."
+    sentence = f"The loss is not finite from step {step:,} on: training diverged, and the model is unusable."
     numbers = {"last": losses[-1], "not_finite_from": step}
     return Finding(NAME, "look", sentence, numbers, (Remedy("train again", _slower(spec)),))
 
@@ -84,11 +84,11 @@ class _Trend:
     """The trend at the end of a curve.
 
     Attributes:
-        tenths: The means over the tenths of training.
-        gained: The decrease over the last tenth, by the slope over the last third; smaller if the decrease slows down.
-        clarity: The slope in units of its standard error.
-        has_slope: Whether the slope is more than noise.
-        clear_rise: The smallest difference of two tenths that is more than noise.
+        tenths: The mean in each tenth of training.
+        gained: The decrease in the last tenth, estimated from the slopes in the last two thirds.
+        clarity: The slope in the last third, in units of its standard error.
+        has_slope: Whether the slope is significant.
+        clear_rise: The smallest significant difference between two tenths.
     """
 
     tenths: list[float]
@@ -99,7 +99,7 @@ class _Trend:
 
     @property
     def moved(self) -> float:
-        """The range of the means of all tenths after the first."""
+        """The range of the means of the tenths, without the first tenth."""
         return max(self.tenths[1:]) - min(self.tenths[1:])
 
 
@@ -108,8 +108,8 @@ def _verdict(name: str, trend: _Trend, num_steps: int, spec: RunSpec) -> tuple[S
     negligible = max(_OF_ALL * trend.moved, _OF_LEVEL * abs(last))
     if (trend.has_slope and -trend.gained > negligible) or last - before > trend.clear_rise:
         sentence = (
-            f"{name} was rising at the end: over the last tenth of training it was {nats(last)} per image, over the "
-            f"tenth before {short(before)}."
+            f"{name} was rising at the end: the mean over the last tenth of training was {nats(last)} per image, after "
+            f"{short(before)} in the previous tenth."
         )
         return "look", sentence, (_after_a_rise(spec),)
     if trend.has_slope and trend.gained > negligible:
@@ -120,26 +120,26 @@ def _verdict(name: str, trend: _Trend, num_steps: int, spec: RunSpec) -> tuple[S
         text = f"Train longer: twice the steps ({2 * num_steps:,} instead of {num_steps:,}). Latents may still change."
         return "look", sentence, (Remedy("train longer", text),)
     if last - first > trend.clear_rise:
-        sentence = f"{name} ended higher than it began: at {nats(last)} per image, after {short(first)}."
+        sentence = f"{name} was higher at the end ({nats(last)} per image) than at the beginning ({short(first)})."
         return "look", sentence, (_after_a_rise(spec),)
-    why = f"the last tenth of training moved it by {nats(abs(trend.gained))}"
+    why = f"the change in the last tenth of training was {nats(abs(trend.gained))}"
     if not trend.has_slope:
-        why = "over the last third of training it has no trend beyond its noise"
-    return "fine", f"{name} had leveled off at {nats(last)} per image: {why}.", ()
+        why = "the last third of training has no significant trend"
+    return "fine", f"{name} had converged to {nats(last)} per image: {why}.", ()
 
 
 def _after_a_rise(spec: RunSpec) -> Remedy:
     if any(isinstance(weight, Schedule) for weight in spec.objective.hyperparameters.values()):
         return Remedy(
             "look",
-            "A weight of this objective follows a schedule, which may raise the loss as intended: check in the history "
+            "A weight of this objective has a schedule, which may raise the loss as intended: check in the history "
             "whether distortion and rate follow the schedule.",
         )
-    return Remedy("train again", f"{_slower(spec)[:-1]}; or take an earlier snapshot.")
+    return Remedy("train again", f"{_slower(spec)[:-1]}; or use an earlier snapshot.")
 
 
 def _slower(spec: RunSpec) -> str:
-    """Returns advice against a diverging loss."""
+    """Returns the suggested fix for a diverging loss."""
     rate, norm = spec.optimizer.learning_rate, spec.max_gradient_norm
     slower = f" ({short(float(f'{rate / 3:.1g}'))} instead of {short(rate)})" if isinstance(rate, float) else ""
     clipped = "max_gradient_norm=1" if norm is None else f"a smaller max_gradient_norm than {norm:g}"
@@ -147,7 +147,7 @@ def _slower(spec: RunSpec) -> str:
 
 
 def _trend(steps: Sequence[float], values: Sequence[float]) -> _Trend | None:
-    """Returns the trend at the end of the curve, or None if the curve has too few values."""
+    """Estimates the trend at the end of a curve. Returns None if the curve has too few values."""
     at, curve = np.asarray(steps, dtype=float), np.asarray(values, dtype=float)
     if len(curve) < _FEWEST or at[-1] <= at[0]:
         return None
@@ -169,9 +169,9 @@ def _trend(steps: Sequence[float], values: Sequence[float]) -> _Trend | None:
 
 
 def _clear_rise(moments: np.ndarray, curve: np.ndarray, means: Sequence[float], num_last: int) -> float:
-    """Returns the smallest difference of two tenths that is more than noise.
+    """Returns the smallest significant difference between the means of two tenths.
 
-    The noise is estimated from the second half without the last tenth, because training may have diverged there.
+    The noise is estimated from the second half of training without the last tenth, which may have diverged.
     """
     half = (moments >= 0.5) & (moments < 0.9)
     _, noise, _ = _line(moments[half], curve[half])
@@ -180,14 +180,14 @@ def _clear_rise(moments: np.ndarray, curve: np.ndarray, means: Sequence[float], 
 
 
 def _clear(part: np.ndarray) -> float:
-    """Returns the two-sided threshold, in standard errors, for a significant slope through these rows."""
+    """Returns the smallest significant slope (two-sided) through these rows, in units of its standard error."""
     return float(stats.t.isf(_BY_CHANCE / 2, int(part.sum()) - 2))
 
 
 def _line(moments: np.ndarray, values: np.ndarray) -> tuple[float, float, float]:
-    """Fits a line by least squares. Returns the slope, the residual noise, and the slope in standard errors.
+    """Fits a line by least squares. Returns the slope, the std of the residuals, and the slope in standard errors.
 
-    Autocorrelated residuals reduce the effective number of rows.
+    The std is corrected for the autocorrelation of the residuals.
     """
     away = moments - moments.mean()
     slope = float(away @ values / (away @ away))

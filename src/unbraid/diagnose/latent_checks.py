@@ -15,7 +15,7 @@ from unbraid.objectives.weight_advice import WeightAdvice
 
 COLLAPSE, REDUNDANCY = "collapsed latents", "redundant latents"
 REDUNDANT = 0.5
-"""The share of explained variance from which two latents count as redundant."""
+"""The share of explained variance from which a pair of latents counts as redundant."""
 _NUM_GROUPS = 20
 _MAX_PAIRS_LISTED = 3
 
@@ -26,45 +26,45 @@ def used_latents(codes: Codes) -> list[int]:
 
 
 def check_collapse(codes: Codes, used: list[int], num_factors: int, advice: WeightAdvice = OF_CODES) -> Finding:
-    """Checks whether enough latents are in use for the factors."""
+    """Checks whether the code has collapsed, and whether the used latents suffice for this number of factors."""
     unused = [latent for latent in range(codes.num_latents) if latent not in used]
     try:
         each = informativeness(codes).tolist()
-    except CodesError:  # for codes of means only, the unused latents follow from their spread
+    except CodesError:  # codes without std: the std of the means determines the unused latents
         each = []
     numbers = {"used": used, "unused": unused, "nats": each, "num_factors": num_factors}
     total = codes.num_latents
     if not unused:
-        sentence = "The only latent is in use" if total == 1 else f"All {total} latents are in use"
+        sentence = "The only latent is used" if total == 1 else f"All {total} latents are used"
         if num_factors <= total:
             return Finding(COLLAPSE, "fine", f"{sentence}.", numbers)
-        text = f"Give the model at least {num_factors} latents: there are more factors than latents."
-        sentence = f"{sentence}, and the data have {num_factors} factors."
+        text = f"Use at least {num_factors} latents, because the data have {num_factors} factors."
+        sentence = f"{sentence}, but the data have {num_factors} factors."
         return Finding(COLLAPSE, "look", sentence, numbers, (Remedy("more latents", text),))
     why = f"less than {UNUSED} nats about the image" if each else "means that are almost constant"
     sentence = f"{len(unused)} of {total} latents are unused ({why}): {listed(unused)}."
     if total == 1:
         sentence = f"The only latent is unused ({why})."
     if is_collapsed(len(unused), total) and not (used and num_factors == 1):
-        left = f"only {latents_named(used)} is left, so scores describe it and noise" if used else "none is left"
-        text = f"To have latents used: {advice.less_rate}; or another seed, since some collapse early."
+        left = f"only {latents_named(used)} is used, so scores are not meaningful" if used else "no latent is used"
+        text = f"To use more latents: {advice.less_rate}; or train with another seed, because some collapse early."
         sentence = f"{sentence} The code has collapsed: {left}."
         return Finding(COLLAPSE, "look", sentence, numbers, (Remedy("use latents", text),))
     if num_factors > len(used):
-        text = f"To have the other latents used: {advice.less_rate}."
-        sentence = f"{sentence} Used latents: {len(used)}, for {num_factors} factors."
+        text = f"To use more latents: {advice.less_rate}."
+        sentence = f"{sentence} The data have {num_factors} factors, but only {len(used)} latents are used."
         return Finding(COLLAPSE, "look", sentence, numbers, (Remedy("use latents", text),))
     factors = f", factors: {num_factors}" if num_factors else ""
     return Finding(COLLAPSE, "fine", f"{sentence} Used latents: {len(used)}{factors}.", numbers)
 
 
 def check_redundancy(codes: Codes, used: list[int], advice: WeightAdvice = OF_CODES) -> Finding:
-    """Checks whether a used latent can be predicted from another."""
+    """Checks whether a used latent can be predicted from another used latent."""
     continuous = [latent for latent in used if latent < codes.mean.shape[1]]
     if len(continuous) < 2:
-        return Finding(REDUNDANCY, "unknown", "Fewer than two continuous latents are in use.")
+        return Finding(REDUNDANCY, "unknown", "Fewer than two continuous latents are used.")
     explained = explained_variance(codes.mean[:, continuous].double())
-    # The direction of each pair that explains more: the share, the predictor and the predicted latent.
+    # The better direction of each pair: the share, the predictor and the predicted latent.
     pairs: list[tuple[float, int, int]] = []
     for i, j in combinations(range(len(continuous)), 2):
         forward, back = float(explained[i, j]), float(explained[j, i])
@@ -79,12 +79,12 @@ def check_redundancy(codes: Codes, used: list[int], advice: WeightAdvice = OF_CO
     redundant = sorted((pair for pair in pairs if pair[0] >= REDUNDANT), key=lambda pair: -pair[0])
     if not redundant:
         sentence = (
-            f"No latent can be predicted from another: at most, latent {first} explains {percent(most)} of the "
-            f"variance of latent {second}."
+            f"No latent can be predicted from another. The largest share of explained variance is {percent(most)}, of "
+            f"latent {second} by latent {first}."
         )
         return Finding(REDUNDANCY, "fine", sentence, numbers)
     worst = [
-        f"latent {of} can be predicted from latent {by}, which explains {percent(share)} of its variance"
+        f"latent {by} explains {percent(share)} of the variance of latent {of}"
         for share, by, of in redundant[:_MAX_PAIRS_LISTED]
     ]
     more = len(redundant) - len(worst)
@@ -94,10 +94,10 @@ def check_redundancy(codes: Codes, used: list[int], advice: WeightAdvice = OF_CO
 
 
 def explained_variance(means: Float64[Tensor, "image latent"]) -> Float64[Tensor, "latent latent"]:
-    """Returns the share of the variance of latent j (column) that latent i (row) explains.
+    """Returns the share of the variance of latent j (column) that latent i (row) explains: the correlation ratio.
 
-    The share is the correlation ratio, with latent i in 20 groups of about equal size, corrected for the expected share
-    of random groups. It detects any dependence of the mean, monotone or not.
+    The images are divided into 20 groups of about equal size by the value of latent i. The share is corrected for the
+    expected share of random groups. It detects monotone and other dependences.
     """
     num_images, num_latents = means.shape
     num_groups = min(_NUM_GROUPS, max(2, num_images // 5))

@@ -1,4 +1,4 @@
-"""The effective beta: the weight of the rate in the minimized loss, after all scaling."""
+"""Check of the effective beta: the weight of the rate in the loss, relative to the distortion."""
 
 import math
 from dataclasses import dataclass, replace
@@ -9,16 +9,16 @@ from unbraid.diagnose.diagnosis import OF_CODES, Finding, Remedy, nats
 from unbraid.objectives.weight_advice import RateWeight, WeightAdvice
 
 NAME = "effective beta"
-# A Gaussian likelihood is far from calibrated if its variance and the squared error differ by this factor.
+# The ratio of the variance of a Gaussian likelihood and the squared error from which it counts as not calibrated.
 _FAR = 4.0
-# A beta above this explains that a code has collapsed. That of a VAE, 1, does not.
+# The beta above which the weight of the rate explains a collapsed code. A VAE has a beta of 1.
 _HIGH = 1.5
 
 
 @final
 @dataclass(frozen=True)
 class LossWeights:
-    """Final training measures that determine the weight of the rate.
+    """Loss terms at the end of training, and sizes of image and code, that determine the effective beta.
 
     Attributes:
         loss: The loss at the end of training, in nats per image.
@@ -42,8 +42,8 @@ class LossWeights:
     def beta(self) -> float:
         """The effective beta: (loss - distortion) / rate.
 
-        For a beta-VAE, this is beta. For an objective with separate weights of the components of the rate, this is
-        their average. The value is meaningless if the loss has other penalties.
+        For a beta-VAE, this is beta. For an objective with several weights of components of the rate, this is their
+        average. For a loss with other penalties, the value is not meaningful.
         """
         return (self.loss - self.distortion) / self.rate if self.rate > 0 else math.nan
 
@@ -55,9 +55,9 @@ def diagnose_weights(
     *,
     is_collapsed: bool = False,
 ) -> Finding:
-    """Returns the finding about the effective beta with its normalized and calibrated forms.
+    """Checks the effective beta, also in its normalized and calibrated forms.
 
-    `price` is the weight of the rate in the formula of the objective. If the loss implies no beta, the finding states
+    `price` is the weight of the rate in the formula of the objective. If there is no effective beta, the finding has
     the reason.
     """
     price, beta = price or RateWeight(), weights.beta
@@ -73,18 +73,17 @@ def diagnose_weights(
         normalized = beta * weights.num_latents / weights.num_pixels
         numbers |= {"beta": beta, "normalized": normalized, "mean_over_pixels": beta / weights.num_pixels}
         numbers["calibrated"] = None if too_wide is None else beta * too_wide
-        average = f" on average over its parts (their weights: {price.parts})" if price.parts else ""
+        average = f" (the average of the weights {price.parts})" if price.parts else ""
         sentence = (
-            f"At the end of training a nat of rate cost {nats(beta)} of distortion{average}: the loss was "
-            f"{short(weights.loss)}, of which {short(weights.distortion)} distortion, and the rate "
-            f"{short(weights.rate)}. The loss is summed over {weights.num_pixels:,} pixels; code that takes the mean "
-            f"over pixels has the same balance at beta = {short(beta / weights.num_pixels)} (Higgins et al.'s "
-            f"normalized beta is {short(normalized)})."
+            f"At the end of training, the effective beta was {short(beta)}{average}: the loss was "
+            f"{short(weights.loss)}, the distortion {short(weights.distortion)} and the rate {short(weights.rate)}. "
+            f"The loss is a sum over {weights.num_pixels:,} pixels. For a mean over pixels, the same weight is beta = "
+            f"{short(beta / weights.num_pixels)} (the normalized beta of Higgins et al. is {short(normalized)})."
         )
         finding = Finding(NAME, "fine", sentence, numbers)
         if is_collapsed and beta > _HIGH:
-            text = f"The weight of the rate is too high for latents to be used: {advice.less_rate}."
-            sentence += " This high weight explains the collapse."
+            text = f"The weight of the rate is too high: {advice.less_rate}."
+            sentence += " This weight explains the collapse of the code."
             finding = Finding(NAME, "look", sentence, numbers, (Remedy("lower price", text),))
     if too_wide is None or not math.isfinite(too_wide):
         return finding
@@ -94,28 +93,28 @@ def diagnose_weights(
 
 def _why_no_beta(weights: LossWeights) -> str:
     if math.isnan(weights.rate):
-        return "The history of this run has no rate."
+        return "The history of the run has no rate."
     if not math.isfinite(weights.loss):
         return f"The loss ended at {weights.loss:g}."
     return f"The rate ended at {short(weights.rate)}, so its weight is undefined."
 
 
 def _with_noise(finding: Finding, weights: LossWeights, too_wide: float, need: str) -> Finding:
-    """Adds a comparison of the noise of a Gaussian likelihood with the pixel error to the finding.
+    """Adds to the finding whether the std of a Gaussian likelihood matches the pixel error.
 
-    `too_wide` is the variance of the likelihood in units of the mean squared error.
+    `too_wide` is the variance of the likelihood divided by the mean squared error. `need` is the calibrated weight.
     """
     assert weights.std is not None
     assert weights.root_error is not None
     sentence = (
-        f"{finding.sentence} The likelihood assumes a noise of {short(weights.std)}, but the error is "
-        f"{short(weights.root_error)}. With the right noise, the same balance would need {need}."
+        f"{finding.sentence} The std of the likelihood is {short(weights.std)}, but the root mean squared error is "
+        f"{short(weights.root_error)}. With a calibrated std, the equivalent weight is {need}."
     )
     if 1 / _FAR <= too_wide <= _FAR:
         return replace(finding, sentence=sentence)
-    effect = f"{short(too_wide)} times less" if too_wide > 1 else f"{short(1 / too_wide)} times more"
+    effect = f"divided by {short(too_wide)}" if too_wide > 1 else f"multiplied by {short(1 / too_wide)}"
     text = (
         f"The likelihood is not calibrated: set GaussianLikelihood(std={weights.root_error:.2g}), or learn it with "
-        f"LearnedGaussianLikelihood. Relative to the distortion, the other terms then weigh {effect}."
+        f"LearnedGaussianLikelihood. Relative to the distortion, the weights of the other terms are then {effect}."
     )
     return replace(finding, state="look", sentence=sentence, remedies=(*finding.remedies, Remedy("calibrate", text)))

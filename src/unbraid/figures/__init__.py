@@ -1,4 +1,4 @@
-"""Pictures of what a model does, and figures of scores and codes. matplotlib is imported when one is drawn."""
+"""Figures of models, scores and codes. matplotlib is imported when a figure is drawn."""
 
 from unbraid.figures.canvas import data_of as data_of
 from unbraid.figures.code_views import code_map as code_map

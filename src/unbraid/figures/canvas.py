@@ -1,4 +1,4 @@
-"""Axes without a pyplot window, which store the drawn numbers."""
+"""Matplotlib axes without pyplot. The axes store the drawn numbers."""
 
 import functools
 from collections.abc import Iterable
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 else:  # matplotlib is imported when a figure is drawn
     Axes = Figure = Any
 
-_DATA = "unbraid_data"  # the attribute of axes that holds their table
+_DATA = "unbraid_data"  # the attribute of axes with the drawn numbers
 _IN_NOTEBOOK = "_repr_png_"  # the method by which a notebook displays a value
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """Returns an empty figure of this size in inches. matplotlib is first imported here."""
+    """Imports matplotlib, and returns an empty figure of this size in inches."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise UnbraidError(
-            "A figure needs matplotlib, which is not installed. Install it: pip install 'unbraid[figures]'."
+            "Figures require matplotlib, which is not installed. Install it: pip install 'unbraid[figures]'."
         ) from None
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def axes_or_new(axes: Axes | None, height: float = 2.6, width: float = COLUMN_WIDTH) -> Axes:
-    """Returns the given axes, or the axes of a new figure."""
+    """Returns the given axes or, if `axes` is None, the axes of a new figure."""
     drawn = new_figure(width, height).add_subplot() if axes is None else axes
     drawn.tick_params(labelsize=TEXT_SIZE, colors=INK)
     drawn.spines[["top", "right"]].set_visible(False)
@@ -43,7 +43,7 @@ def height_of_rows(count: int) -> float:
 
 
 def name_axes(axes: Axes, across: str = "", upright: str = "", title: str = "") -> None:
-    """Sets the axis labels and the title. Empty texts leave the current ones unchanged."""
+    """Sets the label of the x-axis (`across`), of the y-axis (`upright`), and the title, unless the text is empty."""
     if across:
         axes.set_xlabel(across, fontsize=TEXT_SIZE, color=INK)
     if upright:
@@ -53,7 +53,7 @@ def name_axes(axes: Axes, across: str = "", upright: str = "", title: str = "") 
 
 
 def name_rows(axes: Axes, labels: Iterable[str]) -> None:
-    """Writes labels beside the rows 0, 1, ..., the first at the top."""
+    """Labels the rows 0, 1, ... of the y-axis, from top to bottom."""
     texts = list(labels)
     axes.set_yticks(range(len(texts)), texts)
     axes.set_ylim(len(texts) - 0.4, -0.6)
@@ -63,7 +63,7 @@ def name_rows(axes: Axes, labels: Iterable[str]) -> None:
 
 
 def show_families(axes: Axes, families: Iterable[str], *, lines: bool = False) -> None:
-    """Puts a legend of these families above the axes, if there are two or more."""
+    """Adds a legend of the families above the axes, if there are two or more."""
     from matplotlib.lines import Line2D
 
     names = list(dict.fromkeys(families))
@@ -87,9 +87,9 @@ def show_families(axes: Axes, families: Iterable[str], *, lines: bool = False) -
 
 
 def keep_data(axes: Axes, table: Table) -> None:
-    """Stores the drawn numbers in the axes, and makes notebooks display the figure of the axes.
+    """Stores the drawn numbers in the axes, and lets notebooks display the figure.
 
-    Numbers of earlier drawings in the same axes are kept.
+    Numbers that were stored in the same axes before are kept.
     """
     from unbraid.figures.saving import rendered
 
@@ -98,13 +98,15 @@ def keep_data(axes: Axes, table: Table) -> None:
 
 
 def data_of(axes: Axes) -> Table:
-    """Returns the numbers drawn in all axes of a figure.
+    """Returns the numbers drawn in all axes of the figure of `axes`.
 
-    If there are several drawings, the column "drawing" holds the index of the drawing of each row.
+    If several functions drew in the figure, the column "drawing" has the index of the drawing of each row.
     """
     tables = [table for each in axes.figure.axes for table in getattr(each, _DATA, ())]
     if not tables:
-        raise UnbraidError("The axes hold nothing that unbraid.figures drew. Draw with its functions, or savefig.")
+        raise UnbraidError(
+            "Expected axes with a drawing of unbraid.figures, got other axes. Save the figure with axes.figure.savefig."
+        )
     if len(tables) == 1:
         return tables[0]
     return Table.from_records({"drawing": number, **row} for number, table in enumerate(tables) for row in table)

@@ -1,4 +1,4 @@
-"""Plots of codes against factors: curves of means, maps of two latents, and histograms."""
+"""Plots of codes against factors: curves of means, scatter plots of two latents, and histograms."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,16 +14,17 @@ from unbraid.figures.canvas import Axes, axes_or_new, keep_data, name_axes, name
 from unbraid.figures.observations import latent_names, numbers_of
 from unbraid.figures.style import INK, PLAIN, SEQUENTIAL
 
-_INCHES, _MARGIN = (1.15, 0.8), (0.6, 0.45)  # of a small plot, and around all of them
-_MOST_SHAPES = 500  # in a drawing; more dots are a picture in it
-_MOST_VALUES = 64  # of a factor; more are binned
-_HISTOGRAM_HEIGHT = 0.85  # of the highest bar of a row, or of the normal where that is higher
+_INCHES, _MARGIN = (1.15, 0.8), (0.6, 0.45)  # the size of a panel, and the margin of the figure
+_MOST_SHAPES = 500  # the number of dots above which dots are rasterized
+_MOST_VALUES = 64  # the number of values of a factor above which values are binned
+_HISTOGRAM_HEIGHT = 0.85  # the height of the highest bar of a row, or of the normal density if it is higher
 
 
 def mean_code_curves(codes: Codes, latents: Sequence[int] = ()) -> tuple[Axes, ...]:
-    """Draws the mean of each latent (by default all) against the value of each factor that varies.
+    """Draws the mean of each latent (by default all) against the values of each factor that varies.
 
-    The mean is the unweighted mean over the images with that value. The band is one standard deviation of their codes.
+    A mean is the unweighted mean over the images with a value. The band is one standard deviation of the codes of these
+    images.
     """
     chosen = _checked(codes, latents) or list(range(codes.mean.shape[1]))
     factors, means = _varying(codes), codes.mean.double().cpu().numpy()
@@ -44,12 +45,12 @@ def mean_code_curves(codes: Codes, latents: Sequence[int] = ()) -> tuple[Axes, .
 
 
 def code_map(codes: Codes, latents: tuple[int, int], *, num_images: int = 2000) -> tuple[Axes, ...]:
-    """Draws the means of images along two latents, once for each factor that varies, colored by its values.
+    """Draws a scatter plot of the means of two latents for each factor that varies, colored by the factor.
 
-    At most `num_images` images are drawn, evenly spaced among all. Weights of images are ignored.
+    At most `num_images` evenly spaced images are drawn. Weights of images are ignored.
     """
     if num_images < 1:
-        raise UnbraidError(f"num_images is {num_images}; expected 1 or more.")
+        raise UnbraidError(f"Expected `num_images` to be an integer >= 1, got {num_images}.")
     factors, step = _varying(codes), -(-len(codes.mean) // num_images)
     means = codes.mean[::step][:, _checked(codes, latents)].double().cpu().numpy()
     figure = new_figure(0.5 + 1.7 * len(factors), 1.9)
@@ -71,14 +72,12 @@ def mean_histograms(
 ) -> Axes:
     """Draws a histogram of the means of each latent, one row per latent.
 
-    Means beyond +-`span` are counted in the outermost bins. The dashed curve is a standard normal density, scaled like
-    its row.
-
-    `codes` are `Codes`, or an array of images by latents. Weights of images are ignored.
+    `codes` is a `Codes`, or an array of shape (images, latents). Means outside of +-`span` are counted in the outermost
+    bins. The dashed curve is a standard normal density. Weights of images are ignored.
     """
     means = as_floats("codes", codes.mean if isinstance(codes, Codes) else codes).double().cpu().numpy()
     if means.ndim != 2:
-        raise CodesError(f"codes has shape {means.shape}; expected (images, latents).")
+        raise CodesError(f"Expected `codes` of shape (images, latents), got {means.shape}. Reshape the array.")
     edges = np.linspace(-span, span, num_bins + 1)
     middles, width = (edges[:-1] + edges[1:]) / 2, edges[1] - edges[0]
     normal = np.exp(-(middles**2) / 2) / np.sqrt(2 * np.pi) * width * len(means)
@@ -101,7 +100,9 @@ def mean_histograms(
 def _checked(codes: Codes, latents: Sequence[int]) -> list[int]:
     num_latents = codes.mean.shape[1]
     if outside := [latent for latent in latents if not 0 <= latent < num_latents]:
-        raise CodesError(f"There is no continuous latent {outside[0]}: they are numbered from 0 to {num_latents - 1}.")
+        raise CodesError(
+            f"Expected continuous latents from 0 to {num_latents - 1}, got {outside[0]}. Choose one of them."
+        )
     return list(latents)
 
 
@@ -110,14 +111,14 @@ def _varying(codes: Codes) -> list[Labels]:
         each for each in codes.factors if not each.is_soft and np.nanmin(numbers_of(each)) < np.nanmax(numbers_of(each))
     ]
     if not found:
-        raise UnbraidError("The codes have no factor that varies. Give codes with factors.")
+        raise UnbraidError("The codes have no factor that varies. Pass codes with a varying factor.")
     return found
 
 
 def means_by_value(
     labels: Labels, columns: Float[np.ndarray, "image column"], most_values: int
 ) -> tuple[Float[np.ndarray, " value"], Float[np.ndarray, "value column"], Float[np.ndarray, "value column"]]:
-    """Returns the values of a factor, and the mean and standard deviation of each column over the images of each value.
+    """Returns the values of a factor, and the mean and std of each column over the images with each value.
 
     If there are more than `most_values` values, neighboring values are binned and replaced by their mean.
     """

@@ -1,4 +1,4 @@
-"""Heat maps of latents and factors, of pairs of metrics, and of sampling designs."""
+"""Heat maps: latents and factors, correlations of metrics, and joint probabilities of factors."""
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
@@ -14,7 +14,7 @@ from unbraid.figures.canvas import Axes, axes_or_new, keep_data, name_axes, new_
 from unbraid.figures.observations import check_columns, is_number, latent_names, numbers_of
 from unbraid.figures.style import COLUMN_WIDTH, DIVERGING, SEQUENTIAL, SMALL_TEXT, TEXT_SIZE
 
-_MOST_WITH_NUMBERS = 12  # columns; in a wider table the numbers would not fit into their cells
+_MOST_WITH_NUMBERS = 12  # the maximum number of columns with numbers in the cells
 
 
 def heat_map(
@@ -26,16 +26,16 @@ def heat_map(
     label: str = "",
     axes: Axes | None = None,
 ) -> Axes:
-    """Draws a table as a heat map. Tables with at most twelve columns also show the numbers.
+    """Draws a table of numbers as a heat map. Tables with at most twelve columns also show the numbers.
 
-    `ends` are the values of the first and the last color, by default the smallest and the largest number. A scale that
-    includes negative and positive values has diverging colors. NaN cells stay blank.
+    `ends` are the values of the first and the last color, by default the minimum and the maximum. A scale with negative
+    and positive values has diverging colors. Cells with NaN are blank.
     """
     table = np.asarray(values, dtype=float)
     if table.shape != (len(rows), len(columns)) or not np.isfinite(table).any():
         raise UnbraidError(
-            f"A heat map was given numbers of shape {table.shape}, with {len(rows)} names of rows and {len(columns)} "
-            "of columns; expected a name for each row and column, and a finite number."
+            f"Expected a table with at least one finite number and a name for each row and column, got the shape "
+            f"{table.shape} with {len(rows)} names of rows and {len(columns)} of columns. Pass matching names."
         )
     low, high = (np.nanmin(table), np.nanmax(table)) if ends is None else ends
     has_numbers = len(columns) <= _MOST_WITH_NUMBERS
@@ -57,10 +57,10 @@ def heat_map(
 
 
 def latent_factor_map(codes: Any, factors: Sequence[str] = (), *, label: str = "", axes: Axes | None = None) -> Axes:
-    """Draws a table of latents by factors as colors.
+    """Draws a heat map of latents (rows) and factors (columns).
 
-    For `Codes`, the table is the absolute rank correlation of the mean of each latent with each ordered factor that
-    varies. Otherwise, `codes` is a custom table, such as mutual information, and `factors` names its columns.
+    For `Codes`, the values are the absolute rank correlation of the mean of each latent with each ordered factor that
+    varies. Otherwise, `codes` is a table, for instance of mutual information, and `factors` has its column names.
     """
     if not isinstance(codes, Codes):
         values = np.asarray(codes, dtype=float)
@@ -71,8 +71,8 @@ def latent_factor_map(codes: Any, factors: Sequence[str] = (), *, label: str = "
     columns = {name: column for name, column in ordered.items() if np.nanmin(column) < np.nanmax(column)}
     if not columns:
         raise UnbraidError(
-            "The codes have no ordered factor that varies. Pass codes with one, or a table of "
-            "your own, such as mutual information."
+            "The codes have no ordered factor that varies. Pass codes with such a factor, or a table, for instance of "
+            "mutual information."
         )
     means = codes.mean.double().cpu().numpy()
     count = means.shape[1]
@@ -82,9 +82,9 @@ def latent_factor_map(codes: Any, factors: Sequence[str] = (), *, label: str = "
 
 
 def latent_latent_map(codes: Any, *, label: str = "", axes: Axes | None = None) -> Axes:
-    """Draws a table of latents by latents as colors.
+    """Draws a heat map of pairs of latents.
 
-    For `Codes`, the table is the absolute rank correlation of the means. Otherwise, `codes` is the table itself.
+    For `Codes`, the values are the absolute rank correlations of the means. Otherwise, `codes` is a square table.
     """
     if isinstance(codes, Codes):
         values, ends = np.abs(rank_correlations(codes.mean.double().cpu().numpy())), (0.0, 1.0)
@@ -99,13 +99,13 @@ def latent_latent_map(codes: Any, *, label: str = "", axes: Axes | None = None) 
 def metric_correlation(
     table: Table, columns: Sequence[str], *, lower_is_better: Collection[str] = (), axes: Axes | None = None
 ) -> Axes:
-    """Draws the rank correlation (Spearman's) of all pairs of columns, over the runs with values in both.
+    """Draws Spearman's rank correlation of all pairs of columns, over the runs with values in both columns.
 
-    The sign of metrics in `lower_is_better` is flipped, so +1 always means that two metrics agree.
+    The sign of metrics in `lower_is_better` is flipped, so that +1 always means the same ranking of runs.
     """
     check_columns(table, *columns)
     if len(columns) < 2:
-        raise UnbraidError(f"A correlation of metrics was given {len(columns)} columns; expected two or more.")
+        raise UnbraidError(f"Expected two or more columns for a correlation, got {list(columns)}. Add a metric.")
     signed = [
         [(-value if name in lower_is_better else value) if is_number(value) else np.nan for value in table[name]]
         for name in columns
@@ -116,16 +116,17 @@ def metric_correlation(
 
 
 def joint_tables(designs: Mapping[str, Any], factors: tuple[str, str]) -> tuple[Axes, ...]:
-    """Draws joint tables over two factors side by side, all on one scale: the probability of each pair of values.
+    """Draws joint probability tables of two factors side by side, with the same color scale.
 
-    `designs` are tables of the first factor by the second, such as `joint.table((6, 16))`, by their labels.
+    `designs` maps labels to tables with a row for each value of the first factor and a column for each value of the
+    second, such as `joint.table((6, 16))`.
     """
     tables = {label: np.asarray(table, dtype=float) for label, table in designs.items()}
     wrong = [label for label, table in tables.items() if table.ndim != 2 or not np.isfinite(table).all()]
     if wrong or not tables:
         raise UnbraidError(
-            f"Joint tables were given {', '.join(map(repr, wrong)) or 'no design'}; expected at least one, each a "
-            "table of two factors with finite numbers."
+            f"Expected one or more designs with tables of finite numbers, got {', '.join(map(repr, wrong)) or 'none'}. "
+            "Pass for example {'A': joint.table((6, 16))}."
         )
     figure = new_figure(0.9 + 1.7 * len(tables), 2.1)
     panels = figure.subplots(1, len(tables), squeeze=False)[0]
@@ -142,7 +143,7 @@ def joint_tables(designs: Mapping[str, Any], factors: tuple[str, str]) -> tuple[
 
 
 def rank_correlations(columns: Float[np.ndarray, "row column"]) -> Float[np.ndarray, "column column"]:
-    """Returns Spearman's rank correlation of all pairs of columns, over the rows in which both are known.
+    """Returns Spearman's rank correlation of all pairs of columns, over the rows with finite values in both columns.
 
     The result is NaN for a constant column, or with fewer than three rows.
     """
@@ -157,7 +158,7 @@ def rank_correlations(columns: Float[np.ndarray, "row column"]) -> Float[np.ndar
 
 
 def _slanted(columns: Sequence[str]) -> dict[str, Any]:
-    """Returns the rotation of the column names; empty if all names are short."""
+    """Returns the text properties that rotate the column names; empty if all names are short."""
     if max(map(len, columns)) <= 3:
         return {}
     angle, va = (45, "baseline") if len(columns) <= _MOST_WITH_NUMBERS else (90, "center")

@@ -1,4 +1,4 @@
-"""Sheets of frames with row and column labels, as a picture or a matplotlib figure."""
+"""Grids of images with row and column labels, as a picture or a matplotlib figure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,22 +16,21 @@ from unbraid.figures.canvas import Axes, axes_or_new, name_axes
 if TYPE_CHECKING:
     from PIL import Image, ImageFont
 
-# Frames are drawn at least this large, each pixel of a small one as a square.
+# The minimum size of a frame. Pixels of smaller frames are drawn as squares.
 _LEAST_PIXELS = 64
 _TEXT_SIZE = 13
 _SPACE = 6  # pixels between a label and the frames
 _GAP = 2  # pixels between frames
 _INK, _PAPER = "#222222", "#ffffff"
-_INCHES = 0.7  # of a frame in a figure
+_INCHES = 0.7  # the size of a frame in a matplotlib figure
 
 
 @final
 @dataclass(frozen=True)
 class LabeledSheet:
-    """Frames in rows and columns, with texts beside them.
+    """Frames (images) in rows and columns, with labels of rows and columns.
 
-    Frames of NaN are left blank. Sheets without labels have no margin for labels. `corner` is the title of the row
-    labels.
+    Frames of NaN are blank. `corner` is the title of the row labels.
     """
 
     frames: Float[Tensor, "row column channel height width"]
@@ -40,7 +39,7 @@ class LabeledSheet:
     corner: str = ""
 
     def image(self) -> "Image.Image":
-        """Returns the sheet as a picture with a white background. It needs no matplotlib."""
+        """Returns the sheet as a Pillow image with a white background. Does not require matplotlib."""
         from PIL import Image, ImageDraw
 
         larger = -(-_LEAST_PIXELS // max(self.frames.shape[3:]))
@@ -64,12 +63,12 @@ class LabeledSheet:
         return picture
 
     def axes(self) -> Axes:
-        """Returns axes of a new matplotlib figure with the frames; their ticks are the labels."""
+        """Draws the sheet in a new matplotlib figure, with tick labels as row and column labels. Returns the axes."""
         rows, columns, _, height, width = self.frames.shape
         pixels = tiles(self.frames)
         per_pixel = _INCHES / max(height, width)
         axes = axes_or_new(None, pixels.shape[0] * per_pixel + 0.5, pixels.shape[1] * per_pixel + 1.5)
-        # matplotlib has no pictures of gray and opacity.
+        # matplotlib does not support images of gray and opacity.
         axes.imshow(pixels if pixels.shape[2] == 4 else pixels[..., [0, 0, 0, 1]], interpolation="none")
         down = np.arange(rows) * (height + 1) + (height - 1) / 2
         across = np.arange(columns) * (width + 1) + (width - 1) / 2
@@ -83,12 +82,10 @@ class LabeledSheet:
 
 
 def tiles(frames: Float[Tensor, "row column channel height width"], gap: int = 1) -> UInt8[np.ndarray, "h w value"]:
-    """Returns frames with intensities in [0, 1] (others are clipped), side by side.
+    """Joins frames to one image, separated by transparent lines of `gap` pixels.
 
-    Frames are separated by transparent lines of `gap` pixels. The last channel is the opacity: NaN pixels are
-    transparent.
-
-    Three channels are RGB, and one is gray. Any other number of channels is averaged to gray.
+    Intensities outside of [0, 1] are clipped. The last channel of the result is the opacity; NaN is transparent. Three
+    channels are RGB. Any other number of channels is averaged to gray.
     """
     rows, columns, channels = frames.shape[:3]
     flat = rearrange(frames.float(), "row column channel height width -> (row column) channel height width")
@@ -107,14 +104,14 @@ def tiles(frames: Float[Tensor, "row column channel height width"], gap: int = 1
 
 
 def stack(rows: Sequence[Float[Tensor, "_column ..."]]) -> Float[Tensor, "row column ..."]:
-    """Returns rows of frames as one tensor. Shorter rows are padded with frames of NaN."""
+    """Stacks rows of frames. Shorter rows are padded with frames of NaN."""
     longest = max(map(len, rows))
     blank = torch.full_like(rows[0][:1], torch.nan)
     return torch.stack([torch.cat([row, *[blank] * (longest - len(row))]) for row in rows])
 
 
 def beside(pictures: Sequence["Image.Image"], titles: Sequence[str]) -> "Image.Image":
-    """Returns one picture with the given pictures in a row, each below its title."""
+    """Returns one picture with all pictures side by side, each with a title above."""
     from PIL import Image, ImageDraw
 
     font, top = _font(), _TEXT_SIZE + 2 * _SPACE

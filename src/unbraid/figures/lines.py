@@ -1,4 +1,4 @@
-"""Line plots over a hyperparameter, over training, or across several scores."""
+"""Line plots: scores over a hyperparameter, losses over training, and parallel coordinates of scores."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -12,10 +12,10 @@ from unbraid.figures.observations import check_columns, chosen_rows, drawn, grou
 from unbraid.figures.point_labels import spread
 from unbraid.figures.style import FAINT, SMALL_TEXT, family_look, numbered_look
 
-_FAINTEST = 0.35  # opacity of the first setting of a family
-_LEAST_SHARE = 0.02  # of the highest value: latents that stay below it are drawn in gray
+_FAINTEST = 0.35  # the opacity of the first setting of a family
+_LEAST_SHARE = 0.02  # the share of the highest value below which the curve of a latent is gray
 _BEGINNING, _MARGIN = 0.05, 0.05
-_LEAST_SPACE = 0.055  # between the middles of two names, as a share of the height
+_LEAST_SPACE = 0.055  # the minimum distance of two names, as a share of the height
 
 
 def mean_band(
@@ -28,10 +28,10 @@ def mean_band(
     bounds: tuple[float, float] = (-np.inf, np.inf),
     axes: Axes | None = None,
 ) -> Axes:
-    """Draws the mean of the column `y` at each value of the column `x` as a line for each family.
+    """Draws the mean of the column `y` against the column `x`, with a line for each family.
 
     The band is the 95 % interval of the mean (Student's t), clipped to `bounds`, the smallest and largest possible
-    value. A family without an `x`, such as a VAE in a sweep of beta, is drawn as a horizontal line.
+    value. A family without values of `x`, such as a VAE in a sweep of beta, is drawn as a horizontal line.
     """
     check_columns(table, x)
     rows = chosen_rows(table, y)
@@ -68,9 +68,9 @@ def mean_band(
 
 
 def median_lines(table: Table, x: str, y: str, *, label: str = "", axes: Axes | None = None) -> Axes:
-    """Draws the median of the column `y` at each value of the column `x` as a line for each setting.
+    """Draws the median of the column `y` against the column `x`, with a line for each setting.
 
-    A line has the color of its family. Later settings of a family have stronger colors.
+    Settings of a family have the same color, and later settings have stronger colors.
     """
     rows = chosen_rows(table, x, y)
     axes = axes_or_new(axes)
@@ -99,20 +99,20 @@ def median_lines(table: Table, x: str, y: str, *, label: str = "", axes: Axes | 
 def latent_curves(
     steps: Sequence[float], values: Any, names: Sequence[str] = (), *, label: str = "", axes: Axes | None = None
 ) -> Axes:
-    """Draws a quantity of each latent, such as its KL, over training.
+    """Draws a quantity of each latent, such as the KL, over training steps.
 
-    `values` has a row for each step and a column for each latent. Each curve ends with the name of its latent. Curves
-    of latents that are never informative are gray.
+    `values` has a row for each step and a column for each latent. `names` are the labels of the curves, by default z0,
+    z1, ... Curves that always stay below 2 % of the maximum are gray.
     """
     table = np.asarray(values, dtype=float)
     if table.ndim != 2 or len(table) != len(steps) or not table.size or not np.isfinite(table).all():
         raise UnbraidError(
-            f"Curves over {len(steps)} steps were given numbers of shape {table.shape}; expected a row of finite "
-            "numbers for each step and a column for each latent."
+            f"Expected finite `values` of shape ({len(steps)} steps, latents), got the shape {table.shape}. Pass a row "
+            "for each step and a column for each latent."
         )
     titles = list(names) or latent_names(table.shape[1])
     if len(titles) != table.shape[1]:
-        raise UnbraidError(f"names has {len(titles)} entries; expected one for each of {table.shape[1]} latents.")
+        raise UnbraidError(f"Expected `names` with {table.shape[1]} entries, one per latent, got {len(titles)}.")
     axes = axes_or_new(axes)
     used = [place for place in range(table.shape[1]) if table[:, place].max() >= _LEAST_SHARE * table.max()]
     for place in range(table.shape[1]):
@@ -173,13 +173,13 @@ def _name_ends(axes: Axes, end: float, texts: Mapping[str, tuple[float, str]]) -
 def parallel_coordinates(
     table: Table, columns: Sequence[str], *, lower_is_better: Collection[str] = (), axes: Axes | None = None
 ) -> Axes:
-    """Draws a thin line for each run across these columns, and a thick line through the medians of each family.
+    """Draws parallel coordinates: a thin line for each run, and a thick line through the medians of each family.
 
-    Each column is scaled from its worst value (bottom) to its best value (top): the highest, or the lowest for columns
-    in `lower_is_better`.
+    Each column is scaled from the worst value (bottom) to the best value (top). The best value is the maximum, or the
+    minimum for columns in `lower_is_better`.
     """
     if len(columns) < 2:
-        raise UnbraidError(f"Parallel coordinates were given {len(columns)} columns; expected two or more.")
+        raise UnbraidError(f"Expected two or more columns for parallel coordinates, got {list(columns)}. Add a metric.")
     rows = chosen_rows(table, *columns)
     numbers = np.array([[row[name] for name in columns] for row in rows], dtype=float)
     span = np.ptp(numbers, axis=0)
@@ -191,7 +191,7 @@ def parallel_coordinates(
     families = np.array([row["family"] for row in rows])
     for family in dict.fromkeys(families.tolist()):
         look, mine = family_look(family), heights[families == family]
-        # One line with gaps is a smaller file than a line for each run.
+        # One line with gaps makes a smaller file than a line for each run.
         places = np.tile([*range(len(columns)), np.nan], len(mine))
         axes.plot(places, np.pad(mine, ((0, 0), (0, 1))).ravel(), color=look.color, alpha=0.22, linewidth=0.6)
         middle = np.median(mine, axis=0)

@@ -1,4 +1,4 @@
-"""Input of figures: a table with a row for each run, or lists of numbers by label."""
+"""Inputs of figures: a table with a row for each run, or lists of numbers by label."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ Values = Table | Mapping[str, Sequence[float]] | ScoredRuns
 @final
 @dataclass(frozen=True)
 class LabeledValues:
-    """Values of one label, with the family of the label."""
+    """The values of one label, such as a setting, and the family of the label."""
 
     label: str
     family: str
@@ -37,7 +37,7 @@ class LabeledValues:
         return float(np.mean(self.values))
 
     def interval(self, bounds: tuple[float, float] = (-math.inf, math.inf)) -> tuple[float, float]:
-        """Returns the 95 % interval of the mean (Student's t), clipped to `bounds`; (mean, mean) for a single value."""
+        """Returns the 95 % interval of the mean (Student's t), clipped to `bounds`; for one value, (mean, mean)."""
         from scipy import stats
 
         count = len(self.values)
@@ -65,27 +65,26 @@ def as_table(values: Values, column: str = "value", by: str | None = None) -> Ta
 
 
 def chosen_rows(table: Table, *columns: str) -> list[dict[str, Any]]:
-    """Returns the rows that have a finite number in all of these columns.
+    """Returns the rows with finite numbers in all of these columns. Raises UnbraidError if there are none.
 
-    Each row also has a setting and a family. Without a column of families, each setting is its own family. Raises
-    UnbraidError if there is no such row.
+    Each row has a setting and a family. If the table has no column "family", the family is the setting.
     """
     check_columns(table, "setting", *columns)
     rows = [{"family": row["setting"], **row} for row in table if all(is_number(row[name]) for name in columns)]
     if not rows:
-        raise UnbraidError(f"No row of the table has a number for {' and '.join(columns)}. There is nothing to draw.")
+        raise UnbraidError(f"Expected a row with numbers for {' and '.join(columns)}, got none. Score the runs first.")
     return rows
 
 
 def check_columns(table: Table, *columns: str) -> None:
-    """Raises if the table lacks one of these columns."""
+    """Raises UnbraidError if the table does not have one of these columns."""
     for name in columns:
         if name not in table.columns:
             raise UnbraidError(f"The table has no column {name!r}. {suggestion(name, table.columns)}")
 
 
 def groups(rows: Iterable[Mapping[str, Any]], column: str, by: str = "setting") -> list[LabeledValues]:
-    """Returns the numbers of a column for each value of the column `by`, in order of first occurrence."""
+    """Groups the numbers of a column by the values of the column `by`, in the order of first occurrence."""
     found: dict[Any, list[Mapping[str, Any]]] = {}
     for row in rows:
         found.setdefault(row[by], []).append(row)
@@ -100,7 +99,7 @@ def _label_text(label: Any) -> str:
 
 
 def drawn(rows: Iterable[Mapping[str, Any]], *columns: str) -> Table:
-    """Returns a table of these rows with the given columns and the columns that identify a run."""
+    """Returns the drawn rows as a table with these columns and the columns that identify a run."""
     listed = list(rows)
     names = [name for name in ("setting", "family", "seed", "run") if name in listed[0]]
     kept = dict.fromkeys((*names, *columns))
@@ -108,13 +107,13 @@ def drawn(rows: Iterable[Mapping[str, Any]], *columns: str) -> Table:
 
 
 def numbers_of(labels: Labels) -> Float[np.ndarray, " image"]:
-    """Returns the values of a factor, NaN where they are missing."""
+    """Returns the values of a factor as floats. Missing values are NaN."""
     values = labels.values.double().where(labels.is_known, math.nan)
     return values.cpu().numpy()
 
 
 def latent_names(count: int) -> list[str]:
-    """Returns the names of latents in figures: z0, z1, ..."""
+    """Returns the names z0, z1, ... of latents in figures."""
     return [f"z{number}" for number in range(count)]
 
 

@@ -1,4 +1,4 @@
-"""Planes of two scores: a point for each run, and paths through the medians of settings."""
+"""Scatter plots of two scores: a point for each run, and paths through the medians of settings."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,8 +11,8 @@ from unbraid.figures.observations import chosen_rows, drawn, groups, is_number
 from unbraid.figures.point_labels import label_points
 from unbraid.figures.style import FAINT, INK, SMALL_TEXT, family_look
 
-_PAPER = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 0.5}  # behind the texts of lines
-_MARGIN = 0.15  # of the span of the medians, on each side
+_PAPER = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 0.5}  # background of labels of lines
+_MARGIN = 0.15  # the margin on each side, as a share of the range of the medians
 
 
 def scatter_plot(
@@ -26,10 +26,10 @@ def scatter_plot(
     labels: tuple[str, str] | None = None,
     axes: Axes | None = None,
 ) -> Axes:
-    """Draws a point for each run, with the color and the marker of its family.
+    """Draws a point for each run, with the color and the marker of the family.
 
-    `across` and `upright` map labels of horizontal and vertical reference lines to values of `y` and `x`. `diagonal` is
-    the line x = y. `labels` are the axis labels, by default the column names.
+    `across` and `upright` draw horizontal and vertical reference lines: they map labels to values of `y` and `x`. If
+    `diagonal` is True, the line x = y is drawn. `labels` are the axis labels, by default the column names.
     """
     rows = chosen_rows(table, x, y)
     axes = axes_or_new(axes, 3.2)
@@ -65,13 +65,11 @@ def median_paths(
     labels: tuple[str, str] | None = None,
     axes: Axes | None = None,
 ) -> Axes:
-    """Draws the settings of each family as a path through the plane of two columns.
+    """Draws a line for each family through the medians of its settings, in a scatter plot of two columns.
 
-    The path connects the medians over seeds, in the order of the column `along`, such as beta. The values of `along`
-    are written beside the path.
-
-    Every run is a small point. The axes include all medians; the number of runs outside the axes is written in a
-    corner. `labels` are the axis labels, by default the column names.
+    Settings are in the order of the column `along`, such as beta, whose values are written beside the points. Each run
+    is a small point. The limits of the axes include all medians. If runs are outside of the limits, their number is
+    written in a corner. `labels` are the axis labels, by default the column names.
     """
     rows = chosen_rows(table, x, y)
     axes = axes_or_new(axes, 3.4)
@@ -106,10 +104,7 @@ def rate_distortion_plane(
     along: str = "strength",
     axes: Axes | None = None,
 ) -> Axes:
-    """Draws `median_paths` through the plane of rate and distortion (both in nats).
-
-    Each faint line joins points of equal ELBO.
-    """
+    """Draws `median_paths` of distortion against rate (both in nats), with contours of equal ELBO."""
     names = (f"{rate} (nats)", f"{distortion} (nats)")
     axes = median_paths(table, rate, distortion, along=along, labels=names, axes=axes)
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
@@ -120,7 +115,7 @@ def rate_distortion_plane(
 
 
 def _show_medians(axes: Axes, rows: list[dict[str, Any]], path: list[Any], x: str, y: str) -> None:
-    """Sets the limits of the axes to the medians, and writes the number of runs outside."""
+    """Sets the limits of the axes to include all medians, and writes the number of runs outside of the limits."""
     medians = np.array([each[3:] for each in path])
     margins = _MARGIN * np.ptp(medians, axis=0)
     margins[margins == 0] = 1.0
@@ -128,6 +123,6 @@ def _show_medians(axes: Axes, rows: list[dict[str, Any]], path: list[Any], x: st
     axes.set(xlim=(left, right), ylim=(low, high))
     beyond = sum(not (left <= row[x] <= right and low <= row[y] <= high) for row in rows)
     if beyond:
-        text = f"{beyond} of {len(rows)} runs lie beyond"
+        text = f"{beyond} of {len(rows)} runs not shown"
         look = {"ha": "right", "fontsize": SMALL_TEXT, "color": INK}
         axes.annotate(text, (1, 1), (-2, -8), "axes fraction", "offset points", **look)

@@ -7,7 +7,7 @@ import numpy as np
 from unbraid.figures.canvas import Axes
 from unbraid.figures.style import SMALL_TEXT
 
-# Where a text may begin, as its distance from the point in points, the best place first.
+# The possible distances of a text from its point (in points), best first.
 _PLACES = (
     *((4, 3), (4, -9), (-4, 3), (-4, -9), (6, -3), (-6, -3)),
     *((0, 7), (0, -13), (9, 9), (-9, 9), (9, -15), (-9, -15)),
@@ -15,13 +15,13 @@ _PLACES = (
 
 
 def label_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
-    """Writes the text of each point (x, y, text, color) beside the point.
+    """Writes the text of each point (x, y, text, color) beside the point, if possible without overlaps.
 
-    Overlaps with other texts and points are avoided where possible. Set the limits of the axes first.
+    The limits of the axes must be set before.
     """
     from matplotlib.transforms import Bbox
 
-    # About where points are: what titles and labels take of the figure is not known before it is laid out.
+    # Positions are approximate, because the space of titles and labels is not known before layout.
     places = axes.transData.transform([point[:2] for point in points]) * 72 / axes.figure.dpi
     taken = [Bbox.from_bounds(x - 3, y - 3, 6, 6) for x, y in places]
     for (across, up, text, color), (x, y) in zip(points, places, strict=True):
@@ -37,10 +37,10 @@ def label_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) ->
 
 
 def spread(places: Sequence[float], distance: float, low: float = -np.inf, high: float = np.inf) -> list[float]:
-    """Returns positions at least `distance` apart, in the same order and near the given positions.
+    """Moves positions apart to a minimum `distance`, and keeps their order.
 
-    The result is the mean of two solutions: raising the higher and lowering the lower positions. Positions stay between
-    `low` and `high` if there is room.
+    The result is the mean of two solutions: one only increases positions, and the other only decreases positions. The
+    result lies between `low` and `high` if there is enough space.
     """
     order = np.argsort(places, kind="stable")
     steps = distance * np.arange(len(order))

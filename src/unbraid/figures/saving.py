@@ -1,4 +1,4 @@
-"""Functions that save figures as files, with a csv of the drawn numbers."""
+"""Functions that write figures to files, with a .csv file of the drawn numbers."""
 
 import io
 from pathlib import Path
@@ -9,15 +9,16 @@ from unbraid.errors import UnbraidError
 from unbraid.figures.canvas import Axes, data_of
 
 _FORMATS = (".svg", ".pdf", ".png")
-# Text stays text, and the same figure has the same bytes.
+# Text is not converted to paths, and the same figure has the same bytes.
 _RULES = {"svg.fonttype": "none", "svg.hashsalt": "unbraid", "pdf.fonttype": 42}
 _NO_DATE: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
 
 
 def save(axes: Axes | tuple[Axes, ...], path: Path | str, *, overwrite: bool = False) -> Path:
-    """Writes the figure of these axes in the format of its suffix (.svg, .pdf or .png), and returns its path.
+    """Writes the figure of these axes as .svg, .pdf or .png, according to the suffix of `path`. Returns the path.
 
-    The drawn numbers are written as a csv beside the figure. Raises if a file exists, unless `overwrite` is true.
+    The drawn numbers are written to a .csv file with the same name. Raises UnbraidError if a file exists, unless
+    `overwrite` is True.
     """
     first = axes[0] if isinstance(axes, tuple) else axes
     path = Path(path)
@@ -30,12 +31,14 @@ def save(axes: Axes | tuple[Axes, ...], path: Path | str, *, overwrite: bool = F
 
 
 def check_figure_place(path: Path, *, overwrite: bool = False, numbers: str | None = None) -> None:
-    """Raises if no figure can be written to `path`. An existing csv with the same numbers is accepted."""
+    """Raises UnbraidError if `path` is not a valid file for a figure. A .csv file with the same numbers may exist."""
     if path.suffix.lower() not in _FORMATS:
-        raise UnbraidError(f"The figure file is {path.name}; its name may end in {', '.join(_FORMATS)}.")
+        raise UnbraidError(
+            f"Expected a file name that ends in {', '.join(_FORMATS)}, got {path.name}. Change the suffix."
+        )
     for each in (path, path.with_suffix(".csv")):
         if each.exists() and not overwrite and not (each != path and _holds(each, numbers)):
-            raise UnbraidError(f"{each} exists and is kept. Choose another name, or pass overwrite=True (--force).")
+            raise UnbraidError(f"{each} exists. Choose another name, or overwrite it with overwrite=True (--force).")
         files.check_writable(each)
 
 
@@ -44,7 +47,7 @@ def _holds(path: Path, numbers: str | None) -> bool:
 
 
 def rendered(axes: Axes, suffix: str = ".png") -> bytes:
-    """Returns the figure of these axes as the bytes of a file with this suffix."""
+    """Returns the content of a file of the figure of these axes, in the format of this suffix."""
     import matplotlib as mpl
 
     stream = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Plots with a row for each setting: boxes, violins, points and bars.
+"""Plots with a row for each setting: box plots, violin plots, strip plots and bars.
 
 `values` are a table with a row for each run, numbers by label, or `Runs` with the name of a metric as `column`. `by` is
 the column, or of runs the path of the field, that is the setting.
@@ -14,17 +14,17 @@ from unbraid.figures.canvas import Axes, axes_or_new, height_of_rows, keep_data,
 from unbraid.figures.observations import LabeledValues, Values, as_table, chosen_rows, drawn, groups, is_number
 from unbraid.figures.style import INK, PLAIN, family_look
 
-_NUM_POINTS = 24  # of the outline of a violin
-_GOLDEN_RATIO = 0.618034  # multiples of it, modulo one, are far apart for any count
+_NUM_POINTS = 24  # the number of points of the outline of a violin
+_GOLDEN_RATIO = 0.618034  # multiples of this number, modulo 1, are evenly distributed
 _UNBOUNDED = (-np.inf, np.inf)
 
 
 def box_plot(
     values: Values, column: str = "value", *, by: str | None = None, label: str = "", axes: Axes | None = None
 ) -> Axes:
-    """Draws the quartiles of each setting as a box with its median.
+    """Draws a box plot of each setting: quartiles, median, whiskers and outliers.
 
-    Whiskers end at the last number within 1.5 times the interquartile range. Numbers beyond are drawn as points.
+    Whiskers end at the last number within 1.5 times the interquartile range of the box. Outliers are points.
     """
     axes, found = _axes_with_rows(values, column, by, label, axes)
     boxes = axes.boxplot(
@@ -47,9 +47,9 @@ def box_plot(
 def violin_plot(
     values: Values, column: str = "value", *, by: str | None = None, label: str = "", axes: Axes | None = None
 ) -> Axes:
-    """Draws the estimated density of each setting between its lowest and highest number, and each number in it.
+    """Draws the estimated density of each setting, between the minimum and the maximum, with a mark for each number.
 
-    Equal numbers have no density and are drawn only as points.
+    If all numbers of a setting are equal, only the marks are drawn.
     """
     axes, found = _axes_with_rows(values, column, by, label, axes)
     for place, group in enumerate(found):
@@ -59,7 +59,7 @@ def violin_plot(
                 [group.values], [place], orientation="horizontal", widths=0.85, showextrema=False, points=_NUM_POINTS
             )
             violin["bodies"][0].set(facecolor=look.color, alpha=0.5, edgecolor=INK, linewidth=0.6)
-        # One line with gaps is a smaller file than a marker for each number.
+        # One line with gaps makes a smaller file than a marker for each number.
         across, heights = np.repeat(group.values, 3), np.tile([place - 0.15, place + 0.15, np.nan], len(group.values))
         axes.plot(across, heights, color=INK, linewidth=0.8)
     return axes
@@ -70,7 +70,7 @@ def strip_plot(
 ) -> Axes:
     """Draws each number as a point in the row of its setting, and the median as a line.
 
-    Points are drawn a little above and below the middle of their row, so that equal values stay visible.
+    Points are shifted vertically, so that equal values are visible.
     """
     axes, found = _axes_with_rows(values, column, by, label, axes)
     for place, group in enumerate(found):
@@ -90,7 +90,7 @@ def error_bars(
     bounds: tuple[float, float] = _UNBOUNDED,
     axes: Axes | None = None,
 ) -> Axes:
-    """Draws the mean of each setting as a bar, and the 95 % interval of the mean (Student's t over seeds) as a line.
+    """Draws the mean of each setting as a bar, and the 95 % interval of the mean (Student's t) as a line.
 
     Intervals are clipped to `bounds`, the smallest and largest possible value.
     """
@@ -113,16 +113,17 @@ def error_bars(
 def sorted_bars(
     values: Table | Mapping[str, float], column: str = "value", *, label: str = "", axes: Axes | None = None
 ) -> Axes:
-    """Draws a bar for each number, the highest at the top.
+    """Draws a bar for each number, sorted from largest (top) to smallest.
 
-    `values` are numbers by label, such as the score of each latent, or a table, whose medians by setting are drawn.
+    `values` are numbers by label, such as the score of each latent, or a table. For a table, the bars are the medians
+    of the settings.
     """
     if isinstance(values, Table):
         found = [(g.label, g.family, float(np.median(g.values))) for g in groups(chosen_rows(values, column), column)]
     else:
         found = [(name, "", float(value)) for name, value in values.items() if is_number(value)]
     if not found:
-        raise UnbraidError("The values contain no finite number; expected at least one.")
+        raise UnbraidError(f"Expected at least one finite number in `values`, got {values}. Pass finite numbers.")
     found.sort(key=lambda each: -each[2])
     axes = axes_or_new(axes, height_of_rows(len(found)))
     for place, (_, family, value) in enumerate(found):
@@ -136,7 +137,7 @@ def sorted_bars(
 def _axes_with_rows(
     values: Values, column: str, by: str | None, label: str, axes: Axes | None
 ) -> tuple[Axes, list[LabeledValues]]:
-    """Returns axes with a named row for each setting, and the numbers of each."""
+    """Returns axes with a labeled row for each setting, and the values of each setting."""
     rows = chosen_rows(as_table(values, column, by), column)
     found = groups(rows, column)
     axes = axes_or_new(axes, height_of_rows(len(found)))

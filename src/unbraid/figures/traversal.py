@@ -1,4 +1,4 @@
-"""Latent traversals: images decoded while one or two latents vary, for one model or several side by side."""
+"""Latent traversals: images decoded while one latent varies, for one model or several models side by side."""
 
 import io
 from collections.abc import Callable, Mapping
@@ -25,10 +25,10 @@ _FRAME_MILLISECONDS = 120
 @final
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """A row of frames, decoded from the code of one image with one latent set to each of the positions.
+    """A row of a traversal: frames decoded from the code of one image, with one latent set to each of the positions.
 
-    `latent` is the varied latent, and `start` the index of the start image among the given images. The positions of a
-    discrete latent are its categories.
+    `latent` is the index of this latent, and `start` the index of the image. The positions of a discrete latent are its
+    categories.
     """
 
     label: str
@@ -42,9 +42,9 @@ class Strip:
 @final
 @dataclass(frozen=True, eq=False)
 class Traversal:
-    """Strips of frames, one below the other.
+    """A latent traversal with a row of frames (`Strip`) for each latent. Notebooks display it as a picture.
 
-    `caption` is the title of the row labels, such as the name of a score. Notebooks display a traversal as a picture.
+    `caption` is the title of the row labels, such as the name of a score.
     """
 
     strips: tuple[Strip, ...]
@@ -55,21 +55,21 @@ class Traversal:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The text before each row."""
+        """The label of each row."""
         return tuple(strip.label for strip in self.strips)
 
     @property
     def positions(self) -> tuple[float, ...]:
-        """The value of the varied latent in each column; empty if rows have different values.
+        """The position of the latent in each column, or empty if the rows have different positions.
 
-        Rows of discrete latents are considered only if no latent is continuous.
+        Discrete latents are ignored if there are continuous latents.
         """
         continuous = [strip for strip in self.strips if not strip.is_discrete]
         distinct = {strip.positions for strip in continuous or self.strips}
         return distinct.pop() if len(distinct) == 1 else ()
 
     def array(self) -> Float[np.ndarray, "row column ..."]:
-        """Returns the decoder outputs of shape (row, column, ...), such as (row, column, channel, height, width).
+        """Returns the decoder outputs, for images of shape (row, column, channel, height, width).
 
         Rows of discrete latents have a frame for each category. Shorter rows are padded with NaN.
         """
@@ -77,33 +77,33 @@ class Traversal:
         return array
 
     def image(self, *, labels: bool = True) -> "Image.Image":
-        """Returns a picture (of Pillow). Intensities outside [0, 1] are clipped."""
+        """Returns the traversal as a Pillow image. Intensities outside of [0, 1] are clipped."""
         return (self._sheet() if labels else LabeledSheet(self._sheet().frames)).image()
 
     def figure(self) -> "Figure":
-        """Returns a figure of matplotlib, if that is installed."""
+        """Returns the traversal as a matplotlib figure."""
         return self._sheet().axes().figure
 
     def save(self, path: Path | str) -> Path:
-        """Writes a picture (.png), an animation (.gif) or a drawing with labels as text (.svg), and returns its path.
+        """Writes the traversal as .png, .gif or .svg, according to the suffix of `path`. Returns the path.
 
-        An animation shows the columns forward and backward. A drawing needs matplotlib.
+        A .gif file animates the columns forward and backward. An .svg file requires matplotlib.
         """
         kinds = {".png": self.png, ".gif": self._gif, ".svg": lambda: rendered(self._sheet().axes(), ".svg")}
-        return _saved(Path(path), kinds, "A traversal was", " .figure().savefig(...) writes other formats.")
+        return _saved(Path(path), kinds, "Use .figure().savefig(...) for other formats.")
 
     def _repr_png_(self) -> bytes:
         return self.png()
 
     def png(self) -> bytes:
-        """Returns the picture as a PNG file."""
+        """Returns the content of a PNG file of the traversal."""
         return _png(self.image())
 
     def _gif(self) -> bytes:
         strips, sheet, stream = [_as_images(strip) for strip in self.strips], self._sheet(), io.BytesIO()
         count, pictures = sheet.frames.shape[1], []
         for t in range(count):
-            # A latent with fewer categories shows each of them longer.
+            # The frames of a latent with fewer categories are shown longer.
             moment = stack([strip[t * len(strip) // count][None] for strip in strips])
             pictures.append(replace(sheet, frames=moment, column_labels=sheet.column_labels[t : t + 1]).image())
         first, back = pictures[0], [*pictures[1:], *pictures[-2:0:-1]]
@@ -118,10 +118,9 @@ class Traversal:
 @final
 @dataclass(frozen=True, eq=False)
 class SideBySide:
-    """Traversals by model name, shown side by side.
+    """Traversals of several models side by side, by model name. Notebooks display them as a picture.
 
-    Row r of each traversal shows the latent matched with row r of the first model. Rows without a match are blank.
-    Notebooks display the traversals as a picture.
+    Row r of each traversal has the latent that is matched to row r of the first model. Rows without a match are blank.
     """
 
     traversals: Mapping[str, Traversal]
@@ -130,35 +129,35 @@ class SideBySide:
         return len(self.traversals)
 
     def image(self) -> "Image.Image":
-        """Returns a picture (of Pillow): the name of each model, and its rows below."""
+        """Returns the traversals side by side as a Pillow image, with the name of each model above its rows."""
         return beside([each.image() for each in self.traversals.values()], list(self.traversals))
 
     def png(self) -> bytes:
-        """Returns the picture as a PNG file."""
+        """Returns the content of a PNG file of the traversals."""
         return _png(self.image())
 
     def save(self, path: Path | str) -> Path:
-        """Writes the picture as a .png file, and returns its path."""
-        return _saved(Path(path), {".png": self.png}, "Traversals side by side were")
+        """Writes the traversals as a .png file. Returns the path."""
+        return _saved(Path(path), {".png": self.png}, "Change the suffix.")
 
     def _repr_png_(self) -> bytes:
         return self.png()
 
 
 def _as_images(strip: Strip) -> Float[Tensor, "frame channel height width"]:
-    """Returns the frames of a strip as images, with a channel axis. Raises if they are not images."""
+    """Returns the frames of a strip with a channel axis. Raises CodesError if the frames are not images."""
     if strip.frames.ndim not in (3, 4):
         raise CodesError(
-            f"The decoder outputs {' x '.join(map(str, strip.frames.shape[1:]))} numbers for a code, not an "
-            "image (channel x height x width, or height x width). Read them with .array()."
+            f"Expected decoder outputs of shape (channels, height, width) or (height, width), got "
+            f"{tuple(strip.frames.shape[1:])}. Use .array() for outputs that are not images."
         )
     return strip.frames if strip.frames.ndim == 4 else strip.frames[:, None]
 
 
-def _saved(path: Path, kinds: Mapping[str, Callable[[], bytes]], what: str, hint: str = "") -> Path:
-    """Writes the file in the format given by the suffix, and returns its path."""
+def _saved(path: Path, kinds: Mapping[str, Callable[[], bytes]], fix: str) -> Path:
+    """Writes the file in the format of its suffix. Returns the path."""
     if path.suffix.lower() not in kinds:
-        raise CodesError(f"{what} to be saved as {path.name}; expected a name that ends in {', '.join(kinds)}.{hint}")
+        raise CodesError(f"Expected a file name that ends in {', '.join(kinds)}, got {path.name}. {fix}")
     files.write_bytes(path, kinds[path.suffix.lower()]())
     return path
 

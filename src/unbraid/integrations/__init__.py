@@ -44,5 +44,5 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(f"{__name__}.{_FILES[name]}"), name)
     except ImportError as error:
         raise SpecError(
-            f"{name} needs torchmetrics ({error}). Install it: pip install 'unbraid[torchmetrics]'."
+            f"{name} requires torchmetrics ({error}). Install it: pip install 'unbraid[torchmetrics]'."
         ) from None

@@ -21,12 +21,12 @@ from unbraid.metrics.selection import Metrics, select
 
 @final
 class CodesMetric(Metric):
-    """Metrics of the codes of all batches and processes, computed by `evaluate`.
+    """A torchmetrics metric that collects codes of all batches and processes and computes metrics with `evaluate`.
 
-    Call `update(mean, std, factors)` for each batch and `compute()` at the end of an epoch; `forward` scores each batch
-    separately. `factors` is a table with the columns `factor_names`, or a mapping from names to columns. `compute`
-    returns a number for one metric and a dict for several. Undefined values are NaN. `card` is the scorecard. All codes
-    are kept until `reset`. Other arguments are those of `evaluate`, `Codes.from_arrays` and `torchmetrics.Metric`.
+    Call `update(mean, std, factors)` for each batch and `compute()` at the end of an epoch. `factors` is a table with
+    the columns `factor_names`, or a mapping from names to columns. `compute` returns a number for one metric, and a
+    dict for several metrics. Undefined values are NaN. All codes are kept in memory until `reset`. Other arguments are
+    passed to `evaluate`, `Codes.from_arrays` and `torchmetrics.Metric`.
     """
 
     is_differentiable = False
@@ -49,7 +49,7 @@ class CodesMetric(Metric):
         selection = select(metrics, seed)
         if selection.model_scores:
             raise SpecError(
-                f"{', '.join(selection.model_scores)}: reads the model and its images, not codes. Score the run."
+                f"Expected metrics of codes, got {', '.join(selection.model_scores)}. Call run.score instead."
             )
         self._metrics, self._names, self._seed = metrics, tuple(selection.metrics), seed
         self._given_names, self._unordered, self._missing = factor_names, unordered, missing
@@ -65,27 +65,29 @@ class CodesMetric(Metric):
         labels = as_factors(factors, None if isinstance(factors, Mapping) else self._given_names)
         if wrong := [each for each in labels if each.values.ndim != 1 or each.known is not None or not each.ordered]:
             raise CodesError(
-                f"Factor {wrong[0].name!r} has words, masked labels or shape {tuple(wrong[0].values.shape)}; expected "
-                "one number per image, because words would be renumbered in each batch."
+                f"Factor {wrong[0].name!r} has text, masked labels or shape {tuple(wrong[0].values.shape)}; expected "
+                "one number per image. Convert text to the same numbers in every batch."
             )
         columns = {each.name: each.is_continuous for each in labels}
         if len(self.mean) and (bool(len(self.std)) != (std is not None) or self._columns != columns):
             raise CodesError(
-                f"This batch has the factors {', '.join(columns) or 'none'}, and earlier batches have "
-                f"{', '.join(self._columns) or 'none'}, or they differ in std or types. Give every batch the same."
+                f"Expected batches with the same factors, types and std, got {', '.join(columns) or 'none'} after "
+                f"{', '.join(self._columns) or 'none'}. Pass the same arguments for every batch."
             )
         self._columns = columns
         self.mean.append(means)
         if std is not None:
             self.std.append(as_floats("std", std).to(means))
         if columns:
-            # One table holds categorical and continuous factors: a double holds every integer up to 2**53.
+            # One table has categorical and continuous factors: a double represents every integer up to 2**53.
             self.factors.append(torch.stack([each.values.double().to(self.device) for each in labels], dim=1))
 
     def compute(self) -> Tensor | dict[str, Tensor]:
         """Returns the scores of all codes since the last `reset`."""
         if not len(self.mean):
-            raise CodesError("There are no codes yet. Call update(mean, std, factors) for each batch first.")
+            raise CodesError(
+                "Expected codes before compute(), got none. Call update(mean, std, factors) for each batch."
+            )
         table = dim_zero_cat(self.factors) if len(self.factors) else torch.empty(0, 0)
         factors = {
             name: column if is_continuous else column.long()
@@ -109,10 +111,10 @@ class CodesMetric(Metric):
 
     @property
     def card(self) -> Scorecard | None:
-        """The scorecard of the last `compute`, with intervals, parts, factors and latents; None before the first."""
+        """The scorecard of the last `compute`, with intervals, parts, factors and latents. None before `compute`."""
         return self._card
 
     def reset(self) -> None:
-        """Removes all codes."""
+        """Removes all codes and the scorecard."""
         super().reset()
         self._columns, self._card = {}, None

@@ -16,11 +16,10 @@ from unbraid.metrics.selection import Metrics, select
 class CodesScorer:
     """Scorer of fitted transformers, for `cross_val_score`, `cross_validate` and `GridSearchCV`.
 
-    Transformed rows are scored against their factors. `y` holds the factors as a table or a DataFrame, which
-    scikit-learn can split. Higher is always better: metrics with lower-is-better values are negated, and named with the
-    prefix "neg_" in a dict. One metric returns a number. Several metrics return a dict; `GridSearchCV(refit="dci")`
-    selects one of its keys. The codes are means without stds, so choose a metric for means. Other arguments are those
-    of `evaluate` and `Codes.from_arrays`.
+    The transformed rows are the codes, and `y` has the factors as a table or a DataFrame. The codes have no std, so
+    choose a metric of means. One metric returns a number. Several metrics return a dict; `GridSearchCV(refit="dci")`
+    selects a key. Metrics for which lower is better are negated, and their keys have the prefix "neg_". Other arguments
+    are passed to `evaluate` and `Codes.from_arrays`.
 
     >>> import numpy as np
     >>> from sklearn.decomposition import PCA
@@ -41,19 +40,19 @@ class CodesScorer:
         if selection.model_scores:
             names = ", ".join(selection.model_scores)
             raise SpecError(
-                f"The scores {names} were given, which need a model; expected metrics of codes, e.g. 'mig'."
+                f"Expected metrics of codes, got {names}, which requires a model. Choose a metric such as 'mig'."
             )
         if aimless := [name for name, metric in selection.metrics.items() if metric.higher_is_better is None]:
             raise SpecError(
-                f"The metrics {', '.join(aimless)} were given, of which neither high nor low values are better; "
-                "expected metrics with a direction. Choose another one, or call evaluate."
+                f"Expected metrics with a better direction, got {', '.join(aimless)}. Choose other metrics, or call "
+                "evaluate."
             )
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float | dict[str, float]:
         if not hasattr(estimator, "transform"):
             raise CodesError(
-                f"{type(estimator).__name__} has no transform; expected a transformer, such as PCA, or a pipeline that "
-                "ends in one."
+                f"Expected a transformer such as PCA, or a pipeline that ends in a transformer, got "
+                f"{type(estimator).__name__}, which has no method `transform`. Pass a transformer."
             )
         mean = estimator.transform(X)
         codes = Codes.from_arrays(

@@ -1,4 +1,4 @@
-"""Export of encoder and decoder as ONNX files, compared with torch before writing, or as torch.export files."""
+"""Export of encoder and decoder as ONNX files (checked against torch), or as torch.export files."""
 
 import contextlib
 import copy
@@ -32,7 +32,7 @@ _RANDOM = ("Random", "Multinomial", "Bernoulli")  # prefixes of random operators
 
 
 class Graph(nn.Module, ABC):
-    """A deterministic part of a model with one named input, which has a row per image, and named outputs."""
+    """Base class of exported modules: a deterministic part of a model with one named input and named outputs."""
 
     name: str
     """The name of the file without its suffix."""
@@ -56,10 +56,10 @@ class Graph(nn.Module, ABC):
 
 @final
 class EncoderGraph(Graph):
-    """The encoder, from images to the parameters of the posterior, named as `OnnxEncoder` expects.
+    """The encoder as an exported module. Its input is images, and its outputs are parameters of q(z | x).
 
-    Outputs are the mean and the std of continuous latents, their covariance if they are correlated, and the
-    probabilities of discrete latents.
+    The outputs are the mean and the std of continuous latents, the covariance of correlated latents, and the
+    probabilities of discrete latents. `OnnxEncoder` recognizes the names of these outputs.
     """
 
     name, input_name = "encoder", "images"
@@ -86,13 +86,13 @@ class EncoderGraph(Graph):
             "covariance": posterior.covariance,
             **{f"probabilities_{number}": table for number, table in enumerate(posterior.probabilities)},
         }
-        # Without continuous latents there is neither mean nor std.
+        # Without continuous latents, mean and std have no columns.
         return {name: tensor for name, tensor in found.items() if tensor is not None and tensor.shape[1] > 0}
 
 
 @final
 class DecoderMeanGraph(Graph):
-    """The decoder, from codes to E[x | z], the mean of the likelihood."""
+    """The decoder as an exported module. Its input is codes, and its output is the mean of p(x | z)."""
 
     name, input_name, output_names = "decoder", "code", ("image",)
 
@@ -106,7 +106,7 @@ class DecoderMeanGraph(Graph):
 
 @torch.no_grad()
 def graphs_of(model: AutoencoderModule) -> tuple[EncoderGraph, DecoderMeanGraph]:
-    """Returns encoder and decoder of a copy of the model on the CPU, in float32."""
+    """Returns the exported modules of encoder and decoder, from a copy of the model on the CPU in float32."""
     plain = copy.deepcopy(model).to("cpu", torch.float32).requires_grad_(requires_grad=False).eval()
     return EncoderGraph(plain).eval(), DecoderMeanGraph(plain).eval()
 
@@ -114,7 +114,7 @@ def graphs_of(model: AutoencoderModule) -> tuple[EncoderGraph, DecoderMeanGraph]
 @final
 @dataclass(frozen=True)
 class ExportedFile:
-    """A written file with its path and SHA-256. ONNX files also have the operator set and the difference from torch.
+    """Path and SHA-256 of an exported file. ONNX files also have the operator set and the difference from torch.
 
     `largest_difference` is relative to the largest output.
     """
@@ -136,7 +136,7 @@ def export_onnx(
     Args:
         model: The model.
         folder: The folder for the files.
-        force: Whether to replace existing files.
+        force: Whether to overwrite existing files.
         facts: Additional metadata for the files.
     """
     _check_installed()
@@ -151,10 +151,10 @@ def export_onnx(
 
 
 def export_torch(model: AutoencoderModule, folder: Path | str, *, force: bool = False) -> tuple[ExportedFile, ...]:
-    """Writes `encoder.pt2` and `decoder.pt2`, the graphs of `export_onnx` as torch.export files.
+    """Writes the modules of `export_onnx` as torch.export files: `encoder.pt2` and `decoder.pt2`.
 
-    `torch.export.load` unpickles files, which can run code from a file. unbraid therefore does not read these files.
-    Only load files that you trust.
+    `torch.export.load` unpickles these files and can therefore execute code. unbraid does not read such files. Load
+    only files that you trust.
     """
     graphs = graphs_of(model)
     paths = _paths(folder, [f"{graph.name}.pt2" for graph in graphs], force=force)
@@ -167,12 +167,12 @@ def export_torch(model: AutoencoderModule, folder: Path | str, *, force: bool = 
 
 
 def _paths(folder: Path | str, names: list[str], *, force: bool) -> list[Path]:
-    """Returns the paths of the files. Raises if a file cannot be written, or if it exists and `force` is False."""
+    """Returns the paths of the files. Raises RunError if a file cannot be written, or exists and `force` is False."""
     paths = [files.folder_path(folder) / name for name in names]
     for path in paths:
         files.check_writable(path)
         if path.exists() and not force:
-            raise RunError(f"{path} exists. Name another folder, or replace it with force=True (--force).")
+            raise RunError(f"{path} exists. Name another folder, or overwrite the file with force=True (--force).")
     return paths
 
 
@@ -184,7 +184,7 @@ def _written(
 
 
 def session(model: bytes | str, name: str) -> Any:
-    """Returns an onnxruntime session of the model on the CPU. Errors contain the `name`."""
+    """Returns an onnxruntime session on the CPU for a model (content or path). `name` is printed in errors."""
     _check_installed()
     import onnxruntime
 
@@ -194,7 +194,7 @@ def session(model: bytes | str, name: str) -> Any:
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     # onnxruntime raises its own classes, below RuntimeError or Exception depending on its version.
     except Exception as error:  # noqa: BLE001
-        raise RunError(f"{name} is no ONNX model that onnxruntime can run: {error}") from None
+        raise RunError(f"Expected an ONNX model that onnxruntime can run, got {name}: {error}") from None
 
 
 def _check_installed() -> None:
@@ -203,7 +203,7 @@ def _check_installed() -> None:
             importlib.import_module(name)
     except ImportError as error:
         raise SpecError(
-            f"ONNX needs packages that are not installed ({error}). Install them: pip install 'unbraid[onnx]'."
+            f"ONNX requires packages that are not installed ({error}). Install them: pip install 'unbraid[onnx]'."
         ) from None
 
 
@@ -216,12 +216,12 @@ def _traced(graph: Graph) -> torch.export.ExportedProgram:
     except (RuntimeError, ValueError, TypeError, NotImplementedError, AssertionError) as error:
         raise RunError(
             f"The {graph.name} cannot be exported: {str(error).strip()}\nIn a custom net, remove Python code that "
-            "depends on the values of tensors, and write x.shape[0] for the size of a batch, not len(x)."
+            "depends on the values of tensors, and use x.shape[0] instead of len(x) for the size of a batch."
         ) from error
 
 
 def _made(graph: Graph, facts: Mapping[str, str]) -> tuple[bytes, float]:
-    """Returns the bytes of an ONNX file of the graph, and its largest difference from torch."""
+    """Returns the content of an ONNX file of the graph, and the largest difference of its outputs from torch."""
     program = _traced(graph)
     with _quiet():
         exported = torch.onnx.export(
@@ -239,7 +239,7 @@ def _made(graph: Graph, facts: Mapping[str, str]) -> tuple[bytes, float]:
 
 
 def _content(model: Any, name: str, facts: Mapping[str, str]) -> bytes:
-    """Returns the bytes of the file, without the source paths that torch adds."""
+    """Returns the content of the ONNX file, without the source paths that torch adds."""
     for part in (*model.graph.node, *model.graph.value_info, *model.graph.input, *model.graph.output, model.graph):
         part.ClearField("doc_string")
         part.ClearField("metadata_props")
@@ -264,7 +264,7 @@ def _content(model: Any, name: str, facts: Mapping[str, str]) -> bytes:
 
 
 def _largest_difference(content: bytes, graph: Graph) -> float:
-    """Returns the largest relative difference between onnxruntime and torch. Raises if it exceeds the tolerance."""
+    """Returns the largest relative difference between onnxruntime and torch. Raises RunError above the tolerance."""
     runtime, largest = session(content, f"The {graph.name}"), 0.0
     for inputs in map(graph.inputs, _COMPARED):
         expected = graph.outputs(inputs)
@@ -274,9 +274,9 @@ def _largest_difference(content: bytes, graph: Graph) -> float:
             difference = float((ours - torch.from_numpy(theirs)).abs().max()) / scale
             if not difference <= TOLERANCE:
                 raise RunError(
-                    f"The {name} of onnxruntime for {len(inputs)} inputs differs from the output of torch by "
-                    f"{difference:.1g} of the largest value; expected at most {TOLERANCE:g}. Nothing was written. If "
-                    "the weights are finite, this is a bug in the export of one of its layers."
+                    f"The output {name!r} of onnxruntime for {len(inputs)} inputs differs from torch by "
+                    f"{difference:.1g} of the largest value; expected at most {TOLERANCE:g}. No file was written. If "
+                    "all weights are finite, this is a bug in the ONNX export of a layer; please report it."
                 )
             largest = max(largest, difference)
     return largest
@@ -284,7 +284,7 @@ def _largest_difference(content: bytes, graph: Graph) -> float:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Silences warnings of torch about optional exporters and about deprecated calls inside torch."""
+    """Suppresses warnings of torch about optional exporters and about deprecated calls inside torch."""
     log = logging.getLogger("torch.onnx")
     level = log.level
     log.setLevel(logging.ERROR)

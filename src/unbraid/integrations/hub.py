@@ -1,4 +1,4 @@
-"""Repositories on the Hugging Face Hub: push, fetch, and model cards."""
+"""Repositories on the Hugging Face Hub: upload, download, and model cards."""
 
 import contextlib
 import math
@@ -14,18 +14,18 @@ from unbraid.errors import RunError, SpecError
 
 
 class PushOptions(TypedDict, total=False):
-    """Options for pushing a run or a study."""
+    """Options of `push_to_hub` of a run or a study."""
 
     private: bool
-    """Whether to create a new repository as private. Default: False."""
+    """Whether a new repository is private. Default: False."""
     revision: str | None
     """The target branch. A missing branch is created. Default: main."""
     codes: bool
     """Whether the codes of the images are pushed. Default: True."""
     license: str | None
-    """The license of the weights by its name on the Hub, such as "apache-2.0". Default: none."""
+    """The license of the weights by its Hub identifier, such as "apache-2.0". Default: none."""
     data_license: str | None
-    """The license of the data for the model card. Default: the published license."""
+    """The license of the data on the model card. Default: the published license of the dataset."""
 
 
 _NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -39,9 +39,9 @@ def push(
     private: bool = False,
     revision: str | None = None,
 ) -> str:
-    """Pushes contents in one commit and returns the URL of the commit. `contents` maps paths to bytes or files.
+    """Pushes files to a repository in one commit. Returns the URL of the commit.
 
-    Creates the repository if it does not exist.
+    `contents` has the content (or a local file) of each path in the repository. A missing repository is created.
     """
     check_name(repo_id)
     hub = installed()
@@ -54,18 +54,18 @@ def push(
             hub.CommitOperationAdd(path, content if isinstance(content, bytes) else str(content))
             for path, content in contents.items()
         ]
-        # Not upload_folder, which makes several commits of many files.
+        # upload_folder would make several commits for many files.
         commit = api.create_commit(repo_id, operations, commit_message=message, revision=revision)
     return str(commit.commit_url)
 
 
 def fetch(repo_id: str, revision: str | None = None, patterns: Sequence[str] | None = None) -> Path:
-    """Downloads the files of a repository and returns their folder, which is named by the commit.
+    """Downloads the files of a repository to the cache of the Hub. Returns the folder, which is named by the commit.
 
-    The folder is in the cache of the Hub. Cached files also work without a network (`HF_HUB_OFFLINE=1`).
+    Cached files can be read without a network (`HF_HUB_OFFLINE=1`).
 
     Args:
-        repo_id: The repository.
+        repo_id: The repository, such as "owner/name".
         revision: A branch, a tag or a commit.
         patterns: The patterns of paths to fetch. Default: all paths.
     """
@@ -77,30 +77,30 @@ def fetch(repo_id: str, revision: str | None = None, patterns: Sequence[str] | N
 
 
 def check_name(repo_id: Any) -> None:
-    """Raises if `repo_id` is not a valid repository name, such as "me/zoo"."""
+    """Raises SpecError if `repo_id` is not a valid repository name, such as "me/zoo"."""
     if not isinstance(repo_id, str) or not _NAME.fullmatch(repo_id):
-        raise SpecError(f"The repository is {repo_id!r}; expected its owner and its name, such as 'me/zoo'.")
+        raise SpecError(f"Expected a repository as 'owner/name', got {repo_id!r}. Pass for example 'me/zoo'.")
 
 
 def installed() -> Any:
-    """Imports and returns huggingface_hub. Raises if the package is not installed."""
+    """Imports and returns huggingface_hub. Raises SpecError if the package is not installed."""
     try:
         import huggingface_hub
     except ImportError as error:
         raise SpecError(
-            f"The Hub needs the package huggingface_hub ({error}). Install it: pip install 'unbraid[hub]'."
+            f"The Hub requires the package huggingface_hub ({error}). Install it: pip install 'unbraid[hub]'."
         ) from None
     return huggingface_hub
 
 
 def _client(hub: Any) -> Any:
-    """Returns a client of the Hub, or of the server in HF_ENDPOINT."""
+    """Returns a client of the Hub, or of the server in the environment variable HF_ENDPOINT."""
     return hub.HfApi(endpoint=os.environ.get("HF_ENDPOINT"), library_name="unbraid", library_version=__version__)
 
 
 @contextlib.contextmanager
 def _readable_errors(repo_id: str, verb: str) -> Iterator[None]:
-    """Raises errors of the client as a RunError with advice, and hides progress bars."""
+    """Converts errors of the client to a RunError with advice, and hides progress bars, inside the block."""
     from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     were_disabled = are_progress_bars_disabled()
@@ -108,12 +108,12 @@ def _readable_errors(repo_id: str, verb: str) -> Iterator[None]:
         disable_progress_bars()
     try:
         yield
-    # Errors of the client, of its network library, of the disk: which, depends on its version.
+    # The classes of errors depend on the version of the client.
     except Exception as error:
         raise RunError(
-            f"Could not {verb} {repo_id}: {str(error).strip()}\nCheck its name and revision, the network, and that you "
-            "are logged in (`hf auth login`) if it is private or you push. Fetched files can be read without a network "
-            "(HF_HUB_OFFLINE=1)."
+            f"Could not {verb} {repo_id}: {str(error).strip()}\nCheck the name, the revision and the network. For a "
+            "private repository or a push, log in with `hf auth login`. To read cached files without a network, set "
+            "HF_HUB_OFFLINE=1."
         ) from error
     finally:
         if not were_disabled:
@@ -134,7 +134,7 @@ class Result:
 def model_card(
     name: str, tags: Sequence[str], results: Sequence[Result], text: str, license_id: str | None = None
 ) -> bytes:
-    """Returns the README.md of a repository: metadata for the Hub, and a text in Markdown.
+    """Returns the content of README.md: metadata for the Hub, and a text in Markdown.
 
     Results that are not finite are left out of the metadata.
     """

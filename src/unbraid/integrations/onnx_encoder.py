@@ -1,4 +1,4 @@
-"""Encoders of any framework in ONNX files."""
+"""Codes of images from encoders in ONNX files, which any framework can write."""
 
 import logging
 import math
@@ -22,16 +22,16 @@ from unbraid.integrations.export import session
 
 log = logging.getLogger(__name__)
 
-_BATCH = 256  # images at once, where the model takes any number
-_MAX_NUMBERS = 2**28  # of one batch, where the model takes so many images and no fewer
-_MAX_SECONDS = 600.0  # for one batch: a model may hold a loop that does not end
+_BATCH = 256  # the batch size, if the model accepts any batch size
+_MAX_NUMBERS = 2**28  # the maximum number of values in a batch, if the model has a fixed batch size
+_MAX_SECONDS = 600.0  # the time limit of a batch, because a model may contain an endless loop
 _TYPES: dict[str, np.dtype[Any]] = {
     "tensor(float)": np.dtype("float32"),
     "tensor(float16)": np.dtype("float16"),
     "tensor(double)": np.dtype("float64"),
     "tensor(uint8)": np.dtype("uint8"),
 }
-# Common names of these outputs in other programs.
+# Common names of outputs in other programs.
 _NAMES = {
     "mean": ("mean", "mu", "z_mean", "loc"),
     "std": ("std", "sigma", "z_std"),
@@ -45,7 +45,7 @@ _PROBABILITIES = "probabilities_"
 @final
 @dataclass(frozen=True, eq=False)
 class OnnxEncoder:
-    """An encoder in an ONNX file whose outputs are converted to codes.
+    """An encoder in an ONNX file, which encodes images to `Codes`.
 
     `outputs` maps "mean", "std", "log_var", "covariance", "samples", "probabilities_0", ... to names in the file.
     """
@@ -56,26 +56,29 @@ class OnnxEncoder:
 
     @classmethod
     def open(cls, path: Path | str, outputs: Mapping[str, str] | None = None) -> "OnnxEncoder":
-        """Opens an ONNX file. Outputs are identified by name or by `outputs`. A single unknown output is the mean."""
+        """Opens an ONNX file.
+
+        By default, outputs are recognized by name, and a single output with any name is the mean.
+        """
         where = Path(path)
         if where.suffix == ".pt2":
             raise SpecError(
-                f"{path} was written by torch.export, whose reader unpickles and can run code from the file. Export "
-                "the encoder as ONNX (torch.onnx.export) and name that file."
+                f"Expected an ONNX file, got {path} of torch.export, which can execute code when it is loaded. Export "
+                "the encoder as ONNX with torch.onnx.export."
             )
         try:
             runtime = session(str(files.regular(where)), str(path))
         except OSError as error:
-            raise DataError(f"{path} cannot be read ({error.strerror}). Name an .onnx file.") from None
+            raise DataError(f"{path} cannot be read ({error.strerror}). Name a readable .onnx file.") from None
         if len(runtime.get_inputs()) != 1:
             names = ", ".join(each.name for each in runtime.get_inputs())
-            raise SpecError(f"{path} has the inputs {names}; expected one, the images. Export only the encoder.")
+            raise SpecError(f"{path} has the inputs {names}; expected one input (images). Export only the encoder.")
         return cls(where, _meanings(str(path), [each.name for each in runtime.get_outputs()], outputs), runtime)
 
     def encode(self, images: FactorImages) -> Codes:
         """Returns the codes of all images, with their factors.
 
-        The model receives pixels as floats from 0 to 1, or as bytes if it expects bytes, in its order of axes.
+        The model receives pixels from 0 to 1, or bytes if its input type is uint8. The order of axes is detected.
         """
         layout = self._layout(images.image_shape)
         found: dict[str, list[np.ndarray]] = {name: [] for name in self.outputs}
@@ -89,7 +92,7 @@ class OnnxEncoder:
         return self._codes({name: np.concatenate(arrays) for name, arrays in found.items()}, images)
 
     def _run(self, inputs: np.ndarray) -> dict[str, np.ndarray]:
-        """Runs the model in a separate thread and returns its outputs. Stops after `_MAX_SECONDS` or on Ctrl-C."""
+        """Runs the model in a separate thread with a time limit. Returns the outputs by meaning."""
         import onnxruntime
 
         options, name = onnxruntime.RunOptions(), self.runtime.get_inputs()[0].name
@@ -100,16 +103,16 @@ class OnnxEncoder:
             # onnxruntime raises its own classes, below RuntimeError or Exception depending on its version.
             except Exception as error:  # noqa: BLE001
                 is_slow = isinstance(error, TimeoutError)
-                why = f"it did not end within {_MAX_SECONDS:,.0f} seconds" if is_slow else error
+                why = f"no result within {_MAX_SECONDS:,.0f} seconds" if is_slow else error
                 raise CodesError(f"{self.path} cannot encode {len(inputs)} images: {why}") from None
             finally:
-                options.terminate = True  # the pool waits for its thread
+                options.terminate = True  # the pool waits for the end of the thread
         named = dict(zip(self.outputs, map(np.asarray, arrays), strict=True))
         for name, array in named.items():
             if array.ndim == 0 or len(array) != len(inputs):
                 raise CodesError(
                     f"{self.path}: the output {self.outputs[name]} has shape {array.shape} for {len(inputs)} images; "
-                    "expected one row per image."
+                    "expected one row per image. Export a model whose first axis is the batch."
                 )
         return {name: array if name == "covariance" else array.reshape(len(array), -1) for name, array in named.items()}
 
@@ -118,8 +121,8 @@ class OnnxEncoder:
         if self.runtime.get_modelmeta().custom_metadata_map.get("unbraid.gaussian") == "False":
             std = None
             log.warning(
-                "The latents of %s are not Gaussian, so mean and std do not determine them: only their means are used. "
-                "Score the run itself for exact scores.",
+                "The latents of %s are not Gaussian, so mean and std do not determine q(z | x). Only means are used. "
+                "For exact scores, score the run itself.",
                 self.path,
             )
         factors = tuple(labels.to("cpu") for labels in images.factors)
@@ -136,10 +139,12 @@ class OnnxEncoder:
         )
 
     def _layout(self, image_shape: tuple[int, int, int]) -> "_Layout":
-        """Returns the input layout of the model for images of this shape. Raises if the shapes do not match."""
+        """Returns the input layout of the model for images of this shape. Raises DataError if the shapes differ."""
         takes = self.runtime.get_inputs()[0]
         if takes.type not in _TYPES:
-            raise SpecError(f"{self.path} takes {takes.type}; expected one of {', '.join(_TYPES)}.")
+            raise SpecError(
+                f"{self.path} has the input type {takes.type}; expected one of {', '.join(_TYPES)}. Use float32."
+            )
         batch_size, *shape = takes.shape or [None]
         channels, height, width = image_shape
         as_ours = (0, 1, 2)
@@ -150,27 +155,27 @@ class OnnxEncoder:
             (as_ours, (math.prod(image_shape),)),
         ]
         for axes, arranged in ways:
-            # A name in the shape of an input stands for any number.
+            # A name in the shape of an input means any size.
             if len(shape) == len(arranged) and all(
                 not isinstance(size, int) or size == given for size, given in zip(shape, arranged, strict=True)
             ):
                 fixed = batch_size if isinstance(batch_size, int) else None
                 if fixed is not None and not 0 < fixed * math.prod(arranged) <= _MAX_NUMBERS:
                     raise DataError(
-                        f"{self.path} takes {fixed:,} images at once; expected 1 to "
-                        f"{_MAX_NUMBERS // math.prod(arranged):,}. Export it for batches of any size."
+                        f"{self.path} has the batch size {fixed:,}; expected 1 to "
+                        f"{_MAX_NUMBERS // math.prod(arranged):,}. Export the encoder with a dynamic batch size."
                     )
                 return _Layout(axes, arranged, fixed, _TYPES[takes.type])
         raise DataError(
-            f"{self.path} expects images of {' x '.join(map(str, shape))}, and this dataset has {channels} x "
-            f"{height} x {width} (channels x height x width). Name its training dataset, with the same resolution."
+            f"{self.path} expects inputs of {' x '.join(map(str, shape))}, but the images are {channels} x {height} x "
+            f"{width} (channels x height x width). Choose the dataset and resolution on which it was trained."
         )
 
 
 @final
 @dataclass(frozen=True)
 class _Layout:
-    """The axis order, shape, batch size and type of the input of a model."""
+    """The input layout of a model: order of axes, shape of an image, batch size (or None) and type."""
 
     axes: tuple[int, ...]
     shape: tuple[int, ...]
@@ -178,7 +183,7 @@ class _Layout:
     dtype: np.dtype
 
     def of(self, images: FactorImages, rows: slice) -> np.ndarray:
-        """Returns images in this layout. Repeats the last image to fill a fixed batch size."""
+        """Returns a batch of images in this layout. The last image is repeated to fill a fixed batch size."""
         found: Tensor = images.bytes_of(rows) if self.dtype == np.uint8 else images.batch(rows)
         if self.batch_size is not None and len(found) < self.batch_size:
             found = torch.cat([found, found[-1:].expand(self.batch_size - len(found), -1, -1, -1)])
@@ -187,13 +192,15 @@ class _Layout:
 
 
 def _meanings(path: str, names: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
-    """Maps meanings, such as "mean", to output names of the file. Raises if no output can be the mean."""
+    """Returns the output names of the file by meaning, such as "mean". Raises SpecError if no output is the mean."""
     found = dict(given or {})
     for meaning, name in found.items():
         if meaning not in _NAMES and not meaning.removeprefix(_PROBABILITIES).isdecimal():
-            raise SpecError(f"outputs names {meaning!r}; expected {', '.join(_NAMES)} or {_PROBABILITIES}0.")
+            raise SpecError(
+                f"Expected {', '.join(_NAMES)} or {_PROBABILITIES}0 in `outputs`, got {meaning!r}. Rename it."
+            )
         if name not in names:
-            raise SpecError(f"{path} has no output {name!r}. It outputs {', '.join(names)}.")
+            raise SpecError(f"{path} has no output {name!r}. Choose one of {', '.join(names)}.")
     if given is None:
         found = {meaning: name for meaning, same in _NAMES.items() for name in reversed(names) if name.lower() in same}
         found |= {name.lower(): name for name in names if name.lower().startswith(_PROBABILITIES)}
@@ -201,7 +208,7 @@ def _meanings(path: str, names: list[str], given: Mapping[str, str] | None) -> d
         found = {"mean": names[0]}
     if not any(meaning in ("mean", "samples") or meaning.startswith(_PROBABILITIES) for meaning in found):
         raise SpecError(
-            f"{path} has the outputs {', '.join(names)}; expected one to be the mean. Name it, e.g. "
-            f"outputs={{'mean': '{names[0]}'}} (--outputs mean={names[0]})."
+            f"Expected an output with a known name such as 'mean' in {path}, got {', '.join(names)}. Name the mean, "
+            f"e.g. outputs={{'mean': '{names[0]}'}} (--outputs mean={names[0]})."
         )
     return found

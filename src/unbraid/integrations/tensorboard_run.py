@@ -1,4 +1,4 @@
-"""TensorBoard: losses during training; codes in the projector, figures, losses and scores of a finished run."""
+"""TensorBoard files: losses during training, or codes, figures, losses and scores of a finished run."""
 
 import importlib.util
 import math
@@ -18,27 +18,27 @@ from unbraid.errors import RunError, SpecError
 from unbraid.figures.saving import rendered
 from unbraid.training.runs.run import Run
 
-_MAX_SPRITE_PIXELS = 8192  # the largest side of the picture of all images that the projector can show
+_MAX_SPRITE_PIXELS = 8192  # the maximum size of the sprite image of the projector
 
 
 def write_tensorboard(run: Run, folder: Path | str, *, num_images: int = 1000, losses: bool = True) -> Path:
-    """Writes a finished run for `tensorboard --logdir FOLDER`, and returns the new folder.
+    """Writes files of a finished run for `tensorboard --logdir FOLDER`. Returns the new folder.
 
-    The projector shows mean codes with their images and factors. The folder also contains the traversal, the scores and
-    the losses of the run, and maps of latents and factors if matplotlib is installed.
+    The projector shows the means of codes with images and factors. The folder also has a traversal, the scores and the
+    losses of the run and, if matplotlib is installed, heat maps of latents and factors.
 
     Args:
         run: The run.
         folder: The parent of the new folder.
         num_images: The number of images in the projector, evenly spaced in the training data.
-        losses: Whether to write the loss and its terms. Use False if `TensorBoardListener` has written them already.
+        losses: Whether to write the loss and its terms. Pass False if `TensorBoardListener` has already written them.
     """
     new_writer = _summary_writer()
     place = Path(folder) / run.name
     if (place / "projector_config.pbtxt").exists():
-        raise RunError(f"{place} holds the codes of a run already. Remove it, or name another folder.")
+        raise RunError(f"Expected a folder without codes, got {place}. Remove this folder, or name another one.")
     if num_images < 1:
-        raise SpecError(f"num_images is {num_images}; expected 1 or more, the number of codes in the projector.")
+        raise SpecError(f"Expected `num_images` to be an integer >= 1, got {num_images}.")
     codes, traversal = run.codes(), run.traverse()
     with new_writer(str(place)) as writer:
         _add_codes(writer, run, codes, torch.linspace(0, len(codes) - 1, min(len(codes), num_images)).long())
@@ -56,7 +56,7 @@ def write_tensorboard(run: Run, folder: Path | str, *, num_images: int = 1000, l
 
 @final
 class TensorBoardListener:
-    """Callback of `train` that writes the loss and its terms to one folder per run, for `tensorboard --logdir FOLDER`.
+    """Callback of `train` that writes loss curves for `tensorboard --logdir FOLDER`, with a subfolder for each run.
 
     Example: `train(spec, watch=TensorBoardListener(folder))`.
     """
@@ -70,24 +70,24 @@ class TensorBoardListener:
             if run not in self._writers:
                 self._writers[run] = self._new_writer(str(self._folder / run))
             for name, values in event.values.items():
-                if math.isfinite(values[place]):  # a run that has failed has none
+                if math.isfinite(values[place]):  # NaN after a failure
                     self._writers[run].add_scalar(name, values[place], event.done)
             if event.is_over:
                 self._writers.pop(run).close()
 
     def close(self) -> None:
-        """Flushes and closes the files of unfinished runs, such as after an interruption."""
+        """Closes the files of unfinished runs, for instance after an interruption."""
         while self._writers:
             self._writers.popitem()[1].close()
 
 
 def _summary_writer() -> Any:
-    """Returns the class `SummaryWriter` of torch. Raises if tensorboard is not installed."""
+    """Returns the class `SummaryWriter` of torch. Raises SpecError if tensorboard is not installed."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
         raise SpecError(
-            f"tensorboard is needed and cannot be imported ({error}). Install it: pip install 'unbraid[tensorboard]'."
+            f"TensorBoard files require tensorboard ({error}). Install it: pip install 'unbraid[tensorboard]'."
         ) from None
     return SummaryWriter
 
@@ -97,7 +97,7 @@ def _add_codes(writer: Any, run: Run, codes: Codes, rows: Int64[Tensor, " row"])
     names, labels = list(chosen.factor_names), [_texts(factor) for factor in chosen.factors]
     writer.add_embedding(
         chosen.with_discrete_as_columns().mean,
-        # The projector wants a header only where there are several columns.
+        # The projector accepts a header only for several columns.
         metadata=None if not labels else labels[0] if len(labels) == 1 else list(map(list, zip(*labels, strict=True))),
         metadata_header=names if len(names) > 1 else None,
         label_img=_small_images(run, rows),
@@ -107,7 +107,7 @@ def _add_codes(writer: Any, run: Run, codes: Codes, rows: Int64[Tensor, " row"])
 
 
 def _small_images(run: Run, rows: Int64[Tensor, " row"]) -> Tensor | None:
-    """Returns square color images, or None for vectors and for too many or too large images."""
+    """Returns square color images for the projector, or None for vectors and too many or too large images."""
     _, height, width = run.spec.dataset.image_shape
     side, num_across = max(height, width), math.ceil(math.sqrt(len(rows)))
     if run.spec.dataset.holds_vectors or side * num_across > _MAX_SPRITE_PIXELS:
@@ -124,7 +124,7 @@ def _texts(labels: Labels) -> list[str]:
 
 
 def _maps(codes: Codes) -> dict[str, bytes]:
-    """Returns the maps of latents as PNG files by name. Returns an empty dict without matplotlib."""
+    """Returns PNG files of heat maps of latents and factors by name, or an empty dict without matplotlib."""
     if importlib.util.find_spec("matplotlib") is None or codes.mean.shape[1] == 0:
         return {}
     ordered = [labels for labels in codes.factors if labels.ordered and not labels.is_soft]
