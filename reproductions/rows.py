@@ -1,7 +1,7 @@
 """Claims as rows of the file of a paper: `{ text = "{a} is higher.", difference = ["rmig", "{a}", "VAE"], above = 0, a = ["x", "y"] }`.
 
 A row has the fields of a claim and a quantity of `unbraid.studies` with its arguments. Keys of at most three letters are
-loops: every value, or rows of values under a key of as many letters; `central` may be such a letter. "$NAME" stands for an
+loops: every value, or rows of values under a key of as many letters; `central` and `ours` may be such a letter. "$NAME" stands for an
 entry of `[names]` or of the dataset's `names`, which may be a table by scale. `on` and `scale` limit a row to a dataset and a scale. A row with
 `printed` is about numbers of the paper, and not judged on a laptop. A row with `ours` is a control.
 """
@@ -21,7 +21,7 @@ _OPTIONS, _REGION = ("at_least", "at_most", "over"), ("above", "below", "between
 
 def claims_of(item: Item, data: str, scale: Any) -> list[Claim]:
     """Returns the claims of an item; without any, that each expected number is met."""
-    if any(not row.get("ours") for row in item.claims):
+    if any(row.get("ours") is not True for row in item.claims):
         return list(_claims_of_rows(item, data, scale, ours=False))
     return list(item.code.claims(data, scale)) or [
         Claim(
@@ -63,20 +63,20 @@ def filled(value: Any, names: Mapping[str, Any], scale: str, letters: Mapping[st
 
 def _claims_of_rows(item: Item, data: str, scale: str, *, ours: bool) -> Iterator[Claim]:
     for row in item.claims:
-        is_judged = data in row.get("on", data) and row.get("scale", scale) == scale and not (row.get("printed") and scale == "laptop")
-        if is_judged and row.get("ours", False) == ours:
-            yield from _claims(row, item.on[data].names, scale)
+        if data in row.get("on", data) and row.get("scale", scale) == scale and not (row.get("printed") and scale == "laptop"):
+            yield from (claim for claim, is_ours in _claims(row, item.on[data].names, scale) if is_ours == ours)
 
 
-def _claims(row: Row, names: Mapping[str, Any], scale: str) -> Iterator[Claim]:
+def _claims(row: Row, names: Mapping[str, Any], scale: str) -> Iterator[tuple[Claim, bool]]:
+    """Returns each claim of a row, and whether it is a control."""
     [name] = [name for name in row if name in _QUANTITIES]
     loops = {letters: filled(values, names, scale) for letters, values in row.items() if len(letters) < 4 and letters != "on"}
     options, region = ({key: filled(row[key], {}, scale) for key in keys if key in row} for keys in (_OPTIONS, _REGION))
     for values in itertools.product(*loops.values()):
         letters = {letter: each for key, value in zip(loops, values, strict=True) for letter, each in _letters(key, value)}
         quantity = getattr(studies, name)(*(filled(argument, names, scale, letters) for argument in row[name]), **options)
-        central = row.get("central", False)
-        yield Claim(filled(row["text"], {}, scale, letters), quantity, **region, central=letters.get(str(central), central))
+        central, ours = (letters.get(str(flag), flag) for flag in (row.get("central", False), row.get("ours", False)))
+        yield Claim(filled(row["text"], {}, scale, letters), quantity, **region, central=bool(central) and not ours), bool(ours)
 
 
 def _letters(key: str, value: Any) -> Iterator[tuple[str, Any]]:
