@@ -65,6 +65,27 @@ LOSSES = {
     "FactorVAE": lambda: functional.factor_vae_loss(*CODES[:4], critic(2)(Z)),
     "AAE": lambda: functional.aae_loss(X, LOGITS, critic(1)(Z)),
 }
+OF_MEAN = {
+    "elbo": lambda mean: functional.elbo(X, LOGITS, mean, LOGVAR),
+    "beta_vae_loss": lambda mean: functional.beta_vae_loss(X, LOGITS, mean, LOGVAR),
+    "hfvae_loss": lambda mean: functional.hfvae_loss(X, LOGITS, mean, LOGVAR, Z, groups=GROUPS, **ONE),
+    "information_dropout_loss": lambda mean: functional.information_dropout_loss(X, LOGITS, mean, LOGVAR, Z, **ONE),
+    "anchor_vae_loss": lambda mean: functional.anchor_vae_loss(X, LOGITS, mean, LOGVAR, Z, **ONE),
+    "annealed_vae_loss": lambda mean: functional.annealed_vae_loss(X, LOGITS, mean, LOGVAR, capacity=5.0),
+    "dip_vae_loss": lambda mean: functional.dip_vae_loss(X, LOGITS, mean, LOGVAR),
+    "dip_vae_penalty": lambda mean: functional.dip_vae_penalty(mean, LOGVAR, kind="ii"),
+    "info_vae_loss": lambda mean: functional.info_vae_loss(X, LOGITS, mean, LOGVAR, mean + NOISE, prior=PRIOR),
+    "mmd": lambda mean: functional.mmd(mean, PRIOR),
+    "factor_vae_loss": lambda mean: functional.factor_vae_loss(X, LOGITS, mean, LOGVAR, critic(2)(mean)),
+    "factor_vae_critic_loss": lambda mean: functional.factor_vae_critic_loss(critic(2)(mean), critic(2)(PRIOR)),
+    "aae_loss": lambda mean: functional.aae_loss(X, LOGITS, critic(1)(mean)),
+    "info_gan_loss": lambda mean: functional.info_gan_loss(critic(1)(mean), PRIOR, mean, LOGVAR),
+    "concrete_kl": lambda mean: functional.concrete_kl(mean).sum(),
+    "total_correlation": lambda mean: functional.total_correlation(Z, mean, LOGVAR, **ONE),
+    "index_code_mutual_information": lambda mean: functional.index_code_mutual_information(Z, mean, LOGVAR, **ONE),
+    "aggregate_log_prob": lambda mean: functional.aggregate_log_prob(Z, mean, LOGVAR, **ONE).sum(),
+    "permute_latents": lambda mean: functional.permute_latents(mean, noise=NOISE).square().sum(),
+}
 DEFAULTS = {"HFVAE": HFVAE(groups=GROUPS), "AnnealedVAE": AnnealedVAE(capacity=5.0)}
 
 
@@ -144,6 +165,14 @@ def test_members_of_a_fleet_differ_in_a_weight_under_vmap():
     means = torch.stack([MEAN, MEAN + 1, 2 * MEAN])
     expected = torch.stack([grad(loss, argnums=1)(beta, mean) for beta, mean in zip(betas, means, strict=True)])
     torch.testing.assert_close(vmap(grad(loss, argnums=1))(betas, means), expected)
+
+
+@pytest.mark.parametrize("name", sorted(OF_MEAN))
+def test_every_loss_is_differentiable_and_maps_over_members(name):
+    loss, means = OF_MEAN[name], torch.stack([MEAN, MEAN + 1, 2 * MEAN])
+    for change in (loss, grad(loss)):
+        torch.testing.assert_close(vmap(change)(means), torch.stack([change(mean) for mean in means]))
+    assert bool((grad(loss)(MEAN) != 0).any())
 
 
 def test_shapes_that_do_not_fit_are_named():

@@ -17,11 +17,9 @@ from unbraid.metrics.estimators import Estimator, Exact, Quantized
 from unbraid.metrics.mig import ValueWeights
 from unbraid.metrics.modularity import Uninformative
 
-_EXACT, _QUANTIZED = Exact(), Quantized()
-
 
 def mutual_information(
-    codes: Array, factors: Factors, *, std: Array | None = None, estimator: Estimator = _EXACT
+    codes: Array, factors: Factors, *, std: Array | None = None, estimator: Estimator = Exact()
 ) -> Float64[Tensor, "latent factor"]:
     """Returns I(z_j; v_k) of each latent with each factor, in nats.
 
@@ -55,7 +53,7 @@ def mig(
     std: Array | None,
     factors: Factors,
     *,
-    estimator: Estimator = _EXACT,
+    estimator: Estimator = Exact(),
     value_weights: ValueWeights = "frequency",
 ) -> float:
     """Returns the mutual information gap (Chen et al., arXiv:1802.04942v5, eq. 6). Higher is better, at most 1.
@@ -71,7 +69,7 @@ def mig(
     return score_of(MIG(estimator, value_weights), mean, std, factors).value
 
 
-def mig_sup(mean: Array, std: Array | None, factors: Factors, *, estimator: Estimator = _EXACT) -> float:
+def mig_sup(mean: Array, std: Array | None, factors: Factors, *, estimator: Estimator = Exact()) -> float:
     """Returns MIG with the roles of latents and factors swapped (Li et al., arXiv:2002.10549v1). At most 1.
 
     MIG-sup = mean_j (I(z_j; v_a) / H(v_a) - I(z_j; v_b) / H(v_b)), where latent j has the largest shares of the
@@ -85,7 +83,7 @@ def mig_sup(mean: Array, std: Array | None, factors: Factors, *, estimator: Esti
     return score_of(MIGSup(estimator), mean, std, factors).value
 
 
-def rmig(mean: Array, std: Array | None, factors: Factors, *, estimator: Estimator = _QUANTIZED) -> float:
+def rmig(mean: Array, std: Array | None, factors: Factors, *, estimator: Estimator = Quantized()) -> float:
     """Returns MIG in bins (Do & Tran, arXiv:1908.09961v4, eq. 10). Higher is better, at most 1.
 
     RMIG = mean_k (I(z_a; y_k) - I(z_b; y_k)) / H(y_k), by default in 100 bins from -4 to 4.
@@ -98,7 +96,7 @@ def rmig(mean: Array, std: Array | None, factors: Factors, *, estimator: Estimat
     return score_of(RMIG(estimator), mean, std, factors).value
 
 
-def jemmig(mean: Array, std: Array | None, factors: Factors, *, estimator: Estimator = _QUANTIZED) -> float:
+def jemmig(mean: Array, std: Array | None, factors: Factors, *, estimator: Estimator = Quantized()) -> float:
     """Returns the joint entropy minus mutual information gap (Do & Tran, arXiv:1908.09961v4, eq. 17). 0 is best.
 
     JEMMIG = mean_k (H(z_a, y_k) - I(z_a; y_k) + I(z_b; y_k)) / (H(y_k) + log B), in B bins.
@@ -116,7 +114,7 @@ def modularity(
     std: Array | None,
     factors: Factors,
     *,
-    estimator: Estimator = _QUANTIZED,
+    estimator: Estimator = Quantized(),
     uninformative: Uninformative = "zero",
 ) -> float:
     """Returns whether each latent is informative about one factor (Ridgeway & Mozer, arXiv:1802.05312v2). At most 1.
@@ -132,7 +130,7 @@ def modularity(
     return score_of(Modularity(estimator, uninformative=uninformative), mean, std, factors).value
 
 
-def dcimig(mean: Array, std: Array | None, factors: Factors, *, estimator: Estimator = _EXACT) -> float:
+def dcimig(mean: Array, std: Array | None, factors: Factors, *, estimator: Estimator = Exact()) -> float:
     """Returns DCIMIG = sum_k max_j g_jk / sum_k H(v_k) (Sepliarskaia et al., arXiv:1910.05587v3). At most 1.
 
     g_jk is the gap I(z_j; v_k) - I(z_j; v_b) if latent j has the most information about factor k and the second
@@ -147,7 +145,7 @@ def dcimig(mean: Array, std: Array | None, factors: Factors, *, estimator: Estim
 
 
 def med(
-    mean: Array, std: Array | None, factors: Factors, *, estimator: Estimator = _EXACT, num_top: int | None = None
+    mean: Array, std: Array | None, factors: Factors, *, estimator: Estimator = Exact(), num_top: int | None = None
 ) -> float:
     """Returns the disentanglement of DCI with information as importance (Cao et al., arXiv:2206.04756v2). At most 1.
 
@@ -162,7 +160,7 @@ def med(
     return score_of(MED(estimator, num_top=num_top), mean, std, factors).value
 
 
-def minimality(mean: Array, std: Array | None, factors: Factors, *, estimator: Estimator = _EXACT) -> MinimalityScores:
+def minimality(mean: Array, std: Array | None, factors: Factors, *, estimator: Estimator = Exact()) -> MinimalityScores:
     """Returns minimality and sufficiency (Almudévar et al., arXiv:2408.07016v3). Higher is better.
 
     Minimality is mean_j max_k I(z_j; v_k) / I(x; z_j), and sufficiency is mean_k max_j I(z_j; v_k) / H(v_k).
@@ -176,7 +174,7 @@ def minimality(mean: Array, std: Array | None, factors: Factors, *, estimator: E
     return MinimalityScores(score.value, score.parts["sufficiency"].value)
 
 
-def infomec(mean: Array, std: Array | None, factors: Factors, *, estimator: Estimator = _EXACT) -> InfoMECScores:
+def infomec(mean: Array, std: Array | None, factors: Factors, *, estimator: Estimator = Exact()) -> InfoMECScores:
     """Returns InfoM, InfoC and InfoE (Hsu et al., arXiv:2305.18378v2). Higher is better, at most 1.
 
     With N_jk = I(z_j; v_k) / H(v_k), InfoM is the mean over latents of max_k N_jk / sum_k N_jk, and InfoC the mean

@@ -32,8 +32,6 @@ from unbraid.metrics.gaussian_total_correlation import CovarianceOf
 from unbraid.metrics.irs import ValueWeights
 from unbraid.metrics.mcc import Correlation, Matching
 
-_EXACT, _QUANTIZED, _SAMPLED = Exact(), Quantized(), Sampled()
-
 
 class ELBOTerms(NamedTuple):
     """The result of `elbo_decomposition`, in nats. `kl` is the sum of the other terms."""
@@ -136,7 +134,7 @@ def gaussian_total_correlation(mean: Array, std: Array | None = None, *, covaria
     return score_of(GaussianTotalCorrelation(covariance=covariance), mean, std).value
 
 
-def elbo_decomposition(mean: Array, std: Array, *, estimator: Sampled = _SAMPLED) -> ELBOTerms:
+def elbo_decomposition(mean: Array, std: Array, *, estimator: Sampled = Sampled()) -> ELBOTerms:
     """Returns the terms of E KL(q(z|x) || p(z)) = I(x, z) + TC + sum_j KL(q(z_j) || p(z_j)), with p(z) = N(0, I).
 
     Chen et al., arXiv:1802.04942v5, eq. 2. q(z) is the mixture of all given posteriors.
@@ -150,7 +148,7 @@ def elbo_decomposition(mean: Array, std: Array, *, estimator: Sampled = _SAMPLED
     return ELBOTerms(score.value, *(score.parts[name].value for name in ELBOTerms._fields[1:]))
 
 
-def informativeness(mean: Array, std: Array, *, estimator: Estimator = _SAMPLED) -> float:
+def informativeness(mean: Array, std: Array, *, estimator: Estimator = Sampled()) -> float:
     """Returns the information of the latents about the image, I(x, z) = H(z) - H(z | x), in nats.
 
     Do & Tran, arXiv:1908.09961v4, section 3.1. With `Exact()` the result is the mean of I(x, z_i) over latents, and
@@ -165,7 +163,7 @@ def informativeness(mean: Array, std: Array, *, estimator: Estimator = _SAMPLED)
 
 
 def informative_latents(
-    mean: Array, std: Array, *, estimator: Estimator = _EXACT, min_information: float = 0.01
+    mean: Array, std: Array, *, estimator: Estimator = Exact(), min_information: float = 0.01
 ) -> int:
     """Returns the number of latents with I(x, z_i) > `min_information`, in nats.
 
@@ -176,7 +174,7 @@ def informative_latents(
     return round(score_of(InformativeLatents(estimator, min_information), mean, std).value)
 
 
-def separability(mean: Array, std: Array, *, estimator: Sampled = _SAMPLED) -> float:
+def separability(mean: Array, std: Array, *, estimator: Sampled = Sampled()) -> float:
     """Returns the mean over latents of I(z_i, z_not_i) = H(z_i) + H(z_not_i) - H(z), in nats. 0 is best.
 
     Do & Tran, arXiv:1908.09961v4, section 3.2.
@@ -189,7 +187,7 @@ def separability(mean: Array, std: Array, *, estimator: Sampled = _SAMPLED) -> f
     return score_of(Separability(estimator), mean, std).value
 
 
-def sepin(mean: Array, std: Array, *, estimator: Sampled = _SAMPLED) -> float:
+def sepin(mean: Array, std: Array, *, estimator: Sampled = Sampled()) -> float:
     """Returns WSEPIN = sum_i rho_i I(x, z_i | z_not_i), rho_i = I(x, z_i) / sum_j I(x, z_j), in nats. Higher is better.
 
     Do & Tran, arXiv:1908.09961v4, section 3.2.
@@ -202,7 +200,7 @@ def sepin(mean: Array, std: Array, *, estimator: Sampled = _SAMPLED) -> float:
     return score_of(SEPIN(estimator), mean, std).value
 
 
-def indin(mean: Array, std: Array, *, estimator: Sampled = _SAMPLED) -> float:
+def indin(mean: Array, std: Array, *, estimator: Sampled = Sampled()) -> float:
     """Returns WINDIN = sum_i rho_i (I(x, z_i) - I(z_i, z_not_i)), rho_i = I(x, z_i) / sum_j I(x, z_j), in nats.
 
     Do & Tran, arXiv:1908.09961v4, section 3.2. Higher is better.
@@ -215,7 +213,7 @@ def indin(mean: Array, std: Array, *, estimator: Sampled = _SAMPLED) -> float:
     return score_of(INDIN(estimator), mean, std).value
 
 
-def pairwise_information(mean: Array, std: Array, *, estimator: Sampled = _SAMPLED) -> float:
+def pairwise_information(mean: Array, std: Array, *, estimator: Sampled = Sampled()) -> float:
     """Returns the mean over pairs of I(z_i, z_j) = H(z_i) + H(z_j) - H(z_i, z_j), in nats. 0 is best.
 
     Do & Tran, arXiv:1908.09961v4, eq. 3.
@@ -228,7 +226,7 @@ def pairwise_information(mean: Array, std: Array, *, estimator: Sampled = _SAMPL
     return score_of(PairwiseInformation(estimator), mean, std).value
 
 
-def lemma2_gap(mean: Array, std: Array, *, estimator: Sampled = _SAMPLED, latents: tuple[int, ...] = ()) -> float:
+def lemma2_gap(mean: Array, std: Array, *, estimator: Sampled = Sampled(), latents: tuple[int, ...] = ()) -> float:
     """Returns I(x, z_S) - sum_i I(x, z_i) over the `latents` i of S, in nats; 0 if they hold isolated information.
 
     Lemma 2 of the split-encoder paper, eq. 6. S has all latents by default.
@@ -241,7 +239,7 @@ def lemma2_gap(mean: Array, std: Array, *, estimator: Sampled = _SAMPLED, latent
     return score_of(Lemma2Gap(estimator, latents=latents), mean, std).value
 
 
-def misjed(mean: Array, std: Array, *, estimator: Quantized = _QUANTIZED) -> float:
+def misjed(mean: Array, std: Array, *, estimator: Quantized = Quantized()) -> float:
     """Returns the mean over pairs of (H(z_i) + H(z_j) - H(mean_i, mean_j)) / (2 log B), in B bins. Lower is better.
 
     Do & Tran, arXiv:1908.09961v4, section 3.2. Stds may be 0.

@@ -56,7 +56,7 @@ class InfoMEC(Metric):
     column of 0 and 1 for each level.
     """
 
-    estimator: Estimator = Exact()  # noqa: RUF009 (frozen)
+    estimator: Estimator = Exact()
     """The estimator of information."""
     active: Active = "information"
     """The criterion for active latents: information about a factor, or the range of their means."""

@@ -31,7 +31,7 @@ class InformationMetric(Metric):
     # Whether numbers are divided by the entropies of factors, which continuous factors do not have.
     needs_factor_entropy: ClassVar[bool] = True
 
-    estimator: Estimator = Exact()  # noqa: RUF009 (frozen)
+    estimator: Estimator = Exact()
     """The estimator of information."""
 
     @abstractmethod

@@ -29,7 +29,7 @@ class InformativeLatents(Metric):
     counts those with a mean posterior std below 0.4, which is the part "narrow".
     """
 
-    estimator: Estimator = Exact()  # noqa: RUF009 (frozen)
+    estimator: Estimator = Exact()
     """The estimator of information."""
     min_information: float = 0.01
     """The information about the image that an informative latent exceeds, in nats."""

@@ -39,7 +39,7 @@ class Informativeness(Metric):
     higher_is_better: ClassVar[bool | None] = None
     needs_factors: ClassVar[bool] = False
 
-    estimator: Estimator = Sampled()  # noqa: RUF009 (frozen)
+    estimator: Estimator = Sampled()
     """The estimator of information."""
     conditional: Conditional = "analytic"
     """Whether H(. | x) is exact over all images, or averaged over the same draws as H(.), as in Do & Tran's code."""

@@ -32,7 +32,7 @@ class JEMMIG(InformationMetric):
     needs_entropies: ClassVar[bool] = True
     higher_is_better: ClassVar[bool | None] = False
 
-    estimator: Estimator = Quantized()  # noqa: RUF009 (frozen)
+    estimator: Estimator = Quantized()
     """The estimator of information."""
 
     @property

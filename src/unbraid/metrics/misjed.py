@@ -40,7 +40,7 @@ class MISJED(Metric):
     higher_is_better: ClassVar[bool | None] = False
     needs_factors: ClassVar[bool] = False
 
-    estimator: Quantized = Quantized()  # noqa: RUF009 (frozen)
+    estimator: Quantized = Quantized()
     """The estimator of entropies."""
 
     def __post_init__(self) -> None:

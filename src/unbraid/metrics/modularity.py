@@ -43,7 +43,7 @@ class Modularity(InformationMetric):
         "Modularity compares factors, and only one varies in these codes, or every latent was left out: undefined."
     )
 
-    estimator: Estimator = Quantized()  # noqa: RUF009 (frozen)
+    estimator: Estimator = Quantized()
     """The estimator of information."""
     uninformative: Uninformative = "zero"
     """The treatment of latents without information about a factor: counted as zero, left out, or scored as in Do &

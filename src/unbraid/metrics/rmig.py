@@ -25,7 +25,7 @@ class RMIG(InformationMetric):
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
 
-    estimator: Estimator = Quantized()  # noqa: RUF009 (frozen)
+    estimator: Estimator = Quantized()
     """The estimator of information."""
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:

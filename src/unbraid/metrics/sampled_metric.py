@@ -176,7 +176,7 @@ class SampledMetric(Metric):
     which is at most log N for every draw. All metrics with equal settings share one pass over draws and images.
     """
 
-    estimator: Sampled = Sampled()  # noqa: RUF009 (frozen)
+    estimator: Sampled = Sampled()
     """The number of draws, and their seed."""
     conditional: Conditional = "analytic"
     """The computation of H(. | x): in closed form over all images, or over the same draws as in Do & Tran's code."""
