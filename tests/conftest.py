@@ -16,6 +16,7 @@ import torch
 
 from tests import shapes, shared_state
 from tests.browser import chromium, open_page  # noqa: F401 - fixtures
+from unbraid._internal.progress import noted
 
 shapes.check_no_others()
 
@@ -140,5 +141,6 @@ def _is_loopback(host: str | bytes) -> bool:
 @pytest.fixture(autouse=True)
 def _shared_state_is_left_alone() -> Iterator[None]:
     shapes.begin_test()
+    noted.clear()
     with shared_state.left_alone():
         yield

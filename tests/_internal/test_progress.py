@@ -4,7 +4,10 @@ import contextlib
 import contextvars
 import functools
 import io
+import itertools
+import logging
 import math
+import re
 import sys
 import threading
 import types
@@ -13,9 +16,9 @@ from dataclasses import replace
 import pytest
 import rich.console
 
-from tests.told import told_to
+from tests.told import told_to, warned
 from tests.training.squares import MLP_SPEC
-from unbraid._internal.progress import Bar, Event, emit, listening, part_of, progress_bar, showing
+from unbraid._internal.progress import Bar, Event, emit, listening, note_once, part_of, progress_bar, showing
 from unbraid.training import train
 
 DRAWING = Event("drawing", 1, 2, "images")
@@ -214,7 +217,10 @@ def test_a_notebook_shows_a_bar_and_the_line_of_what_was_found(notebook, folder,
     train([SPEC], [0, 1], folder=folder)
     assert any("Training" in each["text/plain"] for each in notebook)
     assert any("<progress value=" in each["text/html"] for each in notebook)
-    assert notebook[-1] == {"text/plain": "", "text/html": ""}
+    lines = [each["text/plain"] for each in notebook if "<progress" not in each["text/html"] and each["text/plain"]]
+    assert re.fullmatch(r"Training: 3 of 3 steps in 1 s, loss \d+\.\d", lines[0])
+    assert lines[1:] == [notebook[-1]["text/plain"]]
+    assert lines[1].startswith("Encoding images: ")
     assert "1 of 2" in capsys.readouterr().out
 
 
@@ -274,3 +280,19 @@ def test_a_notebook_is_updated_four_times_a_second_and_markup_is_text(notebook):
         "Reading &lt;b&gt;: 1 of 9 images",
         "Reading &lt;b&gt;: 3 of 9 images",
     ]
+
+
+def test_a_bar_that_did_not_end_leaves_no_line(notebook):
+    bar = Bar(rich.console.Console(), clock=itertools.count().__next__)
+    bar(Event("reading", 1, 9, "images"))
+    bar(Event("reading", 2, 9, "images"))
+    bar.close()
+    assert notebook[-1] == {"text/plain": "", "text/html": ""}
+
+
+def test_a_note_is_logged_once():
+    log = logging.getLogger("unbraid.test")
+    with warned() as told:
+        for note in ("one", "two", "one"):
+            note_once(log, note)
+    assert told == ["one", "two"]

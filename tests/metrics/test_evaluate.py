@@ -283,3 +283,10 @@ def test_a_terminal_shows_one_line_and_is_left_clean(monkeypatch):
 def test_elsewhere_nothing_is_said(capsys):
     evaluate(CODES, metrics=["mig", Spread()])
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_note_on_codes_is_logged_once_and_is_on_every_card():
+    with warned("shade") as told:
+        cards = [evaluate(make_codes(shade=np.zeros(60, dtype=int)), ["mig"]) for _ in range(3)]
+    assert len(told) == 1
+    assert all("shade" in card.notes[0] for card in cards)

@@ -2,6 +2,7 @@
 
 import contextlib
 import html
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -145,9 +146,23 @@ def progress_bar(watch: Listener | None = None, *, show: bool) -> Iterator[Calla
                 yield lambda line: None
 
 
+def note_once(log: logging.Logger, note: str) -> None:
+    """Logs a note as a warning, unless this process has logged it before."""
+    if note not in noted:
+        noted.add(note)
+        log.warning(note)
+
+
+noted: set[str] = set()
+"""The notes that this process has logged."""
+
+
 @final
 class Bar:
-    """Progress bar of the current outermost task. The bar is removed when the task is complete."""
+    """Progress bar of the current outermost task.
+
+    The bar is removed when the task is complete. In a notebook, one line stays.
+    """
 
     def __init__(self, console: Any, clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock, self._lock = console, clock, threading.Lock()
@@ -161,7 +176,9 @@ class Bar:
                 self._remove()
                 self._about, self._began, self._next = about, now, now + SECONDS_BEFORE_A_BAR
             if event.is_over and not event.within:
-                self._remove()
+                loss = [f"{name} {value:z.1f}" for name, value in event.medians.items()][:1]
+                took = f"{event._amount or 'finished'} in {duration(now - self._began)}"
+                self._remove(f"{capitalized(about)}: {_joined(took, *loss)}")
             elif now >= self._next:
                 if event.seconds_left is None and event.share > 0:
                     event = replace(event, seconds_left=(now - self._began) * (1 / event.share - 1))
@@ -209,10 +226,11 @@ class Bar:
         total = 1.0 if event.outermost.total else None
         self._shown.update(0, total=total, completed=event.share, summary=event.summary, refresh=True)
 
-    def _remove(self) -> None:
+    def _remove(self, line: str = "") -> None:
+        """Removes the bar. In a notebook, the line stays in its place."""
         self._about = ""
         if self._shown is not None and self._console.is_jupyter:
-            self._shown.update({"text/plain": "", "text/html": ""}, raw=True)
+            self._shown.update({"text/plain": line, "text/html": html.escape(line)}, raw=True)
         elif self._shown is not None:
             self._shown.stop()
         self._shown = None

@@ -48,8 +48,11 @@ def warnings_as_notes() -> Iterator[None]:
 
     Other logged messages are printed as lines on standard output.
     """
+    from unbraid._internal.progress import noted  # late: it takes milliseconds
+
     logger, handler = logging.getLogger("unbraid"), _LogPrinter()
     logger.addHandler(handler)
+    noted.clear()
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("always", category=UserWarning)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from unbraid._internal.progress import Event, Listener, emit, part_of, progress_bar
+from unbraid._internal.progress import Event, Listener, emit, note_once, part_of, progress_bar
 from unbraid._internal.version import __version__
 from unbraid.codes import Codes
 from unbraid.codes.latents import column_places, lost_variance
@@ -178,7 +178,7 @@ def evaluate_as(
         causes = {*refused.values()} - {_NEEDS_MODEL}
         raise CodesError(causes.pop() if len(causes) == 1 else " ".join(by_reason(refused or left_out)))
     for note in notes:
-        log.warning(note)
+        note_once(log, note)
     for name, error in failed.items():
         log.warning(_FAILED.format(name, type(error).__name__, error))
     return Scorecard(

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from unbraid._internal.arrays import same_content, shown
+from unbraid._internal.progress import note_once
 from unbraid.codes import Codes, Labels
 from unbraid.config import Config, text_of
 from unbraid.config.text import split
@@ -201,7 +202,7 @@ class Metric(Config, ABC):
         score = self.of(Statistics(codes, with_intervals=with_intervals))
         for note in score.notes:
             if note.endswith(UNDEFINED):
-                log.warning("%s: %s", type(self).__name__, note)
+                note_once(log, f"{type(self).__name__}: {note}")
         return score
 
     @final

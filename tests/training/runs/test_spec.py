@@ -251,8 +251,8 @@ def test_fields_are_changed_by_name_and_by_path():
 @pytest.mark.parametrize(
     ("changes", "wrong"),
     [
-        ({"objective.betta": 8}, "objective is a BetaTCVAE, which has no field 'betta'"),
-        ({"objektive.beta": 8}, "no field 'objektive'"),
+        ({"objective.betta": 8}, "objective .*'betta'"),
+        ({"objektive.beta": 8}, "the spec .*'objektive'"),
         ({"num_steps.few": 8}, "num_steps is 10000"),
         ({"critic.hidden": (8,)}, "critic is None"),
         ({"objective.beta": "four"}, "beta is 'four'"),
