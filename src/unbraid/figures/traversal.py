@@ -12,6 +12,7 @@ from torch import Tensor
 
 from unbraid._internal import files
 from unbraid.errors import CodesError
+from unbraid.figures.curves import as_pictures, ends_of
 from unbraid.figures.labeled_sheet import LabeledSheet, beside, stack
 from unbraid.figures.saving import rendered
 
@@ -100,7 +101,7 @@ class Traversal:
         return _png(self.image())
 
     def _gif(self) -> bytes:
-        strips, sheet, stream = [_as_images(strip) for strip in self.strips], self._sheet(), io.BytesIO()
+        strips, sheet, stream = self._images(), self._sheet(), io.BytesIO()
         count, pictures = sheet.frames.shape[1], []
         for t in range(count):
             # The frames of a latent with fewer categories are shown longer.
@@ -111,8 +112,14 @@ class Traversal:
         return stream.getvalue()
 
     def _sheet(self) -> LabeledSheet:
-        frames = stack([_as_images(strip) for strip in self.strips])
-        return LabeledSheet(frames, self.labels, [f"{position:.3g}" for position in self.positions], self.caption)
+        return LabeledSheet(
+            stack(self._images()), self.labels, [f"{position:.3g}" for position in self.positions], self.caption
+        )
+
+    def _images(self) -> list[Float[Tensor, "frame channel height width"]]:
+        """Returns the frames of each strip as images. Vectors are drawn as curves on one scale."""
+        frames = [_as_images(strip) for strip in self.strips]
+        return [as_pictures(each, ends_of(frames)) for each in frames]
 
 
 @final
@@ -145,10 +152,15 @@ class SideBySide:
 
 
 def _as_images(strip: Strip) -> Float[Tensor, "frame channel height width"]:
-    """Returns the frames of a strip with a channel axis. Raises CodesError if the frames are not images."""
+    """Returns the frames of a strip with axes for channel, height and width. A vector has one channel and one row.
+
+    Raises CodesError if the frames are neither images nor vectors.
+    """
+    if strip.frames.ndim == 2:
+        return strip.frames[:, None, None]
     if strip.frames.ndim not in (3, 4):
         raise CodesError(
-            f"Expected decoder outputs of shape (channels, height, width) or (height, width), got "
+            f"Expected decoder outputs of shape (channels, height, width), (height, width) or (numbers,), got "
             f"{tuple(strip.frames.shape[1:])}. Use .array() for outputs that are not images."
         )
     return strip.frames if strip.frames.ndim == 4 else strip.frames[:, None]

@@ -1,12 +1,13 @@
 """Vectors are data: they are trained on with an MLP and a Gaussian likelihood, scored and shown like images."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from unbraid import MLP, Autoencoder, BetaVAE, Conv, FromArrays, RunSpec, Scoring, train, write_report
+from unbraid import MLP, Autoencoder, BetaVAE, Conv, FromArrays, Run, RunSpec, Scoring, train, write_report
 from unbraid.datasets.subsets import RandomSplit
 from unbraid.errors import DataError, SpecError
 from unbraid.models.distributions import (
@@ -79,6 +80,20 @@ def test_streamed_or_of_a_subset_they_are_the_same(dataset, tmp_path):
 def test_a_page_is_written_of_them(run, tmp_path):
     page = write_report([run], tmp_path / "report.html").read_text()
     assert "60 vectors" in page
+    assert "from-arrays" in re.search("<title>(.*?)</title>", page)[1]
+    assert "Vectors from all over the data" in page
+    # Curves are pictures of this size; a vector as a row of pixels would have a height of 1.
+    assert re.search(r'height="64" alt="Vectors of the dataset"', page)
+
+
+def test_the_name_of_the_data_is_on_the_page(tmp_path):
+    named = FromArrays.from_arrays(X, name="sine waves")
+    assert (named.path, named.sha256) == (FromArrays.from_arrays(X).path, FromArrays.from_arrays(X).sha256)
+    assert spec(named).digest != spec(FromArrays.from_arrays(X)).digest == spec(replace(named, name="")).digest
+    [run] = train(spec(named, num_steps=2), folder=tmp_path, progress=False)
+    page = write_report([run], tmp_path / "report.html").read_text()
+    assert "on sine waves" in page
+    assert Run.open(run.folder).spec.dataset.name == "sine waves"
 
 
 @pytest.mark.parametrize("likelihood", [None, ContinuousBernoulliLikelihood()], ids=["by default", "continuous"])

@@ -62,6 +62,8 @@ class FromArrays(FactorDataset):
     """Path of an .npz with the array `images`, and optional factors and weights."""
     sha256: str = ""
     """SHA-256 of the file; computed on construction if empty."""
+    name: str = ""
+    """Name of the data, for titles of reports."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,6 +83,7 @@ class FromArrays(FactorDataset):
         missing: Marks = None,
         unordered: Sequence[str] = (),
         weights: np.ndarray | Tensor | None = None,
+        name: str = "",
     ) -> "FromArrays":
         """Checks the arrays, saves them in the cache, so that runs can resume, and returns their config.
 
@@ -93,6 +96,7 @@ class FromArrays(FactorDataset):
             missing: The value that marks missing labels, or a mapping from factor names to these values.
             unordered: The names of additional categorical factors.
             weights: The array `weights` of the file.
+            name: A name of the data, for titles of reports.
         """
         pixels = _as_stored(plain_array("images", images))
         _channels_first_shape(pixels.shape)
@@ -103,7 +107,7 @@ class FromArrays(FactorDataset):
         labels_in(arrays, len(pixels))
         probabilities_in(arrays, len(pixels))
         # Named by its checksum, so equal arrays are kept once.
-        return cls(*file_stamps.keep(lambda stream: np.savez(stream, **cast(Any, arrays)), "arrays", ".npz"))
+        return cls(*file_stamps.keep(lambda stream: np.savez(stream, **cast(Any, arrays)), "arrays", ".npz"), name)
 
     @property
     def factors(self) -> tuple[Factor, ...]:

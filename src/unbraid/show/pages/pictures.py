@@ -11,6 +11,7 @@ from PIL import Image
 from torch import Tensor
 from torch.nn.functional import interpolate
 
+from unbraid.figures.curves import are_vectors, as_pictures
 from unbraid.figures.labeled_sheet import tiles
 
 # The size of a frame on the page, above which frames are scaled down.
@@ -49,13 +50,19 @@ class FrameSheet:
 
 
 def sheet(
-    frames: Float[Tensor, "row column channel height width"], max_pixels: int = MAX_PIXELS, *, lossy: bool = False
+    frames: Float[Tensor, "row column channel height width"],
+    max_pixels: int = MAX_PIXELS,
+    *,
+    lossy: bool = False,
+    ends: tuple[float, float] | None = None,
 ) -> FrameSheet:
     """Returns a picture of frames with intensities in [0, 1], separated by transparent lines.
 
     Intensities outside of [0, 1] are clipped. Frames larger than `max_pixels` are scaled down. `lossy` reduces the file
-    size by compression.
+    size by compression. Vectors are drawn as curves between `ends`, by default their least and greatest number.
     """
+    if are_vectors(frames):
+        frames, max_pixels = as_pictures(frames, ends), max_pixels * 3 // 2  # thin lines blur
     rows, columns, channels = frames.shape[:3]
     flat = rearrange(frames.float(), "row column channel height width -> (row column) channel height width")
     flat = _at_most(flat, max_pixels)

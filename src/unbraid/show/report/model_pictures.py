@@ -6,6 +6,7 @@ from typing import Any, final
 
 import torch
 
+from unbraid.figures.curves import ends_of
 from unbraid.metrics.latent_readings import Reading, read_latents
 from unbraid.models.trained.latent_moves import Place
 from unbraid.models.trained.traverse import NUM_FRAMES, RANGE
@@ -44,7 +45,8 @@ def traversals(pictures: Pictures, readings: Sequence[Reading]) -> Traversals:
     drawn = readings[:MAX_LATENTS]
     made = pictures.traversal([reading.latent for reading in drawn])
     frames = {strip.latent: strip.frames for strip in made.strips}
-    used = [(reading, sheet(frames[reading.latent][None])) for reading in drawn if not reading.is_unused]
+    ends = ends_of(list(frames.values()))
+    used = [(reading, sheet(frames[reading.latent][None], ends=ends)) for reading in drawn if not reading.is_unused]
     unused = [reading for reading in drawn if reading.is_unused]
     return Traversals(made.strips[0].start, tuple(used), tuple(unused), num_hidden=len(readings) - len(drawn))
 
@@ -69,8 +71,9 @@ def reconstructions(shown: Mapping[Role, ReportedRun]) -> list[tuple[FrameSheet,
     found: dict[Any, tuple[FrameSheet, dict[Role, FrameSheet]]] = {}
     for role, member in shown.items():
         originals, decoded = member.run.pictures.reconstructions()
-        images = (member.run.spec.dataset, member.run.spec.subset)
-        found.setdefault(images, (sheet(originals[None]), {}))[1][role] = sheet(decoded[None])
+        images, ends = (member.run.spec.dataset, member.run.spec.subset), ends_of([originals])
+        originals_sheet = sheet(originals[None], ends=ends)
+        found.setdefault(images, (originals_sheet, {}))[1][role] = sheet(decoded[None], ends=ends)
     return list(found.values())
 
 

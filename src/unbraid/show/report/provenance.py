@@ -16,6 +16,7 @@ from unbraid.config.text import text_of
 from unbraid.show.pages.pictures import FrameSheet, sheet
 from unbraid.show.report.groups import Group
 from unbraid.show.report.members import ReportedRun
+from unbraid.show.report.summary import data_name, thing_of
 from unbraid.training.runs.pictures import some_rows
 from unbraid.training.runs.spec import RunSpec
 from unbraid.training.runs.spec_text import labeled_fields
@@ -57,14 +58,15 @@ def _data_of(groups: Sequence[Group]) -> DataProvenance:
     rows = some_rows(len(images), 2 * _NUM_IMAGE_COLUMNS)
     columns = min(_NUM_IMAGE_COLUMNS, len(rows))
     rows = rows[: len(rows) // columns * columns]
+    thing = thing_of(groups)
     num_all, num_trained = spec.dataset.num_images, len(images)
     return DataProvenance(
-        name=short_name(spec.dataset),
+        name=data_name(spec),
         settings=text_of(spec.dataset).partition(":")[2],
         images=sheet(images.batch(rows).unflatten(0, (-1, columns))),
         factors=tuple((factor.name, str(factor.size or "continuous")) for factor in spec.dataset.factors),
-        trained_on=f"{num_trained:,} of {num_all:,} images" if num_trained < num_all else f"all {num_all:,} images",
-        held_out=f"{num_all - num_trained:,} images, by --subset {text_of(spec.subset)}"
+        trained_on=f"{num_trained:,} of {num_all:,} {thing}s" if num_trained < num_all else f"all {num_all:,} {thing}s",
+        held_out=f"{num_all - num_trained:,} {thing}s, by --subset {text_of(spec.subset)}"
         if num_trained < num_all
         else "",
         sampling="" if spec.sampling is None else text_of(spec.sampling),

@@ -27,7 +27,7 @@ from unbraid.show.report.measures import Measure, measures_of, shown_members
 from unbraid.show.report.members import TRAINING, ReportedRun, Role, read_members, why_left_out
 from unbraid.show.report.provenance import spec_table, training_data, training_facts
 from unbraid.show.report.strip_plot import StripPlot, score_strips
-from unbraid.show.report.summary import summary_of, title_of
+from unbraid.show.report.summary import CURVES, summary_of, thing_of, title_of
 from unbraid.show.report.sweeps import (
     RateDistortionPlot,
     Sweep,
@@ -251,6 +251,8 @@ def render_report(
         "has_thin_curves": len(page.members) <= loss_curves.MAX_THIN,
         "positions": model_pictures.POSITIONS,
         "unused": UNUSED,
+        "thing": thing_of(page.groups),
+        "curves_note": CURVES if thing_of(page.groups) == "vector" else "",
         "training": TRAINING,
         "num_hard": max((m.hard.num_images for m in page.members if m.hard is not None), default=0),
     }

@@ -8,14 +8,16 @@ from unbraid.config.digest import missing_classes
 from unbraid.show.report.groups import Group
 from unbraid.show.report.measures import Measure
 from unbraid.show.report.members import ReportedRun
+from unbraid.training.runs.spec import RunSpec
 from unbraid.training.runs.spec_text import describe_spec
+
+CURVES = " Each vector is a curve of its numbers from the first to the last; all curves of a row have one scale."
 
 
 def title_of(groups: Sequence[Group]) -> str:
     """Returns the default title, such as "vae and beta-tcvae on dsprites"."""
-    objectives, datasets = (
-        list(dict.fromkeys(describe_spec(group.spec)[field] for group in groups)) for field in ("objective", "dataset")
-    )
+    objectives = list(dict.fromkeys(describe_spec(group.spec)["objective"] for group in groups))
+    datasets = list(dict.fromkeys(data_name(group.spec) for group in groups))
     return f"{_and(objectives) if len(objectives) < 4 else f'{len(objectives)} objectives'} on {_and(datasets)}"
 
 
@@ -37,6 +39,16 @@ def summary_of(groups: Sequence[Group], measure: Measure, best: ReportedRun, fac
     number = f"{measure.label} {measure.text(value)}{over}"
     sentence += f"{' Best:' if num_members > 1 else ''} {label}, seed {best.run.seed}, {number}."
     return f"{sentence} {best.badge}." if best.badge else sentence
+
+
+def data_name(spec: RunSpec) -> str:
+    """Returns the name that the user gave to a dataset, or the name of its class."""
+    return getattr(spec.dataset, "name", "") or describe_spec(spec)["dataset"]
+
+
+def thing_of(groups: Sequence[Group]) -> str:
+    """Returns "vector" if all data are vectors, or else "image"."""
+    return "vector" if all(getattr(group.spec.dataset, "holds_vectors", False) for group in groups) else "image"
 
 
 def _images(groups: Sequence[Group]) -> str:
