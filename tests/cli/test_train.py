@@ -43,6 +43,16 @@ def test_every_spec_is_trained_from_every_seed(unbraid, tiny, tmp_path):
     assert outcome.out.endswith(f"Score them with: unbraid score {tmp_path}\n")
 
 
+def test_epochs_and_minutes_set_the_number_of_steps(unbraid, tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr("unbraid.training.budgets.seconds_per_step", lambda members, images: 0.1)
+    assert unbraid("train", *tiny, "--out", tmp_path / "time", "--minutes", "0.005").code == 0
+    assert unbraid("train", *tiny, "--out", tmp_path / "data", "--epochs", "0.5").code == 0
+    [by_time, by_data] = [Run.open(next((tmp_path / name).glob("*-seed0"))).spec for name in ("time", "data")]
+    assert by_time.num_steps == 3
+    assert by_data.num_steps == -(-by_data.dataset.num_images // (2 * by_data.batch_size))
+    assert unbraid("train", *tiny, "--out", tmp_path, "--epochs", "1", "--minutes", "1").code == 2
+
+
 def test_a_finished_run_is_found_not_repeated(unbraid, tiny, tmp_path):
     unbraid("train", *tiny, "--out", tmp_path)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}

@@ -83,6 +83,16 @@ def train(
             help="Compile GPU kernels that are the same on all machines with this GPU. Up to an eighth slower.",
         ),
     ] = False,
+    epochs: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="Train for so many epochs, instead of --num-steps.")
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Train for about so long, instead of --num-steps. A few steps are timed first, once.",
+        ),
+    ] = None,
     snapshots: Snapshots = None,
     keep_state: Annotated[
         bool, typer.Option("--keep-state", help="Keep the optimizer state of the last step for run.extend().")
@@ -122,6 +132,7 @@ def train(
       unbraid train --resume --out runs
     """
     from unbraid.cli.tables import run_row, runs_table
+    from unbraid.training.budgets import with_budget
     from unbraid.training.options import TrainingOptions
     from unbraid.training.runs.spec_text import spec_labels
 
@@ -145,6 +156,7 @@ def train(
             return
     else:
         runs = place_runs(specs_of(given, spec, imported, preset), parse_seeds("0" if seeds is None else seeds), out)
+        runs = with_budget(runs, device, epochs=epochs, minutes=minutes)
     train_with_progress(runs, options, device, resume=resume)
     labels = spec_labels([run.spec for run in runs])
     output().print(runs_table([run_row(run, run.name, labels[run.spec.digest]) for run in runs]))

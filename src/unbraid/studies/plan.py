@@ -1,7 +1,6 @@
 """The plan of a study: the fleets to train, the runs to score, and their estimated time and disk space."""
 
 import functools
-import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Literal, NamedTuple, final
 
 import torch
 
-from unbraid._internal.memory import give_back_memory, no_garbage_collection
+from unbraid._internal.memory import no_garbage_collection
 from unbraid.studies.claims.claim import Claim
 from unbraid.studies.claims.judgment import LEVEL
 from unbraid.studies.claims.quantities import MIN_SEEDS, computed
@@ -19,8 +18,7 @@ from unbraid.studies.needs import Questions
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Setting, Study, StudyRun
 from unbraid.training.batches import load_or_stream
-from unbraid.training.fleet import Fleet
-from unbraid.training.program import Inductor, Programs
+from unbraid.training.budgets import seconds_per_step
 from unbraid.training.runs.spec import RunSpec
 from unbraid.training.state import Member, fleet_key
 
@@ -28,8 +26,6 @@ Need = Literal["training", "scoring", "nothing", "failed"]
 """The remaining work of a run. A run with a missing score and removed codes needs "training" again."""
 
 _BYTES_OF_RECORDS = 200_000  # history, scores with tables, spec, log
-_SECONDS_TO_TIME = 1.0
-_MAX_STEPS_TO_TIME = 50
 
 
 @final
@@ -152,27 +148,8 @@ class Speed:
 
     def _measured(self, fleet: StudyFleet) -> float:
         """Times a few compiled training steps of a fleet. Returns the seconds per model and step."""
-
-        def now() -> float:
-            if self._device.type == "cuda":
-                torch.cuda.synchronize(self._device)
-            return time.perf_counter()
-
-        images = load_or_stream(fleet.spec, self._device)
         members = [Member(each.setting.spec, each.seed) for each in fleet.runs]
-        trained = Fleet(members, images, programs=Programs(Inductor(deterministic=False)))
-        try:
-            trained.prepare()
-            for _ in range(2):  # to warm up
-                trained.advance(log=False)
-            began, steps = now(), 0
-            while steps < _MAX_STEPS_TO_TIME and (steps == 0 or now() - began < _SECONDS_TO_TIME):
-                trained.advance(log=False)
-                steps += 1
-            return (now() - began) / (steps * len(members))
-        finally:
-            del trained
-            give_back_memory(self._device)
+        return seconds_per_step(members, load_or_stream(fleet.spec, self._device)) / len(members)
 
 
 @final

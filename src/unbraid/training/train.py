@@ -19,6 +19,7 @@ from unbraid.config.digest import user_source
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import RunError, SpecError, TrainingError, TrainingInterrupted
 from unbraid.training.batches import load_or_stream
+from unbraid.training.budgets import with_budget
 from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.checks import check_existing, check_requests, check_unlocked, requested_runs
 from unbraid.training.fleet_training import FleetTraining, conclude
@@ -41,6 +42,8 @@ def train(
     specs: RunSpec | Sequence[RunSpec],
     seeds: Iterable[Any] = (0,),
     *,
+    epochs: float | None = None,
+    minutes: float | None = None,
     folder: Path | str = "runs",
     device: torch.device | str = "auto",
     resume: bool = False,
@@ -57,6 +60,9 @@ def train(
     Args:
         specs: One or more specs.
         seeds: Random seeds. Each spec is trained once per seed.
+        epochs: Number of epochs, instead of `num_steps` of the specs. The runs have the corresponding `num_steps`.
+        minutes: Approximate time to train all models, instead of `num_steps` of the specs. A few steps are timed
+            first. The resulting `num_steps` is kept in the folder, so the same call finds or resumes the same runs.
         folder: Parent folder of the folders of the runs.
         device: A torch device. "auto" selects the GPU if available.
         resume: Whether unfinished runs are continued.
@@ -82,6 +88,7 @@ def train(
         raise SpecError(f"watch is {in_short(watch)}; expected a function that is called with each event: watch=print.")
     options = options or TrainingOptions()
     with progress_bar(watch, show=progress) as print_line:
+        runs = with_budget(runs, device, epochs=epochs, minutes=minutes)
         finished = [] if options.force else [run for run in runs if run.status == "finished"]
         if finished:
             count = "It is" if len(runs) == 1 else f"{len(finished)} of {len(runs)} runs are"
