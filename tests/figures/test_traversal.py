@@ -76,9 +76,9 @@ def test_another_ending_is_refused(tmp_path):
 
 
 def test_what_is_no_image_can_be_read_and_not_drawn():
-    numbers = Traversal((Strip("z0", 0, 0, (0.0, 1.0), False, torch.zeros(2, 7)),))
-    assert numbers.array().shape == (1, 2, 7)
-    with pytest.raises(CodesError, match=r"\(7,\)"):
+    numbers = Traversal((Strip("z0", 0, 0, (0.0, 1.0), False, torch.zeros(2, 2, 3, 4, 7)),))
+    assert numbers.array().shape == (1, 2, 2, 3, 4, 7)
+    with pytest.raises(CodesError, match=r"\(2, 3, 4, 7\)"):
         numbers.image()
 
 

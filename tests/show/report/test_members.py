@@ -55,9 +55,9 @@ def test_a_run_without_a_score_is_scored_and_keeps_it(trained, tmp_path):
 
 def test_scores_that_every_run_has_are_used_as_they_are(trained, tmp_path):
     runs = [copied(run, tmp_path / str(index)) for index, run in enumerate(trained[:2])]
-    for run in runs:
-        (run.folder / "scores.json").unlink(missing_ok=True)
-        with warned("constant in these"):
+    with warned("constant in these"):
+        for run in runs:
+            (run.folder / "scores.json").unlink(missing_ok=True)
             run.score([MIG(Quantized(num_bins=20))])
     assert [read.mig.settings["estimator"] for read in read_members(runs)] == ["quantized", "quantized"]
 
