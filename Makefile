@@ -72,7 +72,6 @@ docs-serve: $(VENV)/installed-dev  ## Show the site at http://localhost:8000 whi
 	$(PY) -m reproductions page
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs serve
 
-reproduce-laptop: export OMP_NUM_THREADS ?= 1
 reproduce-laptop: $(VENV)/installed-dev  ## Run every item of five papers that a laptop can; resumes, and prints the verdicts
 	-$(PY) -m reproductions run --scale laptop
 	$(PY) -m reproductions list --evidence runs/reproductions/evidence

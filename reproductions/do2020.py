@@ -37,7 +37,7 @@ LAPTOP = Reduction(
         ShadedFaces: {"resolution": 32, "num_identities": 8, "num_azimuths": 9, "num_elevations": 5, "num_lightings": 5},
         FashionMNIST: {"split": "test"},
     },
-    {Objective: 4_000},
+    {Objective: 3_000},
     spec={"precision": "float32", "batch_size": 32},
     learning_rate=1e-3,
     critic_learning_rate=1e-3,

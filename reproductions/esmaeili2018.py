@@ -41,7 +41,7 @@ LAPTOP = Reduction(
         DSprites: {"resolution": 32, "num_scales": 4, "num_orientations": 4, "num_positions": 8},
         ShadedFaces: {"resolution": 32, "num_identities": 8, "num_azimuths": 9, "num_elevations": 5, "num_lightings": 5},
     },
-    {Objective: 4_000},
+    {Objective: 3_000},
     spec={"precision": "float32", "batch_size": 128},
     max_fitted=2_000,
 )

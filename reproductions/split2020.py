@@ -41,7 +41,8 @@ LAPTOP = Reduction(
         DSprites: {"resolution": 32, "num_scales": 4, "num_orientations": 1, "num_positions": 12},
         ShadedFaces: {"resolution": 32, "num_identities": 20, "num_azimuths": 12},
     },
-    {Objective: 4_000},
+    {Objective: 3_000},
+    width=0.25,
     spec={"precision": "float32", "batch_size": 32},
     critic_learning_rate=1e-3,
     max_fitted=2_000,
@@ -166,7 +167,7 @@ def compute_lemmas(label: str, seed: int) -> dict[str, float]:
 
 def _small(label: str) -> RunSpec:
     """Returns a small model on hearts."""
-    made = replace(LAPTOP, num_steps={Objective: 3_000}).of(spec("dsprites", "quick", label))
+    made = replace(LAPTOP, width=0.5).of(spec("dsprites", "quick", label))
     hearts = DSprites(resolution=32, shapes=("heart",), num_orientations=1, num_positions=16)
     critic = made.critic and Critic(hidden=(64, 64), optimizer=Adam(1e-3, betas=(0.5, 0.9)))
     objective = FactorVAE(gamma=10.0, same_batch=True) if critic else made.objective
