@@ -185,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sheet.begin_table(COLUMNS)
     kept: dict[str, list[dict[str, object]]] = {}
     for name in chosen:
-        spec, seeds = preset(name), range(2 if given.small else given.seeds)
+        spec, seeds = preset(name, given.device), range(2 if given.small else given.seeds)
         spec = replace(spec, num_steps=4, batch_size=8) if given.small else spec
         with tempfile.TemporaryDirectory() as folder:
             began = now(given.device)

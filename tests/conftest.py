@@ -27,7 +27,7 @@ hypothesis.settings.register_profile("full", deadline=None, max_examples=100)
 hypothesis.settings.load_profile("unbraid")
 
 # As in a terminal: a shell in the background, or nohup, would have them ignored, here and in all that the tests start.
-for number in (signal.SIGINT, signal.SIGHUP):
+for number in (signal.SIGINT, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from unbraid.training.interrupt import interruptible
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_writer import RunWriter
 
+pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="the rules read /proc to find what is open")
 ROOT = Path(__file__).parent.parent
 SPEC = replace(MLP_SPEC, num_steps=6, precision="float32")
 
@@ -56,7 +56,7 @@ def test_a_model_is_trained_interrupted_resumed_scored_and_trained_again(tmp_pat
     runs = train(SPEC, [0, 1], folder=tmp_path, device="cpu", resume=True, progress=False)
     assert [run.status for run in runs] == ["finished", "finished"]
     first = runs[0].score("mig", progress=False)["mig"].value
-    assert evaluate(runs[0].codes(), ["mig"], progress=False)["mig"].value == first
+    assert evaluate(runs[0].codes(), metrics=["mig"], progress=False)["mig"].value == first
     again = train(SPEC, [0, 1], folder=tmp_path, device="cpu", progress=False, options=TrainingOptions(force=True))
     assert again[0].score("mig", progress=False)["mig"].value == first
     assert len(names(tmp_path / ".archived")) == 2
@@ -121,14 +121,12 @@ def test_an_error_leaves_no_temporary_file(tmp_path):
     assert names(tmp_path) == []
 
 
-def test_old_leftovers_are_removed_but_not_what_a_writer_has_just_closed(tmp_path):
-    old, new = (tmp_path / f".a.{digit * 32}.part" for digit in "01")
-    old.touch()
-    new.touch()
-    an_hour_ago = time.time() - 3600
-    os.utime(old, (an_hour_ago, an_hour_ago))
+def test_what_another_writer_has_just_closed_is_not_swept(tmp_path):
+    """Before it renames the file."""
+    closed = tmp_path / f".a.{'0' * 32}.part"
+    closed.touch()
     files.sweep(tmp_path)
-    assert names(tmp_path) == [new.name]
+    assert names(tmp_path) == [closed.name]
 
 
 def test_a_folder_in_the_place_of_a_file_is_named_as_such(tmp_path):
@@ -136,10 +134,12 @@ def test_a_folder_in_the_place_of_a_file_is_named_as_such(tmp_path):
         files.read_bytes(tmp_path)
 
 
-def test_the_lock_of_a_run_that_was_not_begun_is_removed_with_its_folder(tmp_path):
-    with RunWriter(Run.place(tmp_path, SPEC, 0)).locked():
-        assert len(names(tmp_path)) == 1
-    assert names(tmp_path) == []
+def test_the_lock_of_a_run_that_was_not_begun_is_left_and_free(tmp_path):
+    writer = RunWriter(Run.place(tmp_path, SPEC, 0))
+    with writer.locked():
+        pass
+    assert writer.run.status == "new"
+    writer.check_unlocked()
 
 
 def test_a_run_that_another_process_trains_is_not_archived(tmp_path):
@@ -201,12 +201,21 @@ def test_runs_have_names_without_capitals_in_short_paths(tmp_path):
 class Windows:
     """`ctypes.windll` of a machine with 16 GB, of which 5 GB are free."""
 
+    class Status(ctypes.Structure):
+        _fields_ = (
+            ("dwLength", ctypes.c_uint32),
+            ("dwMemoryLoad", ctypes.c_uint32),
+            ("ullTotalPhys", ctypes.c_uint64),
+            ("ullAvailPhys", ctypes.c_uint64),
+            ("others", ctypes.c_uint64 * 5),
+        )
+
     class kernel32:  # noqa: N801
         @staticmethod
-        def GlobalMemoryStatusEx(pointer):  # noqa: N802
-            status = pointer._obj
-            assert status.length == ctypes.sizeof(status) == 64
-            status.total, status.free = 16_000_000_000, 5_000_000_000
+        def GlobalMemoryStatusEx(given):  # noqa: N802
+            status = Windows.Status.from_buffer(given)
+            assert status.dwLength == ctypes.sizeof(status) == ctypes.sizeof(given)
+            status.dwMemoryLoad, status.ullTotalPhys, status.ullAvailPhys = 69, 16_000_000_000, 5_000_000_000
             return 1
 
 
@@ -216,6 +225,7 @@ def test_free_memory_is_that_of_the_system(monkeypatch):
     assert memory._free_on_machine(Path("nowhere")) == 5_000_000_000
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="it is known")
 def test_where_it_is_not_known_all_memory_counts_as_free():
     assert memory._free_on_machine(Path("nowhere")) == memory.total_memory() > 2**60
 

@@ -47,7 +47,10 @@ _within = threading.local()
 
 @contextlib.contextmanager
 def windows_rules() -> Iterator[None]:
-    """Imposes the rules on this process. Modules that are imported already keep what they imported."""
+    """Imposes the rules on this process, unless it runs on Windows."""
+    if sys.platform == "win32":
+        yield
+        return
     _hook_once()
     importing, usage = builtins.__import__, shutil.disk_usage("/")
 
@@ -66,11 +69,9 @@ def windows_rules() -> Iterator[None]:
 
     renaming = os.rename
     with contextlib.ExitStack() as stack:
-        for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] == "unbraid":
-                for key, value in list(vars(module).items()):
-                    if value is not (poorer := _poorer(value)):
-                        stack.enter_context(mock.patch.dict(vars(module), {key: poorer}))
+        for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == "unbraid"]:
+            changes = {key: _poorer(value) for key, value in vars(module).items() if value is not _poorer(value)}
+            stack.enter_context(mock.patch.dict(vars(module), changes))
         stack.enter_context(mock.patch.object(builtins, "__import__", imported))
         stack.enter_context(mock.patch.object(os, "rename", renamed))
         stack.enter_context(mock.patch.object(shutil, "disk_usage", return_value=usage))

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from unbraid.datasets import DSprites
 from unbraid.errors import SpecError
 from unbraid.training import Fleet, Member
 from unbraid.training.presets import preset, preset_names
+from unbraid.training.runs import RunSpec
 
 ROOT = Path(__file__).parents[2]
 EVIDENCE = ROOT / "docs" / "evidence.md"
@@ -36,6 +37,17 @@ def test_it_builds_and_takes_a_step_to_finite_weights(name):
     assert all(bool(torch.isfinite(loss).all()) for loss in losses.values())
     assert bool(torch.isfinite(fleet.weights).all())
     assert not torch.equal(fleet.weights, before)
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_bf16_is_chosen_on_a_gpu_alone(name, monkeypatch):
+    """On a CPU it is several times slower than float32."""
+    assert preset(name, "cpu").precision == preset(name).precision == "float32"
+    assert {field.name: field.default for field in fields(RunSpec)}["precision"] == "float32"
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    on_a_gpu = preset(name, "cuda")
+    assert on_a_gpu.precision == ("bf16" if name.endswith("-dsprites") else "float32")
+    assert replace(on_a_gpu, precision="float32") == preset(name)
 
 
 def test_every_objective_with_a_preset_has_one_on_sprites_and_one_on_dsprites():

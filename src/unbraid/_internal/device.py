@@ -1,8 +1,12 @@
-"""Devices: the CPU, or a GPU of this machine."""
+"""Devices: the CPU, or a GPU of this machine.
+
+MPS, the GPU of a Mac, has no float64. Random draws, sums in float64 and scores are computed on the CPU there.
+"""
 
 import re
 
 import torch
+from torch import Tensor
 
 from unbraid.errors import SpecError
 
@@ -12,9 +16,11 @@ def resolve_device(device: torch.device | str) -> torch.device:
     name = str(device)
     if name == "auto":
         return automatic_device()
-    if not re.fullmatch(r"cpu(:0)?|cuda(:[0-9]{1,2})?", name):
-        raise SpecError(f"device is {name!r}; expected 'auto', 'cpu' or 'cuda' ('cuda:1' is the second GPU).")
+    if not re.fullmatch(r"(cpu|mps)(:0)?|cuda(:[0-9]{1,2})?", name):
+        raise SpecError(f"device is {name!r}; expected 'auto', 'cpu', 'cuda' ('cuda:1' is the second GPU) or 'mps'.")
     found = torch.device(name)
+    if found.type == "mps" and not torch.backends.mps.is_available():
+        raise SpecError("device is 'mps'; expected a Mac with a GPU that torch supports. Use 'auto' or 'cpu'.")
     if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
         raise SpecError(
             f"device is {name!r}, and torch finds {torch.cuda.device_count()} GPUs on this machine. Use 'auto' or "
@@ -23,6 +29,19 @@ def resolve_device(device: torch.device | str) -> torch.device:
     return found
 
 
+_WITHOUT_FLOAT64 = {"mps"}
+
+
+def wide_device(device: torch.device) -> torch.device:
+    """Returns the device if it has float64, else the CPU."""
+    return torch.device("cpu") if device.type in _WITHOUT_FLOAT64 else device
+
+
+def widest(x: Tensor) -> Tensor:
+    """Returns the tensor in float64, on the CPU if its device has no float64."""
+    return x.to(wide_device(x.device)).double()
+
+
 def automatic_device() -> torch.device:
-    """Returns a GPU if available, else the CPU."""
+    """Returns an NVIDIA GPU if available, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
+from unbraid._internal.device import wide_device
+
 # SplitMix64's constants as signed 64-bit integers. torch multiplies int64 modulo 2^64, as the hash requires.
 _GOLDEN_GAMMA = 0x9E3779B97F4A7C15 - (1 << 64)
 _MIX_1 = 0xBF58476D1CE4E5B9 - (1 << 64)
@@ -23,6 +25,7 @@ def bits(
     seeds: Int64[Tensor, " member"], stream: str, step: int | Tensor, shape: tuple[int, ...]
 ) -> Int64[Tensor, "member ..."]:
     """Returns 64 random bits for each member and position of `shape`, a hash of (seed, stream, step, position)."""
+    seeds = seeds.to(wide_device(seeds.device))
     address = _mix(seeds * _GOLDEN_GAMMA + zlib.crc32(stream.encode()))
     offset = step.to(seeds.device) * _GOLDEN_GAMMA if isinstance(step, Tensor) else _as_int64(step * _GOLDEN_GAMMA)
     address = _mix(address + offset)

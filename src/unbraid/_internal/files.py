@@ -29,7 +29,6 @@ _OTHER_OPEN_FILES = 128  # reserve for files that a process opens besides the co
 _LEFTOVER = re.compile(r"\..*\.[0-9a-f]{32}\.part", re.DOTALL)
 # On Windows, a reader of the file, such as a virus scanner, delays a rename.
 _SECONDS_BETWEEN_RENAMES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-_SECONDS_TO_RENAME = 60.0  # on Windows, in which a finished file has no lock yet
 
 
 def opened(
@@ -121,8 +120,9 @@ def sweep(folder: Path) -> None:
     for path in folder.iterdir():
         if _LEFTOVER.fullmatch(path.name):
             # The file may be deleted already, belong to another user, or be on a file system without locks.
-            with contextlib.suppress(OSError):
-                _remove_leftover(path)
+            with contextlib.suppress(OSError), opened(path, "rb+") as stream:
+                if lock_descriptor(stream.fileno(), blocking=False):
+                    path.unlink()  # Windows keeps the file
 
 
 def lock_descriptor(descriptor: int, *, blocking: bool = True) -> bool:
@@ -352,20 +352,6 @@ def _patiently(action: Callable[[], Any], stream: IO[bytes] | None = None) -> No
             gc.collect()  # arrays in reference cycles may map a file
             time.sleep(seconds)
     action()
-
-
-def _remove_leftover(path: Path) -> None:
-    """Removes a temporary file, unless its writer has locked it."""
-    with opened(path, "rb+") as stream:
-        if not lock_descriptor(stream.fileno(), blocking=False):
-            return
-        try:
-            path.unlink()
-            return
-        except PermissionError:  # Windows: the file is open here
-            age = time.time() - os.fstat(stream.fileno()).st_mtime
-    if age > _SECONDS_TO_RENAME:
-        path.unlink()
 
 
 def _flush_folder(folder: Path) -> None:

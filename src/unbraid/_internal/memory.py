@@ -73,30 +73,17 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-class _MemoryStatus(ctypes.Structure):
-    """MEMORYSTATUSEX of Windows."""
-
-    _fields_ = (
-        ("length", ctypes.c_uint32),
-        ("load", ctypes.c_uint32),
-        ("total", ctypes.c_uint64),
-        ("free", ctypes.c_uint64),
-        ("pages", ctypes.c_uint64 * 5),
-    )
-
-
-def _on_windows(name: str) -> int | None:
-    """Returns the "total" or "free" physical memory in bytes, or None on another system."""
-    status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
+def _memory_of_windows() -> tuple[int, int] | None:
+    """Returns the total and the free memory in bytes, or None on another system."""
+    status = (ctypes.c_uint64 * 8)(64)  # MEMORYSTATUSEX: its own size, the total and the free memory, and others
     library = getattr(ctypes, "windll", None)
-    is_known = library is not None and library.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))
-    return int(getattr(status, name)) if is_known else None
+    return (status[1], status[2]) if library and library.kernel32.GlobalMemoryStatusEx(status) else None
 
 
 def total_memory() -> int:
     """Returns the memory of this machine in bytes, or a very large number if it is unknown."""
-    if (total := _on_windows("total")) is not None:
-        return total
+    if found := _memory_of_windows():
+        return found[0]
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError):
@@ -127,8 +114,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 def _free_on_machine(meminfo: Path) -> int:
     """Returns the available memory in bytes, or the total memory if the system does not report the available memory."""
-    if (free := _on_windows("free")) is not None:
-        return free
+    if found := _memory_of_windows():
+        return found[1]
     counts = _counts(meminfo)
     return counts["MemAvailable:"] * 1024 if "MemAvailable:" in counts else total_memory()
 

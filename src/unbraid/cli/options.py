@@ -19,7 +19,9 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 RunFolders = Annotated[list[Path], typer.Argument(metavar="RUNS", help="Runs, or folders of runs.")]
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The JSON file of a study.")]
-Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="The device. auto is a GPU if there is one.")]
+Device = Annotated[
+    str, typer.Option(metavar="auto|cpu|cuda|mps", help="The device. auto is an NVIDIA GPU if there is one.")
+]
 OutFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of the runs.")]
 Page = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write, an .html file.")]
 Title = Annotated[str | None, typer.Option(metavar="TEXT", help="The headline of the page.")]

@@ -94,7 +94,7 @@ def score(
       unbraid score --encoder encoder.onnx --dataset dsprites --fraction 0.1
     """
     import unbraid.cli.score_cards as cards
-    from unbraid._internal.device import resolve_device
+    from unbraid._internal.device import resolve_device, wide_device
     from unbraid.codes import Codes
     from unbraid.codes.codes_file import SUFFIXES
     from unbraid.metrics.evaluate import NO_GROUPS
@@ -118,7 +118,7 @@ def score(
         check_target("--save", save, SCORE_SUFFIXES, force=force)
         if not save.parent.is_dir():
             raise SpecError(f"--save is {save}. {files.no_folder(save.parent)} Create the folder first.")
-    place = resolve_device(device)
+    place = wide_device(resolve_device(device))
     paths = [path for path in what if path.suffix.lower() in SUFFIXES and not path.is_dir()]
     runs = _runs_in([path for path in what if path not in paths], parse_packages(packages))
     if scoring.groups is not None and any(len(run.spec.model.latents.groups) <= 1 for run in runs):

@@ -155,7 +155,8 @@ def train(
             echo(f"There is nothing to resume: {out} has no unfinished run.")
             return
     else:
-        runs = place_runs(specs_of(given, spec, imported, preset), parse_seeds("0" if seeds is None else seeds), out)
+        specs = specs_of(given, spec, imported, preset, device)
+        runs = place_runs(specs, parse_seeds("0" if seeds is None else seeds), out)
         runs = with_budget(runs, device, epochs=epochs, minutes=minutes)
     train_with_progress(runs, options, device, resume=resume)
     labels = spec_labels([run.spec for run in runs])
@@ -164,7 +165,9 @@ def train(
     echo(f"Score them with: unbraid score {out}")
 
 
-def specs_of(given: Given, path: Path | None, packages: Sequence[str], preset: str | None = None) -> "list[RunSpec]":
+def specs_of(
+    given: Given, path: Path | None, packages: Sequence[str], preset: str | None = None, device: str = "auto"
+) -> "list[RunSpec]":
     """Returns the specs described by the flags, or the spec in the file `path`.
 
     Fields without a flag come from the preset or, without one, are defaults. The file is the spec.json of a run, or
@@ -178,7 +181,7 @@ def specs_of(given: Given, path: Path | None, packages: Sequence[str], preset: s
     if path is not None and preset is not None:
         raise SpecError(f"Expected --spec or --preset, got --spec {path} and --preset {preset}. Leave out one of them.")
     if path is None:
-        return build(RunSpec, given, None if preset is None else spec_of_preset(preset.lower()))
+        return build(RunSpec, given, None if preset is None else spec_of_preset(preset.lower(), device))
     try:
         content = files.read_json(path)
         content = content if isinstance(content, dict) and "spec" in content else {"spec": content}

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from unbraid._internal.arrays import as_array
-from unbraid._internal.device import resolve_device
+from unbraid._internal.device import resolve_device, wide_device
 from unbraid._internal.names import suggestion
 from unbraid.codes import Labels
 from unbraid.config import Config
@@ -97,7 +97,7 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
     @cached_property
     def values(self) -> Values:
         """The factors as columns of one table, in the layout of `from_table`."""
-        return tabulated(self.factors, len(self)).to(self.device)
+        return tabulated(self.factors, len(self)).to(wide_device(self.device))
 
     def __len__(self) -> int:
         return len(self.pixels)
@@ -164,9 +164,11 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
 
     def streamed_to(self, device: torch.device | str) -> "FactorImages":
         """Returns images with batches on this device. The pixels stay on their device."""
-        weights = None if self.weights is None else self.weights.to(device)
-        factors = tuple(labels.to(device) for labels in self.factors)
-        return replace(self, factors=factors, weights=weights, streamed_on=torch.empty(0, device=device).device)
+        place = torch.empty(0, device=device).device
+        wide = wide_device(place)  # of factors and weights, which may be float64
+        weights = None if self.weights is None else self.weights.to(wide)
+        factors = tuple(labels.to(wide) for labels in self.factors)
+        return replace(self, factors=factors, weights=weights, streamed_on=place)
 
 
 def tabulated(factors: Sequence[Labels], num_images: int) -> Values:

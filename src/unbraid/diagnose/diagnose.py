@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from unbraid._internal import row_draws
-from unbraid._internal.device import resolve_device
+from unbraid._internal.device import resolve_device, wide_device
 from unbraid.codes import Codes
 from unbraid.config.annotations import check_value, in_short
 from unbraid.diagnose.diagnosis import OF_CODES, Diagnosis, Finding
@@ -53,7 +53,7 @@ def diagnose(run: Run, *, num_images: int = NUM_IMAGES, device: torch.device | s
     if run.failure is not None:
         findings = [diagnose_weights(_weights(run), price), check_failure(run.failure, run.history, run.spec)]
         return Diagnosis.from_findings(name, findings, str(run.folder))
-    place = resolve_device(device)
+    place = wide_device(resolve_device(device))
     codes = run.codes(device=place)
     rows = _rows(codes, num_images)
     model = run.model().to(place)

@@ -16,6 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unbraid._internal.arrays import columns
+from unbraid._internal.device import wide_device
 from unbraid.config.annotations import check_value
 from unbraid.errors import SpecError
 
@@ -88,7 +89,8 @@ def log_weights(
     if weights is None:
         dtype = dtype or torch.get_default_dtype()
         # float64 until the end: a float32 rounds 1 / N before its logarithm is taken.
-        weights = torch.full((batch_size,), 1 / dataset_size, dtype=torch.float64, device=device)
+        place = None if device is None else wide_device(torch.device(device))
+        weights = torch.full((batch_size,), 1 / dataset_size, dtype=torch.float64, device=place)
     own = torch.eye(batch_size, dtype=torch.bool, device=weights.device)
     log_own, log_others = _log_own_and_others(estimator, weights)
     log_table = torch.where(own, log_own[:, None], log_others[:, None])

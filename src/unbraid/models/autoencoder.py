@@ -199,7 +199,7 @@ class AutoencoderModule(nn.Module):
         """
         latents = self.latents
         noise = draws.normal(rows, "prior samples", seed, (latents.num_columns + self.noise_inputs,))
-        noise = noise.to(next(self.parameters()).dtype)
+        noise = noise.to(next(self.parameters()))
         z, others = self.prior.sample(noise[:, : latents.num_columns]), noise[:, latents.num_columns :]
         discrete = range(latents.num_latents - latents.num_discrete, latents.num_latents)
         return with_categories(z, latents.widths, discrete), others

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from unbraid._internal import draws
+from unbraid._internal.device import widest
 from unbraid._internal.precision import widened
 from unbraid.datasets.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule
@@ -78,13 +79,13 @@ def set_population_statistics(
     moments = [_Moments(layer) for layer in layers]
     model.train()
     dtype = next(model.parameters()).dtype
-    seeds = torch.tensor([seed], device=images.device)
+    seeds = torch.full((1,), seed, device=images.device)
     try:
         # Fewer batches rather than a small one: a single image has no variance.
         for step, rows in enumerate(_rows(images, seeds).tensor_split(max(1, len(images) // batch_size))):
             posterior = model.encode(images.batch(rows).to(dtype))
             shape = (len(rows), model.latents.num_noise)
-            noise = draws.normal(seeds, "population statistics", step, shape)[0].to(dtype)
+            noise = draws.normal(seeds, "population statistics", step, shape)[0].to(images.device, dtype)
             model.decoder(
                 _generator_inputs(model, seeds, step, noise)
                 if generates
@@ -129,7 +130,7 @@ class _Moments:
 
     def _add(self, layer: nn.Module, inputs: tuple[Any, ...]) -> None:
         del layer
-        x = inputs[0].double().transpose(0, 1).flatten(1)
+        x = widest(inputs[0]).transpose(0, 1).flatten(1)
         sums = torch.stack([x.sum(dim=1), x.square().sum(dim=1)])
         self._sums = sums if self._sums is None else self._sums + sums
         self._count += x.shape[1]

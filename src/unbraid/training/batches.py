@@ -9,6 +9,7 @@ from jaxtyping import Float, Float32, Float64, Int64, UInt8
 from torch import Tensor
 
 from unbraid._internal import draws
+from unbraid._internal.device import wide_device
 from unbraid._internal.memory import free_memory
 from unbraid.datasets.dataset import FactorImages
 from unbraid.datasets.pixels import inputs
@@ -36,7 +37,7 @@ class Batches:
         self._num_images = num_images
         self._batch_size = batch_size
         # Summed on the CPU: a GPU adds in another order, and a rounding more or less could change a row.
-        self._cumulative = None if weights is None else weights.double().cpu().cumsum(0).to(seeds.device)
+        self._cumulative = None if weights is None else weights.double().cpu().cumsum(0).to(wide_device(seeds.device))
         self._epoch = -1
         self._order = torch.empty(0, dtype=torch.int64, device=seeds.device)
 
@@ -61,7 +62,7 @@ class Batches:
         """Returns the rows of the batch at this step. `step` is a tensor on the device, counted from 0."""
         if self._cumulative is not None:
             return draws.by_weight(self._seeds, self._stream, step, source, self._batch_size)
-        first = step % self.steps_per_epoch * self._batch_size
+        first = step.to(source.device) % self.steps_per_epoch * self._batch_size
         return source.index_select(1, first + torch.arange(self._batch_size, device=source.device))
 
     def rows(self, step: int) -> Int64[Tensor, "member batch"]:
@@ -86,7 +87,7 @@ class Feed:
     ) -> None:
         self._images = images
         home = images.pixels.device if images.is_streamed else images.device
-        weights = None if images.weights is None else images.weights.to(home)
+        weights = None if images.weights is None else images.weights.to(wide_device(home))
         self._batches = Batches(seeds.to(home), len(images), batch_size, weights, stream)
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="unbraid-feed") if images.is_streamed else None
         self._coming: dict[int, Future[tuple[Tensor, Tensor]]] = {}

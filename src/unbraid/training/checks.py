@@ -5,7 +5,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from unbraid._internal import files
+from unbraid._internal.device import wide_device
 from unbraid._internal.source import check_current
 from unbraid._internal.version import __version__
 from unbraid.config.annotations import in_short
@@ -36,12 +39,14 @@ def requested_runs(specs: Any, seeds: Any, folder: Path | str) -> list[Run]:
     return [Run.place(parent, spec, seed) for spec in several for seed in numbers]
 
 
-def check_requests(runs: Sequence[Run], options: TrainingOptions, *, resume: bool) -> None:
+def check_requests(runs: Sequence[Run], options: TrainingOptions, device: torch.device, *, resume: bool) -> None:
     """Raises if the runs cannot be trained with these options. Does not check existing folders."""
     if resume and options.force:
         raise SpecError("resume continues a run and force starts it again. Give one of them.")
     if len({run.folder for run in runs}) < len(runs):
         raise RunError("The same spec and seed were given twice. Give each once.")
+    if wide_device(device) != device and any(run.spec.precision == "float64" for run in runs):
+        raise SpecError(f"precision is 'float64', which {device} does not have. Use 'float32', or device='cpu'.")
     for run in runs:
         check_current(user_source(run.spec))
         options.check(run.spec.num_steps)

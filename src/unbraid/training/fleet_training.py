@@ -244,7 +244,7 @@ def environment(device: torch.device, compiler: Inductor) -> dict[str, Any]:
     return {
         "unbraid": __version__,
         "torch": torch.__version__,
-        "device": torch.cuda.get_device_name(device) if is_gpu else "CPU",
+        "device": torch.cuda.get_device_name(device) if is_gpu else device.type.upper(),
         "threads": None if is_gpu else torch.get_num_threads(),
         "compiler": compiler.settings if is_gpu else None,
     }

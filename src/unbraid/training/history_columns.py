@@ -7,6 +7,7 @@ from typing import final
 
 import torch
 
+from unbraid._internal.device import widest
 from unbraid._internal.precision import matrix_units
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import SpecError
@@ -104,5 +105,5 @@ def batch_information(model: AutoencoderModule, images: FactorImages, rows: torc
     weights = None if images.weights is None else (images.weights / images.weights.sum())[rows].to(z)
     table = log_weights("stratified_pairs", len(rows), len(images), weights, dtype=z.dtype, device=z.device)
     log_q = log_aggregate(coded.posterior.pairwise_log_prob(z), table)
-    information: list[float] = (coded.posterior.log_prob(z) - log_q).double().mean(dim=0).tolist()
+    information: list[float] = widest(coded.posterior.log_prob(z) - log_q).mean(dim=0).tolist()
     return information

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import final
 
+import torch
+
+from unbraid._internal.device import resolve_device
 from unbraid._internal.names import suggestion
 from unbraid._internal.precision import Precision
 from unbraid.config.schedule import Linear
@@ -146,8 +149,10 @@ def preset_names() -> tuple[str, ...]:
     return tuple(f"{objective}-{dataset}" for dataset in _DATASETS for objective in _objectives(dataset))
 
 
-def preset(name: str) -> RunSpec:
+def preset(name: str, device: torch.device | str = "auto") -> RunSpec:
     """Returns the spec of this name. Change it with `dataclasses.replace`.
+
+    The precision is "bf16" for presets of "dsprites" on an NVIDIA GPU, and "float32" on any other `device`.
 
     >>> preset("beta-vae-sprites").objective
     BetaVAE(beta=4.0)
@@ -166,5 +171,5 @@ def preset(name: str) -> RunSpec:
         num_steps=data.num_steps or chosen.num_steps,
         batch_size=chosen.batch_size,
         optimizer=chosen.optimizer,
-        precision=data.precision,
+        precision=data.precision if resolve_device(device).type == "cuda" else "float32",
     )

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.func import grad, vmap
 
 from unbraid._internal import draws
+from unbraid._internal.device import wide_device
 from unbraid._internal.precision import nets_run_in, widened
 from unbraid.config.schedule import Schedule, Weight, value_at
 from unbraid.datasets.dataset import FactorImages
@@ -123,10 +124,11 @@ class FleetStep:
 
     def given(self, kept: Kept) -> Given:
         """Returns all inputs of a step."""
-        spec, step = self._spec, kept.state.step
+        spec, step, device = self._spec, kept.state.step, self._images.device
+        counted = step.to(wide_device(device))
 
         def normal(stream: str, shape: tuple[int, ...]) -> Float[Tensor, "member ..."]:
-            return draws.normal(self._seeds, stream, step, shape).to(spec.dtype)
+            return draws.normal(self._seeds, stream, step, shape).to(device, spec.dtype)
 
         shapes = self._objective.draw_shapes(spec.batch_size, spec.model, self._images.image_shape)
         noise_shape = spec.batch_size, spec.model.latents.num_noise
@@ -137,12 +139,12 @@ class FleetStep:
             # Here and not in the compiled step, which would compute them anew for every weight.
             step_constants={
                 which: {
-                    name: number.to(spec.dtype)
-                    for name, number in self._optimizers[which].step_constants(step + 1).items()
+                    name: number.to(device, spec.dtype)
+                    for name, number in self._optimizers[which].step_constants(counted + 1).items()
                 }
                 for which in kept.state.carried.nets
             },
-            progress=(step.double() / max(1, spec.num_steps - 1)).to(spec.dtype),
+            progress=(counted.double() / max(1, spec.num_steps - 1)).to(device, spec.dtype),
             draws={name: normal(f"objective {name}", shape) for name, shape in shapes.items()},
         )
 
@@ -206,7 +208,8 @@ class FleetStep:
 
     def _inputs(self, given: Given) -> Inputs:
         """Returns the inputs of the members at this step."""
-        spec, kept = self._spec, given.kept
+        spec, kept, rows = self._spec, given.kept, given.rows["first"]
+        weights, place = self._images.weights, self._images.device
         return Inputs(
             hyperparameters={
                 name: numbers.at(given.progress, kept.hyperparameters[name])
@@ -218,9 +221,7 @@ class FleetStep:
                 for which, feed in self.feeds.items()
             },
             noise=given.noise,
-            weights={}
-            if self._images.weights is None
-            else {"first": self._images.weights[given.rows["first"]].to(spec.dtype)},
+            weights={} if weights is None else {"first": weights[rows.to(weights.device)].to(place, spec.dtype)},
             draws=given.draws,
             objective=kept.state.carried.objective,
         )

@@ -107,8 +107,8 @@ def train_runs(
 ) -> list[Run]:
     """Trains the new and unfinished runs, as `train` does. Returns all runs in the same order."""
     options = options or TrainingOptions()
-    check_requests(runs, options, resume=resume)
     device = resolve_device(device)
+    check_requests(runs, options, device, resume=resume)
     if device.type == "cpu":
         keep_freed_memory()
     if options.force:

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from unbraid._internal import draws
+from unbraid._internal.device import widest
 from unbraid.datasets.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule, with_noise_inputs
 from unbraid.models.categories import likeliest_code, with_categories
@@ -50,7 +51,7 @@ class CodedImages:
         """
         latents = self.model.latents
         stream = "hard elbo" if number == 0 else f"hard elbo {number}"
-        noise = draws.normal(self.rows, stream, seed, (latents.num_noise,)).to(self._dtype)
+        noise = draws.normal(self.rows, stream, seed, (latents.num_noise,)).to(self.x)
         discrete = range(latents.num_latents - latents.num_discrete, latents.num_latents)
         return with_categories(self.posterior.rsample(noise), latents.widths, discrete)
 
@@ -59,20 +60,20 @@ class CodedImages:
         if number == 0 and seed in self._first:
             return self._first[seed]
         seen = with_noise_inputs(self.code(seed, number), self.model.noise_inputs)
-        found = self.model.likelihood.log_prob(self.x, self.model.decoder(seen)).double()
+        found = widest(self.model.likelihood.log_prob(self.x, self.model.decoder(seen)))
         if number == 0:
             self._first[seed] = found
         return found
 
     def rate(self, seed: int) -> Float[Tensor, " row"]:
         """Returns KL(q(z | x) || p(z)) of each image, in nats. Without a closed form, uses the drawn code."""
-        return self.prior.kl_from(self.posterior, self.code(seed)).double().sum(dim=1)
+        return widest(self.prior.kl_from(self.posterior, self.code(seed))).sum(dim=1)
 
     def log_weight(self, seed: int, number: int) -> Float[Tensor, " row"]:
         """Returns log p(x | z) + log p(z) - log q(z | x) of each image and its drawn code, in nats."""
         z, everything = self.code(seed, number), range(self.model.latents.num_latents)
         ratio = self.prior.joint_log_prob(z, everything) - self.posterior.joint_log_prob(z, everything)
-        return self.log_likelihood(seed, number) + ratio.double()
+        return self.log_likelihood(seed, number) + widest(ratio)
 
 
 @final

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from unbraid._internal import draws
+from unbraid._internal.device import wide_device
 from unbraid._internal.precision import Precision, matrix_units
 from unbraid.codes import Codes
 from unbraid.datasets.dataset import FactorImages
@@ -32,9 +33,9 @@ def encode(
 ) -> Codes:
     """Returns q(z | x) of every image, in the order and on the device of the images, streamed in batches.
 
-    For continuous latents that are not Gaussian the codes hold 16 draws of each image. Draws of an image are the same
-    in every call. `batch_size` is by default 1024 on a CPU and larger on a GPU. With the `precision` "tf32" or "bf16" a
-    GPU may round the inputs of products to TF32.
+    Codes of images on MPS are on the CPU. For continuous latents that are not Gaussian the codes hold 16 draws of each
+    image. Draws of an image are the same in every call. `batch_size` is by default 1024 on a CPU and larger on a GPU.
+    With the `precision` "tf32" or "bf16" a GPU may round the inputs of products to TF32.
     """
     return encode_all([model], images, batch_size, precision=precision)[0]
 
@@ -93,7 +94,7 @@ def _described(
         "samples": _draws(posterior, numbers, model.latents.num_noise),
         **{f"probabilities {latent}": table for latent, table in enumerate(posterior.probabilities)},
     }
-    return {name: tensor for name, tensor in known.items() if tensor is not None}
+    return {name: tensor.to(wide_device(x.device)) for name, tensor in known.items() if tensor is not None}
 
 
 def _codes(model: AutoencoderModule, blocks: dict[str, list[Tensor]], images: FactorImages) -> Codes:
@@ -124,6 +125,6 @@ def _draws(
     if posterior.gaussian_std is not None or posterior.covariance is not None:
         return None
     # The row of an image addresses its draws, so that they do not depend on its batch.
-    noise = draws.normal(torch.zeros_like(rows), "encode", rows, (_NUM_DRAWS, num_noise)).to(posterior.mean.dtype)
+    noise = draws.normal(torch.zeros_like(rows), "encode", rows, (_NUM_DRAWS, num_noise)).to(posterior.mean)
     num_continuous = posterior.mean.shape[1]
     return torch.stack([posterior.rsample(each)[:, :num_continuous] for each in noise.unbind(dim=1)])

@@ -186,28 +186,19 @@ def _connect(address: str | None) -> None:
                 logging_level=logging.ERROR,
                 include_dashboard=False if address is None else None,
             )
-    except exceptions.AuthenticationError as error:
-        raise TrainingError(
-            f"Ray has no valid authentication token ({_first_line(error).partition('. ')[0]}); expected the token "
-            f"of the cluster at {address or 'this machine'}. {_HOW_TO_GIVE_A_TOKEN}"
-        ) from None
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        if address is not None and _listens(address):  # Ray has no exception for a wrong token
+    except (exceptions.AuthenticationError, ConnectionError, RuntimeError, ValueError) as error:
+        place, reason = address or "this machine", " ".join(str(error).split())[:200]
+        if isinstance(error, exceptions.AuthenticationError) or _listens(place):  # Ray has no error for a wrong token
             raise TrainingError(
-                f"A server listens at {address}, and Ray cannot connect to it ({' '.join(str(error).split())[:500]}); "
-                "expected the head of a Ray cluster with the token and the versions of Ray and Python that are used "
-                f"here. {_HOW_TO_GIVE_A_TOKEN}"
+                f"The Ray cluster at {place} refuses this connection ({reason}); expected its token, and its versions "
+                "of Ray and Python. Copy the token from ~/.ray/auth_token of the head node to RAY_AUTH_TOKEN or "
+                "~/.ray/auth_token here, and set RAY_AUTH_MODE=token. For a cluster without tokens, set "
+                "RAY_AUTH_MODE=disabled here and on each node."
             ) from None
         raise TrainingError(
-            f"Cannot connect to a Ray cluster at {address or 'this machine'} ({_first_line(error)}). Start a cluster "
-            "with `ray start --head` and pass its --address, or run the study without --on ray."
+            f"Cannot connect to a Ray cluster at {place} ({reason}). Start a cluster with `ray start --head` and pass "
+            "its --address, or run the study without --on ray."
         ) from None
-
-
-_HOW_TO_GIVE_A_TOKEN = (
-    "Copy the token from ~/.ray/auth_token of the head node to RAY_AUTH_TOKEN or ~/.ray/auth_token here, and set "
-    "RAY_AUTH_MODE=token. For a cluster without tokens, set RAY_AUTH_MODE=disabled here and on each node."
-)
 
 
 def _listens(address: str) -> bool:

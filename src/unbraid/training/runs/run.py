@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from unbraid._internal import files
-from unbraid._internal.device import resolve_device
+from unbraid._internal.device import resolve_device, wide_device
 from unbraid._internal.names import kebab_case
 from unbraid._internal.progress import Listener, progress_bar
 from unbraid.codes import Codes
@@ -208,7 +208,8 @@ class Run(RunFolder):
         The part "test" consists of the held-out images of the subset. The part "all" is the whole dataset in its
         order. Codes that are not stored with the run are computed on the device.
         """
-        return scored_codes(self, normalized(self.spec, Scoring(part=part, step=step)), resolve_device(device))
+        place = wide_device(resolve_device(device))
+        return scored_codes(self, normalized(self.spec, Scoring(part=part, step=step)), place)
 
     def encoder(self) -> Callable[[Any], Codes]:
         """Returns a function from new images to their codes.
@@ -255,7 +256,7 @@ class Run(RunFolder):
         select(metrics, seed)  # refuses a misspelled name before the codes are read
         self.scores()  # refuses a damaged file before the work
         with progress_bar(watch, show=progress):
-            return score_run(self, scoring, metrics, seed, resolve_device(device))
+            return score_run(self, scoring, metrics, seed, wide_device(resolve_device(device)))
 
     def scores(self, scoring: Scoring | None = None) -> list[Score]:
         """Returns all stored scores, or the scores of one scoring. Empty if the run is not finished."""

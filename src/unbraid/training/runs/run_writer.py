@@ -37,16 +37,15 @@ class RunWriter:
     def locked(self) -> Iterator[None]:
         """Holds the lock of the run within the block. A folder with no other file is removed together with the lock."""
         lock = self.run.folder / ".lock"
-        is_open = False
-        try:
-            with files.locked(lock, wait=False, purpose=f"training {self.run.name}"):
-                try:
-                    yield
-                finally:
-                    is_open = not self._removed_if_new(lock)
-        finally:
-            if is_open:  # on Windows, where no lock is removed before it is released, nor by another process
-                self._removed_if_new(lock)
+        with files.locked(lock, wait=False, purpose=f"training {self.run.name}"):
+            try:
+                yield
+            finally:
+                if self.run.status == "new":
+                    # It was moved, or holds files that are not ours; or Windows keeps the lock, which is open.
+                    with contextlib.suppress(OSError):
+                        lock.unlink()
+                        self.run.folder.rmdir()
 
     def check_unlocked(self) -> None:
         """Raises if another process trains the run."""
@@ -169,18 +168,6 @@ class RunWriter:
             files.write_json(path, {**read_record(path), "removed_files": arrays})
             kept = [name for name in arrays if not files.remove(self.run.folder / name)]
             self.log("weights and codes were removed" + (f", except {', '.join(kept)}, in use" if kept else ""))
-
-    def _removed_if_new(self, lock: Path) -> bool:
-        """Removes the folder of a new run, if it holds only the lock. Returns False if the lock is open on Windows."""
-        if self.run.status == "new":
-            try:
-                lock.unlink()
-                self.run.folder.rmdir()
-            except PermissionError:
-                return False
-            except OSError:  # it was moved, or holds files that are not ours
-                pass
-        return True
 
     @property
     def _kept(self) -> Path:

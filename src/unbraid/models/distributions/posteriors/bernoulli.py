@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from unbraid._internal.device import widest
 from unbraid.codes import LatentPrior
 from unbraid.config.schedule import Weight
 from unbraid.errors import SpecError
@@ -63,7 +64,7 @@ class BinaryConcrete(Relaxed):
     def for_codes(self, num_latents: int) -> LatentPrior:
         """Returns the probabilities of off and on, in the layout of `probabilities`."""
         del num_latents
-        logits = self.logits.double()
+        logits = widest(self.logits)
         return LatentPrior.from_arrays(probabilities=list(torch.stack([-logits, logits], dim=1).sigmoid()))
 
     def _log_density(

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from unbraid._internal.device import widest
 from unbraid.codes import LatentPrior
 from unbraid.config.schedule import Weight, extremes, value_at
 from unbraid.errors import SpecError
@@ -99,7 +100,7 @@ class Concrete(Relaxed):
 
     def for_codes(self, num_latents: int) -> LatentPrior:
         del num_latents
-        return LatentPrior.from_arrays(probabilities=[self.logits.double().softmax(dim=0)])
+        return LatentPrior.from_arrays(probabilities=[widest(self.logits).softmax(dim=0)])
 
 
 class DiscreteLatents(Latents):

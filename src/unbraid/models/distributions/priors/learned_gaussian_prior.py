@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from unbraid._internal.arrays import columns
+from unbraid._internal.device import widest
 from unbraid.codes import LatentPrior
 from unbraid.models.distributions.distribution import Posterior, Prior, spread
 from unbraid.models.distributions.posteriors.gaussian import DiagonalGaussian
@@ -67,8 +68,8 @@ class FullGaussian(Prior):
 
     def for_codes(self, num_latents: int) -> LatentPrior:
         del num_latents
-        scale_tril = self.scale_tril.double()
-        return LatentPrior.from_arrays(self.loc, covariance=scale_tril @ scale_tril.mT)
+        scale_tril = widest(self.scale_tril)
+        return LatentPrior.from_arrays(self.loc.to(scale_tril.device), covariance=scale_tril @ scale_tril.mT)
 
     def _joint_kl(self, posterior: DiagonalGaussian) -> Float[Tensor, " batch"]:
         """Returns KL(N(m, D R D) || N(loc, C)) of each image.
