@@ -182,7 +182,7 @@ def test_a_parcel_stays_in_its_folder_whatever_separates_its_names(tmp_path, pat
     import hashlib
 
     body = json.dumps({"run": "run", "files": [[path, 1]]}).encode() + b"\nx"
-    with pytest.raises(RunError, match="outside of its folder"):
+    with pytest.raises(RunError, match="inside the folder"):
         unpack(hashlib.sha256(body).digest() + body, tmp_path / "inside")
     assert names(tmp_path) == []
 

@@ -147,7 +147,7 @@ def test_color_is_turned_gray_for_a_run_on_gray_images(unbraid, run, tmp_path):
         (["empty"], [], "empty"),
         (["large.npz", "large.png"], [], "large.npz"),
         (["large.npz"], ["--out", "codes.mat"], ".npz, .safetensors, .csv"),
-        (["large.npz"], ["--device", "gpu"], "'auto', 'cpu' or 'cuda'"),
+        (["large.npz"], ["--device", "gpu"], "'auto', 'cpu', 'cuda'"),
     ],
 )
 def test_a_mistake_is_told_in_a_line(unbraid, run, tmp_path, monkeypatch, what, options, complaint):

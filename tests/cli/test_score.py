@@ -336,7 +336,7 @@ def test_of_several_files_the_one_at_fault_is_named(unbraid, arrays, tmp_path, d
         ([".", "--metrics", "migg"], "Did you mean 'mig'?"),
         ([".", "--metric", "mig", "--metrics", "all"], "got --metric and --metrics"),
         ([".", "--like", "chenn"], "Did you mean 'chen'?"),
-        ([".", "--device", "tpu"], "'auto', 'cpu' or 'cuda'"),
+        ([".", "--device", "tpu"], "'auto', 'cpu', 'cuda'"),
         ([".", "--metric.estimator", "quantised"], "Did you mean 'quantized'?"),
         ([".", "--metric.estimator", "quantized", "--metric.estimator.num-bins", "x"], "num-bins is 'x'"),
     ],

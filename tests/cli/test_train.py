@@ -153,7 +153,7 @@ def test_resume_with_nothing_to_resume_says_so(unbraid, trained):
         (["--resume", "--out", "nowhere"], "folder nowhere"),
         (["--resume", "--seeds", "0-3"], "--dataset"),
         (["--seeds", "5-2", "--dataset", "dsprites"], "2-5"),
-        (["--device", "abacus", "--dataset", "dsprites"], "'auto', 'cpu' or 'cuda'"),
+        (["--device", "abacus", "--dataset", "dsprites"], "'auto', 'cpu', 'cuda'"),
         (["--dataset", "dsprites", "--objective.beta", "abc"], "--objective.beta is 'abc'"),
         (["--dataset", "dsprites", "--out", "file"], "--out is file"),
         (["--dataset", "from-arrays", "--dataset.path", "gone.npz"], "gone.npz"),
