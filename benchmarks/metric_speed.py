@@ -237,17 +237,22 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], Metric, Callable[..., float]]]
 }
 
 
+def deterministic_codes(num_images: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns ten latents and six factors, of which six latents follow one each, with noise."""
+    generator, sizes = torch.Generator().manual_seed(0), (3, 6, 40, 32, 32, 4)
+    factors = torch.stack([torch.randint(size, (num_images,), generator=generator) for size in sizes], dim=1)
+    mean = 0.3 * torch.randn(num_images, 10, generator=generator)
+    mean[:, :6] += 3 * factors / torch.tensor(sizes)
+    return mean, factors
+
+
 def seconds_of_functions(num_images: int = 15_008) -> dict[str, float]:
     """Returns the seconds of each function, of its class with intervals, and of plain code, for deterministic codes.
 
     The fastest of three runs, or of one that takes over 10 seconds.
     """
-    generator, sizes = torch.Generator().manual_seed(0), (3, 6, 40, 32, 32, 4)
-    factors = torch.stack([torch.randint(size, (num_images,), generator=generator) for size in sizes], dim=1)
-    mean = 0.3 * torch.randn(num_images, 10, generator=generator)
-    mean[:, :6] += 3 * factors / torch.tensor(sizes)
-    codes = Codes.from_arrays(mean, factors=factors)
-    found = {}
+    mean, factors = deterministic_codes(num_images)
+    codes, found = Codes.from_arrays(mean, factors=factors), {}
     for name, (function, metric, plain) in FUNCTIONS.items():
         ways = {
             "function": partial(function, mean, None, factors),

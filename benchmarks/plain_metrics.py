@@ -6,7 +6,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mutual_info_score, roc_auc_score
 from sklearn.svm import LinearSVC
 
-TRAIN, TEST = slice(10_000), slice(10_000, 15_000)
+
+def _parts(num_images: int) -> tuple[slice, slice]:
+    """Two thirds of the rows for training, at most 10,000, and the others for tests."""
+    num_train = min(10_000, 2 * num_images // 3)
+    return slice(num_train), slice(num_train, 15_000)
 
 
 def mig(mean: np.ndarray, factors: np.ndarray) -> float:
@@ -23,8 +27,9 @@ def sap(mean: np.ndarray, factors: np.ndarray) -> float:
 
 
 def _svm_accuracy(z: np.ndarray, y: np.ndarray) -> float:
-    model = LinearSVC(C=0.01, class_weight="balanced", dual=False).fit(z[TRAIN], y[TRAIN])
-    return float(np.mean(model.predict(z[TEST]) == y[TEST]))
+    train, test = _parts(len(z))
+    model = LinearSVC(C=0.01, class_weight="balanced", dual=False, random_state=0).fit(z[train], y[train])
+    return float(np.mean(model.predict(z[test]) == y[test]))
 
 
 def irs(mean: np.ndarray, factors: np.ndarray) -> float:
@@ -38,16 +43,18 @@ def irs(mean: np.ndarray, factors: np.ndarray) -> float:
 
 
 def explicitness(mean: np.ndarray, factors: np.ndarray) -> float:
-    z = (mean - mean[TRAIN].mean(axis=0)) / mean[TRAIN].std(axis=0)
+    train, test = _parts(len(mean))
+    z = (mean - mean[train].mean(axis=0)) / mean[train].std(axis=0)
     found = []
     for y in factors.T:
-        scores = LogisticRegression(max_iter=1_000).fit(z[TRAIN], y[TRAIN]).predict_proba(z[TEST])
-        found.append(np.mean([roc_auc_score(y[TEST] == value, scores[:, value]) for value in range(scores.shape[1])]))
+        scores = LogisticRegression(max_iter=1_000).fit(z[train], y[train]).predict_proba(z[test])
+        found.append(np.mean([roc_auc_score(y[test] == value, scores[:, value]) for value in range(scores.shape[1])]))
     return float(np.mean(found))
 
 
 def dci(mean: np.ndarray, factors: np.ndarray) -> float:
-    fits = [GradientBoostingClassifier().fit(mean[TRAIN], y[TRAIN]) for y in factors.T]
+    train, _ = _parts(len(mean))
+    fits = [GradientBoostingClassifier(random_state=0).fit(mean[train], y[train]) for y in factors.T]
     importance = np.stack([fit.feature_importances_ for fit in fits], axis=1)
     share = importance / importance.sum(axis=1, keepdims=True)
     entropy = -np.sum(share * np.log(np.maximum(share, 1e-300)), axis=1) / np.log(share.shape[1])

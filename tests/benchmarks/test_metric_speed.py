@@ -8,7 +8,18 @@ import pytest
 
 from benchmarks import metric_speed
 from benchmarks.dsprites_codes import SIZES, dsprites_codes
-from benchmarks.metric_speed import PLAIN, ROWS, errors, exponents, measure, scores, seconds_by_metric
+from benchmarks.metric_speed import (
+    FUNCTIONS,
+    PLAIN,
+    ROWS,
+    deterministic_codes,
+    errors,
+    exponents,
+    measure,
+    scores,
+    seconds_by_metric,
+    seconds_of_functions,
+)
 from unbraid.metrics import RMIG, SEPIN
 from unbraid.metrics.estimators import Sampled
 from unbraid.metrics.evaluate import evaluate
@@ -52,6 +63,21 @@ def test_every_metric_of_the_scorecard_has_its_seconds():
     found = seconds_by_metric(codes)
     assert tuple(found) == evaluate(codes, progress=False).names
     assert all(seconds > 0 for seconds in found.values())
+
+
+def test_functions_are_timed_beside_their_classes_and_plain_code(monkeypatch):
+    for slow in ("dci, boosted trees", "explicitness"):
+        monkeypatch.delitem(FUNCTIONS, slow)
+    found = seconds_of_functions(900)
+    assert len(found) == 3 * len(FUNCTIONS)
+    assert all(seconds > 0 for seconds in found.values())
+
+
+@pytest.mark.parametrize(("name", "rounding"), [("mig", 1e-9), ("irs", 1e-5), ("sap", 0.1), ("explicitness", 0.05)])
+def test_plain_code_has_the_number_of_the_function(name, rounding):
+    mean, factors = (part[:, :4] for part in deterministic_codes(3_000))
+    function, _, plain = FUNCTIONS[name]
+    assert function(mean, None, factors) == pytest.approx(plain(mean.numpy(), factors.numpy()), abs=rounding)
 
 
 def test_quadrature_in_cells_is_that_of_all_images():
