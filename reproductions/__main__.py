@@ -60,8 +60,10 @@ def _show(chosen: argparse.Namespace) -> int:
 
 def _run(chosen: argparse.Namespace) -> int:
     options = StudyOptions(device=chosen.device, budget=chosen.budget, num_scorers=chosen.scorers, settings=tuple(chosen.setting))
-    asked = [each for item in find_items(chosen.ids or NAMES) for each in _places(item, chosen)]
-    failed = False
+    asked = [each for item in find_items(chosen.ids or NAMES) for each in places(item, chosen.data, chosen.scale)]
+    failed = not asked
+    if not asked:
+        print(f"None of these items has the scale {chosen.scale!r}. `show` lists the scales of an item.", file=sys.stderr)
     for place, (item, data, scale) in enumerate(asked):
         beside = [(other, key) for other, key, at in asked[place + 1 :] if (other.paper, at) == (item.paper, scale)]
         if chosen.tuning:
@@ -88,21 +90,17 @@ def _run(chosen: argparse.Namespace) -> int:
     return int(failed)
 
 
-def _places(item: Item, chosen: argparse.Namespace) -> list[tuple[Item, str, Scale]]:
-    """Returns the datasets and the scale at which an item is run: by default `laptop` without a GPU and `quick` with one,
-    or else the smallest scale with a verdict. At `laptop` those are all datasets that have it, and the paper's own otherwise.
+def places(item: Item, data: str | None, scale: Scale | None) -> list[tuple[Item, str, Scale]]:
+    """Returns the datasets and the scale at which an item is run: by default `laptop`, or `quick` with a GPU, and the
+    smallest scale with a verdict if it has neither. At `laptop` those are all datasets that have it, else the paper's own.
     """
-    default: Scale = "quick" if torch.cuda.is_available() else "laptop"
-    scales = {key: data.scales for key, data in item.on.items() if chosen.data in (None, key)}
-    if not scales:
-        item.data(chosen.data)
-    scale = chosen.scale or default
-    keys = [key for key in scales if scale in scales[key]]
-    if not keys and not chosen.scale:
-        return [(item, key, (*each[1:], "smoke")[0]) for key, each in scales.items()][:1]
-    if not keys:
-        print(f"{item.id} has no scale {scale!r}: {', '.join(f'{key} has {chr(44).join(each)}' for key, each in scales.items())}.")
-    return [(item, key, scale) for key in keys[: None if scale == "laptop" else 1]]
+    on = {data: item.data(data)} if data else item.on
+    chosen: Scale = scale or ("quick" if torch.cuda.is_available() else "laptop")
+    keys = [key for key, each in on.items() if chosen in each.scales]
+    if not keys and not scale:
+        key, each = next(iter(on.items()))
+        return [(item, key, (*each.scales[1:], "smoke")[0])]
+    return [(item, key, chosen) for key in keys[: None if chosen == "laptop" else 1]]
 
 
 def _page(chosen: argparse.Namespace) -> int:

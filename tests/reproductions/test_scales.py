@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from reproductions.__main__ import main, places
 from reproductions.catalogue import items, paper
 from reproductions.evidence import find, find_all, keep
 from reproductions.item import Code, Data
@@ -135,3 +136,22 @@ def test_a_page_shows_every_scale_side_by_side(tmp_path):
     assert "| quick | **Verdict: not reproduced**" in text
     assert "| laptop | **Verdict: not reproduced**" in text
     assert text.count("python -m reproductions run esmaeili2018/figure9a --data mnist --scale laptop") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "scale", "expected"),
+    [
+        ("kumar2017/table2", None, "laptop", [("faces", "laptop"), ("digits", "laptop")]),
+        ("kumar2017/table2", "digits", "laptop", [("digits", "laptop")]),
+        ("kumar2017/table2", None, "quick", [("celeba", "quick")]),
+        ("do2020/figure13", None, "laptop", []),
+        ("chen2018/table1", None, None, [("codes", "paper")]),
+    ],
+)
+def test_a_laptop_runs_all_datasets_that_it_can(name, data, scale, expected):
+    assert [(key, at) for _, key, at in places(items()[name], data, scale)] == expected
+
+
+def test_items_without_the_scale_are_refused(capsys):
+    assert main(["run", "do2020/figure13", "--scale", "laptop"]) == 1
+    assert "'laptop'" in capsys.readouterr().err
