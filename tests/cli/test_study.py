@@ -139,7 +139,7 @@ def test_a_figure_is_drawn_from_evidence_of_this_study_alone(unbraid, study, tmp
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--to", "f.jpg"), "may end in .svg, .pdf, .png"),
+        (("--to", "f.jpg"), ".svg, .pdf, .png, got f.jpg"),
         (("--to", "f.svg"), "--metric mig"),
         (("--to", "f.svg", "--metric", "mgi"), "no metric 'mgi'"),
         (("--to", "f.svg", "--kind", "rate-distortion"), "'rate'"),

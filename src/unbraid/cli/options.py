@@ -75,7 +75,7 @@ def parse_seeds(text: str) -> list[int]:
             raise SpecError(f"--seeds is {text!r}; expected integers >= 0. Write for example 4, or 0,3,5, or 0-7.")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
-            raise SpecError(f"--seeds is {text!r}; expected the smaller seed of {part.strip()} first: {last}-{first}.")
+            raise SpecError(f"--seeds is {text!r}; expected the smaller seed first. Write {last}-{first}.")
         if last > _MAX_SEED:
             raise SpecError(f"--seeds is {text!r}; expected seeds <= {_MAX_SEED}. Choose smaller seeds.")
         if len(seeds) + last - first >= _MAX_SEEDS:

@@ -116,7 +116,7 @@ def _of_codes(
 def _rows(codes: Codes, num_images: int) -> Tensor:
     """Returns the indices of the images for the diagnosis, drawn with the image weights as probabilities."""
     if check_value(num_images, int, "num_images") < 2:
-        raise SpecError(f"Expected `num_images` to be an integer >= 2, got {num_images}.")
+        raise SpecError(f"Expected `num_images` to be an integer >= 2, got {num_images}. Pass for example 10000.")
     count = max(2, min(num_images, len(codes)))
     if codes.weights is None and count == len(codes):
         return torch.arange(count, device=codes.mean.device)

@@ -50,7 +50,7 @@ def code_map(codes: Codes, latents: tuple[int, int], *, num_images: int = 2000) 
     At most `num_images` evenly spaced images are drawn. Weights of images are ignored.
     """
     if num_images < 1:
-        raise UnbraidError(f"Expected `num_images` to be an integer >= 1, got {num_images}.")
+        raise UnbraidError(f"Expected `num_images` to be an integer >= 1, got {num_images}. Pass for example 2000.")
     factors, step = _varying(codes), -(-len(codes.mean) // num_images)
     means = codes.mean[::step][:, _checked(codes, latents)].double().cpu().numpy()
     figure = new_figure(0.5 + 1.7 * len(factors), 1.9)

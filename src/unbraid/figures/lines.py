@@ -112,7 +112,9 @@ def latent_curves(
         )
     titles = list(names) or latent_names(table.shape[1])
     if len(titles) != table.shape[1]:
-        raise UnbraidError(f"Expected `names` with {table.shape[1]} entries, one per latent, got {len(titles)}.")
+        raise UnbraidError(
+            f"Expected `names` with {table.shape[1]} entries, got {len(titles)}. Pass one name per latent."
+        )
     axes = axes_or_new(axes)
     used = [place for place in range(table.shape[1]) if table[:, place].max() >= _LEAST_SHARE * table.max()]
     for place in range(table.shape[1]):

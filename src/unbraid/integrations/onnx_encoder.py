@@ -104,7 +104,7 @@ class OnnxEncoder:
             except Exception as error:  # noqa: BLE001
                 is_slow = isinstance(error, TimeoutError)
                 why = f"no result within {_MAX_SECONDS:,.0f} seconds" if is_slow else error
-                raise CodesError(f"{self.path} cannot encode {len(inputs)} images: {why}") from None
+                raise CodesError(f"{self.path} cannot encode {len(inputs)} images: {why} Check the model.") from None
             finally:
                 options.terminate = True  # the pool waits for the end of the thread
         named = dict(zip(self.outputs, map(np.asarray, arrays), strict=True))

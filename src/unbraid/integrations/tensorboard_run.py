@@ -38,7 +38,7 @@ def write_tensorboard(run: Run, folder: Path | str, *, num_images: int = 1000, l
     if (place / "projector_config.pbtxt").exists():
         raise RunError(f"Expected a folder without codes, got {place}. Remove this folder, or name another one.")
     if num_images < 1:
-        raise SpecError(f"Expected `num_images` to be an integer >= 1, got {num_images}.")
+        raise SpecError(f"Expected `num_images` to be an integer >= 1, got {num_images}. Pass for example 1000.")
     codes, traversal = run.codes(), run.traverse()
     with new_writer(str(place)) as writer:
         _add_codes(writer, run, codes, torch.linspace(0, len(codes) - 1, min(len(codes), num_images)).long())

@@ -61,7 +61,7 @@ class Evidence:
         try:
             content = files.read_sealed(path)
             if content["format"] != _FORMAT:
-                raise ValueError(f"it has format {content['format']!r}; this version reads {_FORMAT}")
+                raise ValueError(f"expected the format {_FORMAT}, got {content['format']!r}")
             _check_fields(content)
             return cls(content["study"], _scores_from_json(content), content["made_by"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError, SpecError) as error:

@@ -322,7 +322,10 @@ class _Execution:
             log.warning("%s: %s", each.name, reason)
         self._outcome.failures[each.name] = reason
         if self._options.fail_fast:
-            raise TrainingError(f"Stopped after the first failure, as fail_fast requests. {each.name}: {reason}")
+            why = (
+                "the study stopped at the first failure. Leave out fail_fast (--fail-fast) to continue with other runs"
+            )
+            raise TrainingError(f"{each.name}: {why}. The reason: {reason}")
 
     def _remove_arrays(self, runs: Sequence[StudyRun]) -> None:
         """Removes the weights and codes of runs that no study needs. `runs` has all seeds of each setting."""

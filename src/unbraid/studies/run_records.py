@@ -98,7 +98,7 @@ def _check_identity(name: str, spec: bytes, checksums: Mapping[str, Any]) -> Non
     content = json.loads(spec)
     identity = f"{content.get('digest')}-seed{content.get('seed')}"
     if not name.endswith(f"-{identity}"):
-        raise ValueError(f"the folder {name} contains the run ...-{identity}")
+        raise ValueError(f"expected the run {name} in its folder, got ...-{identity}")
 
 
 def _scores_in(content: bytes, checksums: Mapping[str, Any]) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def agreement(scores: StudyScores, chosen: list[Choice], metric: str) -> Measure
     ]
     if len(pairs) < FEWEST_MODELS:
         raise StatisticsError(
-            f"Expected {FEWEST_MODELS} or more runs with this criterion and {metric}, got {len(pairs)}."
+            f"Expected {FEWEST_MODELS} or more runs with both scores ({metric}), got {len(pairs)}. Score more runs."
         )
     return spearman([one for one, _ in pairs], [other for _, other in pairs])
 

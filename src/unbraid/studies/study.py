@@ -114,9 +114,11 @@ class Study(Config):
         if not self.scorings:
             raise SpecError(f"The study {self.name!r} has no scorings. Pass one or more, such as Scoring().")
         if self.members_per_fleet < 1:
-            raise SpecError(f"Expected `members_per_fleet` to be an integer >= 1, got {self.members_per_fleet}.")
+            raise SpecError(f"Expected `members_per_fleet` >= 1, got {self.members_per_fleet}. Pass for example 64.")
         if self.threads is not None and self.threads < 1:
-            raise SpecError(f"Expected `threads` to be an integer >= 1 or None, got {self.threads}.")
+            raise SpecError(
+                f"Expected `threads` to be an integer >= 1 or None, got {self.threads}. Pass for example 4."
+            )
         self._check_settings()
         metrics = self.metrics_by_name
         if self.keep == "best" and self.best_by not in metrics:
@@ -281,7 +283,9 @@ class StudyOptions:
         for name, least in (("budget", 0), ("num_scorers", 0), ("num_workers", 1)):
             given = check_value(getattr(self, name), float | None if name == "budget" else int | None, name)
             if given is not None and not given >= least:
-                raise SpecError(f"Expected `{name}` to be a number >= {least} or None, got {given}.")
+                raise SpecError(
+                    f"Expected `{name}` to be a number >= {least} or None, got {given}. Pass None for the default."
+                )
 
 
 @final

@@ -84,7 +84,10 @@ def page_content(
     else:
         models, pixels = [ExploredModel.from_decoder(decoder, codes)], None if images is None else unlabeled(images)
         if pixels is not None and len(pixels) != len(models[0].codes):
-            raise DataError(f"Expected one code per image, got {len(models[0].codes)} codes of {len(pixels)} images.")
+            num_codes = len(models[0].codes)
+            raise DataError(
+                f"Expected one code per image, got {num_codes} codes of {len(pixels)} images. Pass equal numbers."
+            )
     rows = starting_rows(models[0], len(models[0].codes))
     originals = None if pixels is None else pixels.batch(rows)
     shape = _image_shape(models[0].decode(models[0].columns(rows[:1]))[0], originals)

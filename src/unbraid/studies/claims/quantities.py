@@ -184,7 +184,9 @@ class paired_difference(Quantity):  # noqa: N801
             first, second = scores.values(ours, self.metric), scores.values(theirs, other_metric)
             differences += [first[seed] - second[seed] for seed in first if seed in second]
         if not differences:
-            raise StatisticsError(f"No seed has the score {' and '.join(self.metrics_used)} in both settings.")
+            raise StatisticsError(
+                f"Expected a seed with {' and '.join(self.metrics_used)} in both settings, got none. Train equal seeds."
+            )
         return signed_rank(differences)
 
     def num_arrangements(self, sizes: Sequence[int]) -> int:
@@ -226,7 +228,9 @@ class correlation(Quantity):  # noqa: N801
             first, second = scores.values(label, self.first), scores.values(label, self.second)
             pairs = [(first[seed], second[seed]) for seed in first if seed in second]
             if not pairs:
-                raise StatisticsError(f"The setting {label} has no run with both {self.first} and {self.second}.")
+                raise StatisticsError(
+                    f"Expected runs of {label} with {self.first} and {self.second}, got none. Score them."
+                )
             points += pairs if self.over == "models" else [np.median(pairs, axis=0).tolist()]
         return spearman(*np.array(points).T)
 
@@ -276,7 +280,7 @@ class lead(Quantity):  # noqa: N801
         rivals: list[Side] = [other for other in self.others if other not in labels]
         ours, *others = (np.multiply(sign, values_of(side, self.metric, scores)) for side in [labels, *rivals])
         if not others:
-            raise StatisticsError(f"Expected settings other than {self.ours} in `others`, got {self.others}.")
+            raise StatisticsError(f"Expected settings other than {self.ours}, got others={self.others}. Add a setting.")
         found = [mann_whitney(ours, other) for other in others]
         closest = min(found, key=lambda each: each.value)
 
@@ -333,7 +337,9 @@ def chosen(side: Side, metric: str, scores: Scores) -> tuple[str, ...]:
     values = {label: list(scores.values(label, side.by or metric).values()) for label in side.settings}
     medians = {label: float(np.median(found)) for label, found in values.items() if found}
     if not medians:
-        raise StatisticsError(f"None of the settings {', '.join(side.settings)} has the score {side.by or metric}.")
+        raise StatisticsError(
+            f"Expected scores {side.by or metric} of {', '.join(side.settings)}, got none. Score them first."
+        )
     return (min(medians, key=lambda label: medians[label] * (1 if side.lowest else -1)),)
 
 
@@ -342,5 +348,7 @@ def values_of(side: Side, metric: str, scores: Scores) -> list[float]:
     by_label = {label: scores.values(label, metric) for label in chosen(side, metric, scores)}
     missing = [label for label, values in by_label.items() if not values] if by_label else ["A side without settings"]
     if missing:
-        raise StatisticsError(f"{missing[0]} has no score {metric}.")
+        raise StatisticsError(
+            f"Expected scores {metric} of every setting, got none of {missing[0]}. Score its runs first."
+        )
     return [value for values in by_label.values() for value in values.values()]

@@ -21,10 +21,10 @@ def spearman(first: Values, second: Values) -> Measurement:
     """
     x, y = checked(first, "values of the first score"), checked(second, "values of the second score")
     if len(x) != len(y):
-        raise StatisticsError(f"Expected two scores of the same models, got {len(x)} and {len(y)} values.")
+        raise StatisticsError(f"Expected two scores per model, got {len(x)} and {len(y)} values. Pass equal numbers.")
     ranks = [scipy.stats.rankdata(values) for values in (x, y)]
     if len(x) < 2 or any(np.ptp(each) == 0 for each in ranks):
-        raise StatisticsError("Expected two or more models with different scores, got a constant score.")
+        raise StatisticsError(f"Expected different scores of two or more models, got {x} and {y}. Use another metric.")
     centered = [each - each.mean() for each in ranks]
     value = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
@@ -51,7 +51,7 @@ def slope(groups: Sequence[Values], at: Sequence[float] = ()) -> Measurement:
     positions = np.asarray(at if len(at) else range(len(arrays)), dtype=np.float64)
     if len(arrays) < 2 or len(positions) != len(arrays) or not (np.diff(positions) > 0).all():
         raise StatisticsError(
-            f"Expected two or more groups at increasing positions, got {len(arrays)} at {positions.tolist()}."
+            f"Expected 2 or more groups at increasing positions, got {len(arrays)} at {positions.tolist()}. Sort them."
         )
     sizes = tuple(len(array) for array in arrays)
     x, y = np.repeat(positions, sizes), np.concatenate(arrays)

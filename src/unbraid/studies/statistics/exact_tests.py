@@ -19,7 +19,7 @@ def mann_whitney(ours: Values, theirs: Values, *, is_ratio: bool = False) -> Mea
     a, b = checked(ours, "values of the first side"), checked(theirs, "values of the second side")
     smallest = min(a.min(), b.min())
     if is_ratio and smallest <= 0:
-        raise StatisticsError(f"Expected values above 0 for a ratio, got {smallest:g}.")
+        raise StatisticsError(f"Expected values above 0 for a ratio, got {smallest:g}. Use a difference instead.")
     is_ours = (groupings((len(a), len(b))) == 0).astype(np.float64)
 
     def test(border: float) -> tuple[float, float]:
@@ -68,7 +68,7 @@ def binomial(num_inside: int, num_seeds: int) -> Measurement:
     """Computes the share `num_inside / num_seeds`, with the exact binomial test and the Clopper-Pearson interval."""
     if not 0 <= num_inside <= num_seeds or num_seeds < 1:
         raise StatisticsError(
-            f"Expected 1 seed or more and a count from 0 to num_seeds, got {num_inside} of {num_seeds} seeds."
+            f"Expected `num_inside` from 0 to `num_seeds` >= 1, got {num_inside} of {num_seeds}. Count the seeds again."
         )
 
     def test(border: float) -> tuple[float, float]:
@@ -90,7 +90,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """
     array = np.asarray(p_values, dtype=np.float64)
     if not ((array >= 0) & (array <= 1)).all():
-        raise StatisticsError(f"Expected p-values from 0 to 1, got {[float(p) for p in array]}.")
+        raise StatisticsError(f"Expected p-values from 0 to 1, got {[float(p) for p in array]}. Replace NaN by 1.")
     order = np.argsort(array, kind="stable")
     adjusted = np.empty_like(array)
     adjusted[order] = np.minimum(np.maximum.accumulate(array[order] * np.arange(len(array), 0, -1)), 1.0)
@@ -105,7 +105,7 @@ def seeds_needed(ours: Values, theirs: Values, *, level: float = 0.05, power: fl
     the number of seeds with which the exact test can be significant.
     """
     if not 0 < level < 1 or not 0 < power < 1:
-        raise StatisticsError(f"Expected a level and a power between 0 and 1, got {level} and {power}.")
+        raise StatisticsError(f"Expected level and power between 0 and 1, got {level} and {power}. Pass 0.05 and 0.8.")
     a, b = checked(ours, "values of the first side"), checked(theirs, "values of the second side")
     excess = float(np.sign(np.subtract.outer(a, b)).mean()) / 2
     if excess <= 0:

@@ -80,7 +80,7 @@ def checked(values: Values, what: str = "values") -> Float64[np.ndarray, " seed"
     """Returns the values as an array. Raises StatisticsError for an empty list or values that are not finite."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or not len(array):
-        raise StatisticsError(f"Expected the {what} as a list of numbers, one per seed, got the shape {array.shape}.")
+        raise StatisticsError(f"Expected {what} of shape (seeds,), got {array.shape}. Pass one number per seed.")
     if not np.isfinite(array).all():
         raise StatisticsError(
             f"Expected finite {what}, got {int((~np.isfinite(array)).sum())} of {len(array)} that are not. Leave out "
