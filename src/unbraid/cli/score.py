@@ -147,7 +147,7 @@ def _check_sources(what: Sequence[Path], encoders: Sequence[Path], images: Given
             "dsprites."
         )
     if not encoders and (images or outputs):
-        raise SpecError("--dataset and --outputs require --encoder. Name an .onnx file with it, or leave them out.")
+        raise SpecError("--dataset and --outputs require --encoder, which is missing. Add --encoder encoder.onnx.")
     if encoders and "dataset" not in images:
         raise SpecError(f"--encoder {encoders[0]} requires --dataset. Name a dataset, such as --dataset dsprites.")
 

@@ -44,7 +44,7 @@ class StudyFleet:
 @final
 @dataclass(frozen=True)
 class StudyPlan:
-    """All fleets of a study; the record, the remaining work and the error of a damaged record by run name."""
+    """All fleets of a study. By run name: the record, the remaining work, and the error of a damaged record."""
 
     fleets: tuple[StudyFleet, ...]
     records: Mapping[str, RunRecord]

@@ -191,7 +191,7 @@ def _connect(address: str | None) -> None:
         if isinstance(error, exceptions.AuthenticationError) or _listens(place):  # Ray has no error for a wrong token
             raise TrainingError(
                 f"The Ray cluster at {place} refuses this connection ({reason}); expected its token, and the same "
-                "versions of Ray and Python. Copy the token from ~/.ray/auth_token of the head node to RAY_AUTH_TOKEN or "
+                "versions of Ray and Python. Copy the token from ~/.ray/auth_token of the head to RAY_AUTH_TOKEN or "
                 "~/.ray/auth_token here, and set RAY_AUTH_MODE=token. For a cluster without tokens, set "
                 "RAY_AUTH_MODE=disabled here and on each node."
             ) from None
