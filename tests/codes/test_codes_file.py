@@ -114,7 +114,7 @@ def test_columns_have_an_order_groups_and_flags(path):
     ("arrays", "names", "message"),
     [
         ({"mu": MEAN}, None, "expected an array 'mean'"),
-        ({"std": STD}, None, "holds std; expected an array 'mean'.*Save the means"),
+        ({"std": STD}, None, "holds std"),
         ({"mean": MEAN}, ["a"], "without factors"),
         ({"mean": MEAN, "factors": FACTORS}, ["", "b"], "named ''"),
         ({"mean": MEAN, "std": -STD}, None, "negative"),
@@ -122,17 +122,17 @@ def test_columns_have_an_order_groups_and_flags(path):
         ({"mean": MEAN, "factors": FACTORS}, ["one"], "for each of the 2 columns"),
         ({"mean": MEAN, "factors": FACTORS, "factor:size": FACTORS[:, 0]}, None, "in one way"),
         ({"mean": MEAN, "factor:size": FACTORS[:, 0], "category:size": FACTORS[:, 0]}, None, "each factor once"),
-        ({"mean": MEAN, "factor:size": FACTORS[:, 0]}, ["hue"], "'hue'.*named size. Name each"),
+        ({"mean": MEAN, "factor:size": FACTORS[:, 0]}, ["hue"], "'hue'.*named size"),
         ({"mean": MEAN, "known:size": TABLE[:, 0] > 0}, None, "of factor:size, which must be there"),
         (
             {"mean": MEAN, "factor:size": TABLE[:, 0], "known:size": TABLE[:, 0]},
             None,
-            "float64 of shape .3,.; expected True or",
+            "float64 of shape .3,.",
         ),
         (
             {"mean": MEAN, "factor:size": FACTORS[:, 0], "known:size": TABLE > 0},
             None,
-            "shape .3, 2.; expected True or False",
+            "shape .3, 2.",
         ),
         ({"mean": MEAN, "probabilities_1": TABLE}, None, "probabilities_1 .*probabilities_0"),
         ({"mean": MEAN, "group_0": TABLE[:, 0]}, None, "expected the numbers of the latents"),
@@ -261,7 +261,7 @@ def test_arrays_that_codes_are_not_made_from_are_told(tmp_path, caplog, suffix):
 @pytest.mark.parametrize(
     ("groups", "complaint"),
     [
-        ({"group_0": [True, False]}, "groups is [[True, False]]; expected the numbers of the latents"),
+        ({"group_0": [True, False]}, "groups is [[True, False]]"),
         ({"group_0": [0.0, 1.0]}, "groups is [[0.0, 1.0]]"),
         ({"group_0": [[0, 1]]}, "groups is [[[0, 1]]]"),
         ({"group_1": [0, 1]}, "group_0"),

@@ -118,7 +118,7 @@ def test_many_columns_are_read_in_seconds(written):
         ("file,mean_0\na.png,1\nb.png,x\n", "Line 3 of .* has 'x' in column 'mean_0'"),
         ("mean_0,mean_1\n1,٣\n3,4\n", "Line 2 of .* has '٣' in column 'mean_1'"),
         ("mean_0,factor:a\n1,3\n2, 3\n", "label ' 3', a number with blanks"),
-        ("mean_0,mean_1\n1,2\n3, 4\n", "Line 3 of .* has ' 4' in column 'mean_1'; expected a number, without blanks"),
+        ("mean_0,mean_1\n1,2\n3, 4\n", "Line 3 of .* has ' 4' in column 'mean_1'"),
         ("mean_0,factor:a\n1,x y\n2\t,z\n", r"Line 3 of .* has '2\\t' in column 'mean_0'"),
         (f"mean_0,factor:a\n1,{10**30}\n2,{10**30 + 1}\n", "a whole number beyond 64 bits"),
         ("mean_0,factor:a\n1," + "9" * 5000 + "\n2,1\n", "a whole number beyond 64 bits"),

@@ -56,7 +56,7 @@ def test_length_index_and_iteration_are_those_of_a_sequence():
     assert CODES[2] in CODES
     assert Codes.concat(list(CODES[:2])).mean.tolist() == CODES[:2].mean.tolist()
     for row in (5, -6):
-        with pytest.raises(IndexError, match=f"no image {row}; expected a number from 0 to 4"):
+        with pytest.raises(IndexError, match=f"no image {row}"):
             CODES[row]
         with pytest.raises(IndexError):
             CODES[[0, row]]

@@ -314,15 +314,15 @@ def test_a_std_of_zero_is_refused_by_the_exact_estimator():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: MIG("quantized"), "estimator is 'quantized'; expected an Estimator"),
+        (lambda: MIG("quantized"), "estimator is 'quantized'"),
         (lambda: MIG(value_weights="log"), "frequency, uniform"),
         (lambda: Sampled(1), "num_samples is 1"),
         (lambda: Exact(quadrature="fast"), "auto, direct, binned"),
         (lambda: Quantized(masses="erf"), "erf_edge, erf_renorm, rectangle"),
-        (lambda: Quantized(1), r"num_bins is 1; expected 2 to 100,000 \(the default is 100\)"),
-        (lambda: MeansHistogram(1), "num_bins is 1; expected 2 to"),
+        (lambda: Quantized(1), r"num_bins is 1"),
+        (lambda: MeansHistogram(1), "num_bins is 1"),
         (lambda: Quantized(low=4.0, high=-4.0), "the smaller first"),
-        (lambda: Neighbors(k=0), "k is 0; expected 1 to"),
+        (lambda: Neighbors(k=0), "k is 0"),
         (lambda: MIG(Neighbors(), value_weights="uniform"), "MIG reads entropies of latents, and Neighbors"),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_single_metric_needs_no_list():
         ([], "No metric was given"),
         ("mig:quantised", "Did you mean 'quantized'?"),
         ("mig:quantized:bins=3", "no field 'bins'"),
-        ("mig:quantized:num_bins=many", "'quantized:num_bins=many' is 'many'; expected an integer"),
+        ("mig:quantized:num_bins=many", "'quantized:num_bins=many' is 'many'"),
         ("mig:quantized:num_bins=1", "num_bins is 1"),
     ],
 )
@@ -109,7 +109,7 @@ def test_a_mistake_is_told(asked, complaint):
 def test_a_class_is_not_yet_a_metric():
     with pytest.raises(SpecError, match="MIG()"):
         _checked(MIG)
-    with pytest.raises(SpecError, match="given as 3; expected a name or an instance."):
+    with pytest.raises(SpecError, match="given as 3"):
         _checked(3)
 
 

@@ -63,11 +63,9 @@ def test_fully_connected_nets_take_other_images_too_and_convolutional_ones_say_w
     if is_fully_connected(cls):
         Autoencoder(cls()).check(shape)
         return
-    with pytest.raises(
-        SpecError, match=f"{cls.__name__} takes images of 16 to 256 pixels.*Use MLP, which takes any size, or resize"
-    ):
+    with pytest.raises(SpecError, match=f"16 to 256 .*{cls.__name__}"):
         Autoencoder(cls()).check(shape)
-    with pytest.raises(SpecError, match="256 pixels.*Use MLP"):
+    with pytest.raises(SpecError, match="256 pixels"):
         Autoencoder(decoder=cls()).check(shape)
 
 

@@ -83,11 +83,11 @@ def test_the_picture_has_all_models_beside_each_other(tmp_path):
 @pytest.mark.parametrize(
     ("models", "latents", "message"),
     [
-        ({}, None, "No model was given"),
-        ({"a": (seen, Codes(torch.zeros(5, 2)))}, None, "No latent of the first model"),
-        ({"a": (seen, Codes(MEAN)), "b": (seen, Codes(0 * MEAN))}, None, "None of these latents has a partner"),
+        ({}, None, "models is empty"),
+        ({"a": (seen, Codes(torch.zeros(5, 2)))}, None, "0.05"),
+        ({"a": (seen, Codes(MEAN)), "b": (seen, Codes(0 * MEAN))}, None, "min_std"),
         ({"a": (seen, Codes(MEAN)), "b": (seen, Codes(MEAN[:9]))}, None, "50 and 9 images"),
-        ({"a": (seen, Codes(MEAN))}, [3], "no latent 3"),
+        ({"a": (seen, Codes(MEAN))}, [3], "Latent 3"),
     ],
 )
 def test_what_cannot_be_shown_is_told(models, latents, message):

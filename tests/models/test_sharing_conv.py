@@ -68,9 +68,9 @@ def test_a_larger_map_takes_fewer_layers():
 
 
 def test_latents_that_do_not_fill_the_map_are_refused_with_the_fix():
-    with pytest.raises(SpecError, match="GaussianLatents take 10."):
+    with pytest.raises(SpecError, match="GaussianLatents have 10 .* 4 "):
         Autoencoder(SharingConv(), latents=GaussianLatents(5)).check((1, 64, 64))
-    with pytest.raises(SpecError, match="16 numbers.*smaller map_size"):
+    with pytest.raises(SpecError, match=" 16 .*map_size"):
         Autoencoder(SharingConv(map_size=4), latents=GaussianLatents(10)).check((1, 64, 64))
     with pytest.raises(SpecError, match="ConcreteLatents take 3"):
         SharingConv().make_encoder((1, 64, 64), ConcreteLatents(3))

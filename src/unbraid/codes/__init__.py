@@ -1,4 +1,4 @@
-"""Codes of images: the outputs of an encoder, with the labels of their factors."""
+"""Codes of images: the outputs of an encoder and the factor labels of the images."""
 
 from unbraid.codes.codes import Codes as Codes
 from unbraid.codes.conversions import CodesOptions as CodesOptions

@@ -1,4 +1,4 @@
-"""Checks of the arguments of `Codes`, and of its index."""
+"""Checks of the arguments and the index of `Codes`."""
 
 import operator
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from unbraid.errors import CodesError
 
 def check_finite(name: str, bad: Tensor) -> None:
     """Raises an error if any entry of `bad` (image by latent) is True."""
-    _refuse_where(bad, f"{name} is NaN or infinite", "Drop those rows, or fix the encoder output.")
+    _refuse_where(bad, f"{name} is NaN or infinite", "Expected finite numbers. Drop these rows, or fix the encoder.")
 
 
 def _refuse_where(bad: Tensor, complaint: str, advice: str) -> None:
@@ -28,45 +28,49 @@ def _refuse_where(bad: Tensor, complaint: str, advice: str) -> None:
 
 
 def check_std(std: Tensor, mean: Float[Tensor, "image latent"]) -> None:
-    """Raises an error if std does not hold one finite number >= 0 for each mean."""
+    """Raises an error unless std has the shape of mean and finite entries >= 0."""
     if std.shape != mean.shape:
         raise CodesError(
-            f"std (or log_var) has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean."
+            f"std (or log_var) has shape {tuple(std.shape)}; expected {tuple(mean.shape)}, the shape of mean. Pass one "
+            "std for each mean."
         )
     check_finite("std, or exp(log_var / 2),", ~std.isfinite())
     if std.numel() > 0:  # none of discrete latents
         least = float(std.min())
-        _refuse_where(std < 0, f"std is negative (the least is {least:g})", "Pass log-variances as log_var.")
+        _refuse_where(std < 0, f"std is negative (minimum {least:g})", "Expected >= 0. Pass log-variances as log_var.")
 
 
 def check_covariance(covariance: Tensor, std: Tensor | None, mean: Float[Tensor, "image latent"]) -> None:
-    """Raises an error if std is given too, or if covariance is not one covariance matrix per image."""
+    """Raises an error if std is also given, or unless covariance contains one covariance matrix per image."""
     num_images, num_latents = mean.shape
     if std is not None:
-        raise CodesError("Both std and covariance were given. Give one of them: the covariance holds the variances.")
+        raise CodesError("Both std and covariance were given; expected one of them. Omit std.")
     if covariance.shape != (num_images, num_latents, num_latents):
         raise CodesError(
-            f"covariance has shape {tuple(covariance.shape)}; expected one matrix a code, "
-            f"{(num_images, num_latents, num_latents)}."
+            f"covariance has shape {tuple(covariance.shape)}; expected {(num_images, num_latents, num_latents)}. Pass "
+            "one matrix for each image."
         )
     check_finite("covariance", (~covariance.isfinite()).any(dim=2))
     variances = covariance.diagonal(dim1=1, dim2=2)
     if bool((variances < 0).any()):
         raise CodesError(
-            f"covariance has negative variances on its diagonal (the least is {float(variances.min()):g})."
+            f"covariance has negative variances on its diagonal (minimum {float(variances.min()):g}); expected "
+            "variances >= 0. Pass covariance matrices."
         )
-    # Float32 keeps seven digits; matrices that were multiplied together differ from their transpose by a few units of
-    # the last.
+    # In float32, computed matrices differ from their transpose by a few units in the seventh digit.
     if bool(((covariance - covariance.mT).abs() > 1e-4 * covariance.abs().amax(dim=(1, 2), keepdim=True)).any()):
-        raise CodesError("covariance is not symmetric in some images. Give covariances, not their Cholesky factors.")
+        raise CodesError(
+            "covariance is not symmetric in some images; expected symmetric matrices. Pass covariances instead of "
+            "Cholesky factors."
+        )
 
 
 def check_samples(samples: Tensor, mean: Float[Tensor, "image latent"]) -> None:
-    """Raises an error if samples does not hold finite numbers of shape (draws, images, latents)."""
+    """Raises an error unless samples contains finite numbers of shape (draws, images, latents)."""
     if samples.shape[1:] != mean.shape or len(samples) == 0:
         raise CodesError(
-            f"samples has shape {tuple(samples.shape)}; expected (draws, {', '.join(map(str, mean.shape))}) with at "
-            "least one draw, to match mean: one point a draw and image."
+            f"samples has shape {tuple(samples.shape)}; expected (draws, {', '.join(map(str, mean.shape))}), to match "
+            "mean. Pass at least one draw of every image."
         )
     check_finite("samples", (~samples.isfinite()).any(dim=0))
 
@@ -75,75 +79,75 @@ def check_probabilities(name: str, table: Tensor, num_images: int) -> None:
     """Raises an error if a row of the table is not a probability distribution."""
     if len(table) != num_images or table.shape[1] == 0:
         raise CodesError(
-            f"{name} has shape {tuple(table.shape)}; expected a row for each of the {num_images} images and "
-            "a column for each category."
+            f"{name} has shape {tuple(table.shape)}; expected ({num_images}, categories). Pass one row per image and "
+            "one column per category."
         )
     bad = ~table.isfinite().all(dim=1) | (table < 0).any(dim=1) | ((table.double().sum(dim=1) - 1).abs() > 1e-4)
     if bool(bad.any()):
         rows = bad.nonzero()[:, 0].tolist()
         raise CodesError(
-            f"{name} is negative, not finite or does not sum to 1 in {len(rows)} rows (the first is {rows[0]}). Give "
-            "q(z | x) of each category; logits go through a softmax first."
+            f"{name} is negative, not finite or does not sum to 1 in {len(rows)} rows (the first is {rows[0]}); "
+            "expected q(z | x) of each category. Apply a softmax to logits first."
         )
 
 
 def check_factors(factors: Sequence[Any], mean: Float[Tensor, "image latent"]) -> None:
-    """Raises an error if a factor is not an instance of `Labels` with one label per image."""
+    """Raises an error unless all factors are `Labels` with one label per image and different names."""
     for labels in factors:
         if not isinstance(labels, Labels):
             raise CodesError(
-                f"A factor is {type(labels).__name__}; expected Labels. Codes.from_arrays takes numpy arrays and lists."
+                f"A factor is a {type(labels).__name__}; expected Labels. Use Codes.from_arrays for arrays and lists."
             )
         if len(labels.values) != len(mean):
             transposed = len(labels.values) == mean.shape[1]
             raise CodesError(
-                f"Factor {labels.name!r} has {len(labels.values)} labels, and mean has shape {tuple(mean.shape)}: "
-                f"{len(mean)} images by {mean.shape[1]} latents. Give one label for each image"
+                f"Factor {labels.name!r} has {len(labels.values)} labels; expected {len(mean)}, because mean has shape "
+                f"{tuple(mean.shape)} (images, latents). Pass one label for each image"
                 f"{', or transpose mean' if transposed else ''}."
             )
     names = [labels.name for labels in factors]
     if len(set(names)) < len(names):
         raise CodesError(
-            f"The factors are named {shown(names, most=20)}: some share a name. Give each a different one."
+            f"The factors are named {shown(names, most=20)}; expected different names. Rename the duplicates."
         )
 
 
 def check_weights(weights: Tensor, num_images: int) -> None:
-    """Raises an error if the weights are not unnormalized probabilities of the images."""
+    """Raises an error unless the weights are unnormalized probabilities of the images."""
     if weights.shape != (num_images,):
         raise CodesError(
-            f"weights has shape {tuple(weights.shape)}; give one weight for each of the {num_images} codes."
+            f"weights has shape {tuple(weights.shape)}; expected ({num_images},). Pass one weight for each image."
         )
     if not bool(weights.isfinite().all() & (weights >= 0).all() & (weights > 0).any()):
         raise CodesError(
-            "weights are probabilities p(n) up to scale: none may be negative, NaN or infinite, and not all may be 0; "
-            f"the least is {float(weights.min()):g}, the greatest {float(weights.max()):g}."
+            f"weights is between {float(weights.min()):g} and {float(weights.max()):g}; expected finite numbers >= 0, "
+            "not all 0. Pass probabilities p(n) up to scale."
         )
 
 
 def check_prior(prior: LatentPrior, mean: Tensor, probabilities: Sequence[Tensor]) -> None:
-    """Raises an error if the prior does not fit the latents."""
+    """Raises an error unless the prior is a `LatentPrior` of the same latents."""
     if not isinstance(prior, LatentPrior):
         raise CodesError(
-            f"prior is {type(prior).__name__}; expected a LatentPrior. Codes.from_arrays takes arrays too."
+            f"prior is a {type(prior).__name__}; expected a LatentPrior. Use Codes.from_arrays for arrays."
         )
     found = (len(prior.mean), *map(len, prior.probabilities))
     expected = (mean.shape[1], *(table.shape[1] for table in probabilities))
     if found != expected:
         raise CodesError(
-            f"The prior is one of {_latents(found)}, and the codes have {_latents(expected)}. Give a prior for each "
+            f"The prior has {_latents(found)}; expected {_latents(expected)}, as in the codes. Pass a prior for each "
             "latent."
         )
 
 
 def _latents(sizes: Sequence[int]) -> str:
-    """Returns the latent sizes as text: continuous latents, then categories of the discrete latents."""
-    discrete = f" and discrete ones with {shown(sizes[1:])} categories" if len(sizes) > 1 else ""
+    """Describes latents in words, given the number of continuous latents and the sizes of discrete latents."""
+    discrete = f" and discrete latents with {shown(sizes[1:])} categories" if len(sizes) > 1 else ""
     return f"{sizes[0]} continuous latents{discrete}"
 
 
 def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
-    """Converts the groups to tuples of latent numbers."""
+    """Converts groups to tuples of latent indices."""
     try:
         given = [list(group) for group in groups]
         if any(isinstance(latent, bool) or getattr(latent, "dtype", None) == torch.bool for g in given for latent in g):
@@ -151,7 +155,7 @@ def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(operator.index(latent) for latent in group) for group in given)
     except TypeError:
         raise CodesError(
-            f"groups is {str(groups)[:80]}; expected the numbers of the latents of each group, such as [(0, 1), (2,)]."
+            f"groups is {str(groups)[:80]}; expected a list of latent indices for each group. Pass e.g. [(0, 1), (2,)]."
         ) from None
 
 
@@ -160,28 +164,28 @@ def check_groups(groups: Sequence[Sequence[int]], num_latents: int) -> None:
     named = [latent for group in groups for latent in group]
     if not (all(groups) and all(0 <= latent < num_latents for latent in named) and len(set(named)) == len(named)):
         raise CodesError(
-            f"groups is {str(groups)[:80]}; expected latent numbers from 0 to {num_latents - 1}, at least one in each "
-            "group, and none of them twice."
+            f"groups is {str(groups)[:80]}; expected non-empty groups without common latents. Pass latent indices from "
+            f"0 to {num_latents - 1}."
         )
 
 
 def as_rows(rows: Any, num_images: int) -> Int64[Tensor, " row"]:
-    """Converts an index (a number, several numbers, or a mask) to row numbers."""
+    """Converts an index (an integer, integers, or a mask) to row indices."""
     given = as_tensor("rows", rows)
     if given.dtype == torch.bool and given.shape == (num_images,):
         return given.nonzero()[:, 0]
     if given.ndim > 1 or given.dtype == torch.bool or given.is_floating_point() or given.numel() == 0:
         raise CodesError(
-            f"The index is {str(rows)[:80]}; expected a slice, numbers from 0 to {num_images - 1}, or True and False "
-            f"for each of the {num_images} images."
+            f"The index is {str(rows)[:80]}; expected a slice, integers or a mask. Pass integers from 0 to "
+            f"{num_images - 1}, or True or False for each of the {num_images} images."
         )
     chosen = given.long().reshape(-1)
     if outside := [row for row in (int(chosen.min()), int(chosen.max())) if not -num_images <= row < num_images]:
-        raise IndexError(f"There is no image {outside[0]}; expected a number from 0 to {num_images - 1}.")
+        raise IndexError(f"Image {outside[0]} does not exist. Pass an index from 0 to {num_images - 1}.")
     return chosen
 
 
 def rescale_if_extreme(weights: Float[Tensor, " image"]) -> Float[Tensor, " image"]:
-    """Divides the weights by the largest if sums of squares would overflow or underflow in float32."""
+    """Divides weights by their maximum if sums of squares would overflow or underflow in float32."""
     greatest = weights.max()
     return weights if 1e-15 <= float(greatest) <= 1e15 else weights / greatest

@@ -1,4 +1,4 @@
-"""Codes: the table that every metric reads."""
+"""Codes, the input of all metrics."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,11 +41,11 @@ _AXES = {
 @final
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """The codes of N images: q(z | x) of each image, and the known factors.
+    """Codes of N images: q(z | x) of each image, and the factor labels.
 
-    Continuous latents are Gaussian with `mean` and `std` or a full `covariance`, or are given by `samples`. Each table
-    of `probabilities` is a discrete latent. Latents are numbered together, continuous latents first. `groups` lists the
-    members of each group. `weights` is p(n) up to scale, uniform if None. `prior` is p(z).
+    Continuous latents are Gaussian, with `mean` and `std` or a full `covariance`, or are described by `samples`. Each
+    table of `probabilities` is a discrete latent. Indices of discrete latents follow those of continuous latents.
+    `groups` lists the latents of each group. `weights` is p(n) up to scale, uniform if None. `prior` is p(z).
 
     Examples:
         >>> import numpy as np
@@ -69,7 +69,8 @@ class Codes:
         self._check_tensors()
         if len(self.mean) == 0 or self.num_latents == 0:
             raise CodesError(
-                f"mean has shape {tuple(self.mean.shape)}; expected (images, latents) with at least one of each."
+                f"mean has shape {tuple(self.mean.shape)}; expected (images, latents). Pass at least one image and "
+                "latent."
             )
         if self.samples is not None:
             check_samples(self.samples, self.mean)
@@ -92,15 +93,15 @@ class Codes:
             object.__setattr__(self, "prior", self.prior.to(self.mean.device))
 
     def _check_tensors(self) -> None:
-        """Checks type and rank of all tensors, detaches them, and moves them to the device of `mean`."""
+        """Checks the types and ranks of all tensors, detaches the tensors, and moves them to the device of `mean`."""
         object.__setattr__(self, "mean", checked_tensor("mean", self.mean, "images, latents"))
         for name, axes in _AXES.items():
             if (values := getattr(self, name)) is not None:
                 object.__setattr__(self, name, checked_tensor(name, values, axes).to(self.mean.device))
         if not all(isinstance(getattr(self, name), (tuple, list)) for name in ("probabilities", "factors")):
             raise CodesError(
-                "probabilities and factors are a tuple each, of tensors and of Labels. Codes.from_arrays takes other "
-                "forms."
+                f"probabilities is a {type(self.probabilities).__name__} and factors a {type(self.factors).__name__}; "
+                "expected tuples of tensors and of Labels. Use Codes.from_arrays for other types."
             )
         tables = (
             checked_tensor(f"probabilities[{number}]", table, "images, categories").to(self.mean.device)
@@ -121,7 +122,7 @@ class Codes:
         weights: Any = None,
         options: CodesOptions | None = None,
     ) -> "Codes":
-        """Returns codes from numpy arrays, tensors or nested lists.
+        """Creates codes from numpy arrays, tensors or nested lists.
 
         Args:
             mean: Image by latent.
@@ -131,9 +132,9 @@ class Codes:
                 defaults to the mean over draws.
             probabilities: A list of tables, image by category, one for each discrete latent.
             factors: Image by factor, or a mapping from names to columns, a DataFrame, a structured array, or a tuple of
-                Labels. A column of integers is a discrete factor, of floats a continuous one, of words a categorical
-                one. In a mapping, a column may be a table of probabilities p(y | x). Masked entries and missing entries
-                of a DataFrame are missing labels.
+                Labels. Columns of integers are discrete factors, floats continuous factors, and strings categorical
+                factors. In a mapping, a column may be a table of probabilities p(y | x). Masked entries, and missing
+                entries of a DataFrame, are missing labels.
             weights: p(n) of each image, up to scale.
             options: Options for reading `factors`, covariances, groups and the prior.
         """
@@ -164,7 +165,7 @@ class Codes:
             prior=LatentPrior.from_mapping(prior) if isinstance(prior, Mapping) else prior,
         )
         if len(codes) == 1:
-            raise CodesError("The codes are of one image, and scores compare images. Give at least two.")
+            raise CodesError("The codes have 1 image; expected at least 2, because scores compare images. Pass more.")
         return codes
 
     @classmethod
@@ -192,7 +193,7 @@ class Codes:
     def load(cls, path: str | Path) -> "Codes":
         """Reads codes from an .npz, .safetensors or .csv file written by `save` or another program.
 
-        `unbraid.codes.named_arrays` lists the supported arrays, `unbraid.codes.csv_file` the columns. Nothing in a
+        `unbraid.codes.named_arrays` lists the supported arrays, and `unbraid.codes.csv_file` the columns. No code in a
         file is executed.
         """
         from unbraid.codes.codes_file import load_codes  # late, because it imports safetensors
@@ -200,19 +201,19 @@ class Codes:
         return load_codes(Path(path))
 
     def save(self, path: str | Path) -> None:
-        """Writes the codes to an .npz, .safetensors or .csv file, atomically; an existing file is replaced.
+        """Writes the codes to an .npz, .safetensors or .csv file. An existing file is replaced atomically.
 
-        The first two formats hold every field. Fields without a .csv column raise an error if they are set.
+        A .csv file has no columns for some fields, which raise an error if they are set.
         """
         from unbraid.codes.codes_file import save_codes
 
         save_codes(self, Path(path))
 
     def to_pandas(self) -> Any:
-        """Returns the codes as a pandas DataFrame with a row for each image.
+        """Converts the codes to a pandas DataFrame with a row for each image. Requires pandas.
 
-        The columns are means, standard deviations, probabilities of discrete latents, weights, and factors under their
-        names, categorical ones as categories. Needs pandas.
+        The columns are means, standard deviations, probabilities of discrete latents, weights, and factors by name.
+        Categorical factors have the dtype category.
         """
         from unbraid.codes.columns import to_pandas
 
@@ -220,16 +221,15 @@ class Codes:
 
     @classmethod
     def from_pandas(cls, frame: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> "Codes":
-        """Returns the codes in a DataFrame with columns named as in `to_pandas`. Every other column is a factor."""
+        """Creates codes from a DataFrame with columns named as in `to_pandas`. All other columns are factors."""
         from unbraid.codes.columns import from_pandas
 
         return from_pandas(frame, missing=missing, unordered=unordered)
 
     def to_hugging_face(self) -> Any:
-        """Returns the codes as a `datasets.Dataset` with a row for each image.
+        """Converts the codes to a `datasets.Dataset` with a row for each image. Requires the package datasets.
 
-        `mean`, `std` and other vectors are columns of lists, and categorical factors are class labels. Needs the
-        package datasets.
+        `mean`, `std` and other vectors are columns of lists, and categorical factors are class labels.
         """
         from unbraid.codes.columns import to_hugging_face
 
@@ -237,41 +237,41 @@ class Codes:
 
     @classmethod
     def from_hugging_face(cls, dataset: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> "Codes":
-        """Returns the codes in a `datasets.Dataset` with columns named as in `to_hugging_face`.
+        """Creates codes from a `datasets.Dataset` with columns named as in `to_hugging_face`.
 
-        Every other column is a factor.
+        All other columns are factors.
         """
         from unbraid.codes.columns import from_hugging_face
 
         return from_hugging_face(dataset, missing=missing, unordered=unordered)
 
     def with_binned_factors(self, num_bins: int = 10) -> "Codes":
-        """Returns the codes with continuous factors binned into value indices, in bins of equal width.
+        """Bins continuous factors into bins of equal width between the smallest and the largest label.
 
-        The bins reach from the least label to the greatest. Missing labels stay missing.
+        Missing labels stay missing.
         """
         return replace(self, factors=tuple(labels.binned(num_bins) for labels in self.factors))
 
     def with_one_vs_rest(self, names: str | Sequence[str]) -> "Codes":
-        """Replaces these factors by a binary attribute for each value.
+        """Replaces the named factors by a binary attribute for each value.
 
-        For example, "digit 3" is 1 for images of the digit 3 and 0 for others.
+        For example, "digit 3" is 1 for images of the digit 3 and 0 for other images.
         """
         chosen = self.with_factors(names).factor_names
         split = (labels.one_vs_rest() if labels.name in chosen else (labels,) for labels in self.factors)
         return replace(self, factors=tuple(labels for each in split for labels in each))
 
     def with_factors(self, names: str | Sequence[str]) -> "Codes":
-        """Returns the codes with only the named factors, in their original order."""
+        """Selects the named factors, in their original order."""
         names = (names,) if isinstance(names, str) else names
         for name in names:
             if name not in self.factor_names:
-                raise CodesError(f"These codes have no factor {name!r}. {suggestion(name, self.factor_names)}")
+                raise CodesError(f"The codes have no factor {name!r}. {suggestion(name, self.factor_names)}")
         return replace(self, factors=tuple(labels for labels in self.factors if labels.name in names))
 
     def __getitem__(self, rows: Any) -> "Codes":
-        """Returns the codes of the selected images. `rows` is a number, a slice, a list of numbers, or a mask."""
-        if isinstance(rows, slice) and (rows.step or 1) < 0:  # which torch does not take
+        """Selects images by an integer, a slice, integers, or a mask."""
+        if isinstance(rows, slice) and (rows.step or 1) < 0:  # torch does not support negative steps
             rows = list(range(len(self))[rows])
         index = rows if isinstance(rows, slice) else as_rows(rows, len(self)).to(self.mean.device)
         return self._with_tables(lambda table, axis: table[:, index] if axis else table[index])
@@ -292,45 +292,46 @@ class Codes:
         return concat_codes(parts)
 
     def with_latents(self, latents: Sequence[int]) -> "Codes":
-        """Returns the codes with only these latents, in this order, continuous latents first."""
+        """Selects latents, in the given order, continuous latents first."""
         from unbraid.codes.latents import select_latents
 
         return select_latents(self, latents)
 
     def without_discrete(self) -> "Codes":
-        """Returns the codes without discrete latents. Raises if there are no continuous latents."""
+        """Removes the discrete latents. Raises if there are no continuous latents."""
         from unbraid.codes.latents import without_discrete
 
         return without_discrete(self) if self.probabilities else self
 
     def with_discrete_as_columns(self) -> "Codes":
-        """Returns the codes with the probabilities of discrete latents as additional means, one for each category.
+        """Converts discrete latents to additional means, the probabilities of the categories.
 
-        A latent of two categories is one column, the probability of the second. The columns follow the continuous
-        latents. Their std is 0 if the codes have a std, and they have no prior. Metrics that read only means then use
-        the discrete latents too.
+        Metrics that read only means then also use the discrete latents. A latent of two categories becomes one column,
+        the probability of the second category. The new columns follow the continuous latents and have a std of 0 if the
+        codes have a std. The result has no prior.
         """
         from unbraid.codes.latents import with_discrete_as_columns
 
         return with_discrete_as_columns(self) if self.probabilities else self
 
     def with_groups_as_latents(self, like: "Codes | None" = None) -> "Codes":
-        """Returns the codes with each of the `groups` as one latent, the first principal component of its means.
+        """Replaces each of the `groups` by one latent, the first principal component of the means of the group.
 
-        The components are computed from the means of `like`. Standard deviations and draws are projected on them.
+        The components are computed from the means of `like`, by default these codes. Standard deviations and draws are
+        projected onto the components.
         """
         from unbraid.codes.latents import with_groups_as_latents
 
         return with_groups_as_latents(self, self if like is None else like)
 
     def to(self, device: torch.device | str) -> "Codes":
-        """Moves the codes to a device. Metrics are computed on the device of the codes."""
+        """Moves the codes to a device. Metrics are computed on this device."""
         if torch.device(device) == self.mean.device:
             return self
         return self._with_tables(lambda table, axis: table.to(device))
 
     def _with_tables(self, change: Callable[[Tensor, int], Tensor]) -> "Codes":
-        """Applies `change` to each tensor and the number of its image axis."""
+        """Applies `change` to each tensor. The second argument of `change` is the image axis of the tensor."""
 
         def of(table: Tensor | None, axis: int = 0) -> Tensor | None:
             return None if table is None else change(table, axis)
@@ -366,10 +367,7 @@ class Codes:
 
     @property
     def marginal_std(self) -> Float[Tensor, "image latent"] | None:
-        """Marginal std of each latent: `std`, or the square root of the covariance's diagonal.
-
-        None if only samples or means are given.
-        """
+        """Marginal std of each latent, from `std` or `covariance`; None without either."""
         if self.std is not None or self.covariance is None:
             return self.std
         return self.covariance.diagonal(dim1=1, dim2=2).sqrt()

@@ -1,4 +1,4 @@
-"""Codes in .npz, .safetensors and .csv files. Nothing in a file is ever executed."""
+"""Reading and writing of codes in .npz, .safetensors and .csv files. No code in a file is executed."""
 
 import hashlib
 import json
@@ -25,9 +25,9 @@ _MAX_NAMES = 100_000
 
 
 def save_codes(codes: Codes, path: Path, file_names: Sequence[str] = ()) -> None:
-    """Writes the codes and, if given, the image file names."""
+    """Writes codes and, if given, the image file names."""
     if path.suffix.lower() not in SUFFIXES:
-        raise CodesError(f"{path} is not a file that codes are saved to. Name one that ends in {', '.join(SUFFIXES)}.")
+        raise CodesError(f"The path is {path}; expected a file with the suffix {', '.join(SUFFIXES)}. Add a suffix.")
     _WRITERS[path.suffix.lower()](path, codes, file_names)
 
 
@@ -35,10 +35,10 @@ def load_codes(path: Path) -> Codes:
     """Reads codes from a file. Errors include the path."""
     try:
         if path.is_dir() or path.suffix.lower() not in SUFFIXES:
-            what = "a folder" if path.is_dir() else "not a file of codes that unbraid reads"
-            raise CodesError(f"{path} is {what}; expected a file of codes: {', '.join(SUFFIXES)}.")
+            what = "a folder" if path.is_dir() else "not a supported file of codes"
+            raise CodesError(f"{path} is {what}; expected a file. Pass a file of codes: {', '.join(SUFFIXES)}.")
         if not path.is_file():
-            raise CodesError(f"There is no file {path}. Check the path.")
+            raise CodesError(f"{path} does not exist. Check the path.")
         if path.stat().st_size == 0:
             raise CodesError(f"{path} is empty. Write the codes again.")
         return _READERS[path.suffix.lower()](path)
@@ -48,12 +48,12 @@ def load_codes(path: Path) -> Codes:
         raise type(error)(f"{path}: {error}") from None
     except OSError as error:
         raise CodesError(
-            f"{path} cannot be read ({error.strerror or error}). Check that it is a file you may read."
+            f"{path} cannot be read ({error.strerror or error}). Check the permissions of the file."
         ) from None
 
 
 def write_npz(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
-    """Writes all fields of the codes, and the image file names."""
+    """Writes all fields of the codes and the image file names to an .npz file."""
     arrays = {name: tensor.numpy() for name, tensor in named_arrays.to_arrays(codes).items()}
     arrays |= {name: np.array(words, dtype=np.str_) for name, words in _names(codes, file_names).items()}
     with files.atomic_writer(path) as stream:
@@ -61,19 +61,19 @@ def write_npz(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
 
 
 def read_npz(path: Path) -> Codes:
-    """Reads codes from an .npz file. Raises an error if the file would unpack to more than half of the memory."""
+    """Reads codes from an .npz file. Raises an error if the arrays need more than half of the memory."""
     npz = Npz(path)
     headers = npz.headers([*named_arrays.read_among(npz.names, path), *({FACTOR_NAMES} & set(npz.names))])
     num_bytes, memory = sum(header.num_bytes for header in headers.values()), total_memory()
     if num_bytes > memory // 2:
         raise CodesError(
-            f"{path} unpacks to {num_bytes / 2**30:.1f} GiB, more than half the memory of this machine "
-            f"({memory / 2**30:.1f} GiB). Score a random subset of the images."
+            f"{path} unpacks to {num_bytes / 2**30:.1f} GiB; expected at most half of this machine's "
+            f"{memory / 2**30:.1f} GiB of memory. Save a random subset of the images."
         )
-    # Python's strings take far more memory than their bytes in the file.
+    # Python strings need much more memory than their bytes in the file.
     if FACTOR_NAMES in headers and (num_names := math.prod(headers[FACTOR_NAMES].shape)) > _MAX_NAMES:
         raise CodesError(
-            f"{path} holds {num_names:,} factor_names; expected one for each factor, {_MAX_NAMES:,} at most."
+            f"{path} has {num_names:,} factor_names; expected at most {_MAX_NAMES:,}. Write one name for each factor."
         )
     arrays = npz.read_all(headers)
     names = arrays.pop(FACTOR_NAMES).tolist() if FACTOR_NAMES in headers else None
@@ -81,7 +81,7 @@ def read_npz(path: Path) -> Codes:
 
 
 def write_safetensors(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> "hashlib._Hash":
-    """Writes all fields of the codes, and the image file names. Returns the SHA-256 of the file."""
+    """Writes all fields of the codes and the image file names to a .safetensors file. Returns the file's SHA-256."""
     names = {name: json.dumps(words) for name, words in _names(codes, file_names).items()}
     return write_tensors(path, named_arrays.to_arrays(codes), {"unbraid": __version__} | names)
 
@@ -93,16 +93,16 @@ def read_safetensors(path: Path) -> Codes:
             metadata = stream.metadata() or {}
             arrays = {name: stream.get_tensor(name) for name in named_arrays.read_among(stream.keys(), path)}
         names = json.loads(metadata[FACTOR_NAMES]) if FACTOR_NAMES in metadata else None
-    # A header may claim anything: types that torch does not have, nesting without end.
+    # An invalid header may contain unknown dtypes or unlimited nesting.
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError, RuntimeError) as error:
         raise CodesError(
-            f"{path} is not a readable .safetensors ({str(error)[:200]}). Write it again with safetensors."
+            f"{path} is not a valid .safetensors file ({str(error)[:200]}). Write the file again with safetensors."
         ) from None
     return named_arrays.from_arrays(arrays, names)
 
 
 def _names(codes: Codes, file_names: Sequence[str]) -> dict[str, Sequence[str]]:
-    """Returns the ordered factor names and the image file names, without empty lists."""
+    """Returns the factor names and the image file names as metadata, without empty lists."""
     return {name: words for name, words in ((FACTOR_NAMES, codes.factor_names), (FILES, file_names)) if words}
 
 

@@ -1,4 +1,4 @@
-"""Codes as named columns of a pandas DataFrame, a .csv file (`csv_file`) or a Hugging Face dataset."""
+"""Conversion between codes and named columns of DataFrames, .csv files (`csv_file`) and Hugging Face datasets."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,19 +17,19 @@ from unbraid.errors import CodesError
 
 WEIGHT = "weight"
 KINDS = ("mean", "std", "log_var", "sample")
-"""Names of the vectors. A vector is stored in columns `mean_0`, `mean_1`, ..., or in one Hugging Face column `mean`."""
+"""Names of vectors, stored in columns `mean_0`, `mean_1`, ..., or in one Hugging Face column `mean`."""
 _PROBABILITY = re.compile(r"probability_(\d+)_\d+")
 
 
 def vectors_of(codes: Codes) -> dict[str, np.ndarray]:
-    """Returns the means, the stds if known, and one draw per image if only draws are known."""
+    """Returns the means, the stds if known, and the first draw of each image if the codes have draws."""
     draw = None if codes.samples is None else codes.samples[0]
     found = {"mean": codes.mean, "std": codes.marginal_std, "sample": draw}
     return {name: table.cpu().numpy() for name, table in found.items() if table is not None}
 
 
 def number_columns(codes: Codes) -> dict[str, np.ndarray]:
-    """Returns columns `mean_0`, ..., `std_0`, `sample_0`, `probability_3_0` (category 0 of latent 3) and `weight`."""
+    """Returns the columns `mean_0`, `std_0`, `sample_0`, `probability_3_0` (category 0 of latent 3), `weight`, etc."""
     columns = {f"{kind}_{k}": column for kind, table in vectors_of(codes).items() for k, column in enumerate(table.T)}
     for latent, table in enumerate(codes.probabilities, start=codes.mean.shape[1]):
         columns |= {f"probability_{latent}_{c}": column for c, column in enumerate(table.T.cpu().numpy())}
@@ -37,13 +37,13 @@ def number_columns(codes: Codes) -> dict[str, np.ndarray]:
 
 
 def is_number_column(name: str) -> bool:
-    """Returns whether the name is that of a column of `number_columns`."""
+    """Returns whether `number_columns` uses the name."""
     kind, _, number = name.rpartition("_")
     return (kind in KINDS and number.isdecimal()) or name == WEIGHT or _PROBABILITY.fullmatch(name) is not None
 
 
 def codes_of_columns(columns: Mapping[str, Any], factors: Any, options: CodesOptions | None = None) -> Codes:
-    """Returns codes from columns named as in `number_columns`. Ignores other columns."""
+    """Creates codes from columns named as in `number_columns`, and ignores other columns."""
     tables = {kind: _side_by_side(columns, f"{kind}_") for kind in KINDS}
     latents = sorted({int(found[1]) for name in columns if (found := _PROBABILITY.fullmatch(name))})
     return Codes.from_arrays(
@@ -64,7 +64,7 @@ def _side_by_side(columns: Mapping[str, Any], prefix: str) -> np.ndarray | None:
 
 
 def to_pandas(codes: Codes) -> Any:
-    """Computes `Codes.to_pandas`."""
+    """Implements `Codes.to_pandas`."""
     columns: dict[str, Any] = number_columns(codes)
     for labels in codes.factors:
         for name, column in _pandas_columns(labels).items():
@@ -75,7 +75,7 @@ def to_pandas(codes: Codes) -> Any:
 def _pandas_columns(labels: Labels) -> dict[str, Any]:
     """Returns the column of a factor, or a column for each value of soft labels, by name.
 
-    Values of a categorical factor are pandas categories. Missing labels are NaN, or NA among whole numbers.
+    Values of a categorical factor are pandas categories. Missing labels are NaN in floats and NA in integers.
     """
     import pandas as pd
 
@@ -91,16 +91,18 @@ def _pandas_columns(labels: Labels) -> dict[str, Any]:
 
 
 def from_pandas(frame: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> Codes:
-    """Computes `Codes.from_pandas`."""
+    """Implements `Codes.from_pandas`."""
     if not is_frame(frame):
-        raise CodesError(f"Codes were given as {type(frame).__name__}; expected a pandas DataFrame.")
+        raise CodesError(
+            f"frame is a {type(frame).__name__}; expected a pandas DataFrame. Use Codes.from_arrays for other types."
+        )
     named = frame.set_axis([str(name) for name in frame.columns], axis=1)
     factors = [name for name in named.columns if not is_number_column(name)]
     numbers = {name: named[name] for name in named.columns if name not in factors}
     if not any(name.startswith(("mean_", "sample_", "probability_")) for name in numbers):
         raise CodesError(
             f"The DataFrame has the columns {', '.join(named.columns[:8]) or 'none'}; expected mean_0, mean_1, ..., "
-            "and std_0, ... where they are known. Codes.from_arrays takes codes in other columns."
+            "and optionally std_0, ... Rename the columns, or use Codes.from_arrays."
         )
     plain = {name: name.removeprefix(FACTOR).removeprefix(CATEGORY) for name in factors}
     categories = [plain[name] for name in factors if name.startswith(CATEGORY)]
@@ -112,18 +114,18 @@ def from_pandas(frame: Any, *, missing: Marks = None, unordered: Sequence[str] =
 
 
 def datasets_library() -> Any:
-    """Returns the module `datasets`. Raises an error with the command that installs it."""
+    """Imports the module `datasets`. Raises an error with the installation command if the import fails."""
     try:
         import datasets
     except ImportError as error:
         raise CodesError(
-            f"The package datasets is needed ({error}). Install it: pip install 'unbraid[huggingface]'."
+            f"The package datasets cannot be imported ({error}). Run pip install 'unbraid[huggingface]'."
         ) from None
     return datasets
 
 
 def to_hugging_face(codes: Codes) -> Any:
-    """Computes `Codes.to_hugging_face`."""
+    """Implements `Codes.to_hugging_face`."""
     library = datasets_library()
     tables = vectors_of(codes)
     tables |= {f"{PROBABILITIES}{number}": table.cpu().numpy() for number, table in enumerate(codes.probabilities)}
@@ -147,7 +149,7 @@ def column_of(labels: Labels) -> list[Any]:
 
 
 def feature_of(labels: Labels, words: Sequence[str] = ()) -> Any:
-    """Returns the `datasets` feature of a factor: class labels named `words` if the factor is categorical."""
+    """Returns the `datasets` feature of a factor. `words` are the class names of a categorical factor."""
     library = datasets_library()
     if labels.is_soft:
         return library.Sequence(library.Value("float64"), length=labels.values.shape[1])
@@ -161,24 +163,24 @@ def feature_of(labels: Labels, words: Sequence[str] = ()) -> Any:
 
 
 def from_hugging_face(dataset: Any, *, missing: Marks = None, unordered: Sequence[str] = ()) -> Codes:
-    """Computes `Codes.from_hugging_face`.
+    """Implements `Codes.from_hugging_face`.
 
-    Class labels and words are categorical factors, whole numbers discrete ones, decimals continuous ones, vectors soft
-    labels; None, NaN and the class -1 are missing.
+    Class labels and strings are categorical factors, integers discrete factors, floats continuous factors, and vectors
+    soft labels. None, NaN and the class -1 are missing labels.
     """
     library = datasets_library()
     if not isinstance(dataset, library.Dataset):
         raise CodesError(
-            f"Codes were given as {type(dataset).__name__}; expected a datasets.Dataset: one split, not streamed."
+            f"dataset is a {type(dataset).__name__}; expected a datasets.Dataset. Load one split without streaming."
         )
-    # Plain values, in whatever format the dataset returns them.
+    # Plain Python values, independent of the format of the dataset.
     plain, features = dataset.with_format(None), dataset.features
     vectors = {name: _matrix(plain[name][:], name) for name in features if name in KINDS}
     tables = numbered({name: name for name in features}, PROBABILITIES)
     if not (tables or {"mean", "sample"} & set(vectors)):
         raise CodesError(
-            f"The dataset has the columns {', '.join(features) or 'none'}; expected vectors called mean, and std "
-            "where it is known. Rename them: dataset.rename_column(...)."
+            f"The dataset has the columns {', '.join(features) or 'none'}; expected a column mean of vectors, and "
+            "optionally std. Rename the columns with dataset.rename_column(...)."
         )
     factors = {name.removeprefix(FACTOR): name for name in features if name not in (*vectors, *tables, WEIGHT)}
     classes = [name for name, column in factors.items() if isinstance(features[column], library.ClassLabel)]
@@ -198,14 +200,17 @@ def from_hugging_face(dataset: Any, *, missing: Marks = None, unordered: Sequenc
 def _matrix(rows: Sequence[Any], name: str) -> np.ndarray:
     lengths = {len(row) if isinstance(row, list) else 0 for row in rows}
     if len(lengths) != 1 or 0 in lengths:
-        raise CodesError(f"The column {name!r} does not hold one vector of numbers per row, all of equal length.")
+        raise CodesError(
+            f"The column {name!r} has rows of the lengths {sorted(lengths)[:9]}; expected one vector of equal length "
+            "per row. Fix or drop the column."
+        )
     return np.array(rows)
 
 
 def masked_labels(rows: Sequence[Any], *, is_class: bool) -> np.ma.MaskedArray[Any, Any]:
-    """Returns a column of labels with missing labels masked."""
+    """Converts a column of labels to a masked array, with missing labels masked."""
     absent = np.array([row is None or row != row or (is_class and row == -1) for row in rows])
-    # Of the kind of the others, so that the column keeps its type.
+    # The filler has the type of the known labels, so that the dtype of the column does not change.
     present = next((row for row, is_absent in zip(rows, absent, strict=True) if not is_absent), 0)
     filler = [0.0] * len(present) if isinstance(present, list) else type(present)()
     filled = np.array([filler if is_absent else row for row, is_absent in zip(rows, absent, strict=True)])

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 def concat_codes(parts: "Sequence[Codes]") -> "Codes":
-    """Returns the codes of all images. Raises if the parts differ in their latents, factors, groups or prior."""
+    """Concatenates codes. Raises if the parts differ in their latents, factors, groups or prior."""
     if not parts:
-        raise CodesError("No codes were given to concatenate. Give at least one.")
+        raise CodesError("parts is empty; expected at least one Codes. Pass e.g. [codes].")
     if wrong := [part for part in parts if type(part) is not type(parts[0])]:
-        raise CodesError(f"Codes were given as {type(wrong[0]).__name__}; expected unbraid.Codes.")
+        raise CodesError(f"A part is a {type(wrong[0]).__name__}; expected unbraid.Codes. Pass only Codes.")
     for part in parts:
         theirs = _common(part)
         for name, value in _common(parts[0]).items():
             if theirs[name] != value:
                 shown = "" if name == "prior" else f": {value} and {theirs[name]}"
                 raise CodesError(
-                    f"The codes differ in their {name}{shown}. Codes that belong together come from one encoder, and "
-                    "have the same groups, the same prior, and the same factors in the same form."
+                    f"The codes differ in their {name}{shown}; expected equal latents, groups, prior and types of "
+                    "factors. Concatenate codes of one encoder, with the same factors."
                 )
 
     def cat(name: str, axis: int = 0) -> Tensor | None:
@@ -47,7 +47,7 @@ def concat_codes(parts: "Sequence[Codes]") -> "Codes":
 
 
 def _common(codes: "Codes") -> dict[str, Any]:
-    """Returns the properties that concatenated codes must share, by name."""
+    """Returns the properties that must be equal in concatenated codes, by name."""
     return {
         "number of continuous latents": codes.mean.shape[1],
         "categories of discrete latents": [table.shape[1] for table in codes.probabilities],
@@ -62,7 +62,7 @@ def _common(codes: "Codes") -> dict[str, Any]:
 
 
 def _concat_labels(parts: Sequence[Labels]) -> Labels:
-    """Concatenates the labels of all parts. Equal values get the same index."""
+    """Concatenates the labels of a factor."""
     all_known = all(part.known is None for part in parts)
     return Labels(
         parts[0].name,
@@ -73,7 +73,7 @@ def _concat_labels(parts: Sequence[Labels]) -> Labels:
 
 
 def _scaled(codes: "Codes") -> Tensor:
-    """Returns the weights, scaled to sum to the number of images."""
+    """Scales the weights to sum to the number of images."""
     if codes.weights is None:
         return codes.mean.new_ones(len(codes))
     return (codes.weights.double() / codes.weights.double().sum() * len(codes)).to(codes.mean)

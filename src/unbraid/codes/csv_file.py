@@ -1,4 +1,4 @@
-"""Codes as comma-separated values: the columns of `columns.number_columns`, and factors as text."""
+"""Codes as comma-separated values, with the columns of `columns.number_columns` and a column for each factor."""
 
 import csv
 import io
@@ -22,17 +22,17 @@ from unbraid.errors import CodesError
 
 MAX_LINE = 1_000_000  # characters
 _ROWS_PER_BLOCK = 20_000
-_CELLS_PER_BLOCK = 2_000_000  # of a table with many columns, fewer rows at a time
-_FILE = "file"  # the picture of a row, which `unbraid encode` writes for people: not read here
+_CELLS_PER_BLOCK = 2_000_000  # blocks of tables with many columns have fewer rows
+_FILE = "file"  # file name of the image, written by `unbraid encode` and ignored by `read_csv`
 _COLUMN = re.compile(
     rf"({'|'.join(KINDS)}|probability_[0-9]{{1,9}})_(0|[1-9][0-9]{{0,8}})|{WEIGHT}|{_FILE}|({FACTOR}|{CATEGORY}).+"
 )
 
 
 def write_csv(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
-    """Writes the columns that `read_csv` reads, with all digits. Raises if a part of the codes has no column."""
+    """Writes codes in the format of `read_csv`, with all digits. Raises if a part of the codes has no column."""
     if lost := without_columns(codes):
-        raise CodesError(f"{path} has no place for {', '.join(lost)}. Save the codes as .npz or .safetensors.")
+        raise CodesError(f"{path} cannot contain {', '.join(lost)}. Save the codes as .npz or .safetensors.")
     columns: dict[str, list[Any]] = {_FILE: list(file_names)} if file_names else {}
     columns |= {name: column.tolist() for name, column in number_columns(codes).items()}
     for labels in codes.factors:
@@ -48,7 +48,7 @@ def write_csv(path: Path, codes: Codes, file_names: Sequence[str] = ()) -> None:
 
 
 def without_columns(codes: Codes) -> list[str]:
-    """Lists the parts of the codes without a .csv column. A standard prior needs no column, as it is the default."""
+    """Returns the parts of the codes that have no .csv column. A standard prior is the default and needs no column."""
     sizes = [table.shape[1] for table in codes.probabilities]
     has = {
         "the covariance": codes.covariance is not None,
@@ -59,18 +59,18 @@ def without_columns(codes: Codes) -> list[str]:
     for labels in codes.factors:
         has[f"the soft labels of {labels.name!r}"] = labels.is_soft
         has[f"the unordered continuous labels of {labels.name!r}"] = labels.is_continuous and not labels.ordered
-        has[f"the blanks at the end of {labels.name!r}"] = labels.name != labels.name.rstrip()
+        has[f"the trailing whitespace of {labels.name!r}"] = labels.name != labels.name.rstrip()
     return [name for name, is_there in has.items() if is_there]
 
 
 def read_csv(path: Path) -> Codes:
-    """Reads codes from columns `mean_0`, ..., with `std_0` or `log_var_0`, or from `sample_0`, ...
+    """Reads codes from a .csv file with columns `mean_0`, ... and `std_0`, ... or `log_var_0`, ..., or `sample_0`, ...
 
-    Optional columns: `probability_3_0`, ... of discrete latents, `factor:NAME`, `category:NAME`, `weight` and `file`.
-    A factor is discrete if all labels are whole numbers, continuous if all are numbers, else categorical. The labels of
-    `category:NAME` are always categorical. An empty label, or nan (with or without a sign), is missing. Blanks around a
-    number raise an error. The first line names the columns, and every other line is an image. Quoted fields may hold
-    commas and doubled quotation marks, but no line breaks. The file is UTF-8, read in blocks of rows.
+    Optional columns are `probability_3_0`, ... of discrete latents, `factor:NAME`, `category:NAME`, `weight` and
+    `file`. A factor is discrete if all labels are integers, continuous if all labels are numbers, and otherwise
+    categorical. The labels of `category:NAME` are always categorical. Empty labels and nan are missing labels.
+    Whitespace around a number raises an error. The first line contains the column names, and every other line is an
+    image. Quoted fields may contain commas and doubled quotation marks, but no line breaks. The encoding is UTF-8.
     """
     blocks: list[dict[str, np.ndarray]] = []
     words: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(count().__next__))
@@ -83,15 +83,13 @@ def read_csv(path: Path) -> Codes:
                 blocks.append(_block(path, names, rows, reader.line_num - len(rows) + 1, words))
     except UnicodeDecodeError as error:
         raise CodesError(
-            f"{path} is not UTF-8 text ({error.reason} at byte {error.start}). Save the table as UTF-8."
+            f"{path} is not UTF-8 text ({error.reason} at byte {error.start}). Save the file as UTF-8."
         ) from None
     except csv.Error as error:
-        raise CodesError(
-            f"{path} cannot be read as comma-separated values ({error}). Check its quotation marks."
-        ) from None
+        raise CodesError(f"{path} is not valid comma-separated text ({error}). Check the quotation marks.") from None
     blocks = [block for block in blocks if block]
     if not blocks:
-        raise CodesError(f"{path} names columns and has no rows. Write one row per image.")
+        raise CodesError(f"{path} has column names and no rows; expected at least one row. Write one row per image.")
     columns = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
     factors = tuple(
         Labels.from_text(name.partition(":")[2], list(index), columns[name], ordered=name.startswith(FACTOR))
@@ -101,42 +99,42 @@ def read_csv(path: Path) -> Codes:
 
 
 def _lines(path: Path, stream: TextIO) -> Iterator[str]:
-    """Yields each line. Raises an error for a line above the maximum length before reading all of it."""
+    """Yields lines. Raises an error if a line is too long, before reading all of the line."""
     for number in count(1):
         line = stream.readline(MAX_LINE + 1)
         if not line:
             return
         if len(line) > MAX_LINE:
             raise CodesError(
-                f"Line {number} of {path} is longer than {MAX_LINE:,} characters. Write one line per image."
+                f"Line {number} of {path} has more than {MAX_LINE:,} characters. Write one line per image."
             )
         if line.count('"') % 2:
             raise CodesError(
-                f"Line {number} of {path} has an odd number of quotation marks. Close each on its line (fields hold no "
-                "line breaks), and double one that is part of a word."
+                f"Line {number} of {path} has an odd number of quotation marks. Close every quoted field on the same "
+                "line, and double quotation marks inside a field."
             )
         yield line
 
 
 def _names(path: Path, header: list[str]) -> list[str]:
-    """Returns the names of the columns. Raises an error for unknown or repeated names."""
+    """Returns the column names. Raises an error for unknown or repeated names."""
     names = [name.strip() for name in header]
     unknown = [name for name in names if not _COLUMN.fullmatch(name)]
     if unknown or not names:
         raise CodesError(
-            f"{path} has columns that are not understood ({', '.join(map(quoted, unknown[:3])) or 'none at all'}). "
-            "Expected mean_0, ..., std_0 or log_var_0, ..., sample_0, ..., weight, factor:NAME and category:NAME, "
-            "separated by commas, in the first line. Rename or drop the others."
+            f"{path} has unknown columns ({', '.join(map(quoted, unknown[:3])) or 'an empty first line'}); expected "
+            "the comma-separated names mean_0, ..., std_0 or log_var_0, ..., sample_0, ..., weight, factor:NAME and "
+            "category:NAME in the first line. Rename or drop the unknown columns."
         )
     if twice := sorted(name for name, times in Counter(names).items() if times > 1):
-        raise CodesError(f"{path} has more than one column {quoted(twice[0])}. Give each column its own name.")
+        raise CodesError(f"{path} has several columns {quoted(twice[0])}; expected different names. Rename them.")
     return names
 
 
 def _block(
     path: Path, names: list[str], rows: list[list[str]], first_line: int, words: dict[str, defaultdict[str, int]]
 ) -> dict[str, np.ndarray]:
-    """Returns the columns of a block of rows: numbers, and labels as indices into the lists of distinct words."""
+    """Returns the columns of a block of rows: numbers, and labels as indices into the distinct strings in `words`."""
     lines: Sequence[int] = range(first_line, first_line + len(rows))
     if any(len(row) != len(names) for row in rows):
         lines = [line for line, row in zip(lines, rows, strict=True) if "".join(row).strip()]
@@ -144,8 +142,8 @@ def _block(
         for line, row in zip(lines, rows, strict=True):
             if len(row) != len(names):
                 raise CodesError(
-                    f"Line {line} of {path} has {len(row)} fields and the first line names {len(names)} columns. Give "
-                    "every row a value for each."
+                    f"Line {line} of {path} has {len(row)} fields; expected {len(names)}, the number of columns in the "
+                    "first line. Write one value for each column."
                 )
     found = {}
     for name, column in zip(names, zip(*rows, strict=True), strict=False):
@@ -157,7 +155,7 @@ def _block(
 
 
 def _numbers(path: Path, name: str, texts: Sequence[str], lines: Sequence[int]) -> np.ndarray:
-    # Python also converts 1_000, blanks and the digits of every script.
+    # `float` also accepts 1_000, whitespace and the digits of every script.
     together = "".join(texts)
     if together.isascii() and "_" not in together and "".join(together.split()) == together:
         try:
@@ -166,6 +164,6 @@ def _numbers(path: Path, name: str, texts: Sequence[str], lines: Sequence[int]) 
             pass
     line, text = next((line, text) for line, text in zip(lines, texts, strict=True) if not NUMBER.fullmatch(text))
     raise CodesError(
-        f"Line {line} of {path} has {quoted(text)} in column {name!r}; expected a number, without blanks. Correct it, "
-        "or drop the row."
+        f"Line {line} of {path} has {quoted(text)} in column {name!r}; expected a number without whitespace. Correct "
+        "the number, or drop the row."
     )

@@ -1,4 +1,4 @@
-"""Changes of the latents of codes: selection, discrete latents as columns, groups as one latent."""
+"""Transformations of the latents of codes: selection, discrete latents as columns, groups as latents."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,15 +10,15 @@ from torch import Tensor
 from unbraid.codes.codes import Codes
 from unbraid.errors import CodesError
 
-_MOST_OF_IT = 0.9
+_MIN_EXPLAINED = 0.9
 
 
 def select_latents(codes: Codes, latents: Sequence[int]) -> Codes:
-    """Computes `Codes.with_latents`. A group keeps its selected latents."""
+    """Implements `Codes.with_latents`. A group keeps its selected latents."""
     if outside := [latent for latent in latents if not 0 <= latent < codes.num_latents]:
-        raise CodesError(f"There is no latent {outside[0]}: they are numbered from 0 to {codes.num_latents - 1}.")
+        raise CodesError(f"Latent {outside[0]} does not exist. Pass indices from 0 to {codes.num_latents - 1}.")
     if not latents or len(set(latents)) < len(latents):
-        raise CodesError(f"latents is {tuple(latents)}; expected the number of at least one latent, each once.")
+        raise CodesError(f"latents is {tuple(latents)}; expected different indices. Pass at least one, each once.")
     num_continuous = codes.mean.shape[1]
     first = [latent for latent in latents if latent < num_continuous]
     discrete = [latent - num_continuous for latent in latents if latent >= num_continuous]
@@ -37,18 +37,18 @@ def select_latents(codes: Codes, latents: Sequence[int]) -> Codes:
 
 
 def without_discrete(codes: Codes) -> Codes:
-    """Computes `Codes.without_discrete`."""
+    """Implements `Codes.without_discrete`."""
     num_continuous = codes.mean.shape[1]
     if num_continuous == 0:
         raise CodesError(
-            f"All {codes.num_latents} latents of these codes are discrete, so none is left without them. Use them as "
-            "columns: codes.with_discrete_as_columns(), or discrete='columns'."
+            f"All {codes.num_latents} latents are discrete; expected at least one continuous latent. Use discrete "
+            "latents as columns with codes.with_discrete_as_columns() or discrete='columns'."
         )
     return select_latents(codes, range(num_continuous))
 
 
 def with_discrete_as_columns(codes: Codes) -> Codes:
-    """Computes `Codes.with_discrete_as_columns`."""
+    """Implements `Codes.with_discrete_as_columns`."""
     columns = torch.cat([_columns_of(table).to(codes.mean) for table in codes.probabilities], dim=1)
     places, size = column_places(codes), columns.shape[1]
     has_width = codes.std is not None or (codes.mean.shape[1] == 0 and codes.covariance is codes.samples is None)
@@ -70,7 +70,7 @@ def with_discrete_as_columns(codes: Codes) -> Codes:
 def column_places(codes: Codes) -> list[range]:
     """Returns the columns of each latent in `with_discrete_as_columns`.
 
-    There is one column per category, but only one for a latent of two categories, because a second is redundant.
+    A latent with two categories has one column, and other discrete latents one column per category.
     """
     places = [range(latent, latent + 1) for latent in range(codes.mean.shape[1])]
     for table in codes.probabilities:
@@ -84,7 +84,7 @@ def _columns_of(table: Float[Tensor, "image category"]) -> Float[Tensor, "image 
 
 
 def with_groups_as_latents(codes: Codes, like: Codes) -> Codes:
-    """Computes `Codes.with_groups_as_latents`."""
+    """Implements `Codes.with_groups_as_latents`."""
     directions = _group_directions(like, codes)
     std, covariance, samples = codes.std, codes.covariance, codes.samples
     return replace(
@@ -99,7 +99,7 @@ def with_groups_as_latents(codes: Codes, like: Codes) -> Codes:
 
 
 def lost_variance(codes: Codes) -> tuple[str, ...]:
-    """Returns a note listing the groups whose first component explains less than 90 % of the variance."""
+    """Returns a note with the groups whose first component explains less than 90 % of the variance, if any."""
     directions, units = _group_directions(codes, codes), _units(codes)
     centered, p = _centered(codes)
     along, whole = (p @ table.square() for table in (centered @ directions, centered))
@@ -107,26 +107,26 @@ def lost_variance(codes: Codes) -> tuple[str, ...]:
     each = "; ".join(
         f"latents {', '.join(map(str, group))} ({100 * share:.0f} %)"
         for group, share in shares.items()
-        if share < _MOST_OF_IT
+        if share < _MIN_EXPLAINED
     )
-    return (f"The first principal component of a group does not hold all of its variance: {each}.",) if each else ()
+    return (f"The first principal component of a group does not explain all of its variance: {each}.",) if each else ()
 
 
 def _group_directions(like: Codes, codes: Codes) -> Float64[Tensor, "latent unit"]:
-    """Returns the first principal component of each group's means in `like`, with its largest entry positive.
+    """Returns the first principal component of the means of each group in `like`, with a positive largest entry.
 
     A latent outside all groups is a separate component. Components are ordered by their first latents.
     """
     num_latents = codes.mean.shape[1]
     if like.mean.shape[1] != num_latents:
         raise CodesError(
-            f"`like` has {like.mean.shape[1]} latents; expected {num_latents}, as these codes have. Encode both with "
-            "one model."
+            f"`like` has {like.mean.shape[1]} latents; expected {num_latents}, as the codes. Encode both with one "
+            "model."
         )
     if discrete := sorted(latent for group in codes.groups for latent in group if latent >= num_latents):
         raise CodesError(
-            f"Groups become the principal component of their means; latents {discrete} are discrete and have none. "
-            "Use them as columns first (codes.with_discrete_as_columns()), or leave them out."
+            f"The groups contain the discrete latents {discrete}; expected only continuous latents, because a group is "
+            "replaced by a component of its means. Call codes.with_discrete_as_columns() first, or omit these latents."
         )
     centered, p = _centered(like)
     units = _units(codes)
@@ -139,7 +139,7 @@ def _group_directions(like: Codes, codes: Codes) -> Float64[Tensor, "latent unit
 
 
 def _units(codes: Codes) -> list[tuple[int, ...]]:
-    """Returns the groups, and every other continuous latent as a group of one, ordered by first latent."""
+    """Returns all groups, with the remaining continuous latents as groups of one, ordered by first latent."""
     grouped = {latent for group in codes.groups for latent in group}
     alone = ((latent,) for latent in range(codes.mean.shape[1]) if latent not in grouped)
     return sorted([*codes.groups, *alone])

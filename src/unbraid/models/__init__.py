@@ -1,4 +1,4 @@
-"""Encoders and decoders as plain modules, and the config that combines them."""
+"""Encoders, decoders and the config of a model."""
 
 from unbraid.models.architecture import Architecture as Architecture
 from unbraid.models.autoencoder import Autoencoder as Autoencoder

@@ -15,30 +15,30 @@ ImageShape = tuple[int, int, int]
 
 
 class Architecture(Config, ABC):
-    """A config of an encoder and a decoder, two plain `nn.Module`s without code for fleets or objectives.
+    """Base class of configs that create an encoder and a decoder, two plain modules.
 
-    For custom nets, write a frozen dataclass that is an Architecture: docs/architectures.md shows one. BatchNorm layers
-    are allowed: they use batch statistics in training and the statistics of all images afterwards. No other layer may
-    hold buffers that training changes, and none may draw random numbers.
+    For custom nets, write a frozen dataclass that subclasses Architecture; docs/architectures.md has an example.
+    BatchNorm layers use batch statistics in training and the statistics of all images afterwards. Other layers must not
+    update buffers in training, and no layer may draw random numbers.
     """
 
     @abstractmethod
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         """Returns a module from (batch, channel, height, width) to (batch, latents.num_parameters).
 
-        Most nets need only `latents.num_parameters`; some have a head for each latent.
+        Most nets read only `latents.num_parameters`; nets with a head for each latent also read the family.
         """
 
     @abstractmethod
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
         """Returns a module from (batch, num_inputs) to (batch, channel, height, width).
 
-        The module has no output activation, because the likelihood applies it.
+        The module has no output activation, because the likelihood applies the activation.
         """
 
 
 class SizedNet(Architecture):
-    """An architecture whose fields are positive widths or tuples of them, with 1 to 5 entries in `channels`."""
+    """Base class of architectures whose fields are positive widths or tuples of widths; `channels` has 1 to 5."""
 
     least_channels: ClassVar[int] = 1
 
@@ -53,5 +53,5 @@ class SizedNet(Architecture):
                 continue
             expected = f"{least} to {most} positive widths" if field.name == "channels" else "positive widths"
             raise SpecError(
-                f"{type(self).__name__}: {field.name} is {value}; expected {expected}, such as {field.default}."
+                f"{type(self).__name__}: {field.name} is {value}; expected {expected}. Pass e.g. {field.default}."
             )

@@ -1,4 +1,4 @@
-"""Autoencoder: encoder, prior and decoder."""
+"""Model with an encoder, a prior and a decoder: the config and the module."""
 
 import functools
 from collections import OrderedDict
@@ -36,9 +36,10 @@ _SAMPLES_AT_ONCE = 1024
 @final
 @dataclass(frozen=True)
 class Autoencoder(Config):
-    """The config of a model.
+    """Config of a model: encoder, decoder, latents and likelihood.
 
-    `noise_inputs` counts extra decoder inputs for random noise, as in a generator. They are 0 in reconstructions.
+    The decoder may have `noise_inputs` additional inputs for random noise, as a generator has. These inputs are 0 in
+    reconstructions.
 
     Examples:
         >>> import torch
@@ -52,34 +53,34 @@ class Autoencoder(Config):
     encoder: Architecture = field(default_factory=MLP)
     """Architecture of the encoder."""
     decoder: Architecture | None = None
-    """Architecture of the decoder; by default the same as `encoder`."""
+    """Architecture of the decoder; by default the architecture of the encoder."""
     latents: Latents = field(default_factory=GaussianLatents)
-    """Family of q(z | x), with its prior."""
+    """Family of q(z | x) and its prior."""
     likelihood: Likelihood = field(default_factory=BernoulliLikelihood)
     """Likelihood p(x | z) of each pixel."""
     noise_inputs: int = 0
-    """Number of decoder inputs for random noise, as in a generator."""
+    """Number of additional decoder inputs for random noise, as in a generator."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.noise_inputs < 0:
-            raise SpecError(f"Autoencoder: noise_inputs is {self.noise_inputs}; expected 0 or more.")
+            raise SpecError(f"Autoencoder: noise_inputs is {self.noise_inputs}; expected an integer >= 0. Change it.")
 
     def build(self, image_shape: ImageShape, seed: int) -> "AutoencoderModule":
-        """Returns a model for images of this shape, with initial weights drawn from `seed`, on the CPU."""
+        """Builds a model for images of the given shape on the CPU, with initial weights drawn from `seed`."""
         return seeded(lambda: self._assemble(image_shape), seed)
 
     def without_memory(self, image_shape: ImageShape) -> "AutoencoderModule":
-        """Returns the model on the "meta" device, without memory for its tensors."""
+        """Builds the model on the "meta" device, without allocating memory for its tensors."""
         with torch.device("meta"):
             return self._assemble(image_shape)
 
     def check(self, image_shape: ImageShape) -> None:
-        """Raises if the nets do not fit the images, the latents or a fleet. Allocates no memory for weights."""
+        """Raises if the nets do not support the images, the latents or a fleet. Allocates no memory for weights."""
         nets = type(self.encoder), type(self.decoder or self.encoder)
         encoder, decoder = f"encoder {nets[0].__name__}", f"decoder {nets[1].__name__}"
         model = self.without_memory(image_shape)
-        # The nets of unbraid fit, and a try takes a second: for tensors on `meta` torch imports its compiler.
+        # Only custom nets are tried: a first forward pass on `meta` takes a second, because torch imports its compiler.
         if any(map(is_user_defined, nets)):
             with torch.device("meta"):
                 self._try(model, encoder, decoder)
@@ -90,19 +91,19 @@ class Autoencoder(Config):
         outputs = _tried(encoder, model.encoder, model.image_shape, "images")
         if outputs.shape != (2, self.latents.num_parameters):
             raise SpecError(
-                f"The {encoder} outputs {_by(outputs.shape[1:])} numbers for an image; "
-                f"{type(self.latents).__name__} need {self.latents.num_parameters} numbers. Make it end in "
-                "latents.num_parameters."
+                f"The {encoder} outputs {_by(outputs.shape[1:])} numbers for an image; expected "
+                f"{self.latents.num_parameters} for {type(self.latents).__name__}. Set the outputs of the last layer "
+                "to latents.num_parameters."
             )
         images = _tried(decoder, model.decoder, (self.latents.num_columns + self.noise_inputs,), "codes")
         if images.shape != (2, *model.image_shape):
             raise SpecError(
-                f"The {decoder} outputs {_by(images.shape[1:])} for images of {model.image_shape}. Make it end in the "
-                "shape of the images."
+                f"The {decoder} outputs the shape {_by(images.shape[1:])}; expected {_by(model.image_shape)}, the "
+                "shape of an image. Change the last layer to output image_shape."
             )
 
     def num_features(self, image_shape: ImageShape) -> int:
-        """Returns the number of features of the encoder before its last layer."""
+        """Returns the number of inputs of the encoder's last layer."""
         return _num_features(self.encoder, self.latents, image_shape)
 
     def _assemble(self, image_shape: ImageShape) -> "AutoencoderModule":
@@ -120,7 +121,7 @@ class Autoencoder(Config):
 
 @final
 class ForwardPass(NamedTuple):
-    """The results of a model for images: q(z | x), the code of each image, and the decoded images."""
+    """Output of a model: q(z | x), the likeliest code of each image, and the decoded images."""
 
     posterior: Posterior
     code: Float[Tensor, "batch column"]
@@ -129,10 +130,10 @@ class ForwardPass(NamedTuple):
 
 @final
 class AutoencoderModule(nn.Module):
-    """A model with its weights, which maps images to q(z | x) (`encode`) and codes to images (`decode`).
+    """Model with weights. `encode` maps images to q(z | x), and `decode` maps codes to images.
 
     Images are float tensors (image, channel, height, width) with intensities in [0, 1], or other inputs of
-    `FromArrays.from_arrays`: bytes, booleans, NumPy arrays, with or without channels.
+    `FromArrays.from_arrays`: bytes, booleans, or NumPy arrays, with or without a channel axis.
     """
 
     def __init__(
@@ -164,28 +165,28 @@ class AutoencoderModule(nn.Module):
         return likelihood
 
     def forward(self, images: Any) -> ForwardPass:
-        """Returns the posterior and the likeliest code of each image, and the image decoded from that code."""
+        """Encodes images and decodes the likeliest code of each image."""
         posterior = self.encode(images)
         code = likeliest_code(posterior.mean, posterior.probabilities, self.latents.widths)
         return ForwardPass(posterior, code, self.decode(code))
 
     def encode(self, images: Any) -> Posterior:
-        """Returns q(z | x) of these images: `mean`, `std`, `rsample` and more."""
+        """Returns the posterior q(z | x) of images, with `mean`, `std`, `rsample` and more."""
         x = self._inputs(images)
         return self.latents.posterior(self.encoder(x), torch.ones((), dtype=x.dtype, device=x.device))
 
     def reconstruct(self, images: Any) -> Float[Tensor, "batch channel height width"]:
-        """Returns reconstructions of the images from their likeliest codes (means and likeliest categories)."""
+        """Decodes the likeliest code of each image: means and likeliest categories."""
         return self(images).images
 
     def sample(self, num_images: int = 16, *, seed: int = 0) -> Float[Tensor, "image channel height width"]:
-        """Returns images decoded from draws of the prior, with categories for discrete latents.
+        """Decodes draws from the prior. Discrete latents are drawn as categories.
 
         Image n does not depend on `num_images`. Noise inputs of the decoder are standard normal.
         """
         num_images, seed = (check_value(n, int, name) for name, n in (("num_images", num_images), ("seed", seed)))
         if num_images < 1:
-            raise SpecError(f"num_images is {num_images}; expected 1 or more.")
+            raise SpecError(f"num_images is {num_images}; expected an integer >= 1. Pass e.g. num_images=16.")
         rows = torch.arange(num_images, device=next(self.parameters()).device)
         inputs = (torch.cat(self.prior_draws(block, seed), dim=1) for block in rows.split(_SAMPLES_AT_ONCE))
         return torch.cat([self.likelihood.mean(self.decoder(block)) for block in inputs])
@@ -193,9 +194,9 @@ class AutoencoderModule(nn.Module):
     def prior_draws(
         self, rows: Int64[Tensor, " draw"], seed: int = 0
     ) -> tuple[Float[Tensor, "draw column"], Float[Tensor, "draw noise_input"]]:
-        """Returns codes drawn from the prior, with categories for discrete latents, and noise inputs of the decoder.
+        """Draws codes from the prior, with categories for discrete latents, and noise inputs of the decoder.
 
-        Each row depends only on its index and the seed.
+        A draw depends only on its row index and the seed.
         """
         latents = self.latents
         noise = draws.normal(rows, "prior samples", seed, (latents.num_columns + self.noise_inputs,))
@@ -205,12 +206,11 @@ class AutoencoderModule(nn.Module):
         return with_categories(z, latents.widths, discrete), others
 
     def traverse(self, images: Any, **options: Any) -> Traversal:
-        """Returns traversals of these images, in which one latent at a time moves.
-
-        With `Codes` the traversal starts from the typical image. `unbraid.traverse(model, code)` takes numeric codes.
+        """Returns latent traversals of images: decoded images in which one latent at a time varies.
 
         Args:
-            images: Images as for `encode`, or `Codes`.
+            images: Images as for `encode`, or `Codes` to start from the typical image. For numeric codes, use
+                `unbraid.traverse(model, code)`.
             **options: Options of `unbraid.traverse`: latents, range, num_frames, order_by, labels, grid.
         """
         from unbraid.models.trained.traverse import traverse
@@ -222,31 +222,31 @@ class AutoencoderModule(nn.Module):
         return traverse(self, likeliest_code(posterior.mean, posterior.probabilities, self.latents.widths), **options)
 
     def decode(self, codes: Any) -> Float[Tensor, "batch channel height width"]:
-        """Returns E[x | z], with intensities in [0, 1] for a Bernoulli likelihood.
+        """Decodes codes to images E[x | z], with intensities in [0, 1] for a Bernoulli likelihood.
 
-        `codes` is a numeric array (row, column), or `Codes`, whose likeliest codes are decoded.
+        `codes` is a numeric array (row, column) or `Codes`. For `Codes`, the likeliest codes are decoded.
         """
         return self.likelihood.mean(self.decoder(self.decoder_input(self._columns(codes))))
 
     def decoder_input(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch input"]:
-        """Returns the input of the decoder for a code, with categories for hard latents and zeros for noise inputs."""
+        """Returns the decoder's input for codes, with categories for hard latents and zeros for noise inputs."""
         return with_noise_inputs(with_categories(z, self.latents.widths, self.latents.hard_latents), self.noise_inputs)
 
     def _columns(self, codes: Any) -> Float[Tensor, "batch column"]:
-        """Returns codes as a table with the type and device of the weights."""
+        """Converts codes to a table with the dtype and device of the weights."""
         if isinstance(codes, Codes):
             codes = likeliest_code(codes.mean, codes.probabilities, self.latents.widths)
         z = codes if isinstance(codes, Tensor) else as_tensor("codes", codes)
         expected = self.latents.num_columns
         if z.ndim != 2 or z.shape[1] != expected:
             raise CodesError(
-                f"The codes have shape {tuple(z.shape)}; expected (codes, {expected}), the columns of this model's "
-                "latents."
+                f"The codes have shape {tuple(z.shape)}; expected (number of codes, {expected}). Pass one column for "
+                "each column of the model's latents."
             )
         return z.to(next(self.parameters()))
 
     def _inputs(self, images: Any) -> Float[Tensor, "batch channel height width"]:
-        """Returns images as a batch with the type and device of the weights."""
+        """Converts images to a batch with the dtype and device of the weights."""
         like, rank = next(self.parameters()), len(self.image_shape) + 1
         if getattr(images, "shape", None) == self.image_shape:
             images = images[None]  # one image
@@ -254,38 +254,38 @@ class AutoencoderModule(nn.Module):
         x: Tensor = images if is_ready else unlabeled(images).batch(slice(None))
         if x.shape[1:] != self.image_shape:
             raise DataError(
-                f"The images are {_by(x.shape[1:])} (channels x height x width); this model takes "
-                f"{_by(self.image_shape)}. Resize, crop or convert them first."
+                f"The images are {_by(x.shape[1:])} (channels x height x width); expected {_by(self.image_shape)}. "
+                "Resize, crop or convert the images."
             )
         return x.to(like)
 
 
 def trunk_of(encoder: nn.Module) -> nn.Sequential:
-    """Returns the encoder without its last layer, with the same weights under the same names."""
+    """Returns the encoder without its last layer. Weights are shared and keep their names."""
     if not isinstance(encoder, nn.Sequential) or len(encoder) < 2:
         raise SpecError(
-            "A critic that shares the encoder's trunk reads all but its last layer, and this encoder is a "
-            f"{type(encoder).__name__}. Make it an nn.Sequential of two layers or more, or give the critic a net of "
-            "its own (InfoGAN: shared_trunk=False)."
+            f"The encoder is a {type(encoder).__name__}; expected an nn.Sequential of at least 2 layers, because the "
+            "critic reads the input of the last layer. Change the encoder, or use a separate critic: "
+            "InfoGAN(shared_trunk=False)."
         )
     return nn.Sequential(OrderedDict(list(encoder.named_children())[:-1]))
 
 
 @functools.lru_cache(maxsize=256)
 def _num_features(encoder: Architecture, latents: Latents, image_shape: ImageShape) -> int:
-    """Returns the number of features of an encoder, found by a forward pass. Cached for the specs of a study."""
+    """Computes the number of inputs of the encoder's last layer by a forward pass. Cached for the specs of a study."""
     with torch.device("meta"):
         trunk = trunk_of(encoder.make_encoder(image_shape, latents))
         return _tried(f"encoder {type(encoder).__name__}", trunk, image_shape, "images").flatten(1).shape[1]
 
 
 def _tried(name: str, net: nn.Module, shape: tuple[int, ...], what: str) -> Tensor:
-    """Returns the output of the net for two inputs of this shape."""
+    """Runs a net on two inputs of the given shape and returns the output."""
     try:
         output: Tensor = net(torch.zeros(2, *shape))
     except (RuntimeError, ValueError, TypeError) as error:
         raise SpecError(
-            f"The {name} cannot take {what} of {shape}: {error} Make its first layer accept this shape."
+            f"The {name} failed on {what} of {shape} (error: {error}). Change the first layer to accept this shape."
         ) from error
     return output
 
@@ -295,22 +295,21 @@ def _by(shape: Iterable[int]) -> str:
 
 
 def _check_layers(name: str, net: nn.Module) -> None:
-    """Raises for layers that draw random numbers or have state that training would change."""
+    """Raises if a layer draws random numbers or updates buffers in training."""
     for layer in net.modules():
         if isinstance(layer, _DropoutNd | nn.RReLU):
             raise SpecError(
-                f"The {name} has a {type(layer).__name__}, which draws random numbers, so runs would "
-                "not be reproducible. Leave it out."
+                f"The {name} has a {type(layer).__name__}; expected no layer that draws random numbers, because runs "
+                "would not be reproducible. Remove the layer."
             )
         if isinstance(layer, _NormBase) and isinstance(layer, _BatchNorm) != layer.track_running_stats:
             fix = "Set track_running_stats=True" if isinstance(layer, _BatchNorm) else "Set track_running_stats=False"
             raise SpecError(
-                f"The {name} has a {type(layer).__name__} with track_running_stats={layer.track_running_stats}. "
-                "BatchNorm needs running averages, so that codes do not depend on the batch; other layers must have "
-                f"none. {fix}."
+                f"The {name} has a {type(layer).__name__} with track_running_stats={layer.track_running_stats}; "
+                f"expected running averages for BatchNorm, and none for other layers. {fix}."
             )
 
 
 def with_noise_inputs(z: Float[Tensor, "batch column"], noise_inputs: int) -> Float[Tensor, "batch input"]:
-    """Returns the code with zeros for the decoder's noise inputs."""
+    """Appends zeros for the decoder's noise inputs to codes."""
     return nn.functional.pad(z, (0, noise_inputs)) if noise_inputs > 0 else z

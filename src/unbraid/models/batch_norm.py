@@ -1,4 +1,4 @@
-"""BatchNorm with batch statistics while a fleet trains, and statistics of all images afterwards."""
+"""BatchNorm with batch statistics in training and statistics of all images afterwards."""
 
 from typing import Any, final
 
@@ -16,7 +16,7 @@ from unbraid.models.categories import with_categories
 
 
 def make_batch_norm_stateless(net: nn.Module) -> None:
-    """Replaces every BatchNorm layer of the net by one without running averages, which `vmap` does not support.
+    """Replaces every BatchNorm layer of a net by a layer without running averages, which `vmap` does not support.
 
     Names and values of the weights do not change.
     """
@@ -28,10 +28,10 @@ def make_batch_norm_stateless(net: nn.Module) -> None:
 
 @final
 class StatelessBatchNorm(nn.Module):
-    """A BatchNorm layer without running averages.
+    """BatchNorm layer without running averages.
 
-    On a GPU the formula is written out. The layer of torch needs a memory layout that `vmap` cannot give to the outputs
-    of our convolutions, and a compiler fuses these few operations.
+    On a GPU the layer computes the formula with elementary operations, which the compiler fuses. torch's layer requires
+    a memory layout that the outputs of our convolutions do not have under `vmap`.
     """
 
     def __init__(self, layer: _BatchNorm) -> None:
@@ -45,10 +45,7 @@ class StatelessBatchNorm(nn.Module):
 
 
 def normalized(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
-    """Returns `x` with mean 0 and variance 1 in each channel (axis 1), over all other axes.
-
-    Each channel is then multiplied by its weight, and its bias is added.
-    """
+    """Normalizes each channel (axis 1) to mean 0 and variance 1 over all other axes, then applies weight and bias."""
     axes, wide = [axis for axis in range(x.ndim) if axis != 1], widened(x)
     centered = wide - wide.mean(dim=axes, keepdim=True)
     normal = centered * torch.rsqrt(centered.square().mean(dim=axes, keepdim=True) + eps)
@@ -58,7 +55,7 @@ def normalized(x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
 
 
 def has_batch_norm(model: AutoencoderModule) -> bool:
-    """Returns whether the model has layers that need the statistics of all images."""
+    """Returns whether the model has BatchNorm layers."""
     return any(isinstance(module, _BatchNorm) for module in model.modules())
 
 
@@ -66,12 +63,13 @@ def has_batch_norm(model: AutoencoderModule) -> bool:
 def set_population_statistics(
     model: AutoencoderModule, images: FactorImages, seed: int, batch_size: int = 1024, *, generates: bool = False
 ) -> None:
-    """Sets the mean and variance of every BatchNorm layer to the statistics of its inputs over all images.
+    """Sets the running mean and variance of every BatchNorm layer to the statistics of its inputs over all images.
 
-    One pass suffices, in batches of at least `batch_size` (or of all images), each normalized separately as in
-    training. Order and codes are drawn from `seed`. Images are often sorted by their factors, and a batch of neighbors
-    would not resemble the training batches. Images with weights are drawn with replacement, as in training. Where the
-    model `generates`, the decoder reads draws of the prior and of its noise inputs, as in training.
+    The statistics are computed in one pass, in batches of at least `batch_size` images. Batches are normalized
+    separately, as in training. The order of images and the codes are drawn from `seed`. The order is random because
+    images are often sorted by factor, so batches of consecutive images would differ from training batches. Weighted
+    images are drawn with replacement, as in training. If the model `generates`, the decoder reads draws from the prior
+    and its noise inputs.
     """
     layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     if not layers:
@@ -81,7 +79,7 @@ def set_population_statistics(
     dtype = next(model.parameters()).dtype
     seeds = torch.full((1,), seed, device=images.device)
     try:
-        # Fewer batches rather than a small one: a single image has no variance.
+        # tensor_split makes no small last batch, because a single image has no variance.
         for step, rows in enumerate(_rows(images, seeds).tensor_split(max(1, len(images) // batch_size))):
             posterior = model.encode(images.batch(rows).to(dtype))
             shape = (len(rows), model.latents.num_noise)
@@ -102,16 +100,16 @@ def set_population_statistics(
 def _generator_inputs(
     model: AutoencoderModule, seeds: Int64[Tensor, "1"], step: int, like: Tensor
 ) -> Float[Tensor, "batch input"]:
-    """Returns one draw of the prior and of the noise inputs for each row of `like`."""
+    """Draws a code from the prior and the noise inputs of the decoder for each row of `like`."""
     num_columns = model.latents.num_columns
     drawn = draws.normal(seeds, "population codes", step, (len(like), num_columns + model.noise_inputs))[0].to(like)
     code = model.prior.sample(drawn[:, :num_columns])
-    seen = with_categories(code, model.latents.widths, model.latents.hard_latents)
-    return torch.cat([seen, drawn[:, num_columns:]], dim=1)
+    code = with_categories(code, model.latents.widths, model.latents.hard_latents)
+    return torch.cat([code, drawn[:, num_columns:]], dim=1)
 
 
 def _rows(images: FactorImages, seeds: Int64[Tensor, "1"]) -> Int64[Tensor, " row"]:
-    """Returns one row index per image: a permutation, or draws in proportion to the weights of images."""
+    """Returns a permutation of the image indices, or draws in proportion to the weights of images."""
     if images.weights is None:
         return draws.permutation(seeds, "population order", 0, len(images))[0]
     return draws.by_weight(seeds, "population order", 0, images.weights.double().cumsum(0), len(images))[0]
@@ -119,7 +117,7 @@ def _rows(images: FactorImages, seeds: Int64[Tensor, "1"]) -> Int64[Tensor, " ro
 
 @final
 class _Moments:
-    """Mean and variance of the inputs of a layer, which `settle` writes to the layer."""
+    """Running sums of the inputs of a layer. `settle` writes their mean and variance to the layer."""
 
     def __init__(self, layer: _BatchNorm) -> None:
         self._layer = layer

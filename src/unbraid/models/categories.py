@@ -1,4 +1,4 @@
-"""Categories of discrete latents, in inputs of the decoder and in the likeliest codes of images."""
+"""Conversion of relaxed discrete latents to categories."""
 
 from collections.abc import Collection, Sequence
 
@@ -13,10 +13,10 @@ from unbraid.codes import Codes
 def with_categories(
     z: Float[Tensor, "batch column"], widths: Sequence[int], chosen: Collection[int]
 ) -> Float[Tensor, "batch column"]:
-    """Returns the code with categories instead of relaxations for the chosen latents.
+    """Replaces relaxed values by categories for the chosen latents, with a straight-through gradient.
 
-    Categories are one-hot; a binary latent, in one column, is 0 or 1. The gradient passes straight through to the
-    relaxation. `widths` are the numbers of columns of the latents; any further columns do not change.
+    Categories are one-hot, and binary latents, which have one column, are 0 or 1. `widths` are the numbers of columns
+    of the latents. Columns after those of the latents do not change.
     """
     if not chosen:
         return z
@@ -29,14 +29,14 @@ def _category(relaxed: Float[Tensor, "batch column"]) -> Float[Tensor, "batch co
         is_category = relaxed > 0.5
     else:
         is_category = relaxed.argmax(dim=1, keepdim=True) == torch.arange(relaxed.shape[1], device=relaxed.device)
-    # The difference is exactly 0, and has the gradient of the relaxation.
+    # The difference is exactly 0 and has the gradient of the relaxed value.
     return is_category.to(relaxed.dtype) + (relaxed - relaxed.detach())
 
 
 def likeliest_code(
     mean: Float[Tensor, "row latent"], probabilities: Sequence[Float[Tensor, "row _category"]], widths: Sequence[int]
 ) -> Float[Tensor, "row column"]:
-    """Returns the code of each posterior: means of continuous latents, likeliest categories of discrete ones.
+    """Returns the likeliest code of each image: means of continuous latents and likeliest categories.
 
     `widths` are the numbers of columns of all latents (`Latents.widths`).
     """
@@ -46,10 +46,10 @@ def likeliest_code(
 
 
 def likeliest(codes: Codes, rows: Int64[Tensor, " row"], widths: Sequence[int]) -> Float[Tensor, "row column"]:
-    """Returns the likeliest code of each of these images."""
+    """Returns the likeliest codes of the images in `rows`."""
     return likeliest_code(codes.mean[rows], [table[rows] for table in codes.probabilities], widths)
 
 
 def columns_of(categories: Int64[Tensor, " row"], width: int) -> Int64[Tensor, "row column"]:
-    """Returns the categories one-hot encoded, or as 0 or 1 for a latent of one column."""
+    """Encodes categories as one-hot columns, or as one column of 0 and 1 if `width` is 1."""
     return categories[:, None] if width == 1 else one_hot(categories, width)

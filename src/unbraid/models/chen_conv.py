@@ -1,4 +1,4 @@
-"""The convolutional nets of Chen et al., with BatchNorm."""
+"""Convolutional nets of Chen et al., with BatchNorm."""
 
 from dataclasses import dataclass
 
@@ -11,20 +11,18 @@ from unbraid.models.layers.convolutions import ConvNet, whole_map_decoder, whole
 
 @dataclass(frozen=True)
 class ChenConv(ConvNet):
-    """The convolutional nets that Chen et al. train on faces (arXiv:1802.04942v5; their released code).
+    """Convolutional nets of Chen et al. for faces (arXiv:1802.04942v5; their released code).
 
-    BatchNorm comes before every ReLU.
-
-    Convolutions (4 x 4, stride 2) halve the image; one over the whole of the smallest map (4 x 4 at 64 pixels) makes
-    `hidden` units. The decoder is the mirror image. A convolution over 1 x 1 maps is a linear layer: at the ends of the
-    encoder and of the decoder the released code has such convolutions. Its biases before BatchNorm have no effect and
-    are omitted here.
+    The encoder has convolutions (4 x 4, stride 2) that halve the image, a convolution over the whole last map with
+    `hidden` outputs, and a linear layer. The decoder has the reverse layers. BatchNorm precedes every ReLU. Two
+    differences from the released code do not change the function: linear layers replace convolutions over 1 x 1 maps,
+    and biases before BatchNorm are omitted.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
-    """Channels of the convolutions, each of which halves the image."""
+    """Output channels of the convolutions, which halve the image."""
     hidden: int = 512
-    """Output channels of the convolution over the whole of the smallest map."""
+    """Output channels of the convolution over the whole last map."""
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         return whole_map_encoder(self.canvas(image_shape), self.hidden, latents.num_parameters, batch_norm=True)

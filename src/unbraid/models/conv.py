@@ -12,14 +12,12 @@ from unbraid.models.layers.initial_weights import InitialWeights, initialized
 
 @dataclass(frozen=True)
 class Conv(ConvNet):
-    """The convolutional nets that Do & Tran train on dSprites (arXiv:1908.09961v4, table 4).
+    """Convolutional nets of Do & Tran for dSprites (arXiv:1908.09961v4, table 4).
 
-    With `hidden=256` they are the nets of Higgins et al. for chairs and faces.
-
-    Each convolution (4 x 4, stride 2), one per entry of `channels`, halves the image. A layer of `hidden` units
-    follows. The decoder is the mirror image. ReLU between layers. The table's ReLU on the output is a slip: the decoder
-    outputs logits, as its authors' code does. Initial weights are the defaults of torch unless `init` asks for the
-    authors' truncated normal.
+    The encoder has a convolution (4 x 4, stride 2) for each entry of `channels`, a fully connected layer of `hidden`
+    units, and a linear layer, with ReLU between layers. The decoder has the reverse layers. With `hidden=256` these are
+    the nets of Higgins et al. for chairs and faces. The decoder outputs logits, as in the authors' code; the ReLU on
+    the output in their table is an error. `init` selects the initial weights.
 
     Examples:
         >>> from unbraid import Autoencoder
@@ -29,11 +27,11 @@ class Conv(ConvNet):
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
-    """Channels of the convolutions, each of which halves the image."""
+    """Output channels of the convolutions, which halve the image."""
     hidden: int = 128
     """Units of the fully connected layer."""
     init: InitialWeights = "torch"
-    """Initial weights: torch defaults, the authors' truncated normal, or Glorot's uniform."""
+    """Initial weights: torch's defaults, the authors' truncated normal, or Glorot uniform."""
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         canvas = self.canvas(image_shape)
@@ -49,8 +47,8 @@ class Conv(ConvNet):
     def make_decoder(self, num_inputs: int, image_shape: ImageShape) -> nn.Module:
         canvas = self.canvas(image_shape)
         smallest = (self.channels[-1], *canvas.map_shape)
-        # First, though they come last: layers draw their initial weights in the order in which they are made, and every
-        # published number of this net comes from this order.
+        # Created before the other layers: the order of creation determines the initial weights, and all published
+        # numbers of this net use this order.
         convolutions = canvas.doubling()
         decoder = nn.Sequential(
             nn.Linear(num_inputs, self.hidden),

@@ -1,4 +1,4 @@
-"""The convolutional nets of disentanglement_lib."""
+"""Convolutional nets of disentanglement_lib."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,21 +19,19 @@ _NUM_LARGE = 2  # convolutions of 4 x 4, which come first
 
 @dataclass(frozen=True)
 class DisentanglementLibConv(ConvNet):
-    """The convolutional nets of disentanglement_lib.
+    """Convolutional nets of disentanglement_lib, used for all models of Locatello et al. (arXiv:1811.12359v4).
 
-    Locatello et al. (arXiv:1811.12359v4) train all their models with them.
-
-    They differ from `Conv(hidden=256)` in two ways. The third and later convolutions of the encoder have kernels of 2 x
-    2 (stride 2, no padding). Initial weights are Glorot's uniform, with biases of 0, where means, log-variances and the
-    logits of each discrete latent are separate layers, as in that library.
+    These nets differ from `Conv(hidden=256)` in two ways. The third and later convolutions of the encoder have 2 x 2
+    kernels (stride 2, no padding). Initial weights are Glorot uniform with biases of 0. For the Glorot bounds, means,
+    log-variances and the logits of each discrete latent count as separate layers, as in that library.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
-    """Channels of the convolutions, each of which halves the image. Kernels are 2 x 2 from the third convolution on."""
+    """Output channels of the convolutions, which halve the image."""
     hidden: int = 256
     """Units of the fully connected layer."""
     init: InitialWeights = "glorot_uniform"
-    """Initial weights: Glorot's as in the library, torch's, or Do & Tran's truncated normal."""
+    """Initial weights: Glorot uniform as in the library, torch's defaults, or Do & Tran's truncated normal."""
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         canvas = self.canvas(image_shape)

@@ -1,4 +1,4 @@
-"""The convolutional nets of Do & Tran for faces."""
+"""Convolutional nets of Do & Tran for faces."""
 
 from dataclasses import dataclass
 
@@ -12,19 +12,18 @@ from unbraid.models.layers.initial_weights import InitialWeights, initialized
 
 @dataclass(frozen=True)
 class DoTranCelebA(ConvNet):
-    """The nets that Do & Tran train on CelebA (arXiv:1908.09961v4, table 3), with 65 latents there.
+    """Convolutional nets of Do & Tran for CelebA (arXiv:1908.09961v4, table 3), used there with 65 latents.
 
-    The nets differ from `Conv` in one layer: a convolution over the whole of the smallest map (4 x 4 at 64 pixels)
-    outputs the `hidden` units of the encoder, and the decoder has its transpose. The table's ReLU on the output is a
-    slip, as in `Conv`. `init` is as in `Conv`.
+    These nets differ from `Conv` in one layer. In the encoder, a convolution over the whole last map outputs the
+    `hidden` units; the decoder has the transposed convolution. The ReLU on the output in the table is an error.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
-    """Channels of the convolutions, each of which halves the image."""
+    """Output channels of the convolutions, which halve the image."""
     hidden: int = 256
-    """Output channels of the convolution over the whole of the smallest map."""
+    """Output channels of the convolution over the whole last map."""
     init: InitialWeights = "torch"
-    """Initial weights: torch defaults, the authors' truncated normal, or Glorot's uniform."""
+    """Initial weights: torch's defaults, the authors' truncated normal, or Glorot uniform."""
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         return initialized(whole_map_encoder(self.canvas(image_shape), self.hidden, latents.num_parameters), self.init)

@@ -1,4 +1,4 @@
-"""The convolutional nets of Esmaeili et al. for faces, with BatchNorm."""
+"""Convolutional nets of Esmaeili et al. for faces, with BatchNorm."""
 
 from dataclasses import dataclass
 
@@ -12,19 +12,20 @@ from unbraid.models.layers.heads import Branched
 
 @dataclass(frozen=True)
 class EsmaeiliCelebA(ConvNet):
-    """The nets that Esmaeili et al. train on CelebA (arXiv:1804.02086v1, table 5).
+    """Convolutional nets of Esmaeili et al. for CelebA (arXiv:1804.02086v1, table 5).
 
-    Their model has 20 Gaussian latents and two Bernoulli latents. Convolutions (4 x 4, stride 2) with BatchNorm and
-    ReLU halve the image; then 256 - means, 256 - log-variances and logits of the discrete latents, each from the
-    smallest map. The decoder is code - 256 with ReLU - smallest map with tanh, and transposed convolutions with
-    BatchNorm and ReLU. The table's ReLU on the means is a slip: those are linear. Biases before BatchNorm have no
-    effect and are omitted.
+    The model of the paper has 20 Gaussian latents and two Bernoulli latents. The encoder has convolutions (4 x 4,
+    stride 2) with BatchNorm and ReLU. From the last map, separate branches of `branch_width` units output the means and
+    the log-variances, and a linear layer outputs the logits of the discrete latents. The decoder has a layer of
+    `decoder_hidden` units with ReLU, a layer with tanh that outputs the first map, and transposed convolutions with
+    BatchNorm and ReLU. Means are linear; the ReLU on the means in the table is an error. Biases before BatchNorm, which
+    have no effect, are omitted.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
-    """Channels of the convolutions, each of which halves the image."""
+    """Output channels of the convolutions, which halve the image."""
     branch_width: int = 256
-    """Units of the layer before the parameters of each latent."""
+    """Units of the hidden layer before the means, and before the log-variances."""
     decoder_hidden: int = 256
     """Units of the decoder's fully connected layer."""
 

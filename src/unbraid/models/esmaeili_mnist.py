@@ -1,4 +1,4 @@
-"""The fully connected nets of Esmaeili et al. for digits and clothes."""
+"""Fully connected nets of Esmaeili et al. for digits and clothes."""
 
 import math
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from unbraid.models.mlp import fully_connected, mlp_decoder
 
 @dataclass(frozen=True)
 class EsmaeiliMNIST(SizedNet):
-    """The nets that Esmaeili et al. train on MNIST and Fashion-MNIST (arXiv:1804.02086v1, table 3).
+    """Fully connected nets of Esmaeili et al. for MNIST and Fashion-MNIST (arXiv:1804.02086v1, table 3).
 
-    Their model has 10 Gaussian latents and one latent of 10 categories. The encoder is pixels - 400, then 200 - means,
-    200 - log-variances and logits of the discrete latents, each from the 400. The decoder is code - 200 - 400 - pixels.
-    ReLU between layers. Images of any size.
+    The model of the paper has 10 Gaussian latents and one latent of 10 categories. After the `hidden` layers of the
+    encoder, separate branches of `branch_width` units output the means and the log-variances, and a linear layer
+    outputs the logits of the discrete latents. ReLU is between layers. Images may have any size.
     """
 
     hidden: tuple[int, ...] = (400,)
     """Units of the encoder's layers."""
     branch_width: int = 200
-    """Units of the layer before the parameters of each latent."""
+    """Units of the hidden layer before the means, and before the log-variances."""
     decoder_hidden: tuple[int, ...] = (200, 400)
     """Units of the decoder's layers."""
 

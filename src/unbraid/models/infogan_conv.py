@@ -1,4 +1,4 @@
-"""The convolutional nets of InfoGAN, with BatchNorm."""
+"""Convolutional nets of InfoGAN, with BatchNorm."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,24 +13,23 @@ from unbraid.models.layers.strided_convolutions import Conv2d
 
 @dataclass(frozen=True)
 class InfoGANConv(ConvNet):
-    """The nets of Chen, Duan et al. (arXiv:1606.03657v1; their released code for MNIST).
+    """Nets of InfoGAN for MNIST (Chen, Duan et al., arXiv:1606.03657v1; their released code).
 
-    The config defines the generator, the critic and the encoder.
-
-    The encoder is two layers: a trunk, which an InfoGAN's critic shares, and a head. The trunk has convolutions (4 x 4,
-    stride 2) and a layer of `hidden` units, with leaky ReLUs (slope 0.2), and with `trunk_batch_norm` BatchNorm before
-    all of them but the first. The head has a layer of `head` units. The decoder is codes - `hidden` - smallest map, and
-    transposed convolutions, with BatchNorm before every ReLU. Biases before BatchNorm have no effect and are omitted.
+    The encoder is a trunk, which the critic of InfoGAN shares, and a head. The trunk has convolutions (4 x 4, stride 2)
+    and a fully connected layer of `hidden` units, with leaky ReLUs (slope 0.2). With `trunk_batch_norm`, BatchNorm
+    precedes all leaky ReLUs except the first. The head has a layer of `head` units. The decoder, or generator, has a
+    layer of `hidden` units, a layer that outputs the first map, and transposed convolutions, with BatchNorm before
+    every ReLU. Biases before BatchNorm, which have no effect, are omitted.
     """
 
     channels: tuple[int, ...] = (64, 128)
-    """Channels of the convolutions, each of which halves the image."""
+    """Output channels of the convolutions, which halve the image."""
     hidden: int = 1024
     """Units of the fully connected layer."""
     head: int = 128
-    """Units of the layer between the shared trunk and the parameters of the latents."""
+    """Units of the hidden layer after the shared trunk."""
     trunk_batch_norm: bool = True
-    """Whether the trunk has BatchNorm before all of its ReLUs but the first."""
+    """Whether the trunk has BatchNorm before all leaky ReLUs except the first."""
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         canvas = self.canvas(image_shape)
@@ -60,7 +59,7 @@ class InfoGANConv(ConvNet):
         )
 
     def _layer(self, fan_in: int, fan_out: int) -> list[nn.Module]:
-        """Returns a layer of the encoder."""
+        """Returns a linear layer of the encoder with its BatchNorm and activation."""
         norm = nn.BatchNorm1d(fan_out) if self.trunk_batch_norm else None
         return [nn.Linear(fan_in, fan_out, bias=norm is None), *_leaky(norm)]
 

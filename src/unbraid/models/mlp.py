@@ -13,12 +13,10 @@ from unbraid.models.distributions.posteriors.latents import Latents
 
 @dataclass(frozen=True)
 class MLP(SizedNet):
-    """The fully connected nets that Chen et al. train on dSprites (arXiv:1802.04942v5; their released code).
+    """Fully connected nets of Chen et al. for dSprites (arXiv:1802.04942v5; their released code).
 
-    Higgins et al. used them before.
-
-    The encoder is pixels - 1200 - 1200 - outputs with ReLU between, the decoder latents - 1200 - 1200 - 1200 - pixels
-    with tanh between.
+    The nets were first used by Higgins et al. The encoder has two hidden layers of 1200 units with ReLU, and the
+    decoder three with tanh.
 
     Examples:
         >>> from unbraid import Autoencoder
@@ -42,7 +40,7 @@ class MLP(SizedNet):
 
 
 def fully_connected(widths: Sequence[int], activation: type[nn.Module]) -> Iterator[nn.Module]:
-    """Returns linear layers of these widths with the activation between any two layers, and none after the last."""
+    """Returns linear layers between consecutive widths, with the activation after all layers except the last."""
     *inner, last = pairwise(widths)
     for fan_in, fan_out in inner:
         yield nn.Linear(fan_in, fan_out)
@@ -53,6 +51,6 @@ def fully_connected(widths: Sequence[int], activation: type[nn.Module]) -> Itera
 def mlp_decoder(
     num_inputs: int, hidden: Sequence[int], image_shape: ImageShape, activation: type[nn.Module]
 ) -> nn.Module:
-    """Returns a net from codes to images through fully connected layers of these widths."""
+    """Returns a fully connected decoder from codes to images, with hidden layers of the widths `hidden`."""
     widths = num_inputs, *hidden, math.prod(image_shape)
     return nn.Sequential(*fully_connected(widths, activation), nn.Unflatten(1, image_shape))

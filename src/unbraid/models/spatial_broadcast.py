@@ -1,4 +1,4 @@
-"""A decoder that repeats the code at every pixel, with the position of the pixel."""
+"""Spatial broadcast decoder, which repeats the code and adds coordinates at every pixel."""
 
 from dataclasses import dataclass
 from typing import final
@@ -15,20 +15,19 @@ from unbraid.models.layers.convolutions import check_size
 
 @dataclass(frozen=True)
 class SpatialBroadcast(SizedNet):
-    """The spatial broadcast decoder of Watters et al. (arXiv:1901.07017v2, appendix A.1), with their encoder.
+    """Spatial broadcast decoder of Watters et al. (arXiv:1901.07017v2, appendix A.1), with their encoder.
 
-    The decoder repeats the code at every pixel, adds the pixel's coordinates from -1 to 1 as two more channels, and
-    applies convolutions (3 x 3, stride 1) of `decoder_channels`, and one more to the image, with ReLU between. All maps
-    have full size, so it is many times slower than a decoder with transposed convolutions. The encoder is
-    `Conv(channels, hidden)`.
+    The decoder repeats the code at every pixel, adds the coordinates of the pixel, from -1 to 1, as two channels, and
+    applies convolutions (3 x 3, stride 1) with ReLU between. All maps have full size, so this decoder is many times
+    slower than transposed convolutions. The encoder is `Conv(channels, hidden)`.
     """
 
     channels: tuple[int, ...] = (64, 64, 64, 64)
-    """Channels of the encoder's convolutions, each of which halves the image."""
+    """Output channels of the encoder's convolutions, which halve the image."""
     hidden: int = 256
     """Units of the encoder's fully connected layer."""
     decoder_channels: tuple[int, ...] = (64, 64)
-    """Channels of the decoder's convolutions, at full size."""
+    """Output channels of the decoder's convolutions."""
 
     def make_encoder(self, image_shape: ImageShape, latents: Latents) -> nn.Module:
         check_size("SpatialBroadcast", image_shape)
@@ -47,7 +46,7 @@ class SpatialBroadcast(SizedNet):
 
 @final
 class _Broadcast(nn.Module):
-    """Repeats the code at every pixel, with the row and column of the pixel from -1 to 1."""
+    """Layer that repeats the code at every pixel and appends the row and column of the pixel, from -1 to 1."""
 
     def __init__(self, height: int, width: int) -> None:
         super().__init__()

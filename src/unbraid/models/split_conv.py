@@ -19,20 +19,19 @@ from unbraid.models.layers.strided_convolutions import Conv2d
 
 @dataclass(frozen=True)
 class SplitConv(ConvNet):
-    """The split encoder of an anonymous paper submitted to ICLR 2020.
+    """Split encoder of an anonymous paper submitted to ICLR 2020.
 
-    *An Information Theoretic Perspective on Disentangled Representation Learning*.
-
-    It has a trunk for all latents, then a branch for each. The trunk has all convolutions of `Conv` but the last. A
-    branch has that last convolution, a layer of `branch_width` units and one that outputs the parameters of its latent;
-    no two branches share a weight. The paper gives no widths; the defaults are those of `Conv(hidden=256)`, the
-    baseline. The decoder is that of `Conv`, with `hidden` units.
+    *An Information Theoretic Perspective on Disentangled Representation Learning*. The encoder has a trunk and a branch
+    for each latent. The trunk has all convolutions of `Conv` except the last. A branch has the last convolution, a
+    layer of `branch_width` units, and a linear layer that outputs the parameters of its latent. Branches share no
+    weights. The paper gives no widths; the defaults are those of `Conv(hidden=256)`, the baseline. The decoder is the
+    decoder of `Conv` with `hidden` units.
     """
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
-    """Channels of the convolutions. The last convolution is separate in each branch."""
+    """Output channels of the convolutions; each branch has a separate last convolution."""
     branch_width: int = 256
-    """Units of the layer before the parameters of each latent."""
+    """Units of the hidden layer of each branch."""
     hidden: int = 256
     """Units of the decoder's fully connected layer."""
 
@@ -53,9 +52,10 @@ class SplitConv(ConvNet):
 
 @final
 class _Branches(nn.Module):
-    """Applies all branches at once.
+    """Module that computes all branches together.
 
-    All branches read the same map, so their convolutions form one with many channels. A stack of linear layers follows.
+    All branches read the same map, so one convolution computes the channels of all branches. Stacked linear layers
+    follow.
     """
 
     def __init__(self, fan_in: int, channels: int, map_area: int, width: int, latents: Latents) -> None:
@@ -79,7 +79,7 @@ class _Branches(nn.Module):
 
 @final
 class _LinearStack(nn.Module):
-    """Applies a linear layer for each branch, with the initial weights of `nn.Linear`."""
+    """Separate linear layer for each branch, with the initial weights of `nn.Linear`."""
 
     def __init__(self, num_branches: int, fan_in: int, fan_out: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Posteriors, priors and likelihoods: configs, and records of tensors."""
+"""Posteriors, priors and likelihoods: configs and distributions."""
 
 from unbraid.models.distributions.distribution import Distribution as Distribution
 from unbraid.models.distributions.distribution import Posterior as Posterior

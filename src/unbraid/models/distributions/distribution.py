@@ -1,4 +1,4 @@
-"""Posteriors q(z | x) and priors p(z): stateless records of tensors, for use inside `vmap`."""
+"""Base classes of posteriors q(z | x) and priors p(z), immutable and compatible with `vmap`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -12,45 +12,45 @@ from unbraid.codes import LatentPrior
 
 
 class Distribution(ABC):
-    """A distribution of codes: q(z | x) of each image of a batch, or p(z).
+    """Distribution of codes: q(z | x) for each image of a batch, or p(z).
 
-    A latent is one variable. It has one column of z, except that a discrete latent has a column for each category.
+    A continuous latent has one column of z, and a discrete latent one column for each category.
     """
 
     @property
     def is_factorized(self) -> bool:
-        """Whether the latents (of an image) are independent, so that joint densities are products."""
+        """Whether the latents are independent, given the image for a posterior."""
         return True
 
     @property
     def summed_log_pmf(self) -> Mapping[int, Float[Tensor, "*batch _category"]]:
-        """The log-probabilities of the discrete latents that estimates sum over, by latent index.
+        """Log-probabilities of the discrete latents whose categories are summed in estimates, by latent index.
 
-        Empty by default: estimates use the draw of each latent.
+        Empty by default: estimates use draws.
         """
         return {}
 
     def by_category(self) -> Self:
-        """Returns the distribution with the measure "pmf" for discrete latents, the probability of a category."""
+        """Returns the distribution with the measure "pmf" for discrete latents."""
         return self
 
     @abstractmethod
     def log_prob(self, z: Float[Tensor, "... column"]) -> Float[Tensor, "... latent"]:
-        """Returns log q(z_j | x) of each image's code, or log p(z_j), separately for each latent, in nats.
+        """Returns log q(z_j | x) or log p(z_j) of each code and latent, in nats.
 
-        Callers choose the axis to sum over. Axes of `z` before the batch axis broadcast.
+        The values are not summed over latents. Axes of `z` before the batch axis broadcast.
         """
 
     def joint_log_prob(self, z: Float[Tensor, "batch column"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
-        """Returns the joint log-density of the given latents: the sum over them, unless they are correlated."""
+        """Returns the joint log-density of the given latents, by default the sum of `log_prob` over the latents."""
         return columns(self.log_prob(z), latents).sum(dim=1)
 
 
 class Posterior(Distribution):
-    """A posterior q(z | x) for a batch of images.
+    """Base class of posteriors q(z | x) of a batch of images.
 
-    Metrics read `mean` and `gaussian_std` (or `covariance`) of the continuous latents, and one table of `probabilities`
-    per discrete latent.
+    Metrics read `mean` and `gaussian_std` or `covariance` of the continuous latents, and a table of `probabilities` for
+    each discrete latent.
     """
 
     @property
@@ -59,17 +59,17 @@ class Posterior(Distribution):
 
     @property
     def gaussian_std(self) -> Float[Tensor, "batch continuous_latent"] | None:
-        """The standard deviation of each Gaussian latent; None for other families."""
+        """Standard deviation of each Gaussian latent; None for other families."""
         return None
 
     @property
     def std(self) -> Float[Tensor, "batch continuous_latent"] | None:
-        """The standard deviation of each continuous latent; None without a closed form."""
+        """Standard deviation of each continuous latent; None without a closed form."""
         return self.gaussian_std
 
     @property
     def covariance(self) -> Float[Tensor, "batch continuous_latent continuous_latent"] | None:
-        """The covariance where the continuous latents of an image are correlated, else None."""
+        """Covariance of the continuous latents given the image; None if the latents are independent."""
         return None
 
     @property
@@ -77,54 +77,53 @@ class Posterior(Distribution):
         return ()
 
     def with_true_density(self) -> Self:
-        """Returns the posterior with the density of its draws. By default this is the posterior itself."""
+        """Returns the posterior with the density of its draws, by default itself."""
         return self
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"] | None:
-        """Returns KL(q(z | x) || N(0, I)) as `Prior.closed_form_kl_from` does; None without a closed form."""
+        """Returns KL(q(z | x) || N(0, I)) as in `Prior.closed_form_kl_from`; None without a closed form."""
         return None
 
     def kl_to_product(self, priors: Sequence["Prior"]) -> Float[Tensor, "batch latent"] | None:
-        """Returns the KL to the product of these priors, one for each part of the posterior.
+        """Returns the KL to the product of the priors, one for each part of the posterior.
 
-        None without a closed form, or for a posterior without parts.
+        Returns None without a closed form, or if the posterior has no parts.
         """
         del priors
         return None
 
     @abstractmethod
     def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch column"]:
-        """Returns one differentiable draw for each image, computed from standard normal noise."""
+        """Returns one reparameterized draw for each image, computed from standard normal noise."""
 
     def pairwise_log_prob(self, z: Float[Tensor, "sample column"]) -> Float[Tensor, "sample batch latent"]:
-        """Returns log q(z_j^(i) | x_n) of every code under every image's posterior, in nats."""
+        """Returns log q(z_j^(i) | x_n) of every code i under the posterior of every image n, in nats."""
         return self.log_prob(z[:, None])
 
     def pairwise_joint_log_prob(
         self, z: Float[Tensor, "sample column"], latents: Sequence[int]
     ) -> Float[Tensor, "sample batch"]:
-        """Returns the joint log-density log q(z_S^(i) | x_n) of the latents S."""
+        """Returns the joint log-density log q(z_S^(i) | x_n) of the latents S for every code i and image n."""
         return columns(self.pairwise_log_prob(z), latents).sum(dim=2)
 
 
 class Prior(Distribution):
-    """A prior p(z)."""
+    """Base class of priors p(z)."""
 
     @abstractmethod
     def sample(self, noise: Float[Tensor, "batch column"]) -> Float[Tensor, "batch column"]:
-        """Returns codes computed from standard normal noise of the same shape."""
+        """Returns draws of codes, computed from standard normal noise of the same shape."""
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
         """Returns KL(q(z | x) || p(z)) in nats per image and latent, or None (the default) without a closed form.
 
-        For factorized q and p, entry j is KL(q(z_j | x) || p(z_j)). Otherwise the joint KL is spread over the latents,
-        so that the entries sum to it.
+        For factorized q and p, entry j is KL(q(z_j | x) || p(z_j)). Otherwise the entries sum to the joint KL.
         """
         del posterior
         return None
 
     def kl_from(self, posterior: Posterior, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
-        """Returns the KL in closed form, or else its unbiased estimate log q(z | x) - log p(z) at the draw `z`."""
+        """Returns the KL in closed form if available, otherwise the unbiased estimate log q(z | x) - log p(z)."""
         closed = self.closed_form_kl_from(posterior)
         if closed is not None:
             return closed
@@ -135,26 +134,26 @@ class Prior(Distribution):
         return spread(posterior.joint_log_prob(z, everything) - self.joint_log_prob(z, everything), each)
 
     def for_codes(self, num_latents: int) -> LatentPrior | None:
-        """Returns this prior as a `LatentPrior` for codes of `num_latents` latents.
+        """Converts the prior to a `LatentPrior` for codes of `num_latents` latents.
 
-        Returns None, the default, if `LatentPrior` cannot represent it; scores then name the prior that they assume.
+        Returns None, the default, if `LatentPrior` cannot represent the prior. Scores then report an assumed prior.
         """
         del num_latents
         return None
 
 
 def spread(total: Float[Tensor, " batch"], each: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-    """Returns `each` plus an equal share per latent of the rest of the `total`.
+    """Adds an equal share of the difference between `total` and the sum of `each` to every latent.
 
-    A KL between joint distributions is the sum of the KLs between marginals plus the cost of the correlations of q and
-    minus the cost of the correlations of p. These correlation terms belong to all latents equally.
+    A KL between joint distributions differs from the sum of the KLs between marginals by terms of correlations. These
+    terms are divided equally between the latents.
     """
     return each + (total - each.sum(dim=1))[:, None] / each.shape[1]
 
 
 @final
 class Fixed(nn.Module):
-    """A module without weights whose output is always the given value."""
+    """Module without weights that always outputs the given value."""
 
     def __init__(self, value: Any) -> None:
         super().__init__()

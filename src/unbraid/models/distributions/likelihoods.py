@@ -1,6 +1,6 @@
-"""Likelihoods p(x | z) of images, given the output of the decoder.
+"""Likelihoods p(x | z) of images given the decoder's output.
 
-These are true log-likelihoods, summed over pixels and channels with all constants, so that ELBOs and values of beta are
+Log-likelihoods are summed over pixels and channels and include all constants, so that ELBOs and values of beta are
 comparable.
 """
 
@@ -20,24 +20,24 @@ from unbraid.errors import SpecError
 from unbraid.models.distributions.distribution import Fixed
 
 Images = Float[Tensor, "*batch channel height width"]
-"""Images, or outputs of a decoder."""
+"""Images or outputs of a decoder."""
 
-# Where |logit| / 2 is below this, series are used: the next term of each is below 1e-15 there.
+# Below this |logit| / 2, series are used. Their first omitted terms are below 1e-15.
 _SERIES_BELOW = 0.1
 
 
 class Likelihood(Config, ABC):
-    """A likelihood p(x | z), given one decoder output for each pixel and channel."""
+    """Base class of likelihoods p(x | z) with one decoder output for each pixel and channel."""
 
     @property
     def of_intensities(self) -> bool:
-        """Whether x must be in [0, 1], the range of image intensities. False by default."""
+        """Whether x must be in [0, 1], the range of image intensities; by default False."""
         return False
 
     def make(self) -> nn.Module:
-        """Returns a module without inputs whose output is the likelihood.
+        """Returns a module without inputs that outputs the likelihood.
 
-        Its parameters are trained with the model. By default the module has none.
+        The parameters of the module are trained with the model. By default there are no parameters.
         """
         return Fixed(self)
 
@@ -53,10 +53,10 @@ class Likelihood(Config, ABC):
 @final
 @dataclass(frozen=True)
 class BernoulliLikelihood(Likelihood):
-    """log p(x | z) = sum_p x_p l_p - softplus(l_p), with the decoder's output as logits l.
+    """Bernoulli likelihood of each pixel: log p(x | z) = sum_p x_p l_p - softplus(l_p), with logits l.
 
-    On gray images, where x is between 0 and 1, this is minus the cross-entropy with x as a probability. It is a common
-    training loss, but not a log-density.
+    For gray images, with x between 0 and 1, the value is minus the cross-entropy. This common training loss is not a
+    log-density.
     """
 
     @property
@@ -71,7 +71,7 @@ class BernoulliLikelihood(Likelihood):
 
 
 class _LinkedLikelihood(Likelihood):
-    """A likelihood with the decoder's output, or its sigmoid (`sigmoid`), as location."""
+    """Base class of likelihoods whose location is the decoder's output or, with `sigmoid`, its sigmoid."""
 
     sigmoid: bool
 
@@ -86,9 +86,9 @@ class _LinkedLikelihood(Likelihood):
 @final
 @dataclass(frozen=True)
 class GaussianLikelihood(_LinkedLikelihood):
-    """log p(x | z) = -sum_p [(x_p - m_p)^2 / (2 std^2) + log std + log(2 pi) / 2].
+    """Gaussian likelihood: log p(x | z) = -sum_p [(x_p - m_p)^2 / (2 std^2) + log std + log(2 pi) / 2].
 
-    The mean m is the decoder's output, or with `sigmoid` its sigmoid.
+    The mean m is the decoder's output or, with `sigmoid`, its sigmoid.
     """
 
     std: float = 1.0
@@ -99,7 +99,7 @@ class GaussianLikelihood(_LinkedLikelihood):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (math.isfinite(self.std) and self.std > 0):
-            raise SpecError(f"GaussianLikelihood: std is {self.std}; expected a positive, finite number such as 1.0.")
+            raise SpecError(f"GaussianLikelihood: std is {self.std}; expected a finite number > 0. Pass e.g. std=1.0.")
 
     def log_prob(self, x: Images, output: Images) -> Float[Tensor, " batch"]:
         log_density = (
@@ -111,9 +111,9 @@ class GaussianLikelihood(_LinkedLikelihood):
 @final
 @dataclass(frozen=True)
 class LaplaceLikelihood(_LinkedLikelihood):
-    """log p(x | z) = -sum_p [|x_p - m_p| + log 2]: the L1 loss with its constant; the scale is 1.
+    """Laplace likelihood with scale 1, an L1 loss: log p(x | z) = -sum_p [|x_p - m_p| + log 2].
 
-    The location m is the decoder's output, or with `sigmoid` its sigmoid, as in Do & Tran's code for CelebA
+    The location m is the decoder's output or, with `sigmoid`, its sigmoid, as in Do & Tran's code for CelebA
     (arXiv:1908.09961v4).
     """
 
@@ -127,23 +127,24 @@ class LaplaceLikelihood(_LinkedLikelihood):
 @final
 @dataclass(frozen=True)
 class LearnedGaussianLikelihood(Likelihood):
-    """log p(x | z) = -sum_p [(x_p - m_p)^2 / (2 s^2) + log s + log(2 pi) / 2], with one learned s for all pixels.
+    """Gaussian likelihood with one learned standard deviation s for all pixels.
 
-    At the optimum, s^2 is the mean squared error, so the weight of the distortion relative to the rate is learned too
-    (Rybkin et al., arXiv:2006.13202v3).
+    log p(x | z) = -sum_p [(x_p - m_p)^2 / (2 s^2) + log s + log(2 pi) / 2], where m is the decoder's output. The
+    optimal s^2 is the mean squared error, so the relative weight of distortion and rate is learned (Rybkin et al.,
+    arXiv:2006.13202v3).
     """
 
     initial_std: float = 1.0
     """Initial standard deviation of every pixel."""
-    # The learned logarithm of s, in the likelihood that the module outputs.
+    # The learned log s, set by the module.
     _log_std: ClassVar[Tensor | None] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (math.isfinite(self.initial_std) and self.initial_std > 0):
             raise SpecError(
-                f"LearnedGaussianLikelihood: initial_std is {self.initial_std}; expected a positive, finite number "
-                "such as 1.0."
+                f"LearnedGaussianLikelihood: initial_std is {self.initial_std}; expected a finite number > 0. Pass "
+                "e.g. initial_std=1.0."
             )
 
     def make(self) -> nn.Module:
@@ -174,11 +175,11 @@ class _LearnedStd(nn.Module):
 @final
 @dataclass(frozen=True)
 class ContinuousBernoulliLikelihood(Likelihood):
-    """log p(x | z) = sum_p x_p l_p - log((exp(l_p) - 1) / l_p), with logits l: a density on [0, 1], for gray images.
+    """Continuous Bernoulli likelihood, a density on [0, 1] for gray images.
 
-    Loaiza-Ganem & Cunningham, arXiv:1907.06845v5. Their p(x) = C(s) s^x (1 - s)^(1 - x), s = sigmoid(l), is
-    proportional to exp(x l), whose integral over [0, 1] is (exp(l) - 1) / l. This form avoids the singularity of their
-    C(s) = 2 artanh(1 - 2 s) / (1 - 2 s) at 1/2.
+    log p(x | z) = sum_p x_p l_p - log((exp(l_p) - 1) / l_p), with logits l. Loaiza-Ganem & Cunningham,
+    arXiv:1907.06845v5. Their p(x) = C(s) s^x (1 - s)^(1 - x) with s = sigmoid(l) is proportional to exp(x l). The
+    integral of exp(x l) over [0, 1] is (exp(l) - 1) / l. This form avoids the singularity of C(s) at s = 1/2.
     """
 
     @property
@@ -191,12 +192,12 @@ class ContinuousBernoulliLikelihood(Likelihood):
         return ((2 * x - 1) * half - _log_sinhc(half)).sum(dim=(1, 2, 3))
 
     def mean(self, output: Images) -> Images:
-        """Returns 1/2 + (coth(h) - 1 / h) / 2 with h = l / 2: the derivative of the log-normalizer."""
+        """Returns the derivative of the log-normalizer, 1/2 + (coth(h) - 1 / h) / 2 with h = l / 2."""
         return 0.5 + 0.5 * _langevin(0.5 * output)
 
 
 def _log_sinhc(h: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Returns log(sinh(h) / h) = |h| + log(1 - exp(-2 |h|)) - log(2 |h|); near 0 its series."""
+    """Returns log(sinh(h) / h) = |h| + log(1 - exp(-2 |h|)) - log(2 |h|), by a series near 0."""
     square = h.square()
     near = square * (1 / 6 - square * (1 / 180 - square * (1 / 2835 - square / 37800)))
     far = h.abs().clamp(min=_SERIES_BELOW)
@@ -204,7 +205,7 @@ def _log_sinhc(h: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 
 
 def _langevin(h: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Returns coth(h) - 1 / h; near 0 its series."""
+    """Returns coth(h) - 1 / h, by a series near 0."""
     square = h.square()
     near = h * (1 / 3 - square * (1 / 45 - square * (2 / 945 - square / 4725)))
     far = torch.where(h.abs() < _SERIES_BELOW, _SERIES_BELOW, h)

@@ -1,6 +1,6 @@
 """Elementwise transforms of standard normal numbers to other distributions.
 
-They are exact in both tails, because no probability is ever rounded to 0 or 1.
+The transforms are accurate in both tails, because no probability is rounded to 0 or 1.
 """
 
 import math
@@ -11,22 +11,22 @@ from torch import Tensor
 
 
 def gumbel(normal: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Returns standard Gumbel noise: -log(-log Phi(n))."""
+    """Returns standard Gumbel noise, -log(-log Phi(n))."""
     return -(-log_ndtr(normal)).log()
 
 
 def logistic(normal: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Returns standard logistic noise: log Phi(n) - log Phi(-n)."""
+    """Returns standard logistic noise, log Phi(n) - log Phi(-n)."""
     return log_ndtr(normal) - log_ndtr(-normal)
 
 
 def laplace(normal: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Returns standard Laplace noise: log(2 Phi(n)) for n < 0, and the negative of its value at -n for n > 0."""
+    """Returns standard Laplace noise, the odd function with the values log(2 Phi(n)) for n < 0."""
     return -torch.sign(normal) * (math.log(2) + log_ndtr(-normal.abs()))
 
 
 def log_ndtr(normal: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Returns log Phi(n). The function of torch.special does not support vmap."""
+    """Returns log Phi(n), like `torch.special.log_ndtr`, which does not support vmap."""
     scaled = normal * math.sqrt(0.5)
     below = torch.log(0.5 * torch.special.erfcx(scaled.clamp(max=0).neg())) - scaled.square()
     return torch.where(normal < 0, below, torch.log1p(-0.5 * torch.special.erfc(scaled)))

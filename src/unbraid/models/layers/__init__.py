@@ -1,1 +1,1 @@
-"""Layers of nets: convolutions, heads, and initial weights."""
+"""Layers of nets: convolutions, heads and initial weights."""

@@ -1,4 +1,4 @@
-"""Heads of an encoder, for nets with separate outputs per latent."""
+"""Heads of encoders with separate output layers for each latent or kind of parameter."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -17,10 +17,10 @@ from unbraid.models.distributions.posteriors.latents import Latents
 @final
 @dataclass(frozen=True)
 class LatentsHead:
-    """The number and layout of the parameters of the latents of one family.
+    """Number and order of the parameters of one family of latents.
 
-    Parameters of continuous latents are ordered by kind (all means, then all log-variances). Parameters of discrete
-    latents are ordered by latent (all logits of the first, then all of the second).
+    Parameters of continuous latents are ordered by kind: all means, then all log-variances. Parameters of discrete
+    latents are ordered by latent: all logits of the first latent, then all logits of the second latent.
     """
 
     num_latents: int
@@ -32,7 +32,7 @@ class LatentsHead:
         return self.num_latents * self.numbers_each
 
     def in_order(self, outputs: Float[Tensor, "batch latent number"]) -> Float[Tensor, "batch parameter"]:
-        """Returns the outputs in the parameter order of the family."""
+        """Reorders outputs (batch, latent, number) to the parameter order of the family."""
         return (outputs if self.is_discrete else outputs.transpose(1, 2)).flatten(1)
 
 
@@ -43,18 +43,18 @@ def heads(latents: Latents) -> tuple[LatentsHead, ...]:
     numbers_each, rest = divmod(latents.num_parameters, latents.num_latents)
     if rest or latents.num_discrete not in (0, latents.num_latents):
         raise SpecError(
-            f"{type(latents).__name__} take {latents.num_parameters} numbers for {latents.num_latents} latents of "
-            "different kinds, which does not allow a separate head per latent. Combine families with GroupedLatents, "
-            "or use a net without heads, such as MLP or Conv."
+            f"{type(latents).__name__} have {latents.num_parameters} parameters for {latents.num_latents} latents; "
+            "expected the same number of parameters for each latent, because the net has one head per latent. Combine "
+            "families with GroupedLatents, or use a net without heads, such as MLP or Conv."
         )
     return (LatentsHead(latents.num_latents, numbers_each, is_discrete=latents.num_discrete > 0),)
 
 
 def layer_sizes(latents: Latents) -> list[int]:
-    """Returns the sizes of separate output layers of an encoder.
+    """Returns the sizes of the output layers of an encoder.
 
-    There is one layer for each kind of parameter of a continuous family (all means, all log-variances), and one for the
-    logits of each discrete latent.
+    There is one layer for each kind of parameter of a continuous family, such as means or log-variances, and one layer
+    for the logits of each discrete latent.
     """
     if isinstance(latents, GroupedLatents):
         return list(chain.from_iterable(layer_sizes(part) for part in latents.parts))
@@ -68,10 +68,11 @@ def layer_sizes(latents: Latents) -> list[int]:
 
 @final
 class Branched(nn.Module):
-    """Maps features to the parameters of the latents, after Esmaeili et al., arXiv:1804.02086v1, tables 3 to 5.
+    """Head with separate branches for means, log-variances and logits (Esmaeili et al., arXiv:1804.02086v1).
 
-    Each kind of parameter of a continuous family (means, log-variances) has a separate hidden layer of `width` units.
-    With `ConditionalLatents` that layer also reads the category. Logits of discrete latents are linear in the features.
+    The branch of each kind of parameter of a continuous family has a hidden layer of `width` units, as in tables 3 to
+    5. With `ConditionalLatents` the hidden layer also reads the category. Logits of discrete latents are linear in the
+    features.
     """
 
     def __init__(self, num_features: int, width: int, latents: Latents) -> None:
@@ -91,10 +92,10 @@ class Branched(nn.Module):
 
 @final
 class PerCategory(nn.Module):
-    """Maps features and a category to a number for each latent, for every category.
+    """Branch that maps features and a category to one number for each latent, for every category.
 
-    It consists of a hidden layer that reads both and a linear layer, as do the style heads in the examples of the
-    library of Esmaeili et al.
+    A hidden layer reads features and category, and a linear layer follows. The style heads in the examples of the
+    library of Esmaeili et al. have the same layers.
     """
 
     def __init__(self, num_features: int, width: int, num_latents: int, num_categories: int) -> None:

@@ -1,4 +1,4 @@
-"""Initial weights: their distribution and their seed."""
+"""Distribution and seed of initial weights."""
 
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar, final
@@ -12,14 +12,16 @@ from unbraid._internal import draws
 Made = TypeVar("Made")
 
 InitialWeights = Literal["torch", "truncated_normal", "glorot_uniform"]
-"""The defaults of torch; or weights from N(0, 0.02^2) cut off at two standard deviations and biases 0 (the code of Do &
-Tran, arXiv:1908.09961v4); or weights uniform within the root of 6 / (inputs + outputs) and biases 0 (Glorot & Bengio,
-AISTATS 2010, eq. 16), as in TensorFlow and so in disentanglement_lib.
+"""Distribution of initial weights.
+
+"torch" is the default of each layer. "truncated_normal" is N(0, 0.02^2) truncated at two standard deviations, with
+biases 0 (the code of Do & Tran, arXiv:1908.09961v4). "glorot_uniform" is `nn.init.xavier_uniform_` with biases 0, as in
+TensorFlow and disentanglement_lib.
 """
 
 
 def initialized(net: nn.Module, how: InitialWeights) -> nn.Module:
-    """Returns the net after redrawing its weights, unless `how` is "torch"."""
+    """Redraws the weights of a net from the distribution `how` and returns the net."""
     if how == "torch":
         return net
     for layer in net.modules():
@@ -34,10 +36,10 @@ def initialized(net: nn.Module, how: InitialWeights) -> nn.Module:
 
 
 def seeded(make: Callable[[], Made], seed: int, stream: str = "") -> Made:
-    """Returns the module of `make`, on the CPU, with all random numbers of torch drawn from `seed`.
+    """Calls `make` on the CPU with all random numbers of torch drawn from `seed`, and returns the result.
 
-    The numbers equal those of the global generator of torch with this seed. The generator is a separate one, so threads
-    may build models at the same time. A named stream makes the weights of two nets with one seed independent.
+    The numbers equal those of torch's global generator with this seed. The function uses a separate generator, so
+    threads may build models at the same time. Nets with the same seed and different streams have independent weights.
     """
     with torch.device("cpu"):
         start = int(draws.bits(torch.tensor([seed]), f"weights of {stream}", 0, (1,))) if stream else seed
@@ -47,9 +49,9 @@ def seeded(make: Callable[[], Made], seed: int, stream: str = "") -> Made:
 
 @final
 class _Drawing(TorchDispatchMode):
-    """A dispatch mode in which random operations of this thread draw from one generator.
+    """Dispatch mode in which random operations of this thread use a given generator.
 
-    Plain modules initialize themselves from the global generator and have no argument for another.
+    Layers of torch initialize their weights from the global generator and have no argument for another generator.
     """
 
     def __init__(self, generator: torch.Generator) -> None:
@@ -60,5 +62,5 @@ class _Drawing(TorchDispatchMode):
         options = dict(kwargs or {})
         if torch.Tag.nondeterministic_seeded not in func.tags or options.get("generator") is not None:
             return func(*args, **options)
-        # By its name, not its overload: `randn` without a generator is another overload than `randn` with one.
+        # The overload packet is called, because `randn` with and without a generator are different overloads.
         return func.overloadpacket(*args, **options | {"generator": self._generator})

@@ -1,22 +1,19 @@
-"""Convolutions that halve an image, and transposed ones that double it, as products of matrices on a GPU.
+"""Convolutions and transposed convolutions (4 x 4, stride 2, padding 1), computed as matrix products on a GPU.
 
-Kernels are 4 x 4, with stride 2 and padding 1.
+Every member of a fleet has separate kernels. In torch this is one grouped convolution, which is slow on GPUs. A matrix
+product becomes a fast batched product. Memory traffic then dominates, so all tensors have channels last.
 
-In a fleet every member has its own kernels. In torch that is one convolution of many groups, which is slow on GPUs; a
-matrix product becomes a batch of products, which is fast. The remaining cost is memory traffic, so all tensors here
-have channels last and nothing is written twice.
+The larger image has C channels. With a padding of 1 it consists of blocks of 2 x 2 pixels. A kernel covers 2 x 2 blocks
+and moves by one block, so the smaller image with O channels is y[i, j] = Σ W[a, b] block[i + a, j + b] over a, b in
+{0, 1}. There are two ways to compute this sum as one matrix product:
 
-With a margin of 1, the larger image, of C channels, falls into blocks of 2 x 2 pixels. A kernel covers 2 x 2 blocks and
-moves by one block, so the smaller image, of O channels, is y[i, j] = Σ W[a, b] block[i + a, j + b] over a, b in {0, 1}.
-There are two ways to compute this as one product:
+- by blocks: each block (4 C numbers) is multiplied by all four W[a, b], which writes 4 O numbers per block. A pixel of
+  y is the sum of four of the results.
+- by patches: the four blocks of each pixel of y are concatenated (16 C numbers) and multiplied by W. This needs less
+  memory traffic if O is at least 3 C, as in the layers next to images.
 
-- by blocks: each of (4 C numbers) times all four W[a, b]; a pixel of y is the sum of four results (4 O numbers a block
-  are written);
-- by patches: the four blocks of each pixel of y, side by side (16 C numbers), times all of W. This has less
-  traffic if O is at least 3 C, as in the layers next to images.
-
-The transposed convolution is the adjoint of either: from y to windows of 2 x 2 pixels to blocks, or from y to patches
-that are added up where they overlap.
+The transposed convolution is the adjoint: from y to windows of 2 x 2 pixels and then to blocks, or from y to patches,
+which are summed where they overlap.
 """
 
 from collections.abc import Callable
@@ -35,9 +32,9 @@ from unbraid.models.layers.matrix_products import kernel_matrix, plus, product
 
 @final
 class Conv2d(nn.Conv2d):
-    """Torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1.
+    """`nn.Conv2d` with 4 x 4 kernels, stride 2 and padding 1, computed as matrix products on a GPU.
 
-    Weights are the same, and results differ only by rounding. The layer is fast in fleets on a GPU.
+    Parameters are those of `nn.Conv2d`, and results differ only by rounding.
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
@@ -49,9 +46,9 @@ class Conv2d(nn.Conv2d):
 
 @final
 class ConvTranspose2d(nn.ConvTranspose2d):
-    """Torch's layer of this name for kernels of 4 x 4, stride 2 and padding 1.
+    """`nn.ConvTranspose2d` with 4 x 4 kernels, stride 2 and padding 1, computed as matrix products on a GPU.
 
-    Weights are the same, and results differ only by rounding. The layer is fast in fleets on a GPU.
+    Parameters are those of `nn.ConvTranspose2d`, and results differ only by rounding.
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
@@ -93,8 +90,7 @@ def doubled(
         maps = plus(_linear(product(rows, kernel_matrix(weight).mT), partial(_from_patches, size=size), _patches), bias)
     else:
         rows = _linear(pixels, _windows, _from_windows)
-        # Before the blocks are taken apart: the gradient of the bias then sums blocks, which are written anyway for the
-        # products.
+        # The bias is added to blocks, so that its gradient is a sum over blocks, which are in memory for the products.
         blocks = plus(product(rows, _block_matrix(weight).mT), None if bias is None else bias.repeat(4))
         maps = _linear(blocks, partial(_from_blocks, size=size), _blocks)
     return maps.to(x.dtype).permute(0, 3, 1, 2)
@@ -106,9 +102,9 @@ def _by_patches(weight: Tensor) -> bool:
 
 
 def _block_matrix(weight: Float[Tensor, "smaller larger 4 4"]) -> Float[Tensor, "block_number window_number"]:
-    """Returns the matrix from a block (pixel of the block, channel) to windows (pixel of the window, channel).
+    """Reshapes a kernel to a matrix from blocks (pixel, channel) to windows (pixel, channel).
 
-    W[0, 0] meets the last pixel of a window, hence the flip.
+    Kernels are flipped, because W[0, 0] contributes to the last pixel of a window.
     """
     kernels = weight.unflatten(3, (2, 2)).unflatten(2, (2, 2)).flip((2, 4))
     return kernels.permute(3, 5, 1, 2, 4, 0).flatten(3).flatten(0, 2)
@@ -116,9 +112,9 @@ def _block_matrix(weight: Float[Tensor, "smaller larger 4 4"]) -> Float[Tensor, 
 
 @final
 class _Linear(torch.autograd.Function):
-    """Applies a linear map, with its adjoint for gradients.
+    """Autograd function that applies a linear map, and its adjoint to gradients.
 
-    The gradient that autograd derives would add up many images of zeros.
+    The gradient that autograd derives would sum many zero-padded images.
     """
 
     generate_vmap_rule = True
@@ -147,9 +143,9 @@ def _linear(x: Tensor, apply: Callable[[Tensor], Tensor], adjoint: Callable[[Ten
 
 
 def _blocks(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "image block_row block_column number"]:
-    """Returns blocks of 2 x 2 pixels of the image with a margin of 1.
+    """Returns the blocks of 2 x 2 pixels of the image with a padding of 1.
 
-    With an odd number of pixels, no kernel covers the margin below or to the right.
+    If a side has an odd number of pixels, no kernel covers the padding at its end.
     """
     framed = pad(x, (0, 0, 1, 1 - x.shape[2] % 2, 1, 1 - x.shape[1] % 2))
     return framed.unflatten(2, (-1, 2)).unflatten(1, (-1, 2)).transpose(2, 3).flatten(3)
@@ -158,20 +154,20 @@ def _blocks(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "im
 def _from_blocks(
     blocks: Float[Tensor, "image block_row block_column number"], size: tuple[int, int]
 ) -> Float[Tensor, "image height width channel"]:
-    """Returns the image of this size from its blocks: the adjoint and inverse of `_blocks`."""
+    """Returns the image of the given size from its blocks, the adjoint and inverse of `_blocks`."""
     framed = blocks.unflatten(3, (2, 2, -1)).transpose(2, 3).flatten(3, 4).flatten(1, 2)
     return framed[:, 1 : 1 + size[0], 1 : 1 + size[1]]
 
 
 def _windows(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "image window_row window_column number"]:
-    """Returns all windows of 2 x 2 pixels of the image with a margin of 1."""
+    """Returns all windows of 2 x 2 pixels of the image with a padding of 1."""
     return _unfolded(x, 2, 1)
 
 
 def _from_windows(
     windows: Float[Tensor, "image window_row window_column number"],
 ) -> Float[Tensor, "image height width channel"]:
-    """Returns the adjoint of `_windows`: the sum over the four windows of each pixel."""
+    """Sums the four windows of each pixel, the adjoint of `_windows`."""
     parts = widened(windows).unflatten(3, (2, 2, -1))
     parts = parts[:, 1:, :, 0] + parts[:, :-1, :, 1]
     return parts[:, :, 1:, 0] + parts[:, :, :-1, 1]
@@ -185,7 +181,7 @@ def _patches(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "i
 def _from_patches(
     patches: Float[Tensor, "image patch_row patch_column number"], size: tuple[int, int]
 ) -> Float[Tensor, "image height width channel"]:
-    """Returns the adjoint of `_patches`: the sum over the patches that cover each pixel."""
+    """Sums the patches that cover each pixel, the adjoint of `_patches`."""
     parts = widened(patches).unflatten(3, (2, 2, 2, 2, -1))
     unpadded = (0, 0)
     parts = pad(parts[:, :, :, 0], (*unpadded * 5, 0, 1)) + pad(parts[:, :, :, 1], (*unpadded * 5, 1, 0))
@@ -194,10 +190,10 @@ def _from_patches(
 
 
 def _copied(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "image height width channel"]:
-    """Copies the pixels to a layout with channels last; the adjoint is the same.
+    """Copies the pixels to a layout with channels last. The function is its own adjoint.
 
-    Otherwise torch.compile stores the image with channels first and transposes it before every product. It removes a
-    plain clone.
+    Without the copy, torch.compile stores the image with channels first and transposes it before every product. Two
+    flips are used because torch.compile removes `clone`.
     """
     return x.flip(1).flip(1)
 
@@ -205,6 +201,6 @@ def _copied(x: Float[Tensor, "image height width channel"]) -> Float[Tensor, "im
 def _unfolded(
     x: Float[Tensor, "image height width channel"], side: int, step: int
 ) -> Float[Tensor, "image row column number"]:
-    """Returns squares with this side and step, in pixels, of the image with a margin of 1."""
+    """Returns the squares with the given side and step, in pixels, of the image with a padding of 1."""
     squares = pad(x, (0, 0, 1, 1, 1, 1)).unfold(1, side, step).unfold(2, side, step)
     return squares.permute(0, 1, 2, 4, 5, 3).flatten(3)

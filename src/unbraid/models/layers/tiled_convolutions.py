@@ -1,8 +1,8 @@
-"""Convolutions whose kernels lie side by side like tiles, on a GPU as products of matrices.
+"""Convolutions whose kernel positions do not overlap, computed as matrix products on a GPU.
 
-A kernel that covers the whole map is one tile; kernels of 2 x 2 with stride 2 cover a map with many. No pixel is read
-twice, so the tiles, each as a row of numbers, times all kernels as one matrix is the convolution, and its transpose
-leads from pixels to tiles. In a fleet that is a batch of products, where torch would run a convolution of many groups,
+The kernel positions are tiles of the map: one tile for a kernel of the size of the map, many for 2 x 2 kernels with
+stride 2. Each tile is a row of numbers, and the rows times the matrix of kernels are the convolution. The transposed
+matrix maps pixels to tiles. In a fleet the product is a fast batched product; torch would run a grouped convolution,
 which is slow on GPUs.
 """
 
@@ -17,9 +17,9 @@ from unbraid.models.layers.matrix_products import kernel_matrix, plus, product
 
 @final
 class TiledConv2d(nn.Conv2d):
-    """Torch's layer of this name for kernels that cover the whole map, or whose `stride` is their size.
+    """`nn.Conv2d` for kernels of the size of the map or of the stride, computed as a matrix product on a GPU.
 
-    Weights are the same, and results differ only by rounding. The layer is fast in fleets on a GPU.
+    Parameters are those of `nn.Conv2d`, and results differ only by rounding.
     """
 
     def __init__(
@@ -28,17 +28,17 @@ class TiledConv2d(nn.Conv2d):
         super().__init__(in_channels, out_channels, kernel_size, stride=stride, bias=bias)
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002 (torch's name)
-        lie_side_by_side = self.kernel_size in (self.stride, tuple(input.shape[-2:]))
-        if lie_side_by_side and matrix_products.are_used_for(input):
+        is_tiled = self.kernel_size in (self.stride, tuple(input.shape[-2:]))
+        if is_tiled and matrix_products.are_used_for(input):
             return shrunk(input, self.weight, self.bias)
         return super().forward(input)
 
 
 @final
 class TiledConvTranspose2d(nn.ConvTranspose2d):
-    """Torch's layer of this name for maps of one pixel, which becomes a map as large as the kernels.
+    """`nn.ConvTranspose2d` from maps of one pixel to maps of the kernel size, computed as a matrix product on a GPU.
 
-    Weights are the same, and results differ only by rounding. The layer is fast in fleets on a GPU.
+    Parameters are those of `nn.ConvTranspose2d`, and results differ only by rounding.
     """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, int], *, bias: bool = True) -> None:
@@ -57,7 +57,7 @@ def shrunk(
 ) -> Float[Tensor, "image out_channel tile_row tile_column"]:
     """Returns `nn.functional.conv2d(x, weight, bias, stride=kernel_size)`, with channels last in memory.
 
-    Height and width must be multiples of those of the kernel.
+    The height and width of `x` must be multiples of the height and width of the kernel.
     """
     height, width = weight.shape[2:]
     tiles = x.permute(0, 2, 3, 1).unflatten(2, (-1, width)).unflatten(1, (-1, height)).transpose(2, 3)

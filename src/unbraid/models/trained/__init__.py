@@ -1,1 +1,1 @@
-"""Functions of trained models: codes, the ELBO and traversals."""
+"""Codes, ELBOs and traversals of trained models."""

@@ -1,4 +1,4 @@
-"""The ELBO of a trained model, with the underlying codes and densities of images."""
+"""ELBO of a trained model, and the codes and densities of images."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,10 +20,10 @@ _BLOCK = 4096
 
 @final
 class CodedImages:
-    """Images of some rows, with the codes and densities of a model.
+    """Images of the given rows, with the codes and densities of a model.
 
-    Discrete latents are categories, whatever the measure in training: the decoder reads the drawn category, and
-    densities are probabilities of categories. Bounds on log p(x) computed from these are therefore valid.
+    Discrete latents are categories, also if the model was trained with another measure. The decoder reads the drawn
+    category, and densities are probabilities of categories, so that bounds on log p(x) are valid.
     """
 
     def __init__(self, model: AutoencoderModule, images: FactorImages, rows: Int64[Tensor, " row"]) -> None:
@@ -31,7 +31,7 @@ class CodedImages:
         self._dtype = next(model.parameters()).dtype
         self.x: Float[Tensor, "row channel height width"] = images.batch(rows).to(self._dtype)
         self.posterior = model.encode(self.x).with_true_density().by_category()
-        # log p(x | z) of the first draw by seed, which several scores ask for.
+        # Cache of log p(x | z) of the first draw by seed, because several scores read it.
         self._first: dict[int, Tensor] = {}
 
     @cached_property
@@ -40,14 +40,14 @@ class CodedImages:
 
     @cached_property
     def reconstruction(self) -> Float[Tensor, "row channel height width"]:
-        """Returns E[x | z] at the likeliest code of each image, as in `AutoencoderModule.reconstruct`."""
+        """Decoded likeliest code of each image, as in `AutoencoderModule.reconstruct`."""
         code = likeliest_code(self.posterior.mean, self.posterior.probabilities, self.model.latents.widths)
         return self.model.decode(code)
 
     def code(self, seed: int, number: int = 0) -> Float[Tensor, "row column"]:
-        """Returns a draw from q(z | x) of each image.
+        """Draws a code from q(z | x) of each image.
 
-        The draw depends only on the row, the seed and the number of the draw, not on the batch.
+        A draw depends only on the row, the seed and the number of the draw, not on the batch.
         """
         latents = self.model.latents
         stream = "hard elbo" if number == 0 else f"hard elbo {number}"
@@ -59,14 +59,14 @@ class CodedImages:
         """Returns log p(x | z) of each image and its drawn code, in nats."""
         if number == 0 and seed in self._first:
             return self._first[seed]
-        seen = with_noise_inputs(self.code(seed, number), self.model.noise_inputs)
-        found = widest(self.model.likelihood.log_prob(self.x, self.model.decoder(seen)))
+        inputs = with_noise_inputs(self.code(seed, number), self.model.noise_inputs)
+        found = widest(self.model.likelihood.log_prob(self.x, self.model.decoder(inputs)))
         if number == 0:
             self._first[seed] = found
         return found
 
     def rate(self, seed: int) -> Float[Tensor, " row"]:
-        """Returns KL(q(z | x) || p(z)) of each image, in nats. Without a closed form, uses the drawn code."""
+        """Returns KL(q(z | x) || p(z)) of each image, in nats, estimated from the draw without a closed form."""
         return widest(self.prior.kl_from(self.posterior, self.code(seed))).sum(dim=1)
 
     def log_weight(self, seed: int, number: int) -> Float[Tensor, " row"]:
@@ -92,11 +92,11 @@ class HardELBO:
 
 @torch.no_grad()
 def hard_elbo(model: AutoencoderModule, images: FactorImages, max_images: int = 10_000, seed: int = 0) -> HardELBO:
-    """Returns the ELBO with hard categories: E log p(x | z) - KL(q(z | x) || p(z)), with one draw of each code.
+    """Returns the ELBO with discrete latents as categories, E log p(x | z) - KL(q(z | x) || p(z)).
 
-    The decoder reads the category of each discrete latent, not its relaxation, and the rate is that of the categories,
-    whatever the measure in training. The result is therefore a lower bound on log p(x). Of more than `max_images`
-    images, `max_images` are drawn with `seed`. Images with weights are always drawn.
+    One code is drawn for each image. The decoder reads the categories of discrete latents instead of relaxed draws, and
+    the rate is the rate of the categories, so the result is a lower bound on log p(x). If there are more images than
+    `max_images`, `max_images` of them are drawn with `seed`. Weighted images are always drawn.
     """
     rows, distortion, rate = _rows(images, max_images, seed), 0.0, 0.0
     for block in rows.split(_BLOCK):

@@ -1,4 +1,4 @@
-"""Codes of images: encoding all images of a dataset, or new images."""
+"""Codes of the images of a dataset or of new images."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -22,20 +22,20 @@ from unbraid.models.distributions.distribution import Posterior
 
 _NUM_DRAWS = 16
 _IMAGES_ON_A_CPU = 1024
-# Pixels in a batch on a GPU: enough to keep it busy with one model (16,384 images of 64 x 64), and few enough for the
-# outputs of a convolution, about eight times as much, to stay at 2 GB. Not a share of the free memory: codes would
-# depend on it.
+# Pixels in a batch on a GPU: 16,384 images of 64 x 64, enough for full utilization with one model. The outputs of a
+# convolution then take about 2 GB. The number is fixed, because codes would otherwise depend on the free memory.
 _PIXELS_ON_A_GPU = 2**26
 
 
 def encode(
     model: AutoencoderModule, images: FactorImages, batch_size: int | None = None, *, precision: Precision = "float32"
 ) -> Codes:
-    """Returns q(z | x) of every image, in the order and on the device of the images, streamed in batches.
+    """Encodes images to codes q(z | x), in batches.
 
-    Codes of images on MPS are on the CPU. For continuous latents that are not Gaussian the codes hold 16 draws of each
-    image. Draws of an image are the same in every call. `batch_size` is by default 1024 on a CPU and larger on a GPU.
-    With the `precision` "tf32" or "bf16" a GPU may round the inputs of products to TF32.
+    The codes have the order and the device of the images; codes of images on MPS are on the CPU. For continuous latents
+    that are not Gaussian, the codes contain 16 draws of each image, which are the same in every call. The default
+    `batch_size` is 1024 on a CPU and larger on a GPU. With `precision` "tf32" or "bf16", a GPU may round the inputs of
+    products to TF32.
     """
     return encode_all([model], images, batch_size, precision=precision)[0]
 
@@ -48,12 +48,12 @@ def encode_all(
     *,
     precision: Precision = "float32",
 ) -> list[Codes]:
-    """Returns the codes of each model, as `encode` does. Images are read and moved once for all models."""
+    """Encodes images with several models, as `encode` does. Each batch is loaded once for all models."""
     found: list[dict[str, list[Tensor]]] = [{} for _ in models]
     with matrix_units(precision, images.device):
         for rows in _batches(images, batch_size):
             x = images.batch(rows)
-            # One model after the other: a batch this large keeps a GPU busy, and the outputs of one model fit.
+            # One model after the other: a large batch fully uses a GPU, and only the outputs of one model fit.
             for model, blocks in zip(models, found, strict=True):
                 for name, block in _described(model, x, rows).items():
                     blocks.setdefault(name, []).append(block)
@@ -61,9 +61,9 @@ def encode_all(
 
 
 def encoder_of(model: AutoencoderModule) -> Callable[[Any], Codes]:
-    """Returns a function from new images to their codes.
+    """Returns a function that encodes new images.
 
-    Gray and color images are converted. Images whose size differs from that of the model raise an error.
+    The function converts between gray and color images, and raises an error if the image size differs from the model's.
     """
 
     def encoder(images: Any) -> Codes:
@@ -84,7 +84,7 @@ def _batches(images: FactorImages, batch_size: int | None) -> Iterator[slice]:
 def _described(
     model: AutoencoderModule, x: Float[Tensor, "batch channel height width"], rows: slice
 ) -> dict[str, Tensor]:
-    """Returns the tensors of `Codes` for the posteriors of these images, by name."""
+    """Encodes a batch and returns the tensors of `Codes` by name."""
     posterior = model.encode(x.to(next(model.parameters()).dtype))
     numbers = torch.arange(rows.start, rows.stop, device=x.device)
     known = {
@@ -98,11 +98,11 @@ def _described(
 
 
 def _codes(model: AutoencoderModule, blocks: dict[str, list[Tensor]], images: FactorImages) -> Codes:
-    # Draws come first in the samples. Blocks are freed name by name, so that little is held twice.
+    # The first axis of samples is the draw. Blocks are freed name by name to limit the memory in use.
     tables = {name: torch.cat(blocks.pop(name), dim=1 if name == "samples" else 0) for name in list(blocks)}
     try:
         prior = model.prior.for_codes(model.latents.num_latents)
-    except CodesError:  # A prior that has degenerated is no prior; the codes are kept.
+    except CodesError:  # a degenerate learned prior is omitted, and the codes are returned without it
         prior = None
     mean, groups = tables["mean"], model.latents.groups
     return Codes(
@@ -121,10 +121,10 @@ def _codes(model: AutoencoderModule, blocks: dict[str, list[Tensor]], images: Fa
 def _draws(
     posterior: Posterior, rows: Int64[Tensor, " image"], num_noise: int
 ) -> Float[Tensor, "draw image latent"] | None:
-    """Returns draws of the continuous latents, unless std or covariance describes them."""
+    """Returns draws of the continuous latents, or None if a std or covariance describes the latents."""
     if posterior.gaussian_std is not None or posterior.covariance is not None:
         return None
-    # The row of an image addresses its draws, so that they do not depend on its batch.
+    # Draws are addressed by the row of the image, so that they do not depend on the batch.
     noise = draws.normal(torch.zeros_like(rows), "encode", rows, (_NUM_DRAWS, num_noise)).to(posterior.mean)
     num_continuous = posterior.mean.shape[1]
     return torch.stack([posterior.rsample(each)[:, :num_continuous] for each in noise.unbind(dim=1)])

@@ -1,4 +1,4 @@
-"""Columns of each latent in a code, and codes in which one latent moves."""
+"""Columns of each latent in a code, and codes in which one latent varies."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -20,20 +20,20 @@ Decoder = Callable[[Tensor], Tensor]
 @final
 @dataclass(frozen=True)
 class Place:
-    """The columns of one latent in a code. `num_categories` is 0 if it is continuous."""
+    """Columns of one latent in a code. `num_categories` is 0 for a continuous latent."""
 
     first: int
     width: int
     num_categories: int = 0
 
     def positions(self, ends: tuple[float, float], num_frames: int) -> tuple[float, ...]:
-        """Returns equidistant positions, including both ends, or the categories of a discrete latent."""
+        """Returns equidistant values between the ends, inclusive, or the categories of a discrete latent."""
         if self.num_categories:
             return tuple(map(float, range(self.num_categories)))
         return tuple(ends[0] + (ends[1] - ends[0]) * step / (num_frames - 1) for step in range(num_frames))
 
     def moved(self, code: Float[Tensor, " column"], positions: Sequence[float]) -> Float[Tensor, "position column"]:
-        """Returns the code with this latent at each of the positions."""
+        """Returns copies of the code, one for each position, with this latent set to the position."""
         values = torch.tensor(positions, dtype=code.dtype, device=code.device)
         put = columns_of(values.long(), self.width).to(code) if self.num_categories else values[:, None]
         moved = code.repeat(len(positions), 1)
@@ -42,7 +42,7 @@ class Place:
 
 
 def places(decoder: Decoder, codes: Codes | None, num_columns: int) -> tuple[Place, ...]:
-    """Returns the columns of each latent in codes of the model, or in `codes`; otherwise one column per latent."""
+    """Returns the columns of each latent, from the model or `codes` if given; by default one column per latent."""
     if isinstance(decoder, AutoencoderModule):
         widths, num_discrete = decoder.latents.widths, decoder.latents.num_discrete
     elif codes is not None:
@@ -59,9 +59,9 @@ def places(decoder: Decoder, codes: Codes | None, num_columns: int) -> tuple[Pla
 
 @contextlib.contextmanager
 def decoding(decoder: Decoder, num_columns: int) -> Iterator[Decoder]:
-    """Runs the block with the decoder in evaluation mode, without gradients.
+    """Sets the decoder to evaluation mode without gradients for the duration of the context.
 
-    Yields a function from codes, of any type on any device, to decoded images on the CPU.
+    Yields a function that decodes codes, of any dtype on any device, to images on the CPU.
     """
     owner = getattr(decoder, "__self__", decoder)  # a method of a module runs its layers
     modules = list(owner.modules()) if isinstance(owner, nn.Module) else []
@@ -74,12 +74,13 @@ def decoding(decoder: Decoder, num_columns: int) -> Iterator[Decoder]:
             frames: Any = decode(z if weights is None else z.to(weights))
         except (RuntimeError, ValueError, TypeError, IndexError) as error:
             raise CodesError(
-                f"The decoder cannot take codes of {num_columns} numbers, {len(z)} at a time: {error}"
+                f"The decoder failed on codes of shape ({len(z)}, {num_columns}) (error: {error}). Pass codes with the "
+                "number of columns that the decoder expects."
             ) from error
         if not isinstance(frames, Tensor) or len(frames) != len(z) or not frames.is_floating_point():
             found = f"{frames.dtype} of {tuple(frames.shape)}" if isinstance(frames, Tensor) else type(frames).__name__
             raise CodesError(
-                f"The decoder gave {found} for {len(z)} codes; expected a float tensor with one image per code. "
+                f"The decoder returned {found} for {len(z)} codes; expected a float tensor with one image per code. "
                 "Wrap the decoder in a function that returns such a tensor."
             )
         return frames.detach().cpu()

@@ -22,20 +22,25 @@ def traverse_matched(
     num_frames: int = NUM_FRAMES,
     min_std: float = 0.05,
 ) -> SideBySide:
-    """Returns traversals of one image side by side, with a latent of the first model and its matches in each row.
+    """Returns traversals of several models side by side, with matched latents in each row.
 
-    `models` holds decoders and their codes of the same images, by name. `latents` are latents of the first model, in
-    row order; by default all that are not dead (`min_std`; see `match_latents`). All traversals start from the same
-    `image`, by default the image whose code is nearest the mean in the first model. A latent with a negative
-    correlation moves in the opposite direction, and its label has a minus sign and the absolute correlation.
+    Args:
+        models: Decoders and their codes of the same images, by name. Latents are matched to the first model. A latent
+            with a negative correlation varies in the opposite direction, and its label has a minus sign.
+        latents: Latents of the first model, one for each row; by default all that are not dead.
+        image: Image to start from; by default the image whose code is closest to the mean in the first model.
+        range: First and last value of the latents.
+        num_frames: Number of frames in a row.
+        min_std: Smallest std of the means of a latent that is not dead; see `match_latents`.
     """
     if not models:
-        raise CodesError("No model was given to traverse. Give at least one, with its codes: {'VAE': (model, codes)}.")
+        raise CodesError("models is empty; expected at least one model with codes. Pass e.g. {'VAE': (model, codes)}.")
     (_, ours), *_ = models.values()
     rows = list(match_latents(ours, ours, min_std=min_std).partners) if latents is None else list(latents)
     if not rows:
         raise CodesError(
-            f"No latent of the first model has means with a std of {min_std:g} or more. Name some latents."
+            f"No latent of the first model has means with a std >= {min_std:g}; expected at least one. Pass latents, "
+            "or lower min_std."
         )
     start = typical_image(ours) if image is None else image
 
@@ -52,7 +57,7 @@ def traverse_matched(
             moved = traverse(
                 decoder, codes, latents=[pair.second], images=[start], range=ends, num_frames=num_frames
             ).strips[0]
-            # The position is that of the first model's latent, so that columns have one meaning.
+            # Positions are those of the first model's latent, so that a column has the same value in all rows.
             found.append(replace(moved, label=_label(pair), positions=moved.positions[:: -1 if is_reversed else 1]))
         return Traversal(_without_gaps(found))
 
@@ -70,18 +75,18 @@ def _label(pair: MatchedLatents) -> str:
 
 
 def _named(traversal: Traversal, latents: Sequence[int]) -> Traversal:
-    """Returns the traversal of the first model, with labels without correlations."""
+    """Removes the correlations from the labels of the first model's traversal."""
     strips = (replace(strip, label=f"z{latent}") for strip, latent in zip(traversal.strips, latents, strict=True))
     return replace(traversal, strips=tuple(strips))
 
 
 def _without_gaps(strips: Sequence[Strip | None]) -> tuple[Strip, ...]:
-    """Replaces missing strips by blank ones. Raises if no latent has a partner."""
+    """Replaces missing strips by blank strips. Raises if all strips are missing."""
     known = next((strip for strip in strips if strip is not None), None)
     if known is None:
         raise CodesError(
-            "None of these latents has a partner in another model: its latents are dead, or all are taken by others. "
-            "Name other latents, or lower min_std."
+            "None of the latents has a match in another model; expected at least one match. Pass other latents, or "
+            "lower min_std to include latents that vary less."
         )
     blank = replace(known, label="none", latent=-1, frames=torch.full_like(known.frames, torch.nan))
     return tuple(strip or blank for strip in strips)

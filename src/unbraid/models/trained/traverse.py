@@ -18,7 +18,7 @@ from unbraid.models.categories import likeliest
 from unbraid.models.trained.latent_moves import Decoder, Place, decoding, places
 
 RANGE = (-2.0, 2.0)
-"""The central 95 % of a standard normal prior."""
+"""Default range of a latent, the central 95 % of a standard normal prior."""
 NUM_FRAMES = 9
 
 Range = tuple[float | int, float | int]
@@ -27,7 +27,7 @@ Words = Mapping[int, str] | Sequence[str]
 
 @runtime_checkable
 class PerLatent(Protocol):
-    """A score with one value per latent."""
+    """Protocol of a score with one value per latent."""
 
     @property
     def metric(self) -> str: ...
@@ -51,22 +51,22 @@ def traverse(
     labels: Words | None = None,
     grid: tuple[int, int] | None = None,
 ) -> Traversal:
-    """Returns images decoded from codes in which one latent at a time moves, as a row of frames for each latent.
+    """Returns a latent traversal: for each latent, a row of images decoded from codes in which only it varies.
 
     Args:
-        decoder: A model of unbraid, or any function of torch from codes to images. Discrete latents take each of their
-            categories; other functions get the categories one-hot encoded.
-        code: Code to start from, or a table of codes; or `Codes`, to start from the image whose code is nearest the
-            mean.
-        latents: Indices of the latents to move; by default all.
+        decoder: A model of unbraid, or any function or module from codes to images. Discrete latents take each of their
+            categories, one-hot encoded.
+        code: Code to start from, or a table of codes. With `Codes`, the traversal starts from the image whose code is
+            closest to the mean.
+        latents: Indices of the latents to vary; by default all.
         range: First and last value of every latent, or a mapping from latent indices to such pairs.
         num_frames: Number of frames in a row.
-        images: Rows of the table to start from; with several there is a row of frames for each latent and image.
-        order_by: A score with one value per latent, or those values. Latents are sorted in descending order, and labels
-            show the values.
+        images: Rows of the table to start from, with a row of frames for each latent and image; by default all.
+        order_by: A score with one value per latent, or the values. Latents are sorted in descending order, and labels
+            include the values.
         labels: Text to add to the labels, one per latent or by latent index.
-        grid: Two latents for one picture instead: with (3, 5) latent 3 moves from row to row and latent 5 from column
-            to column.
+        grid: Two latents for one grid of frames instead of rows. With (3, 5), latent 3 varies between rows and latent
+            5 between columns.
 
     Examples:
         >>> import torch
@@ -79,13 +79,13 @@ def traverse(
     table, starts, where = _start(decoder, code, images)
     ends, (count,), words = _ends(range, len(where)), _whole([num_frames], "num_frames"), _words(labels, len(where))
     if count < 2:
-        raise CodesError(f"num_frames is {count}; expected 2 or more.")
+        raise CodesError(f"num_frames is {count}; expected an integer >= 2. Pass e.g. num_frames=9.")
     with decoding(decoder, table.shape[1]) as decode:
         if grid is not None:
             if latents is not None or order_by is not None or len(starts) > 1:
                 raise CodesError(
-                    "A grid moves the two latents that it names, from one image. Leave latents and order_by out, and "
-                    "give one image."
+                    f"grid is {grid!r} together with latents, order_by or several images; expected a grid of two "
+                    "latents and one image. Omit latents and order_by, and pass one image."
                 )
             return _grid(decode, table[0], where, ends, count, grid, words, starts[0])
         rows, caption, numbers = _ordered(latents, order_by, len(where))
@@ -103,21 +103,21 @@ def traverse(
 def category_samples(
     model: AutoencoderModule, latent: int | None = None, *, num_draws: int = 10, seed: int = 0
 ) -> Traversal:
-    """Returns a row of images for each category of a discrete latent, by default the first.
+    """Returns a row of images for each category of a discrete latent, by default the first discrete latent.
 
-    The images are draws from the prior in which that latent has this category. Draw n has the same other latents in
-    every row.
+    The images are decoded from draws of the prior in which the latent is set to the category. The other latents of draw
+    n are the same in every row.
     """
     where = places(model, None, 0)
     discrete = [number for number, place in enumerate(where) if place.num_categories]
     if not discrete:
-        raise CodesError("The model has no discrete latent, so there are no categories to draw images of.")
+        raise CodesError("The model has 0 discrete latents; expected at least 1. Use a model with ConcreteLatents.")
     chosen = discrete[0] if latent is None else latent
     if chosen not in discrete:
         known = ", ".join(map(str, discrete))
-        raise CodesError(f"Latent {latent} is not discrete, or there is none; those with categories are {known}.")
+        raise CodesError(f"latent is {latent}; expected the index of a discrete latent. Pass one of: {known}.")
     if num_draws < 1:
-        raise CodesError(f"num_draws is {num_draws}; expected 1 or more.")
+        raise CodesError(f"num_draws is {num_draws}; expected an integer >= 1. Pass e.g. num_draws=10.")
     place, rows = where[chosen], torch.arange(num_draws, device=next(model.parameters()).device)
     codes, others = model.prior_draws(rows, seed)
     strips = []
@@ -131,41 +131,41 @@ def category_samples(
 
 
 def typical_image(codes: Codes) -> int:
-    """Returns the image whose mean code is nearest the mean of all, with each latent scaled by its spread."""
+    """Returns the index of the image whose code is closest to the mean code, with each latent scaled by its std."""
     mean = codes.mean.double()
     centered = mean - mean.mean(dim=0)
-    # The std of the posterior keeps unused latents, whose means differ little, from counting.
+    # Unused latents, whose means vary little, get little weight through the std of the posterior.
     spread = centered.square().mean(dim=0) + (0 if codes.std is None else codes.std.double().square().mean(dim=0))
-    # A latent that never differs at all is as near everywhere.
+    # A constant latent has no effect; 1 avoids a division by 0.
     return int((centered.square() / spread.where(spread > 0, 1.0)).sum(dim=1).argmin())
 
 
 def _start(
     decoder: Decoder, code: Any, images: int | Iterable[int] | None
 ) -> tuple[Float[Tensor, "start column"], list[int], tuple[Place, ...]]:
-    """Returns the codes to start from, their image numbers, and the columns of each latent."""
+    """Returns the codes to start from, their image indices, and the columns of each latent."""
     if isinstance(code, Codes):
         where = places(decoder, code, 0)
         starts = [typical_image(code)] if images is None else _numbers(images, len(code.mean), "image")
         if len(where) != code.num_latents:
             raise CodesError(
-                f"The codes have {code.num_latents} latents, and the model {len(where)}. Pass its own codes."
+                f"The codes have {code.num_latents} latents; expected {len(where)}. Pass codes of this model."
             )
         return likeliest(code, torch.tensor(starts), [place.width for place in where]), starts, where
     table = as_floats("code", code)
-    # Floats of Python and NumPy are double by default; most decoders are not.
+    # Floats of Python and NumPy are float64, and the weights of most decoders are float32.
     table = table if isinstance(code, Tensor) else table.to(torch.get_default_dtype())
     table = table[None] if table.ndim == 1 else table
     if table.ndim != 2 or not table.numel() or not bool(table.isfinite().all()):
         raise CodesError(
-            f"code has shape {tuple(table.shape)}; expected finite numbers: one code (latents), or a table of codes "
-            "(images, latents)."
+            f"code has shape {tuple(table.shape)} or values that are not finite; expected finite numbers. Pass one "
+            "code (latents) or a table of codes (images, latents)."
         )
     where = places(decoder, None, table.shape[1])
     if where[-1].first + where[-1].width != table.shape[1]:
         raise CodesError(
-            f"A code has {table.shape[1]} numbers; this model's have {where[-1].first + where[-1].width}, in "
-            f"{len(where)} latents."
+            f"code has {table.shape[1]} columns; expected {where[-1].first + where[-1].width} for the {len(where)} "
+            "latents of this model. Pass a code of this model."
         )
     starts = list(range(len(table))) if images is None else _numbers(images, len(table), "image")
     return table[starts], starts, where
@@ -181,10 +181,10 @@ def _grid(
     words: Mapping[int, str],
     start: int,
 ) -> Traversal:
-    """Returns a row of frames for each position of the first latent, in which the second latent moves."""
+    """Returns a row of frames for each value of the first latent, in which the second latent varies."""
     pair = _numbers(grid, len(where), "latent")
     if len(set(pair)) != 2 or len(pair) != 2:
-        raise CodesError(f"grid is {grid!r}; expected the numbers of two different latents, such as (3, 5).")
+        raise CodesError(f"grid is {grid!r}; expected the indices of two different latents. Pass e.g. (3, 5).")
     down, across = pair
     rows, columns = (where[latent].positions(ends[latent], num_frames) for latent in pair)
     strips = [
@@ -202,7 +202,7 @@ def _grid(
 
 
 def _ordered(latents: Any, order_by: Any, num_latents: int) -> tuple[list[int], str, dict[int, str]]:
-    """Returns the latents in the order of their rows, the name of the score, and its text for each latent."""
+    """Returns the latents in row order, the name of the score, and the text of the score for each latent."""
     rows = list(range(num_latents)) if latents is None else _numbers(latents, num_latents, "latent")
     if order_by is None:
         return rows, "", {}
@@ -211,8 +211,8 @@ def _ordered(latents: Any, order_by: Any, num_latents: int) -> tuple[list[int], 
     numbers = as_floats("order_by", given)
     if numbers.shape != (num_latents,):
         raise CodesError(
-            f"order_by {f'({caption}) ' if caption else ''}has {len(numbers) if numbers.ndim else 1} numbers for "
-            f"{num_latents} latents. Give one for each, or a score with per_latent, such as that of informativeness."
+            f"order_by {f'({caption}) ' if caption else ''}has {len(numbers) if numbers.ndim else 1} values; expected "
+            f"{num_latents}, one per latent. Pass such values, or a score with per_latent, e.g. of Informativeness."
         )
     scores = numbers.tolist()
     rows.sort(key=lambda latent: math.inf if math.isnan(scores[latent]) else -scores[latent])
@@ -227,8 +227,8 @@ def _words(labels: Any, num_latents: int) -> dict[int, str]:
         return dict(zip(_numbers(labels, num_latents, "latent"), map(str, labels.values()), strict=True))
     if isinstance(labels, str) or not isinstance(labels, Iterable) or len(words := list(labels)) != num_latents:
         raise CodesError(
-            f"labels is {labels!r}; expected a word for each of the {num_latents} latents, or words by the number of "
-            "the latent: {3: 'scale'}."
+            f"labels is {labels!r}; expected a text for each of the {num_latents} latents, or a mapping from latent "
+            "indices to texts. Pass e.g. {3: 'scale'}."
         )
     return dict(enumerate(map(str, words)))
 
@@ -252,20 +252,20 @@ def _checked_range(given: Any) -> Range:
         low, high = math.nan, math.nan
     if not (math.isfinite(low) and math.isfinite(high)):
         raise CodesError(
-            f"range is {given!r}; expected the two ends of a latent's movement, such as (-2, 2), or a pair for each "
-            "latent by number: {3: (-4, 4)}."
+            f"range is {given!r}; expected a pair of finite numbers, or a mapping from latent indices to pairs. Pass "
+            "e.g. (-2, 2) or {3: (-4, 4)}."
         )
     return low, high
 
 
 def _numbers(given: Any, count: int, what: str) -> list[int]:
-    """Returns the given numbers of latents or images, checked against their `count`."""
+    """Returns indices of latents or images as a list, after checking that they are below `count`."""
     numbers = _whole(given if isinstance(given, Iterable) else [given], f"{what}s")
     if not numbers:
-        raise CodesError(f"No {what} was named. Name at least one, or leave {what}s out.")
+        raise CodesError(f"{what}s is empty; expected at least one {what}. Pass an index, or omit {what}s.")
     outside = [number for number in numbers if not 0 <= number < count]
     if outside:
-        raise CodesError(f"There is no {what} {outside[0]}: they are numbered from 0 to {count - 1}.")
+        raise CodesError(f"{what.capitalize()} {outside[0]} does not exist. Pass indices from 0 to {count - 1}.")
     return numbers
 
 
@@ -273,4 +273,4 @@ def _whole(given: Iterable[Any], name: str) -> list[int]:
     try:
         return [operator.index(number) for number in given]
     except TypeError:
-        raise CodesError(f"{name} is {given!r}; expected whole numbers.") from None
+        raise CodesError(f"{name} is {given!r}; expected integers. Pass integers.") from None

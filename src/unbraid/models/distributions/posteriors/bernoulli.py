@@ -24,15 +24,15 @@ from unbraid.models.distributions.priors.categorical_priors import Logits
 @final
 @dataclass(frozen=True)
 class BinaryConcrete(Relaxed):
-    """A distribution of numbers between 0 and 1: z_j = sigmoid((logit_j + l) / temperature), l standard logistic.
+    """Binary Concrete distribution: z_j = sigmoid((logit_j + l) / temperature) with standard logistic l.
 
-    Maddison et al., arXiv:1611.00712v3. At low temperatures z_j is near 0 or 1. A latent is on where z_j > 1/2, which
-    has the probability sigmoid(logit_j) at any temperature.
+    Maddison et al., arXiv:1611.00712v3. At low temperatures z_j is close to 0 or 1. A latent is on if z_j > 1/2. Its
+    probability of being on is sigmoid(logit_j) at any temperature.
     """
 
     @property
     def probabilities(self) -> tuple[Float[Tensor, "batch 2"], ...]:
-        """The probabilities of off and on, a table for each latent."""
+        """Probabilities of off and on, one table for each latent."""
         tables = torch.stack([torch.sigmoid(-self.logits), torch.sigmoid(self.logits)], dim=2)
         return tables.unbind(dim=1)
 
@@ -50,19 +50,19 @@ class BinaryConcrete(Relaxed):
         return self._log_density(z, self.logits)
 
     def pairwise_log_prob(self, z: Float[Tensor, "sample latent"]) -> Float[Tensor, "sample batch latent"]:
-        # `[None]` although it broadcasts: it decides the order in which gradients are summed.
+        # `[None]` is not needed for broadcasting, but determines the order in which gradients are summed.
         return self._log_density(z[:, None], self.logits[None])
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """Returns q (log q - log p) + (1 - q) (log(1 - q) - log(1 - p)), between probabilities."""
+        """Returns the KL between probabilities, q (log q - log p) + (1 - q) (log(1 - q) - log(1 - p))."""
         if not isinstance(posterior, BinaryConcrete) or self.measure == "density":
             return None
-        # log q = l - softplus(l) and log(1 - q) = -softplus(l), for both.
+        # For both distributions, log q = l - softplus(l) and log(1 - q) = -softplus(l).
         on, difference = torch.sigmoid(posterior.logits), posterior.logits - self.logits
         return on * difference - softplus(posterior.logits) + softplus(self.logits)
 
     def for_codes(self, num_latents: int) -> LatentPrior:
-        """Returns the probabilities of off and on, in the layout of `probabilities`."""
+        """Returns a `LatentPrior` with the probabilities of off and on."""
         del num_latents
         logits = widest(self.logits)
         return LatentPrior.from_arrays(probabilities=list(torch.stack([-logits, logits], dim=1).sigmoid()))
@@ -70,13 +70,13 @@ class BinaryConcrete(Relaxed):
     def _log_density(
         self, z: Float[Tensor, "*#batch latent"], logits: Float[Tensor, "*#batch latent"]
     ) -> Float[Tensor, "*batch latent"]:
-        """Returns the log-probability of each latent's value (z > 1/2), or the log-density of the relaxed value.
+        """Returns the log-probability of the value (z > 1/2) of each latent, or the log-density of the relaxed value.
 
         The log-density is log t + u - 2 softplus(u) - log z - log(1 - z) with u = logit - t log(z / (1 - z)).
         """
         if self.measure != "density":
             return torch.where(z > 0.5, logits, 0.0) - softplus(logits)
-        # The float type rounds numbers near 0 and 1 to them; logarithms need the last number inside.
+        # Clamped, because numbers close to 0 and 1 are rounded to 0 and 1, where the logarithms are infinite.
         numbers = torch.finfo(z.dtype)
         inside = z.clamp(numbers.tiny, 1 - numbers.eps)
         log_on, log_off = inside.log(), torch.log1p(-inside)
@@ -87,37 +87,35 @@ class BinaryConcrete(Relaxed):
 @final
 @dataclass(frozen=True)
 class BernoulliLatents(DiscreteLatents):
-    """`size` binary latents, each a separate group. The encoder outputs a logit for each; z has a column from 0 to 1.
+    """Binary latents as binary Concrete variables. Each latent is a separate group.
 
-    `temperature`, `measure` and `hard` are as in `ConcreteLatents`. `prior_probability` is p(on) of every latent; with
-    `learned_prior` it is the initial value.
+    The encoder outputs one logit for each latent, and z has one column with values from 0 to 1. `temperature`,
+    `measure` and `hard` are as in `ConcreteLatents`.
     """
 
     size: int = 1
     """Number of latents."""
     temperature: Weight = 0.66
-    """Temperature of the relaxation; a number, or a schedule over training."""
+    """Temperature of the relaxation, a number or a schedule."""
     measure: Measure = "pmf"
-    """Measure of a latent in log q and log p: probability of the draw ("pmf"), mean over both values ("summed"), or
-    Concrete density ("density").
-    """
+    """Measure of latents: probability of the draw (pmf), mean over values (summed), or Concrete density (density)."""
     prior_probability: float = 0.5
-    """p(on) of every latent."""
+    """Prior probability of on, p(on), for every latent."""
     learned_prior: bool = False
-    """Whether p(on) is learned, starting from `prior_probability`."""
+    """Whether to learn p(on), starting from prior_probability."""
     hard: bool = False
-    """Whether the decoder reads 0 or 1 and the gradient passes straight through."""
+    """Whether the decoder reads 0 or 1, with a straight-through gradient."""
 
     family: ClassVar[type[Relaxed]] = BinaryConcrete
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 1 <= self.size <= MAX_LATENTS:
-            raise SpecError(f"BernoulliLatents: size is {self.size}; expected 1 to {MAX_LATENTS:,}.")
+            raise SpecError(f"BernoulliLatents: size is {self.size}; expected 1 to {MAX_LATENTS:,}. Pass e.g. size=10.")
         if not 0 < self.prior_probability < 1:
             raise SpecError(
-                f"BernoulliLatents: prior_probability is {self.prior_probability}; expected a number between 0 and 1, "
-                "both excluded."
+                f"BernoulliLatents: prior_probability is {self.prior_probability}; expected a number > 0 and < 1. Pass "
+                "e.g. prior_probability=0.5."
             )
 
     @property

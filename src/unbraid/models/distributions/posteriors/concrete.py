@@ -20,20 +20,20 @@ from unbraid.models.distributions.posteriors.latents import Latents
 from unbraid.models.distributions.priors.categorical_priors import CategoricalPriorConfig, UniformCategories
 
 Measure = Literal["pmf", "summed", "density"]
-"""Measure of a discrete latent in estimates. "pmf" is the probability of the drawn category, for which the mean
-gradient of the logits is 0. "summed" is the exact mean over all categories, in value and gradient. "density" is the
-density of the relaxed code.
+"""Measure of a discrete latent in log q and log p.
 
-All discrete latents of a model use the same measure, because probabilities and densities are not comparable.
+"pmf" is the probability of the drawn category; the expected gradient of its logits is 0. "summed" is the exact mean
+over all categories, in value and gradient. "density" is the density of the relaxed draw. All discrete latents of a
+model have the same measure, because probabilities and densities are not comparable.
 """
 
 
 @dataclass(frozen=True)
 class Relaxed(Posterior, Prior):
-    """A distribution of discrete latents as points between their values, close to one of them at low temperatures.
+    """Base class of relaxed discrete latents. At low temperatures, draws are close to categories.
 
-    A posterior has logits for each image; a prior has the same logits for all images. Each latent has `probabilities`
-    instead of a mean and a variance.
+    A posterior has logits for each image, and a prior has the same logits for all images. Discrete latents have
+    `probabilities` instead of a mean and a variance.
     """
 
     logits: Float[Tensor, "*batch parameter"]
@@ -62,10 +62,10 @@ class Relaxed(Posterior, Prior):
 @final
 @dataclass(frozen=True)
 class Concrete(Relaxed):
-    """A distribution on the simplex: z = softmax((logits + g) / temperature), g standard Gumbel.
+    """Concrete (Gumbel-softmax) distribution: z = softmax((logits + g) / temperature) with standard Gumbel g.
 
-    Maddison et al., arXiv:1611.00712v3; Jang et al., arXiv:1611.01144v5. At low temperatures z is near a corner. The
-    category of z is its largest entry. Category probabilities are softmax(logits) at any temperature.
+    Maddison et al., arXiv:1611.00712v3; Jang et al., arXiv:1611.01144v5. At low temperatures z is close to a one-hot
+    vector. The category of z is its argmax. Category probabilities are softmax(logits) at any temperature.
     """
 
     @property
@@ -88,11 +88,11 @@ class Concrete(Relaxed):
     def pairwise_log_prob(self, z: Float[Tensor, "sample category"]) -> Float[Tensor, "sample batch 1"]:
         if self.measure == "density":
             return concrete_log_density(log_share(z)[:, None], self.logits[None], self.temperature)[:, :, None]
-        # Rows of a table: to gather from it, spread out over all pairs, takes far longer on a GPU.
+        # Indexing rows is much faster on a GPU than gathering from a table expanded over all pairs.
         return self.logits.log_softmax(dim=1).T[z.argmax(dim=1)][:, :, None]
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch 1"] | None:
-        """Returns sum_c q_c (log q_c - log p_c), between probabilities; no closed form is known between densities."""
+        """Returns the KL between probabilities, sum_c q_c (log q_c - log p_c); None for densities."""
         if not isinstance(posterior, Concrete) or self.measure == "density":
             return None
         log_q = posterior.logits.log_softmax(dim=1)
@@ -104,7 +104,7 @@ class Concrete(Relaxed):
 
 
 class DiscreteLatents(Latents):
-    """Discrete latents as relaxed variables of one `family`, with a temperature and a measure."""
+    """Base class of discrete latents: relaxed variables of one `family` with a temperature and a measure."""
 
     family: ClassVar[type[Relaxed]]
     temperature: Weight
@@ -116,8 +116,8 @@ class DiscreteLatents(Latents):
         low, high = extremes(self.temperature)
         if not (low > 0 and math.isfinite(high)):
             raise SpecError(
-                f"{type(self).__name__}: temperature is {self.temperature}; expected a finite number above 0 (such as "
-                "0.66) at every moment of training."
+                f"{type(self).__name__}: temperature is {self.temperature}; expected a finite number > 0, or a "
+                "schedule of such numbers. Pass e.g. temperature=0.66."
             )
 
     @property
@@ -139,7 +139,7 @@ class DiscreteLatents(Latents):
 
     @abstractmethod
     def make_prior_logits(self) -> nn.Module:
-        """Returns a module without inputs whose output is the logits of the prior."""
+        """Returns a module without inputs that outputs the logits of the prior."""
 
 
 @final
@@ -150,40 +150,40 @@ class _RelaxedPrior(nn.Module):
 
     def forward(self, progress: Float[Tensor, ""] | None = None) -> Prior:
         logits, latents = self.logits(), self._latents
-        moment = logits.new_ones(()) if progress is None else progress
-        return latents.family(logits, temperature_at(latents.temperature, moment, logits), latents.measure)
+        progress = logits.new_ones(()) if progress is None else progress
+        return latents.family(logits, temperature_at(latents.temperature, progress, logits), latents.measure)
 
 
 @final
 @dataclass(frozen=True)
 class ConcreteLatents(DiscreteLatents):
-    """One discrete latent. The encoder outputs a logit for each category, and z has a column for each.
+    """One discrete latent as a Concrete variable. The encoder outputs a logit and z has a column for each category.
 
-    The default temperature is that of the examples of the HFVAE authors' library. With the measure "pmf" the mean
-    gradient of the logits from log q(z | x), log q(z) and log p(z) is 0; with "summed" it is not. With `hard` the
-    decoder reads the one-hot category, and the gradient passes straight through to the relaxed code; then distortion +
-    rate is a bound.
+    The default temperature is from the examples of the HFVAE authors' library. With the measure "pmf", log q(z | x),
+    log q(z) and log p(z) contribute a gradient of mean 0 to the logits; use "summed" to train the logits on these
+    terms. With `hard`, the decoder reads the one-hot category, with a straight-through gradient, and minus distortion
+    minus rate is a lower bound on log p(x).
     """
 
     categories: int = 10
     """Number of categories."""
     temperature: Weight = 0.66
-    """Temperature of the relaxation; a number, or a schedule over training."""
+    """Temperature of the relaxation, a number or a schedule."""
     measure: Measure = "pmf"
-    """Measure of the latent in log q and log p: probability of the drawn category ("pmf"), mean over all categories
-    ("summed"), or Concrete density ("density").
-    """
+    """Measure of latents: probability of the draw (pmf), mean over values (summed), or Concrete density (density)."""
     prior: CategoricalPriorConfig = field(default_factory=UniformCategories)
-    """The prior probabilities of the categories."""
+    """Prior probabilities of the categories."""
     hard: bool = False
-    """Whether the decoder reads the category only and the gradient passes straight through."""
+    """Whether the decoder reads one-hot categories, with a straight-through gradient."""
 
     family: ClassVar[type[Relaxed]] = Concrete
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.categories < 2:
-            raise SpecError(f"ConcreteLatents: categories is {self.categories}; expected 2 or more (10 for digits).")
+            raise SpecError(
+                f"ConcreteLatents: categories is {self.categories}; expected >= 2. Pass e.g. categories=10."
+            )
         self.prior.check(self.categories)
 
     @property
@@ -207,23 +207,23 @@ class ConcreteLatents(DiscreteLatents):
 
 
 def temperature_at(temperature: Weight, progress: Float[Tensor, ""], like: Tensor) -> Float[Tensor, ""]:
-    """Returns the temperature at this progress of training."""
+    """Returns the temperature at the given progress of training, with the dtype and device of `like`."""
     value = value_at(temperature, progress)
     return value.to(like) if isinstance(value, Tensor) else like.new_full((), value)
 
 
 def log_share(z: Float[Tensor, "*batch category"]) -> Float[Tensor, "*batch category"]:
-    """Returns log z, with shares clamped to the smallest normal number of the float type."""
+    """Returns log z, with z clamped to the smallest normal number of the float type."""
     return z.clamp(min=torch.finfo(z.dtype).tiny).log()
 
 
 def concrete_log_density(
     log_z: Float[Tensor, "*#batch category"], logits: Float[Tensor, "*#batch category"], temperature: Float[Tensor, ""]
 ) -> Float[Tensor, "*batch"]:
-    """Returns the log-density of z on the simplex, with n categories and temperature t.
+    """Returns the log-density of the Concrete distribution at z, with n categories and temperature t.
 
-    The log-density is log Gamma(n) + (n - 1) log t + sum_k [l_k - (t + 1) log z_k] - n log sum_k exp(l_k - t log z_k).
-    Maddison et al., arXiv:1611.00712v3: the density of the first n - 1 shares. With n = 2 it is the binary Concrete.
+    log Gamma(n) + (n - 1) log t + sum_k [l_k - (t + 1) log z_k] - n log sum_k exp(l_k - t log z_k). Maddison et al.,
+    arXiv:1611.00712v3; the density of the first n - 1 entries of z. n = 2 is the binary Concrete distribution.
     """
     categories = logits.shape[-1]
     tilted = logits - temperature * log_z

@@ -1,4 +1,4 @@
-"""Continuous latents whose posterior depends on the drawn category."""
+"""Continuous latents whose posterior depends on the category of a discrete latent."""
 
 import math
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ from unbraid.models.distributions.posteriors.latents import Latents
 @final
 @dataclass(frozen=True)
 class Conditional(Posterior):
-    """A posterior q(c | x) q(z | x, c): a category, and Gaussian latents with a mean and a variance for each category.
+    """Posterior q(c | x) q(z | x, c) with a category c and Gaussian latents z whose mean and variance depend on c.
 
-    The latents of an image are dependent: z without the category is a mixture of Gaussians. `mean` and `std` are those
-    of the likeliest category.
+    Given only the image, z is a mixture of Gaussians, so the latents are dependent. `mean` and `std` are those of the
+    likeliest category.
     """
 
     loc: Float[Tensor, "batch category latent"]
@@ -54,7 +54,7 @@ class Conditional(Posterior):
     def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch column"]:
         """Returns one draw for each image.
 
-        z is drawn given the category of the relaxed draw; the gradient passes straight through to the relaxation.
+        z is drawn given the argmax category of the relaxed draw, with a straight-through gradient.
         """
         _, num_categories, size = self.loc.shape
         relaxed = self.category.rsample(noise[:, size:])
@@ -63,7 +63,7 @@ class Conditional(Posterior):
         return torch.cat([DiagonalGaussian(loc, log_var).rsample(noise[:, :size]), relaxed], dim=1)
 
     def log_prob(self, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
-        """Returns log q(z_j | x) of each latent; for a continuous latent, under the mixture over categories."""
+        """Returns log q(z_j | x) of each latent. For a continuous latent, q(z_j | x) is the mixture over categories."""
         style, shares = self._split(z)
         given = _log_density(style[:, None], self.loc, self.log_var) + self._log_pmf[..., None]
         return torch.cat([given.logsumexp(dim=1), self.category.log_prob(shares)], dim=1)
@@ -89,7 +89,7 @@ class Conditional(Posterior):
         if len(continuous) == len(latents):
             given = columns(_log_density(style[:, None, None], self.loc, self.log_var), continuous).sum(dim=-1)
             return (given + self._log_pmf).logsumexp(dim=2)
-        # For every image the row of the category of each code: fewer numbers than those of all categories.
+        # Only the parameters of each code's category, which needs less memory than all categories.
         loc, log_var = (table.transpose(0, 1)[shares.argmax(dim=1)] for table in (self.loc, self.log_var))
         given = columns(_log_density(style[:, None], loc, log_var), continuous).sum(dim=-1)
         return given + self.category.pairwise_log_prob(shares)[..., 0]
@@ -97,11 +97,11 @@ class Conditional(Posterior):
     def kl_to_product(self, priors: Sequence[Prior]) -> Float[Tensor, "batch latent"] | None:
         """Returns sum_c q(c | x) KL(q(z_j | x, c) || p(z_j)) of the continuous latents, and KL(q(c | x) || p(c)).
 
-        Their sum is the KL between the joint distributions. Returns None if one of the terms has no closed form.
+        The entries sum to the KL between the joint distributions. Returns None if a term has no closed form.
         """
         style, category = priors
         of_category = category.closed_form_kl_from(self.category)
-        # A row for every category of every image, those of an image together.
+        # Rows are (image, category) pairs, sorted by image.
         of_style = style.closed_form_kl_from(DiagonalGaussian(self.loc.flatten(0, 1), self.log_var.flatten(0, 1)))
         if of_category is None or of_style is None:
             return None
@@ -115,7 +115,7 @@ class Conditional(Posterior):
     def _split(
         self, z: Float[Tensor, "code column"]
     ) -> tuple[Float[Tensor, "code latent"], Float[Tensor, "code category"]]:
-        """Returns the columns of the continuous latents and those of the categories."""
+        """Splits z into the columns of the continuous latents and the columns of the categories."""
         size = self.loc.shape[2]
         return z[:, :size], z[:, size:]
 
@@ -127,25 +127,25 @@ class Conditional(Posterior):
 @final
 @dataclass(frozen=True)
 class ConditionalLatents(LatentsInParts):
-    """One discrete latent, and Gaussian latents that depend on its category: q(c | x) q(z | x, c).
+    """One discrete latent c, and Gaussian latents z that depend on its category: q(c | x) q(z | x, c).
 
-    The prior is a product, p(c) p(z), and both are separate groups, as in `GroupedLatents`. The encoder outputs the
-    means of z for every category, the log-variances alike, and the logits of the category. In a draw z depends on the
-    category itself; in the library of Esmaeili et al., arXiv:1804.02086v1, on the relaxed one. Metrics read
-    q(z | x, c) of the likeliest category.
+    The prior is p(c) p(z), and c and z are separate groups. The encoder outputs the means of z for every category, the
+    log-variances of z for every category, and the logits of c. In draws, z depends on the one-hot category; in the
+    library of Esmaeili et al., arXiv:1804.02086v1, z depends on the relaxed category. Metrics read q(z | x, c) for the
+    likeliest c.
     """
 
     style: GaussianLatents = field(default_factory=GaussianLatents)
-    """The continuous latents."""
+    """Continuous latents z."""
     category: ConcreteLatents = field(default_factory=ConcreteLatents)
-    """The discrete latent that conditions `style`."""
+    """Discrete latent c, on which z depends."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.category.measure == "summed":
             raise SpecError(
-                'ConditionalLatents: with the measure "summed" an estimate sums over the categories given the other '
-                'latents, which here depend on the category. Use measure="pmf" or "density".'
+                'ConditionalLatents: category has the measure "summed"; expected "pmf" or "density", because the other '
+                'latents depend on the category. Pass category=ConcreteLatents(measure="pmf").'
             )
 
     @property

@@ -1,4 +1,4 @@
-"""Codes without noise."""
+"""Deterministic codes."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, NoReturn, final
@@ -16,7 +16,7 @@ from unbraid.models.distributions.priors.prior import PriorConfig, StandardNorma
 @final
 @dataclass(frozen=True)
 class Deterministic(Posterior):
-    """A posterior with all its mass at `loc`. It has no density, and H(z | x) of a quantized code is 0."""
+    """Posterior with all mass at `loc` and therefore no density."""
 
     loc: Float[Tensor, "batch latent"]
 
@@ -34,20 +34,20 @@ class Deterministic(Posterior):
 
     def log_prob(self, z: Float[Tensor, "... latent"]) -> NoReturn:
         raise SpecError(
-            "Deterministic latents have no density q(z | x), and the loss needs one. Use GaussianLatents, or an "
-            "objective that reads draws only, such as AAE."
+            "The latents are deterministic; expected latents with a density q(z | x) for this loss. Use "
+            "GaussianLatents, or an objective without densities, such as AAE."
         )
 
 
 @final
 @dataclass(frozen=True)
 class DeterministicLatents(ContinuousLatents):
-    """Codes equal to the output of the encoder, for objectives that need no log q(z | x), such as AAE."""
+    """Deterministic codes, equal to the output of the encoder, for objectives without log q(z | x), such as AAE."""
 
     size: int = 10
     """Number of latents."""
     prior: PriorConfig = field(default_factory=StandardNormalPrior)
-    """The prior p(z)."""
+    """Prior p(z)."""
 
     numbers_per_latent: ClassVar[int] = 1
 

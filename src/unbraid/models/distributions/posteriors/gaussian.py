@@ -1,4 +1,4 @@
-"""Gaussian latents: independent, or with correlated noise."""
+"""Gaussian latents with independent or correlated noise."""
 
 import math
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ _LOG_2PI = math.log(2 * math.pi)
 
 @dataclass(frozen=True)
 class DiagonalGaussian(Posterior):
-    """A factorized posterior: q(z | x) = prod_j N(z_j; loc_j, exp(log_var_j)).
+    """Factorized Gaussian posterior q(z | x) = prod_j N(z_j; loc_j, exp(log_var_j)).
 
-    The record stores the log-variance, so that no scale is ever rounded to zero.
+    The log-variance is stored, so that small scales are not rounded to zero.
     """
 
     loc: Float[Tensor, "batch latent"]
@@ -38,7 +38,7 @@ class DiagonalGaussian(Posterior):
 
     @property
     def density_correlation(self) -> Float[Tensor, "latent latent"] | None:
-        """The correlation matrix of the latents in log q(z | x); None for the identity."""
+        """Correlation matrix of the latents in log q(z | x); None for the identity."""
         return None
 
     def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch latent"]:
@@ -50,7 +50,7 @@ class DiagonalGaussian(Posterior):
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:
         """Returns KL(N(m, s^2) || N(0, 1)) = (m^2 + s^2 - log s^2 - 1) / 2, per image and latent, in nats.
 
-        Kingma & Welling, arXiv:1312.6114v10, appendix B. Callers choose the axis to sum over.
+        Kingma & Welling, arXiv:1312.6114v10, appendix B.
         """
         return 0.5 * (self.loc.square() + self.log_var.exp() - self.log_var - 1)
 
@@ -58,11 +58,12 @@ class DiagonalGaussian(Posterior):
 @final
 @dataclass(frozen=True)
 class CorrelatedGaussian(DiagonalGaussian):
-    """A Gaussian posterior with correlated noise: z = loc + std * epsilon with epsilon ~ N(0, (1 - rho) I + rho 11').
+    """Gaussian posterior with correlated noise: z = loc + std * epsilon with epsilon ~ N(0, (1 - rho) I + rho 11').
 
     The split-encoder paper (anonymous submission to ICLR 2020), section 5.1. The marginals are those of
-    `DiagonalGaussian`. If `exact`, log q(z | x) and the KL are those of this distribution; otherwise, for training,
-    those of the product of its marginals. `covariance`, which metrics read, is always the covariance of the draws.
+    `DiagonalGaussian`. With `exact`, log q(z | x) and the KL are those of the joint distribution. Otherwise they are
+    those of the product of the marginals, as in the paper's training loss. `covariance` is always the covariance of the
+    draws; metrics read it.
     """
 
     rho: float
@@ -85,7 +86,7 @@ class CorrelatedGaussian(DiagonalGaussian):
         return self if self.exact else replace(self, exact=True)
 
     def rsample(self, noise: Float[Tensor, "batch noise"]) -> Float[Tensor, "batch latent"]:
-        """Returns one draw for each image. All latents share the last number of the noise."""
+        """Returns one draw for each image. The last column of the noise is common to all latents."""
         own, shared = noise[:, :-1], noise[:, -1:]
         return self.loc + self.gaussian_std * (math.sqrt(1 - self.rho) * own + math.sqrt(self.rho) * shared)
 
@@ -105,7 +106,7 @@ class CorrelatedGaussian(DiagonalGaussian):
         return _log_density(deviation, self.rho) - 0.5 * log_var.sum(dim=1)
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:
-        """Returns the diagonal KL; if `exact`, minus log det / 2 of the correlation matrix, spread over the latents."""
+        """Returns the KL of the marginals; if `exact`, minus an equal share of log det R / 2 for the correlation R."""
         each = super().kl_to_standard_normal()
         size = each.shape[1]
         return each - 0.5 * equicorrelation_log_det(size, self.rho) / size if self.exact else each
@@ -116,14 +117,14 @@ class CorrelatedGaussian(DiagonalGaussian):
 
 
 def equicorrelation_log_det(size: int, rho: float) -> float:
-    """Returns log det((1 - rho) I + rho 11'). The eigenvalues are 1 + (size - 1) rho, once, and 1 - rho."""
+    """Returns log det((1 - rho) I + rho 11'), with the eigenvalues 1 + (size - 1) rho (once) and 1 - rho."""
     return (size - 1) * math.log1p(-rho) + math.log1p((size - 1) * rho)
 
 
 def _log_density(deviation: Float[Tensor, "*batch latent"], rho: float) -> Float[Tensor, "*batch"]:
     """Returns log N(deviation; 0, (1 - rho) I + rho 11'), in nats.
 
-    By Sherman and Morrison the inverse is (I - rho / (1 + (k - 1) rho) 11') / (1 - rho), for k latents.
+    For k latents the inverse is (I - rho / (1 + (k - 1) rho) 11') / (1 - rho), by the Sherman-Morrison formula.
     """
     size = deviation.shape[-1]
     shared = rho / (1 + (size - 1) * rho)
@@ -151,8 +152,8 @@ class GaussianLatents(ContinuousLatents):
 class CorrelatedGaussianLatents(ContinuousLatents):
     """Gaussian latents with noise correlated by `rho`. The encoder outputs all means, then all log-variances.
 
-    By default the loss uses log q(z | x) and the KL of independent latents; with `exact_kl` it uses the true values.
-    The option affects the loss only: logged values and metrics always use the true ones.
+    By default the loss uses log q(z | x) and the KL of independent latents. With `exact_kl` the loss uses the values of
+    the correlated latents, as logged values and metrics always do.
     """
 
     size: int = 10
@@ -160,7 +161,7 @@ class CorrelatedGaussianLatents(ContinuousLatents):
     rho: float = 0.9
     """Correlation of the noise of any two latents."""
     exact_kl: bool = False
-    """Whether the loss uses the true KL instead of the KL of independent latents."""
+    """Whether the loss uses the KL of the correlated latents instead of independent latents."""
     prior: PriorConfig = field(default_factory=StandardNormalPrior)
     """The prior p(z)."""
 
@@ -168,8 +169,8 @@ class CorrelatedGaussianLatents(ContinuousLatents):
         super().__post_init__()
         if not 0 <= self.rho < 1:
             raise SpecError(
-                f"CorrelatedGaussianLatents: rho is {self.rho}; expected a correlation from 0 (independent noise) up "
-                "to, but not including, 1."
+                f"CorrelatedGaussianLatents: rho is {self.rho}; expected a correlation >= 0 and < 1. Pass e.g. "
+                "rho=0.9, or rho=0 for independent noise."
             )
 
     @property

@@ -1,4 +1,4 @@
-"""Latents of several families in one code."""
+"""Codes with latents of several families."""
 
 import math
 from abc import abstractmethod
@@ -22,7 +22,7 @@ from unbraid.models.distributions.posteriors.latents import Latents
 
 @dataclass(frozen=True)
 class _Product(Distribution):
-    """A product of distributions, the `parts`, over consecutive columns of z. `layout` holds the latents of each."""
+    """Product of distributions, the `parts`, over consecutive columns of z. `layout` holds the configs of the parts."""
 
     parts: tuple[Any, ...]
     layout: tuple[Latents, ...]
@@ -47,11 +47,11 @@ class _Product(Distribution):
         return torch.stack(each).sum(dim=0) if each else z.new_zeros(len(z))
 
     def _with_columns(self, z: Tensor) -> list[tuple[Any, Tensor]]:
-        """Returns the parts with their columns of z."""
+        """Returns each part with its columns of z."""
         return list(zip(self.parts, z.split([part.num_columns for part in self.layout], dim=1), strict=True))
 
     def _with_latents(self, z: Tensor, latents: Sequence[int]) -> list[tuple[Any, Tensor, list[int]]]:
-        """Returns the parts that have any of these latents, with their columns of z and part-wise latent indices."""
+        """Returns each part that contains a given latent, with its columns of z and the latent indices in the part."""
         found = []
         for (start, end), (part, piece) in zip(pairwise(_starts(self.layout)), self._with_columns(z), strict=True):
             if own := [latent - start for latent in latents if start <= latent < end]:
@@ -62,7 +62,7 @@ class _Product(Distribution):
 @final
 @dataclass(frozen=True)
 class Grouped(_Product, Posterior):
-    """A posterior q(z | x) that is the product of the posteriors of the parts."""
+    """Posterior q(z | x) that is the product of the posteriors of the parts."""
 
     @property
     def mean(self) -> Float[Tensor, "batch continuous_latent"]:
@@ -121,7 +121,7 @@ class Grouped(_Product, Posterior):
 @final
 @dataclass(frozen=True)
 class GroupedPrior(_Product, Prior):
-    """A prior p(z) that is the product of the priors of the parts."""
+    """Prior p(z) that is the product of the priors of the parts."""
 
     def sample(self, noise: Float[Tensor, "batch column"]) -> Float[Tensor, "batch column"]:
         return torch.cat([part.sample(piece) for part, piece in self._with_columns(noise)], dim=1)
@@ -130,7 +130,7 @@ class GroupedPrior(_Product, Prior):
         return posterior.kl_to_product(self.parts)
 
     def kl_from(self, posterior: Posterior, z: Float[Tensor, "batch column"]) -> Float[Tensor, "batch latent"]:
-        """Returns the KL, computed per part so that only parts without a closed form are estimated."""
+        """Returns the KL of each part, estimated only for parts without a closed form."""
         if not isinstance(posterior, Grouped):
             return super().kl_from(posterior, z)
         pairs = zip(self._with_columns(z), posterior.parts, strict=True)
@@ -144,15 +144,15 @@ class GroupedPrior(_Product, Prior):
 
 
 class LatentsInParts(Latents):
-    """Several families in one code, with the product of their priors as prior.
+    """Base class of codes with several families. The prior is the product of the priors of the families.
 
-    Columns of z, noise and latent indices follow the order of the parts. Each group of a part is a group.
+    Columns of z, noise and latent indices follow the order of the parts. The groups are the groups of all parts.
     """
 
     @property
     @abstractmethod
     def parts(self) -> tuple[Latents, ...]:
-        """The families. Families with continuous latents come first, as in `Codes`."""
+        """The families, those with continuous latents first."""
 
     @property
     def num_latents(self) -> int:
@@ -210,20 +210,20 @@ class _PriorOfParts(nn.Module):
 @final
 @dataclass(frozen=True)
 class GroupedLatents(LatentsInParts):
-    """Independent families in one code: q(z | x) and p(z) are products.
+    """Independent families of latents in one code: q(z | x) and p(z) are products over the families.
 
     The encoder outputs the parameters of the parts, in order. The default is the model of Esmaeili et al.,
-    arXiv:1804.02086v1, for MNIST: ten Gaussian latents for style, and one discrete latent for the digit.
+    arXiv:1804.02086v1, for MNIST: ten Gaussian latents for style and one discrete latent for the digit.
     """
 
     parts: tuple[Latents, ...] = (GaussianLatents(10), ConcreteLatents(10))
-    """The families, with continuous latents first."""
+    """Families of latents, those with continuous latents first."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.parts:
             raise SpecError(
-                "GroupedLatents: there are no parts. Give one family of latents or more, such as "
+                "GroupedLatents: parts is (); expected at least one family of latents. Pass e.g. "
                 "(GaussianLatents(10), ConcreteLatents(10))."
             )
         seen_discrete = False
@@ -231,13 +231,14 @@ class GroupedLatents(LatentsInParts):
             if seen_discrete and part.num_discrete < part.num_latents:
                 names = ", ".join(type(part).__name__ for part in self.parts)
                 raise SpecError(
-                    f"GroupedLatents: the parts are {names}. Put the parts with continuous latents first, as codes do."
+                    f"GroupedLatents: the parts are {names}; expected all continuous latents before discrete latents. "
+                    "Move the parts with continuous latents to the front."
                 )
             seen_discrete = seen_discrete or part.num_discrete > 0
         if len(measures := sorted(_measures(self))) > 1:
             raise SpecError(
-                f"GroupedLatents: discrete latents of different parts have the measures {' and '.join(measures)}; "
-                "estimates would add up numbers of different kinds. Give all parts the same measure."
+                f"GroupedLatents: discrete latents have the measures {' and '.join(measures)}; expected one measure, "
+                "because estimates sum over latents. Set the same measure in all parts."
             )
 
     @property
@@ -256,14 +257,14 @@ def _starts(layout: Sequence[Latents]) -> list[int]:
 
 
 def _measures(latents: Latents) -> set[Measure]:
-    """Returns the measures of the discrete latents, including nested groups."""
+    """Returns the measures of the discrete latents, including those of nested parts."""
     if isinstance(latents, DiscreteLatents):
         return {latents.measure}
     return set().union(*map(_measures, latents.parts)) if isinstance(latents, LatentsInParts) else set()
 
 
 def _joined(each: Sequence[Float[Tensor, "batch _latent"] | None]) -> Float[Tensor, "batch latent"] | None:
-    """Concatenates the columns of all parts. Returns None if a part has none."""
+    """Concatenates the columns of all parts. Returns None if an entry is None."""
     known = [columns for columns in each if columns is not None]
     return torch.cat(known, dim=1) if len(known) == len(each) else None
 

@@ -1,4 +1,4 @@
-"""Laplace latents, and the Laplace prior."""
+"""Laplace latents and the Laplace prior."""
 
 import math
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ _LOG_2 = math.log(2)
 @final
 @dataclass(frozen=True)
 class Laplace(Posterior):
-    """A factorized posterior: q(z | x) = prod_j exp(-|z_j - loc_j| / b_j) / (2 b_j), with b = exp(log_scale).
+    """Factorized Laplace posterior q(z | x) = prod_j exp(-|z_j - loc_j| / b_j) / (2 b_j), with b = exp(log_scale).
 
-    Its standard deviation is sqrt(2) b.
+    The standard deviation is sqrt(2) b.
     """
 
     loc: Float[Tensor, "batch latent"]
@@ -42,7 +42,7 @@ class Laplace(Posterior):
         return -(z - self.loc).abs() * (-self.log_scale).exp() - self.log_scale - _LOG_2
 
     def kl_to_standard_normal(self) -> Float[Tensor, "batch latent"]:
-        """Returns (m^2 + 2 b^2 + log(2 pi)) / 2 - log(2 b) - 1, with variance 2 b^2 and entropy 1 + log(2 b)."""
+        """Returns the KL to N(0, 1), (m^2 + 2 b^2 + log(2 pi)) / 2 - log(2 b) - 1, per image and latent."""
         return (
             0.5 * (self.loc.square() + math.log(2 * math.pi)) + (2 * self.log_scale).exp() - self.log_scale - _LOG_2 - 1
         )
@@ -51,7 +51,7 @@ class Laplace(Posterior):
 @final
 @dataclass(frozen=True)
 class LaplacePrior(FixedPrior):
-    """The standard Laplace distribution for each latent, p(z) = prod_j exp(-|z_j|) / 2. Nothing is learned."""
+    """Standard Laplace prior for each latent, p(z) = prod_j exp(-|z_j|) / 2, without learned parameters."""
 
     def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         return -z.abs() - _LOG_2
@@ -60,7 +60,7 @@ class LaplacePrior(FixedPrior):
         return noises.laplace(noise)
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """Returns |m| + b exp(-|m| / b) - log b - 1 for a Laplace posterior, with E|z| = |m| + b exp(-|m| / b)."""
+        """Returns the KL from a Laplace posterior, |m| + b exp(-|m| / b) - log b - 1; None for other posteriors."""
         if not isinstance(posterior, Laplace):
             return None
         distance = posterior.loc.abs()
@@ -75,12 +75,12 @@ class LaplacePrior(FixedPrior):
 @final
 @dataclass(frozen=True)
 class LaplaceLatents(ContinuousLatents):
-    """Independent Laplace latents. The encoder outputs all locations, then the logarithms of all scales b."""
+    """Independent Laplace latents. The encoder outputs all locations, then all log-scales."""
 
     size: int = 10
     """Number of latents."""
     prior: PriorConfig = field(default_factory=LaplacePrior)
-    """The prior p(z)."""
+    """Prior p(z)."""
 
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Laplace:
         loc, log_scale = parameters.chunk(2, dim=1)

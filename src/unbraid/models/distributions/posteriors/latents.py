@@ -1,4 +1,4 @@
-"""Configs of families of latents, which define the posterior (from encoder outputs) and the prior."""
+"""Base classes of families of latents, which define the posterior and the prior."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar, final
@@ -11,54 +11,53 @@ from unbraid.errors import SpecError
 from unbraid.models.distributions.distribution import Posterior
 from unbraid.models.distributions.priors.prior import PriorConfig
 
-# A table of a large batch by so many combinations is as large as that of the pairs of its codes.
+# For a large batch, a table of this many combinations is as large as the table of pairs of codes.
 _MAX_COMBINATIONS = 1024
 MAX_LATENTS = 1_000_000
-"""Greatest number of latents. More would take gigabytes before the first weight is created."""
+"""Largest supported number of latents."""
 
 
 class Latents(Config, ABC):
-    """A config for q(z | x) and p(z), with the numbers of latents, encoder outputs and code columns."""
+    """Base class of configs of q(z | x) and p(z)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.num_combinations > _MAX_COMBINATIONS:
-            # 2^1,000,000 would take minutes to print.
+            # Printing 2^1,000,000 takes minutes.
             given = f"{self.num_combinations:,}" if self.num_combinations < 2**64 else "2^64 or more"
             raise SpecError(
-                f'{type(self).__name__}: with the measure "summed" an estimate sums over all {given} combinations of '
-                f"categories; expected at most {_MAX_COMBINATIONS:,}. Use fewer discrete latents or categories, or "
-                'measure="pmf".'
+                f'{type(self).__name__}: the measure "summed" sums over {given} combinations of categories; expected '
+                f'at most {_MAX_COMBINATIONS:,}. Use fewer discrete latents or categories, or measure="pmf".'
             )
 
     @property
     @abstractmethod
     def num_latents(self) -> int:
-        """The number of latents. A discrete latent counts once."""
+        """Number of latents. A discrete latent counts as one."""
 
     @property
     def num_discrete(self) -> int:
-        """The number of discrete latents, which come last."""
+        """Number of discrete latents, which follow the continuous latents."""
         return 0
 
     @property
     @abstractmethod
     def num_parameters(self) -> int:
-        """The number of outputs of the encoder for each image."""
+        """Number of outputs of the encoder for each image."""
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """The number of columns of each latent in a code, in order; 1 each by default."""
+        """Number of columns of each latent in a code; by default 1 each."""
         return (1,) * self.num_latents
 
     @property
     def num_columns(self) -> int:
-        """The number of inputs of the decoder for each image."""
+        """Number of columns of a code."""
         return sum(self.widths)
 
     @property
     def num_noise(self) -> int:
-        """The number of standard normal inputs of a draw."""
+        """Number of standard normal numbers in a draw of a code."""
         return self.num_columns
 
     @property
@@ -68,12 +67,12 @@ class Latents(Config, ABC):
 
     @property
     def hard_latents(self) -> tuple[int, ...]:
-        """Indices of the discrete latents that the decoder reads as categories, not relaxed."""
+        """Indices of the discrete latents that the decoder reads as one-hot categories instead of relaxed draws."""
         return ()
 
     @property
     def num_combinations(self) -> int:
-        """The number of combinations of categories that an estimate sums over; 1 if it reads the draws."""
+        """Number of combinations of categories that estimates sum over; 1 if estimates use draws."""
         return 1
 
     @property
@@ -83,27 +82,27 @@ class Latents(Config, ABC):
 
     @property
     def prior_is_bounded(self) -> bool:
-        """Whether p(z) is 0 somewhere, which makes the KL from unbounded posteriors infinite."""
+        """Whether the support of p(z) is bounded, so that the KL from unbounded posteriors is infinite."""
         return False
 
     @abstractmethod
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> Posterior:
-        """Returns q(z | x).
+        """Returns q(z | x) for the outputs of the encoder.
 
-        `progress` runs from 0 to 1 over training, for temperatures that follow a schedule; afterwards it is 1.
+        `progress` is the progress of training from 0 to 1, for scheduled temperatures. After training it is 1.
         """
 
     @abstractmethod
     def make_prior(self) -> nn.Module:
-        """Returns a module whose output is the `Prior`. Its parameters, if any, are learned with those of the model.
+        """Returns a module that outputs the `Prior`. The parameters of the module are trained with the model.
 
-        Its input is the progress of training (default: the end), because the temperature of a discrete prior equals the
-        temperature of its posterior.
+        The input of the module is the progress of training, by default 1. A discrete prior has the temperature of the
+        posterior, which may follow a schedule.
         """
 
 
 class ContinuousLatents(Latents):
-    """`size` continuous latents with one prior for all.
+    """Base class of continuous latents with a common prior.
 
     By default the encoder outputs all locations, then all scales.
     """
@@ -116,7 +115,7 @@ class ContinuousLatents(Latents):
         super().__post_init__()
         if not 1 <= self.size <= MAX_LATENTS:
             raise SpecError(
-                f"{type(self).__name__}: size is {self.size}; expected 1 to {MAX_LATENTS:,} (the papers use 10)."
+                f"{type(self).__name__}: size is {self.size}; expected 1 to {MAX_LATENTS:,}. Pass e.g. size=10."
             )
 
     @property

@@ -1,4 +1,4 @@
-"""Configs for priors of a discrete latent."""
+"""Priors of a discrete latent."""
 
 import math
 from abc import ABC, abstractmethod
@@ -13,21 +13,21 @@ from unbraid.errors import SpecError
 
 
 class CategoricalPriorConfig(Config, ABC):
-    """A config for p(category)."""
+    """Base class of configs of p(category)."""
 
     @abstractmethod
     def make(self, categories: int) -> nn.Module:
-        """Returns a module without inputs whose output is one logit for each category."""
+        """Returns a module without inputs that outputs one logit for each category."""
 
     def check(self, categories: int) -> None:
-        """Raises if this prior does not fit the number of categories. By default any number is valid."""
+        """Raises if the prior does not support the number of categories. By default any number is valid."""
         del categories
 
 
 @final
 @dataclass(frozen=True)
 class UniformCategories(CategoricalPriorConfig):
-    """Equal probabilities of all categories. Nothing is learned."""
+    """Uniform prior over categories, without learned parameters."""
 
     def make(self, categories: int) -> nn.Module:
         return Logits(torch.zeros(categories), learned=False)
@@ -36,17 +36,18 @@ class UniformCategories(CategoricalPriorConfig):
 @final
 @dataclass(frozen=True)
 class LearnedCategories(CategoricalPriorConfig):
-    """Logits learned with the model. They start at the probabilities `initial`, or uniform if it is empty."""
+    """Learned prior over categories. Its logits are trained with the model."""
 
     initial: tuple[float, ...] = ()
-    """Initial probabilities. Uniform if empty."""
+    """Initial probabilities; uniform if empty."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         positive = all(math.isfinite(p) and p > 0 for p in self.initial)
         if self.initial and not (positive and math.isclose(sum(self.initial), 1.0, abs_tol=1e-6)):
             raise SpecError(
-                f"LearnedCategories: initial is {self.initial}; expected positive probabilities that sum to 1, or none."
+                f"LearnedCategories: initial is {self.initial}; expected positive probabilities that sum to 1. Pass "
+                "e.g. initial=(0.5, 0.5), or () for uniform."
             )
 
     def make(self, categories: int) -> nn.Module:
@@ -56,20 +57,20 @@ class LearnedCategories(CategoricalPriorConfig):
         if self.initial and len(self.initial) != categories:
             raise SpecError(
                 f"LearnedCategories: initial has {len(self.initial)} probabilities; expected {categories}, one for "
-                "each category of the latent, or none to start uniform."
+                "each category. Pass one probability per category, or () for uniform."
             )
 
 
 @final
 class Logits(nn.Module):
-    """Logits that do not depend on the image, learned or fixed."""
+    """Module that outputs learned or constant logits, without inputs."""
 
     def __init__(self, logits: Tensor, *, learned: bool) -> None:
         super().__init__()
         if learned:
             self.logits = nn.Parameter(logits)
         else:
-            # Not persistent: it is part of the config, not of the weights.
+            # Not persistent, because the values are part of the config.
             self.register_buffer("logits", logits, persistent=False)
 
     def forward(self) -> Tensor:

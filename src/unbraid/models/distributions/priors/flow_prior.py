@@ -1,4 +1,4 @@
-"""A factorized normalizing flow as a prior."""
+"""Factorized normalizing flow as a prior."""
 
 import math
 from dataclasses import dataclass
@@ -13,19 +13,18 @@ from unbraid.errors import SpecError
 from unbraid.models.distributions.distribution import Prior
 from unbraid.models.distributions.priors.prior import PriorConfig
 
-# Halvings of the interval in which a draw is sought. The step of Newton's method that follows squares what error is
-# left.
+# Number of bisection steps of the inverse. One step of Newton's method follows and squares the remaining error.
 _NUM_HALVINGS = 30
 
 
 @final
 @dataclass(frozen=True)
 class Flow(Prior):
-    """A factorized flow as a prior (Rezende & Mohamed, arXiv:1505.05770v6, in one dimension).
+    """Factorized planar flow as a prior (Rezende & Mohamed, arXiv:1505.05770v6, in one dimension).
 
-    p(z_j) = N(x_T; 0, 1) |dx_T / dz_j|, where x_0 = z_j and each step is x <- x + u tanh(w x + b). It is the prior of
-    an ablation of Chen et al., arXiv:1802.04942v5, as in their code. Each step must be increasing (u w > -1), or p
-    would not integrate to one.
+    p(z_j) = N(x_T; 0, 1) |dx_T / dz_j|, where x_0 = z_j and each step is x <- x + u tanh(w x + b). Chen et al.,
+    arXiv:1802.04942v5, use this prior in an ablation. Each step must be increasing (u w > -1), because otherwise p does
+    not integrate to one.
     """
 
     u: Float[Tensor, "step latent"]
@@ -37,13 +36,13 @@ class Flow(Prior):
         return log_slope - 0.5 * (x.square() + math.log(2 * math.pi))
 
     def sample(self, noise: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-        """Returns the z that the steps map to the noise.
+        """Returns the inverse of the flow at the noise.
 
-        The inverse is found by bisection, with gradients by the implicit function theorem.
+        The inverse is computed by bisection, and its gradients by the implicit function theorem.
         """
         frozen = Flow(self.u.detach(), self.w.detach(), self.b.detach())
         target = noise.detach()
-        # tanh is between -1 and 1, so all steps together move a number by no more than this.
+        # |tanh| < 1, so all steps together change a number by at most the sum of |u|.
         reach = frozen.u.abs().sum(dim=0)
         low, high = target - reach, target + reach
         for _ in range(_NUM_HALVINGS):
@@ -61,7 +60,7 @@ class Flow(Prior):
     def _forward(
         self, z: Float[Tensor, "batch latent"]
     ) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch latent"]]:
-        """Returns x_T, and log dx_T / dz."""
+        """Returns x_T and log dx_T / dz."""
         u, w, b = self.u[:, None], self.w[:, None], self.b[:, None]
         path: Tensor = _Path.apply(z, u, w, b)
         return path[-1], _slopes_less_1(path, u, w, b)[0].log1p().sum(dim=0)
@@ -69,10 +68,11 @@ class Flow(Prior):
 
 @final
 class _Path(torch.autograd.Function):
-    """Autograd function of the path x_0 to x_T, stacked; `u`, `w` and `b` have a batch axis of 1.
+    """Autograd function that returns the stacked path x_0 to x_T. `u`, `w` and `b` have a batch axis of size 1.
 
-    Autograd through 32 small steps costs a fleet more than its nets do. a_t, the gradient of x_t through all later
-    points, is (the gradient given for x_t) + a_(t+1) dx_(t+1)/dx_t. The rest is computed for all steps at once.
+    Automatic differentiation of 32 small steps would cost more than the nets of a fleet. The gradient a_t of x_t
+    through all later points is the incoming gradient of x_t plus a_(t+1) dx_(t+1)/dx_t. All other gradients are
+    computed for all steps at once.
     """
 
     generate_vmap_rule = True
@@ -108,7 +108,7 @@ def _slopes_less_1(
     w: Float[Tensor, "step 1 latent"],
     b: Float[Tensor, "step 1 latent"],
 ) -> tuple[Float[Tensor, "step batch latent"], Float[Tensor, "step batch latent"]]:
-    """Returns dx_(t+1)/dx_t - 1 = u w (1 - tanh^2) of each step, and its tanh."""
+    """Returns dx_(t+1)/dx_t - 1 = u w (1 - tanh^2) and the tanh of each step."""
     bend = torch.tanh(w * path[:-1] + b)
     return u * w * (1 - bend.square()), bend
 
@@ -116,9 +116,9 @@ def _slopes_less_1(
 @final
 @dataclass(frozen=True)
 class FlowPrior(PriorConfig):
-    """A factorized normalizing flow of `num_steps` steps, learned with the model.
+    """Factorized normalizing flow, trained with the model.
 
-    It starts near N(0, 1): initial weights are from N(0, 0.02^2).
+    The initial prior is close to N(0, 1), because initial weights are drawn from N(0, 0.02^2).
     """
 
     num_steps: int = 32
@@ -127,7 +127,9 @@ class FlowPrior(PriorConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.num_steps < 1:
-            raise SpecError(f"FlowPrior: num_steps is {self.num_steps}; expected 1 or more (the authors use 32).")
+            raise SpecError(
+                f"FlowPrior: num_steps is {self.num_steps}; expected an integer >= 1. Pass e.g. num_steps=32."
+            )
 
     def make(self, size: int) -> nn.Module:
         return _LearnedFlow(self.num_steps, size)
@@ -147,11 +149,11 @@ class _LearnedFlow(nn.Module):
 
 
 def rising(product: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Returns the factor of u that keeps the product p = u w above -1.
+    """Returns a factor for u that keeps the product p = u w above -1.
 
-    The factor is 1 for p > 0 and 1 / sqrt(1 + p^2) for p < 0. It is smooth at 0, where it changes nothing; the softplus
-    that is customary for planar flows divides by w, which starts near 0.
+    The factor is 1 for p > 0 and 1 / sqrt(1 + p^2) for p < 0, and is smooth at 0. The usual softplus of planar flows
+    divides by w, which is initially close to 0.
     """
-    # Far below 0 the result rounds to -1 in float32, and the density is 0 somewhere.
+    # For large negative products the result would be rounded to -1 in float32, with a density of 0.
     kept = torch.where(product < -500, 1 - 1e-6, 1.0)
     return torch.where(product < 0, torch.rsqrt(1 + product.square()) * kept, 1.0)

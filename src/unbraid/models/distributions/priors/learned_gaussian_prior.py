@@ -1,4 +1,4 @@
-"""A Gaussian prior with learned correlations of latents."""
+"""Gaussian prior with learned correlations of latents."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _LOG_2PI = math.log(2 * math.pi)
 @final
 @dataclass(frozen=True)
 class FullGaussian(Prior):
-    """A prior that correlates latents: p(z) = N(z; loc, L L'), with L lower triangular and its diagonal positive."""
+    """Gaussian prior with correlated latents, p(z) = N(z; loc, L L'), where L is lower triangular."""
 
     loc: Float[Tensor, " latent"]
     scale_tril: Float[Tensor, "latent latent"]
@@ -40,12 +40,12 @@ class FullGaussian(Prior):
     def joint_log_prob(self, z: Float[Tensor, "batch latent"], latents: Sequence[int]) -> Float[Tensor, " batch"]:
         chosen = list(latents)
         if chosen == list(range(len(chosen))):
-            # The covariance of the first latents has the first rows and columns of L for its own.
+            # The Cholesky factor of the first latents consists of the first rows and columns of L.
             scale_tril = self.scale_tril[: len(chosen), : len(chosen)]
         elif len(chosen) == 1:
             return self.log_prob(z)[:, chosen[0]]
         else:
-            # The _ex form does not raise: in a fleet, a member that went astray gets NaN, and the others go on.
+            # cholesky_ex does not raise, so that a diverged member of a fleet gets NaN and the others continue.
             rows = columns(self.scale_tril.mT, chosen).mT
             scale_tril = torch.linalg.cholesky_ex(rows @ rows.mT).L
         whitened = torch.linalg.solve_triangular(scale_tril, columns(z - self.loc, chosen).mT, upper=False)
@@ -55,10 +55,10 @@ class FullGaussian(Prior):
         return self.loc + noise @ self.scale_tril.mT
 
     def closed_form_kl_from(self, posterior: Posterior) -> Float[Tensor, "batch latent"] | None:
-        """Returns the KL per latent for Gaussian posteriors, and None for others.
+        """Returns the KL per latent for Gaussian posteriors, and None for other posteriors.
 
-        The entry of a latent is KL(q(z_j | x) || p(z_j)) between marginals, plus an equal share of the difference
-        between the joint KL and their sum.
+        Entry j is KL(q(z_j | x) || p(z_j)) between marginals, plus an equal share of the difference between the joint
+        KL and the sum of the KLs between marginals.
         """
         if not isinstance(posterior, DiagonalGaussian):
             return None
@@ -74,7 +74,7 @@ class FullGaussian(Prior):
     def _joint_kl(self, posterior: DiagonalGaussian) -> Float[Tensor, " batch"]:
         """Returns KL(N(m, D R D) || N(loc, C)) of each image.
 
-        It is (tr(C^-1 D R D) + |L^-1 (m - loc)|^2 - k + log det C - log det D R D) / 2.
+        The value is (tr(C^-1 D R D) + |L^-1 (m - loc)|^2 - k + log det C - log det D R D) / 2.
         """
         size = len(self.loc)
         identity = torch.eye(size, dtype=self.loc.dtype, device=self.loc.device)
@@ -86,7 +86,7 @@ class FullGaussian(Prior):
             log_det = posterior.log_var.sum(dim=1)
         else:
             # tr(C^-1 D R D) is the sum over i and j of (C^-1)_ij d_i R_ij d_j.
-            # The std is computed twice: one tensor would sum its gradients in another order, and weights would differ.
+            # Two separate tensors: with one, the order of summing gradients and thus trained weights would differ.
             stds = posterior.gaussian_std, posterior.gaussian_std
             trace = torch.einsum("ij,bi,bj->b", (inverse.mT @ inverse) * correlation, *stds)
             log_det = posterior.log_var.sum(dim=1) + torch.linalg.slogdet(correlation).logabsdet
@@ -99,10 +99,10 @@ class FullGaussian(Prior):
 @final
 @dataclass(frozen=True)
 class LearnedGaussianPrior(PriorConfig):
-    """N(m, L L') over all latents of the family, learned with the model (Esmaeili et al., arXiv:1804.02086v1).
+    """Gaussian prior N(m, L L') over all latents of the family, trained with the model.
 
-    It starts at N(0, I). The diagonal of L is a softplus. Correlations learned by the prior are not penalized in the
-    posterior (sections 4.1 and 5).
+    Esmaeili et al., arXiv:1804.02086v1. The initial prior is N(0, I). The diagonal of L is a softplus. Correlations
+    that the prior learned are not penalized in the posterior (sections 4.1 and 5).
     """
 
     def make(self, size: int) -> nn.Module:
@@ -119,8 +119,8 @@ class _LearnedGaussian(nn.Module):
         # softplus(log(e - 1)) = 1.
         self.diagonal = nn.Parameter(torch.full((size,), math.log(math.expm1(1.0))))
         self.below = nn.Parameter(torch.zeros(size * (size - 1) // 2))
-        # Where each entry of L is found in (below, diagonal, 0): by reading, because vmap cannot write into a matrix
-        # that no member owns.
+        # Index of each entry of L in (below, diagonal, 0). L is gathered, because vmap does not support in-place writes
+        # to a matrix without a member axis.
         places = torch.full((size, size), size * (size + 1) // 2)
         rows, columns = torch.tril_indices(size, size, offset=-1)
         places[rows, columns] = torch.arange(len(rows))

@@ -1,4 +1,4 @@
-"""Configs of priors of continuous latents, and the priors without learned parameters."""
+"""Priors of continuous latents: base classes, and priors without learned parameters."""
 
 import math
 from abc import ABC, abstractmethod
@@ -16,23 +16,23 @@ from unbraid.models.distributions.distribution import Fixed, Posterior, Prior
 
 
 class PriorConfig(Config, ABC):
-    """A config for p(z) of continuous latents."""
+    """Base class of configs of p(z) for continuous latents."""
 
     @abstractmethod
     def make(self, size: int) -> nn.Module:
-        """Returns a module whose output is the `Prior` of `size` latents.
+        """Returns a module that outputs the `Prior` of `size` latents.
 
-        Its parameters are learned with the model. Its input is the progress of training (default: the end).
+        The parameters of the module are trained with the model. Its input is the progress of training, by default 1.
         """
 
     @property
     def is_bounded(self) -> bool:
-        """Whether the density is 0 somewhere, so that the KL from a Gaussian posterior is infinite."""
+        """Whether the support is bounded, so that the KL from a Gaussian posterior is infinite."""
         return False
 
 
 class FixedPrior(Prior, PriorConfig):
-    """A prior without learned parameters, whose config is also the distribution."""
+    """Base class of priors without learned parameters. The config is also the distribution."""
 
     def make(self, size: int) -> nn.Module:
         del size
@@ -42,7 +42,7 @@ class FixedPrior(Prior, PriorConfig):
 @final
 @dataclass(frozen=True)
 class StandardNormalPrior(FixedPrior):
-    """N(0, 1) for each latent. Nothing is learned."""
+    """Standard normal prior N(0, 1) for each latent, without learned parameters."""
 
     def log_prob(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
         return -0.5 * (z.square() + math.log(2 * math.pi))
@@ -60,10 +60,10 @@ class StandardNormalPrior(FixedPrior):
 @final
 @dataclass(frozen=True)
 class UniformPrior(FixedPrior):
-    """Uniform between `low` and `high`, as for the codes of a generator such as InfoGAN. Nothing is learned.
+    """Uniform prior between `low` and `high` for each latent, without learned parameters.
 
-    The density is 0 outside this range, so the KL from a Gaussian posterior is infinite. Use this prior with objectives
-    that draw codes from the prior, not with objectives that compare posteriors with it.
+    The KL from a Gaussian posterior is infinite, because the density is 0 outside the bounds. Use this prior with
+    objectives that only draw codes from the prior, such as InfoGAN.
     """
 
     low: float = -1.0
@@ -74,7 +74,10 @@ class UniformPrior(FixedPrior):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise SpecError(f"UniformPrior: from {self.low} to {self.high}; expected finite numbers, the lower first.")
+            raise SpecError(
+                f"UniformPrior: low is {self.low} and high is {self.high}; expected finite numbers with low < high. "
+                "Pass e.g. low=-1.0, high=1.0."
+            )
 
     @property
     def is_bounded(self) -> bool:
