@@ -101,7 +101,7 @@ def test_mistakes_are_told():
     metric.update(MEAN, STD, VALUES)
     with pytest.raises(CodesError, match="factors, types and std"):
         metric.update(MEAN, None, VALUES)
-    with pytest.raises(CodesError, match="1 columns"):
+    with pytest.raises(CodesError, match="expected 1"):
         metric.update(MEAN, STD, VALUES[:, :1])
     with pytest.raises(SpecError, match="got elbo"):
         CodesMetric("elbo")

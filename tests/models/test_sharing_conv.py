@@ -72,7 +72,7 @@ def test_latents_that_do_not_fill_the_map_are_refused_with_the_fix():
         Autoencoder(SharingConv(), latents=GaussianLatents(5)).check((1, 64, 64))
     with pytest.raises(SpecError, match=" 16 .*map_size"):
         Autoencoder(SharingConv(map_size=4), latents=GaussianLatents(10)).check((1, 64, 64))
-    with pytest.raises(SpecError, match="ConcreteLatents take 3"):
+    with pytest.raises(SpecError, match="ConcreteLatents have 3"):
         SharingConv().make_encoder((1, 64, 64), ConcreteLatents(3))
 
 

@@ -1,4 +1,4 @@
-"""Estimators of information: tensors in, nats out."""
+"""Estimators of entropy and mutual information, from tensors, in nats."""
 
 from unbraid.information.aggregate import Decomposition as Decomposition
 from unbraid.information.aggregate import decompose as decompose

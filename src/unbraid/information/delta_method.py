@@ -1,8 +1,8 @@
-"""The delta method: the standard error of a function of averages.
+"""Delta method: the standard error of a smooth function of averages.
 
-A score is a smooth function f of averages over images (or over draws). To first order, the deviation of the score is
-the average of f'(averages) times each row's deviation. So the variance of the score is the variance of this linear form
-over the rows, divided by the number of rows.
+A score is a function f of averages over rows, which are images or draws. To first order, the deviation of the score is
+the average over rows of f'(averages) times the deviation of the row. The variance of the score is therefore the
+variance of this product over the rows, divided by the number of rows.
 """
 
 import math
@@ -21,14 +21,14 @@ def standard_error(
     deviations: Averages,
     num_rows: float,
 ) -> Float64[Tensor, "*outputs"]:
-    """Returns the standard error of `function(averages)`, to first order (0 if f' is 0).
+    """Computes the standard error of `function(averages)` to first order.
 
     Args:
         function: A smooth function of the averages.
-        averages: The averages by name.
-        deviations: The deviation of each row from an average, by the same names and with a leading axis. Averages
-            without deviations are constants. An average on which an output does not depend may have deviations of NaN.
-        num_rows: The number of averaged rows; `deviations` may hold fewer of them.
+        averages: Averages by name.
+        deviations: Deviations of the rows from the averages, by name, with a leading axis for rows. Averages without
+            deviations are constants. Deviations may be NaN if an output does not depend on the average.
+        num_rows: Number of averaged rows, which may be larger than the number of rows of `deviations`.
     """
     leaves = {name: average.detach().clone().requires_grad_() for name, average in averages.items()}
     with torch.enable_grad():
@@ -39,7 +39,7 @@ def standard_error(
 
 
 def _spread(output: Float64[Tensor, ""], leaves: Averages, deviations: Averages) -> Float64[Tensor, ""]:
-    """Returns the root mean square, over rows, of gradient times deviation."""
+    """Returns the root mean square over rows of gradient times deviation."""
     rows = next(iter(deviations.values()))
     linear = rows.new_zeros(len(rows))
     if output.requires_grad:

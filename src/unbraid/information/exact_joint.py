@@ -1,8 +1,7 @@
-"""The joint entropy of two latents without samples: quadrature in the plane.
+"""Joint entropy of two latents by two-dimensional quadrature, for up to a thousand images.
 
-The plane is cut into cells, halved along one axis or the other until none is wider than two stds of any posterior that
-reaches it. On each cell a product of Gauss-Legendre rules integrates -q log q. For up to a thousand images. Tests
-compare the sampled estimator with it.
+The plane is divided into cells, which are halved until no cell is wider than two stds of a posterior that overlaps it.
+On each cell a product of Gauss-Legendre rules integrates -q log q. Tests compare the sampled estimator with this one.
 """
 
 import math
@@ -15,31 +14,31 @@ from torch import Tensor
 from unbraid.errors import CodesError
 from unbraid.information.posteriors import Posteriors
 
-# More images than this are for the sampled estimator.
+# Maximum number of images.
 MAX_JOINT_IMAGES = 1_000
 
-# As on the line (mixture_entropy.py): the mass beyond 8 stds is 1e-15, and 16 points on a panel of two stds err by less
-# than 1e-9 nats.
+# As in mixture_entropy.py: the mass beyond 8 stds is 1e-15, and the error of 16 points per two stds is below 1e-9 nats.
 _REACH = 8.0
 _NUM_POINTS = 16
 _MAX_WIDTH = 2.0
-# Cells are taken in small blocks of neighbors: 65 MB for a thousand correlated posteriors that all reach them.
+# Cells are processed in blocks of neighbors, with 65 MB for a thousand correlated posteriors.
 _CELLS_PER_BLOCK = 32
 
 
 def exact_joint_entropy(posteriors: Posteriors) -> Float64[Tensor, ""]:
-    """Returns H(z_1, z_2) = -int q log q of two Gaussian latents, in nats; q is the mixture of all images' posteriors.
+    """Returns the joint entropy H(z_1, z_2) = -int q log q of two Gaussian latents, in nats.
 
-    The posteriors may be correlated. Error below 1e-8 nats on ordinary codes.
+    q is the mixture of the posteriors of all images, which may be correlated. The error is below 1e-8 nats on ordinary
+    codes.
     """
     if posteriors.mean.shape[1] != 2 or posteriors.probabilities or len(posteriors.mean) > MAX_JOINT_IMAGES:
         raise CodesError(
-            f"These codes have {posteriors.mean.shape[1]} continuous latents, {len(posteriors.probabilities)} discrete "
-            f"ones and {len(posteriors.mean):,} images. The exact joint entropy is for two continuous latents and at "
-            f"most {MAX_JOINT_IMAGES:,} images: use the sampled estimator."
+            f"The codes have {posteriors.mean.shape[1]} continuous latents, {len(posteriors.probabilities)} discrete "
+            f"latents and {len(posteriors.mean):,} images; expected two continuous latents and at most "
+            f"{MAX_JOINT_IMAGES:,} images for the exact joint entropy. Use the sampled estimator."
         )
     mean, std = posteriors.mean.double(), posteriors.std.double()
-    # The std of each latent given the other: how narrow a correlated posterior is along an axis.
+    # The std of each latent given the other latent, the width of a correlated posterior along an axis.
     narrow = std if posteriors.covariance is None else posteriors.precision.diagonal(dim1=1, dim2=2).rsqrt()
     start, stop = mean - _REACH * std, mean + _REACH * std
     left = start.amin(dim=0)
@@ -48,7 +47,7 @@ def exact_joint_entropy(posteriors: Posteriors) -> Float64[Tensor, ""]:
     while todo:
         left, width = todo.pop()
         reached = ((start < (left + width)[:, None]) & (stop > left[:, None])).all(dim=2)
-        # How many times too wide, by axis; 0 where nothing reaches.
+        # Width of each cell relative to the allowed width, by axis; 0 for cells that no posterior overlaps.
         excess = (width[:, None] / (_MAX_WIDTH * narrow)).masked_fill(~reached[:, :, None], 0.0).amax(dim=1)
         ready = (excess <= 1).all(dim=1) & (excess > 0).all(dim=1)
         if bool(ready.any()):
@@ -63,10 +62,10 @@ def exact_joint_entropy(posteriors: Posteriors) -> Float64[Tensor, ""]:
 def _halved(
     left: Float64[Tensor, "cell 2"], width: Float64[Tensor, "cell 2"], excess: Float64[Tensor, "cell 2"]
 ) -> tuple[Float64[Tensor, "half 2"], Float64[Tensor, "half 2"]]:
-    """Returns both halves of each cell, split along the axis that exceeds its allowed width most."""
+    """Halves each cell along the axis with the largest `excess`."""
     along = torch.nn.functional.one_hot(excess.argmax(dim=1), 2).to(width)
     half = width * (1 - along / 2)
-    # Neighbors stay neighbors, so that a block of cells is reached by few images.
+    # Neighboring cells stay adjacent, so that few images overlap a block of cells.
     return torch.stack([left, left + width * along / 2], dim=1).flatten(0, 1), half.repeat_interleave(2, dim=0)
 
 
@@ -76,7 +75,7 @@ def _integral(
     width: Float64[Tensor, "cell 2"],
     reached: Bool[Tensor, "cell image"],
 ) -> Float64[Tensor, ""]:
-    """Returns the integral of q log q over some cells."""
+    """Returns the integral of q log q over the cells."""
     nodes, weights = (torch.from_numpy(part).to(left) for part in np.polynomial.legendre.leggauss(_NUM_POINTS))
     points = left[:, None] + width[:, None] * (nodes[:, None] + 1) / 2
     density = _density(posteriors, points, reached.any(dim=0))
@@ -86,7 +85,7 @@ def _integral(
 def _density(
     posteriors: Posteriors, points: Float64[Tensor, "cell point 2"], images: Bool[Tensor, " image"]
 ) -> Float64[Tensor, "cell point point"]:
-    """Returns q on the grid of points of each cell, from the images that reach any of the cells."""
+    """Returns q on the grid of points of each cell, computed from the selected images."""
     deviation = points[:, :, None] - posteriors.mean[images].double()  # cell, point, image, axis
     weights = posteriors.weights[images] / (2 * math.pi)
     if posteriors.covariance is None:

@@ -1,7 +1,7 @@
 """Aggregate posterior of Gaussians, without a table of all codes, images and latents.
 
-Densities are summed as they are computed. The sums are custom ops: under `vmap` a trace holds one call for all members
-of a fleet. Logarithms are in base 2, the base of the GPU's exponential function.
+Densities are computed and summed together. The sums are custom operators, so that a trace under `vmap` contains one
+call for all members of a fleet. Logarithms are in base 2, the base of the exponential function of GPUs.
 """
 
 import importlib
@@ -16,9 +16,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 _LOG_2 = math.log(2)
-_MOST_TERMS = 2**20  # in a table of plain torch
-# d/d log_var of log2 N(z; loc, exp log_var) is u^2 - 1 / (2 log 2), where u^2 is how many bits the density is below its
-# peak.
+_MAX_TERMS = 2**20  # maximum number of entries of a table in plain torch
+# d/d log_var of log2 N(z; loc, exp log_var) is u^2 - 1 / (2 log 2), where u^2 = log_peak - log2 density.
 _HALF = 0.5 / math.log(2)
 
 
@@ -28,10 +27,10 @@ def gaussian_log_aggregate(
     log_var: Float[Tensor, "batch latent"],
     log_weights: Float[Tensor, "sample batch"],
 ) -> tuple[Float[Tensor, " sample"], Float[Tensor, "sample latent"]]:
-    """Returns log sum_j W_ij N(z_i; loc_j, exp log_var_j), jointly and for each latent, in nats.
+    """Returns log sum_j W_ij N(z_i; loc_j, exp log_var_j) for all latents together and for each latent, in nats.
 
-    It equals `log_aggregate` of `DiagonalGaussian.pairwise_log_prob`, with no table larger than the weights. The result
-    can be differentiated once, with respect to `z`, `loc` and `log_var`; the weights are constants.
+    The result equals `log_aggregate` of `DiagonalGaussian.pairwise_log_prob`, without a table larger than the weights.
+    It is differentiable once, with respect to `z`, `loc` and `log_var`. The weights are constants.
     """
     in_bits = log_weights.detach() / _LOG_2
     joint, latents = _Log2Aggregate.apply(z, loc, log_var, in_bits, in_bits.mT.contiguous())
@@ -39,7 +38,7 @@ def gaussian_log_aggregate(
 
 
 class _Log2Aggregate(torch.autograd.Function):
-    """`gaussian_log_aggregate` in base 2. Its gradients use the logarithms before scaling and rounding."""
+    """Autograd function of `gaussian_log_aggregate` in base 2. Gradients use the unscaled logarithms."""
 
     generate_vmap_rule = True
 
@@ -68,7 +67,7 @@ class _Log2Aggregate(torch.autograd.Function):
 
 
 class _Log2AggregateGradients(torch.autograd.Function):
-    """Backward pass of `_Log2Aggregate`, as an autograd function because `grad` cannot trace an op without one."""
+    """Backward pass of `_Log2Aggregate`. `grad` can trace the custom operator only as an autograd function."""
 
     generate_vmap_rule = True
 
@@ -103,23 +102,23 @@ class _Log2AggregateGradients(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *output_gradients: Tensor) -> None:
         raise NotImplementedError(
-            "gaussian_log_aggregate can be differentiated once. For a second derivative use log_aggregate."
+            "gaussian_log_aggregate was differentiated twice; expected once. Use log_aggregate for second derivatives."
         )
 
 
 def _posteriors(
     loc: Float[Tensor, "batch latent"], log_var: Float[Tensor, "batch latent"]
 ) -> Float[Tensor, "3 latent batch"]:
-    """Returns loc, inverse_scale, log_peak: log2 N(z; loc, exp log_var) = log_peak - ((z - loc) inverse_scale)^2."""
+    """Returns the terms of log2 N(z; loc, exp log_var) = log_peak - ((z - loc) inverse_scale)^2."""
     inverse_scale = (-0.5 * log_var).exp() * math.sqrt(0.5 / _LOG_2)
     log_peak = (-0.5 / _LOG_2) * (log_var + math.log(2 * math.pi))
     return torch.stack([loc.mT, inverse_scale.mT, log_peak.mT])
 
 
 def _slice_length(size: int) -> int:
-    """Returns the number of entries of an axis in one sum: a power of 2, the same in every fleet.
+    """Returns the number of entries of an axis that are summed together, a power of 2 that is equal in every fleet.
 
-    Small slices let a GPU compute many sums at once.
+    Slices are small, so that a GPU can compute many sums in parallel.
     """
     return min(256, max(16, 2 ** math.ceil(math.log2(size)) // 4))
 
@@ -135,7 +134,7 @@ def log_sums(
     log_weights_by_image: Float[Tensor, "#member batch sample"],
     length: int,
 ) -> tuple[Float[Tensor, "member slice sample"], Float[Tensor, "member slice latent sample"]]:
-    """Returns log2 of the sums over each slice of `length` images, jointly and for each latent."""
+    """Returns log2 of the sums over slices of `length` images, for all latents together and for each latent."""
     if (kernels := _kernels_for(codes)) is not None:
         return kernels.log_sums(codes, posteriors, log_weights_by_image, length)
     joint, latents = empty_log_sums(codes, posteriors, length)
@@ -168,9 +167,9 @@ def gradients(
 ) -> tuple[Float[Tensor, "member slice latent sample"], Float[Tensor, "member slice_of_samples 2 latent batch"]]:
     """Returns the gradients with respect to z, by slice of images, and to loc and log_var, by slice of codes.
 
-    `codes` holds z, the log sums of each latent, and the gradients with respect to these sums. `joint` holds the log
-    sums of all latents together, and the gradients with respect to these sums. The weights are passed in both layouts,
-    because a GPU reads a table fast along one axis only.
+    `codes` contains z, the log-sums of each latent, and the gradients with respect to these sums. `joint` contains the
+    log-sums of all latents together and the gradients with respect to these sums. The weights are passed in both memory
+    layouts, because a GPU reads a table fast only along the last axis.
     """
     if (kernels := _kernels_for(codes)) is not None:
         return kernels.gradients(codes, joint, posteriors, log_weights, log_weights_by_image, length, length_of_samples)
@@ -191,7 +190,7 @@ def gradients(
 
 
 def _kernels_for(codes: Tensor) -> Any:
-    """Returns the module of Triton kernels if it supports these codes, or None for plain torch."""
+    """Returns the module of Triton kernels, or None if the codes are not supported or Triton is missing."""
     if codes.is_cuda and codes.dtype == torch.float32 and _has_kernels():
         from unbraid.information import gaussian_mixture_kernels
 
@@ -201,7 +200,7 @@ def _kernels_for(codes: Tensor) -> Any:
 
 @cache
 def _has_kernels() -> bool:
-    """Returns whether Triton is installed and supports tuples (3.3 or later, as with torch 2.7)."""
+    """Returns whether Triton 3.3 or later, which supports tuples, is installed."""
     if importlib.util.find_spec("triton") is None:
         return False
     return hasattr(importlib.import_module("triton.language"), "tuple")
@@ -220,14 +219,14 @@ def _fake_gradients(
 
 
 def empty_log_sums(codes: Tensor, posteriors: Tensor, length: int) -> tuple[Tensor, Tensor]:
-    """Returns empty tensors for the results of `log_sums`."""
+    """Allocates the results of `log_sums`."""
     members, _, latents, samples = codes.shape
     slices = math.ceil(posteriors.shape[3] / length)
     return codes.new_empty(members, slices, samples), codes.new_empty(members, slices, latents, samples)
 
 
 def empty_gradients(codes: Tensor, posteriors: Tensor, length: int, length_of_samples: int) -> tuple[Tensor, Tensor]:
-    """Returns empty tensors for the results of `gradients`."""
+    """Allocates the results of `gradients`."""
     members, _, latents, samples = codes.shape
     images = posteriors.shape[3]
     of_codes = codes.new_empty(members, math.ceil(images / length), latents, samples)
@@ -235,7 +234,7 @@ def empty_gradients(codes: Tensor, posteriors: Tensor, length: int, length_of_sa
 
 
 def log2_sum(logarithms: Float[Tensor, " term *any"]) -> Float[Tensor, "*any"]:
-    """Returns log2 of the sum of 2 to these powers. A dominant power is returned exactly."""
+    """Returns log2 sum_i 2^logarithms_i over the first axis. If one term dominates, its logarithm is exact."""
     if len(logarithms) == 1:
         return logarithms[0]
     top = finite(logarithms.amax(dim=0))
@@ -243,27 +242,27 @@ def log2_sum(logarithms: Float[Tensor, " term *any"]) -> Float[Tensor, "*any"]:
 
 
 def finite(logarithm: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
-    """Replaces -inf (an empty sum) by a finite number that can be subtracted from -inf."""
+    """Replaces -inf, the logarithm of an empty sum, by a finite number, so that differences are not NaN."""
     return logarithm.clamp(min=-3e38)
 
 
 def _tiles(num_samples: int, posteriors: Float[Tensor, "member 3 latent batch"], length: int) -> Iterator[slice]:
-    """Returns slices of the codes with small tables of terms. No slice crosses a multiple of `length`, a power of 2."""
-    size = min(length, 2 ** int(math.log2(max(1, _MOST_TERMS // posteriors[:, 0].numel()))))
+    """Returns slices of the codes that need small tables. No slice crosses a multiple of `length`, a power of 2."""
+    size = min(length, 2 ** int(math.log2(max(1, _MAX_TERMS // posteriors[:, 0].numel()))))
     return (slice(start, min(start + size, num_samples)) for start in range(0, num_samples, size))
 
 
 def _log_densities(
     z: Float[Tensor, "member latent sample"], posteriors: Float[Tensor, "member 3 latent batch"]
 ) -> tuple[Float[Tensor, "member latent batch sample"], Float[Tensor, "member latent batch sample"]]:
-    """Returns the scaled distance u of each code from each mean, and log2 of the density, log_peak - u^2."""
+    """Returns the scaled distance u of each code from each mean, and log2 of the density, which is log_peak - u^2."""
     loc, inverse_scale, log_peak = posteriors[..., None].unbind(dim=1)
     u = (z[:, :, None] - loc) * inverse_scale
     return u, log_peak - u.square()
 
 
 def _over_members(op: Callable[..., tuple[Tensor, ...]], num_tables: int) -> Callable[..., Any]:
-    """Returns the `vmap` rule that calls an op once, with the mapped axis as members.
+    """Returns a `vmap` rule that calls an operator once, with the mapped axis as its member axis.
 
     Tensors after the first `num_tables` are weights, which all members may share.
     """

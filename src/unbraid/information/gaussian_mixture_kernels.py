@@ -1,15 +1,16 @@
-"""The sums of `gaussian_mixture` on a GPU, in Triton.
+"""Triton kernels for the sums of `gaussian_mixture` on a GPU.
 
-Triton comes with torch for CUDA only, so this module is imported on first use on a GPU.
+Triton is installed only with torch for CUDA, so this module is imported on first use on a GPU.
 
-A program is one warp. Each lane owns two entries of one axis (codes, or images) in its registers, and all lanes iterate
-together over a slice of the other axis. So one lane computes a sum in a fixed order: lanes exchange no numbers, and the
-results of a member do not depend on other members. Latents are unrolled; if there are too many for the registers,
-programs share them, and each adds up the joint density of all latents in one order: far from all means a log density is
-so large that another order would move it by more than 1.
+A program is one warp. Each lane stores two entries of one axis (codes or images) in registers, and all lanes iterate
+over a slice of the other axis. One lane computes a sum in a fixed order and lanes exchange no numbers, so the results
+of a member do not depend on other members. Loops over latents are unrolled. If there are too many latents for the
+registers, they are distributed over several programs, and each program sums the joint density of all latents in the
+same order. The order matters, because log-densities far from all means are so large that rounding changes them by more
+than 1.
 
-Tables are padded with zeros, so that a lane reads several numbers at once. A pair that is padding has the log weight
--inf, and adds nothing.
+Tables are padded with zeros, so that a lane reads several numbers at once. Padded pairs have the log-weight -inf and
+contribute 0.
 """
 
 from typing import no_type_check
@@ -29,10 +30,9 @@ _WARPS = 1
 _STEP_OF_SUMS = 8
 _STEP_OF_GRADIENTS = 2
 
-# Below every log density but finite: -inf - (-inf) would be NaN.
+# Below every log-density, and finite, because -inf - (-inf) is NaN.
 _LOWEST = tl.constexpr(-3.0e38)
-# d/d log_var of log2 N(z; loc, exp log_var) is u^2 - 1 / (2 log 2), where u^2 is how many bits the density is below its
-# peak.
+# d/d log_var of log2 N(z; loc, exp log_var) is u^2 - 1 / (2 log 2), where u^2 = log_peak - log2 density.
 _HALF = tl.constexpr(0.7213475204444817)
 
 
@@ -98,18 +98,18 @@ def _sizes(codes: Tensor, posteriors: Tensor) -> tuple[int, int, int]:
 
 
 def _chunks(num_latents: int) -> int:
-    """Returns the number of programs that share the latents."""
+    """Returns the number of programs over which the latents are distributed."""
     return 1 if num_latents <= _MOST_LATENTS else triton.cdiv(num_latents, _MOST_LATENTS_SHARED)
 
 
 def _padded(table: Tensor, length: int, chunks: int) -> Tensor:
-    """Pads the table to whole slices and an equal number of latents per program."""
+    """Pads a table to complete slices and an equal number of latents per program."""
     missing = (0, -table.shape[3] % length, 0, -table.shape[2] % chunks)
     return (pad(table, missing) if any(missing) else table).contiguous()
 
 
 def _constants(codes: Tensor, posteriors: Tensor, chunks: int, step: int) -> dict[str, int]:
-    """Returns the compile-time constants of the kernels, except the length of a slice."""
+    """Returns the compile-time constants of the kernels, without the slice length."""
     latents = codes.shape[2] // chunks
     sizes = {"LATENTS": latents, "CHUNKS": chunks, "SAMPLES": codes.shape[3], "IMAGES": posteriors.shape[3]}
     return {**sizes, "OWN": _OWN, "STEP": step, "num_warps": _WARPS}
@@ -127,7 +127,7 @@ def _log_sums(
     LENGTH: tl.constexpr, LATENTS: tl.constexpr, CHUNKS: tl.constexpr, SAMPLES: tl.constexpr, IMAGES: tl.constexpr,
     OWN: tl.constexpr, STEP: tl.constexpr,
 ):  # fmt: skip
-    """Computes the sums of a lane's codes over a slice of the images, with one rescaling per STEP images."""
+    """Computes the sums of the codes of a lane over a slice of the images, rescaling once per STEP images."""
     member, chunk, piece = tl.program_id(2).to(tl.int64), tl.program_id(1) % CHUNKS, tl.program_id(1) // CHUNKS
     row = member * (tl.num_programs(1) // CHUNKS) + piece
     codes += member * CHUNKS * LATENTS * SAMPLES
@@ -177,7 +177,7 @@ def _log_sums(
 @triton.jit
 @no_type_check
 def _added(top, total, terms):
-    """Returns total 2^top plus the 2^terms of each row, as a new top (the greatest exponent) and a new total."""
+    """Adds 2^terms of each row to total * 2^top, and returns the new top (largest exponent) and the new total."""
     new_top = tl.maximum(top, tl.max(terms, axis=1))
     return new_top, total * tl.exp2(top - new_top) + tl.sum(tl.exp2(terms - new_top[:, None]), axis=1)
 
@@ -189,7 +189,7 @@ def _gradient_of_codes(
     LENGTH: tl.constexpr, LATENTS: tl.constexpr, CHUNKS: tl.constexpr, SAMPLES: tl.constexpr, IMAGES: tl.constexpr,
     OWN: tl.constexpr, STEP: tl.constexpr,
 ):  # fmt: skip
-    """Sums the gradients of a lane's codes, over a slice of the images."""
+    """Sums the gradients of the codes of a lane over a slice of the images."""
     member, chunk, piece = tl.program_id(2).to(tl.int64), tl.program_id(1) % CHUNKS, tl.program_id(1) // CHUNKS
     row = member * (tl.num_programs(1) // CHUNKS) + piece
     codes += member * 3 * CHUNKS * LATENTS * SAMPLES
@@ -233,8 +233,7 @@ def _gradient_of_codes(
                 z, there_at = tl.load(codes + there * SAMPLES + sample, mask=inside, other=0.0), there * IMAGES + image
                 further_u = (z - tl.load(loc + there_at)) * tl.load(inverse_scale + there_at)
                 everything += tl.load(log_peak + there_at) - further_u * further_u
-            # Subtracted last, here and below, as in the sums: what dominates a sum then has a share of exactly 1,
-            # however small both are.
+            # Subtracted last, as in the sums, so that the share of a dominant term is exactly 1.
             shared = joint_gradient * tl.exp2(tl.minimum(everything - log_joint, 0.0))
             new_sums = ()
             for latent in tl.static_range(LATENTS):
@@ -255,7 +254,7 @@ def _gradients_of_posteriors(
     LENGTH: tl.constexpr, LATENTS: tl.constexpr, CHUNKS: tl.constexpr, SAMPLES: tl.constexpr, IMAGES: tl.constexpr,
     OWN: tl.constexpr, STEP: tl.constexpr,
 ):  # fmt: skip
-    """Sums the gradients of a lane's images, over a slice of the codes."""
+    """Sums the gradients of the images of a lane over a slice of the codes."""
     member, chunk, piece = tl.program_id(2).to(tl.int64), tl.program_id(1) % CHUNKS, tl.program_id(1) // CHUNKS
     row = member * (tl.num_programs(1) // CHUNKS) + piece
     codes += member * 3 * CHUNKS * LATENTS * SAMPLES

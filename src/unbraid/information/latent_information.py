@@ -1,4 +1,4 @@
-"""LatentInformation (the result of every information estimator) and entropies of tables."""
+"""Result of the information estimators, and entropies of tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,13 +12,12 @@ from torch import Tensor
 @final
 @dataclass(frozen=True)
 class LatentInformation:
-    """Information of each latent on the image and on each factor, in nats.
+    """Entropies of each latent, and mutual information of each latent with each factor, in nats.
 
-    The entropies of a latent are discrete if the estimator has bins and differential otherwise; a mutual information
-    means the same in both. The columns of a factor cover the images with a known value, and are NaN without any.
-
-    `entropy_given_value` is the mean of H(z_i | v_k = v) over the values v that occur, unweighted; `num_values` is
-    their number. Both allow comparison with code that assumes equally likely values.
+    Entropies of latents are discrete if the estimator uses bins, and differential otherwise. The columns of a factor
+    are computed from the images with a known value, and are NaN if there are none. `entropy_given_value` is the
+    unweighted mean of H(z_i | v_k = v) over the `num_values` occurring values v, for comparison with code that assumes
+    equally likely values.
     """
 
     entropy: Float64[Tensor, " latent"]
@@ -31,18 +30,18 @@ class LatentInformation:
 
     @property
     def informativeness(self) -> Float64[Tensor, " latent"]:
-        """I(x; z_i) = H(z_i) - H(z_i | x). Do & Tran, arXiv:1908.09961v4, section 3.1."""
+        """Mutual information I(x; z_i) = H(z_i) - H(z_i | x). Do & Tran, arXiv:1908.09961v4, section 3.1."""
         return self.entropy - self.entropy_given_image
 
 
 def joined(parts: Sequence[LatentInformation]) -> LatentInformation:
-    """Concatenates estimates for the same factors along the latents."""
+    """Concatenates the information of several groups of latents on the same factors."""
     of_latents = ("entropy", "entropy_given_image", "joint_entropy", "mutual_information", "entropy_given_value")
     return replace(parts[0], **{name: torch.cat([getattr(part, name) for part in parts]) for name in of_latents})
 
 
 def entropy(masses: Float64[Tensor, "*axes value"]) -> Float64[Tensor, "*axes"]:
-    """Returns H = -sum_v p_v log p_v over the last axis, in nats; NaN where all masses are zero.
+    """Returns the entropy -sum_v p_v log p_v over the last axis, in nats; NaN where all masses are zero.
 
     p is `masses` scaled to sum to one.
     """
@@ -55,11 +54,11 @@ def information_of_tables(
     joints: Sequence[Float64[Tensor, "latent bin _value"]],
     entropy_given_image: Float64[Tensor, " latent"],
 ) -> LatentInformation:
-    """Computes the information from the binned masses of each latent, and of each latent jointly with each factor."""
+    """Computes the information from the masses in bins of each latent and in bins of each latent and factor."""
     of_values = [joint[0].sum(dim=0) for joint in joints]
     factor_entropy = [entropy(masses) for masses in of_values]
     joint_entropy = [entropy(joint.flatten(1)) for joint in joints]
-    # float64 throughout: H(a) + H(b) - H(a, b) cancels, and in float32 an independent pair could score below zero.
+    # float64, because H(a) + H(b) - H(a, b) cancels: in float32, independent pairs could have negative information.
     mutual_information = [
         entropy(joint.sum(dim=2)) + h_y - h_zy
         for joint, h_y, h_zy in zip(joints, factor_entropy, joint_entropy, strict=True)
@@ -88,5 +87,5 @@ def occurring_values(masses: Float64[Tensor, " value"]) -> Bool[Tensor, " value"
 def stacked(
     parts: Sequence[Shaped[Tensor, "*axes"]], empty: Shaped[Tensor, "*axes _none"]
 ) -> Shaped[Tensor, "*axes _factor"]:
-    """Stacks the tensors of all factors along a new last axis. Returns `empty` without factors."""
+    """Stacks the tensors of all factors along a new last axis; returns `empty` if there are none."""
     return torch.stack(tuple(parts), dim=-1) if parts else empty

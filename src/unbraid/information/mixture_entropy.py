@@ -1,9 +1,9 @@
-"""Entropies of mixtures of Gaussians on a line, by quadrature.
+"""Entropies of one-dimensional mixtures of Gaussians by quadrature.
 
-The line is cut into panels, halved until none is wider than two stds of any Gaussian that reaches it. A Gaussian is
-evaluated on panels of its own width only, some 200 points in all; narrower panels inherit its density by polynomial
-interpolation, which is exact to rounding there. So the cost does not depend on how different the stds are, and a single
-narrow posterior is not missed.
+The line is divided into panels, which are halved until no panel is wider than two stds of a Gaussian that overlaps it.
+A Gaussian is evaluated only on panels of matching width, at about 200 points. On narrower panels its density is
+interpolated by polynomials, with errors of the order of rounding. So the cost does not depend on the ratio of the stds,
+and single narrow posteriors are integrated correctly.
 """
 
 import functools
@@ -17,17 +17,17 @@ import torch
 from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
-# A Gaussian ends this many stds from its mean: the mass beyond is 1e-15.
+# Gaussians are truncated this many stds from the mean. The mass beyond is 1e-15.
 _REACH = 8.0
-# Gauss-Legendre points a panel, and the widest panel, in stds of the narrowest Gaussian that reaches it. log q is
-# singular where the mixture vanishes off the real line; at equal stds that is half a std away or further, unless q
-# itself is negligible there. Error below 1e-9 nats.
+# Gauss-Legendre points per panel, and largest width of a panel in stds of the narrowest overlapping Gaussian. log q is
+# singular at complex zeros of the mixture. For equal stds these are at least half a std from the real line, unless q is
+# negligible. The error is below 1e-9 nats.
 _NUM_POINTS = 16
 _MAX_WIDTH = 2.0
-# Densities are evaluated on at most this many panels for this many components at a time: 16 MB.
+# Maximum numbers of panels and components for which densities are evaluated together, with 16 MB.
 _PANELS_PER_BLOCK = 256
 _COMPONENTS_PER_BLOCK = 512
-# On a GPU few large blocks take less time than many small ones that leave out what they do not reach: 64 MB.
+# A GPU is faster with few large blocks than with many small blocks that skip distant components: 64 MB.
 _COMPONENTS_PER_GPU_BLOCK = 2048
 _POINTS_PER_BLOCK = 16 * _PANELS_PER_BLOCK
 
@@ -38,8 +38,8 @@ class Mixtures:
     """Mixtures of the same Gaussians with different weights, one for each column of a table.
 
     The density of a column is sum_c N(z; mean_c, std_c^2) sum_k coefficients[c, k, column] He_k((z - mean_c) / std_c),
-    with Hermite polynomials He_k; order 0 only is a plain mixture. `coefficients` computes the coefficients of
-    some components, because the whole table may not fit in memory.
+    with Hermite polynomials He_k. With only k = 0, it is a plain mixture. `coefficients` is a function that computes
+    the coefficients of the given components, because the complete table may not fit in memory.
     """
 
     mean: Float64[Tensor, " component"]
@@ -50,7 +50,7 @@ class Mixtures:
 @final
 @dataclass(frozen=True)
 class _Panels:
-    """Panels of one width, from left to right, with the densities of the components evaluated on wider panels."""
+    """Panels of equal width, from left to right, with the densities of the components of wider panels."""
 
     level: int
     width: float
@@ -61,9 +61,9 @@ class _Panels:
 @final
 @dataclass(frozen=True)
 class Integrals:
-    """Integrals int f dz and -int f log f dz of each column's density f, and the latter of each sum of columns.
+    """Integrals of unnormalized densities f: `mass` is int f dz and `entropy` is -int f log f dz of each column.
 
-    A density need not integrate to one.
+    `entropy_of_sums` is -int f log f dz of each sum of columns.
     """
 
     mass: Float64[Tensor, " column"]
@@ -76,7 +76,7 @@ def entropy_integrals(
     num_columns: int,
     sums: Callable[[Float64[Tensor, "point column"]], Float64[Tensor, "point sum"]],
 ) -> Integrals:
-    """Integrates the mixtures of each column, and the `sums` of columns."""
+    """Integrates the mixture of each column and the `sums` of columns."""
     ladder = _Ladder(mixtures)
     nodes, weights, halving = _gauss_legendre(mixtures.mean.device)
     todo, totals = [ladder.root(num_columns)], []
@@ -96,7 +96,7 @@ def _integrate(
     weights: Float64[Tensor, " point"],
     sums: Callable[[Float64[Tensor, "point column"]], Float64[Tensor, "point sum"]],
 ) -> tuple[Float64[Tensor, " column"], Float64[Tensor, " column"], Float64[Tensor, " sum"]]:
-    # Interpolation and the expansion in cells may dip below zero where next to nothing is left.
+    # Interpolation and the expansion in cells may give small negative values where the density is negligible.
     density = density.clamp(min=0).flatten(0, 1)
     weights = weights.repeat(len(density) // _NUM_POINTS)
     summed = sums(density)
@@ -109,7 +109,7 @@ def _halves(
     too_wide: Bool[Tensor, " panel"],
     halving: Float64[Tensor, "half point point"],
 ) -> Iterator[_Panels]:
-    """Yields the halves of the panels that are too wide, in blocks."""
+    """Yields blocks of the halves of the panels that are too wide."""
     left, width = panels.left[too_wide], panels.width / 2
     lefts = torch.stack([left, left + width], dim=1).flatten()
     halves = torch.einsum("hqp,npc->nhqc", halving, density[too_wide]).flatten(0, 1)
@@ -121,7 +121,7 @@ def _halves(
 def _gauss_legendre(
     device: torch.device,
 ) -> tuple[Float64[Tensor, " point"], Float64[Tensor, " point"], Float64[Tensor, "half point point"]]:
-    """Returns points and weights on [-1, 1], and matrices that interpolate to the points of the two halves."""
+    """Returns Gauss-Legendre points and weights on [-1, 1], and matrices that interpolate to the two halves."""
     nodes, weights = np.polynomial.legendre.leggauss(_NUM_POINTS)
     vander = functools.partial(np.polynomial.legendre.legvander, deg=_NUM_POINTS - 1)
     to_polynomial = (np.arange(_NUM_POINTS)[:, None] + 0.5) * vander(nodes).T * weights
@@ -146,7 +146,7 @@ def mixture_densities(
 
 @final
 class _Ladder:
-    """Components grouped by level: the number of halvings of the whole line until a panel is narrow enough."""
+    """Components grouped by level, the number of halvings of the line until a panel is narrow enough."""
 
     def __init__(self, mixtures: Mixtures) -> None:
         start, stop = mixtures.mean - _REACH * mixtures.std, mixtures.mean + _REACH * mixtures.std
@@ -155,7 +155,7 @@ class _Ladder:
         self._mixtures = mixtures
         levels = range(int(level.max()) + 1)
         self._start, by_start = start.sort()
-        # For each level: of the components too narrow for it, the farthest stop among those that start before each one.
+        # For each level, the maximum stop of the narrower components, accumulated in the order of their starts.
         self._farthest = [torch.where(level[by_start] > k, stop[by_start], -torch.inf).cummax(0).values for k in levels]
         by_mean = mixtures.mean.argsort()
         self._blocks = [_blocks(by_mean[level[by_mean] == k], mixtures) for k in levels]
@@ -163,18 +163,18 @@ class _Ladder:
         self._stops = [_stack([stop[b].max() for b in blocks], stop) for blocks in self._blocks]
 
     def root(self, num_columns: int) -> _Panels:
-        """Returns the whole line as one panel."""
+        """Returns one panel that covers all components."""
         return _Panels(0, self._width, self._left[None], self._left.new_zeros(1, _NUM_POINTS, num_columns))
 
     def reached_by_narrower(self, panels: _Panels) -> Bool[Tensor, " panel"]:
-        """Returns a mask of the panels reached by a component that is too narrow for them."""
+        """Returns a mask of the panels that overlap a component too narrow for them."""
         num_started = torch.searchsorted(self._start, panels.left + panels.width)
         return self._farthest[panels.level][num_started.clamp(min=1) - 1] > panels.left
 
     def density(
         self, level: int, points: Float64[Tensor, " point"], num_columns: int
     ) -> Float64[Tensor, "point column"]:
-        """Returns the contribution of this level's components to every column's density at these ordered points."""
+        """Returns the contribution of a level's components to the density of each column at sorted points."""
         density = points.new_zeros(len(points), num_columns)
         begins = torch.searchsorted(points, self._starts[level]).tolist()
         ends = torch.searchsorted(points, self._stops[level]).tolist()
@@ -200,7 +200,7 @@ def _densities(
 
 
 def _blocks(components: Int64[Tensor, " component"], mixtures: Mixtures) -> tuple[Int64[Tensor, " row"], ...]:
-    """Splits components of one level, from left to right, into blocks about as wide as one component reaches."""
+    """Splits sorted components of one level into blocks about as wide as one component."""
     if len(components) == 0:
         return ()
     if components.is_cuda:

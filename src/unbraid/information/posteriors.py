@@ -1,4 +1,4 @@
-"""Posteriors q(z | x) of all images, their entropies, and draws from them."""
+"""Posteriors q(z | x) of all images, with their entropies and draws."""
 
 import math
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from torch import Tensor
 from unbraid.errors import CodesError
 
 _HALF_LOG_TWO_PI_E = 0.5 * math.log(2 * math.pi * math.e)
-# A point is rounded by 1e-16 of its size. With a std below this share of that size, the rounding would cost more than
-# 1e-6 nats.
+# Points have a relative rounding error of 1e-16. With a std below this fraction of the points, the error of an entropy
+# would exceed 1e-6 nats.
 _MIN_RELATIVE_STD = 1e-10
 
 
 @final
 @dataclass(frozen=True)
 class Draws:
-    """Draws from posteriors: `z[s]` and `categories[s]` from q(z | x_n) with n = `image[s]`."""
+    """Draws from posteriors: `z[s]` and `categories[s]` are drawn from q(z | x_n) with n = `image[s]`."""
 
     z: Float[Tensor, "draw latent"]
     image: Int64[Tensor, " draw"]
@@ -29,7 +29,7 @@ class Draws:
 
     @classmethod
     def of(cls, z: Float[Tensor, "draw latent"], image: Int64[Tensor, " draw"]) -> "Draws":
-        """Returns draws of continuous latents."""
+        """Creates draws without discrete latents."""
         return cls(z, image, image.new_zeros(len(image), 0))
 
     def __len__(self) -> int:
@@ -39,7 +39,7 @@ class Draws:
         return Draws(self.z[rows], self.image[rows], self.categories[rows])
 
     def of_latents(self, latents: Sequence[int]) -> "Draws":
-        """Selects some latents of the draws. The continuous latents come first."""
+        """Selects latents. Continuous latents come first in the result."""
         num_continuous = self.z.shape[1]
         continuous = [latent for latent in latents if latent < num_continuous]
         discrete = [latent - num_continuous for latent in latents if latent >= num_continuous]
@@ -48,7 +48,7 @@ class Draws:
 
 @final
 class PosteriorEntropies(NamedTuple):
-    """Entropies H(. | x) of each latent, of all latents, and of all latents but one, in nats."""
+    """Entropies H(. | x) of each latent, of all latents, and of all latents except one, in nats."""
 
     each: Float64[Tensor, "*row latent"]
     joint: Float64[Tensor, "*row"]
@@ -60,8 +60,8 @@ class PosteriorEntropies(NamedTuple):
 class Posteriors:
     """Posteriors of Gaussian latents (`std` or full `covariance`) and of discrete latents (`probabilities`).
 
-    `weights` is p(n) and sums to one. Latents are numbered together, the continuous ones first. Given the image,
-    discrete latents are independent of all others.
+    `weights` is p(n) and sums to one. Indices of discrete latents follow those of continuous latents. Given the image,
+    discrete latents are independent of all other latents.
     """
 
     mean: Float[Tensor, "image latent"]
@@ -78,19 +78,19 @@ class Posteriors:
         return self.mean.shape[1] + len(self.probabilities)
 
     def entropy(self) -> PosteriorEntropies:
-        """Returns H(. | x) = sum_n p(n) H(. | x_n) in closed form."""
+        """Returns the conditional entropies H(. | x) = sum_n p(n) H(. | x_n) in closed form."""
         return PosteriorEntropies(*(self.weights @ part for part in self.entropy_of_images()))
 
     def entropy_of_images(self, rows: Int64[Tensor, " row"] | slice = slice(None)) -> PosteriorEntropies:
-        """Returns H(. | x_n) of some images."""
+        """Returns the entropies H(. | x_n) of the images in `rows`."""
         gaussian = self.std[rows].double().log() + _HALF_LOG_TWO_PI_E
         tables = [p[rows].double() for p in self.probabilities]
         each = torch.cat([gaussian, *(-torch.xlogy(p, p).sum(dim=1, keepdim=True) for p in tables)], dim=1)
         joint = each.sum(dim=1)
         if self.covariance is None:
             return PosteriorEntropies(each, joint, joint[:, None] - each)
-        # Correlated: less than the sum, by the log-determinant of the correlations; a conditional has the variance 1 /
-        # precision.
+        # For correlated latents, the joint entropy depends on log det of the covariance, and the variance of a latent
+        # given the others is 1 / precision.
         shared = joint - gaussian.sum(dim=1)
         log_det, precision = self._log_det_and_precision(rows)
         joint = shared + 0.5 * log_det + gaussian.shape[1] * _HALF_LOG_TWO_PI_E
@@ -101,7 +101,7 @@ class Posteriors:
     def entropy_of_group(
         self, group: Sequence[int], rows: Int64[Tensor, " row"] | slice = slice(None)
     ) -> Float64[Tensor, " row"]:
-        """Returns H(z_group | x_n) of some images."""
+        """Returns the joint entropy H(z_group | x_n) of the images in `rows`."""
         each = self.entropy_of_images(rows).each
         if self.covariance is None:
             return each[:, list(group)].sum(dim=1)
@@ -116,7 +116,7 @@ class Posteriors:
         noise: Float[Tensor, "draw latent"],
         uniform: Float[Tensor, "draw discrete_latent"],
     ) -> Draws:
-        """Draws mean + std * noise (or Cholesky factor times noise), and categories by inverse transform."""
+        """Draws continuous latents from standard normal noise and categories from uniform numbers."""
         mean, noise = self.mean[image].double(), noise.double()
         if self.covariance is None:
             z = mean + self.std[image].double() * noise
@@ -127,12 +127,12 @@ class Posteriors:
 
     @cached_property
     def precision(self) -> Float64[Tensor, "image latent latent"]:
-        """Inverse covariances."""
+        """Inverse covariance of each image."""
         return self._log_det_and_precision(slice(None))[1]
 
     @cached_property
     def log_det(self) -> Float64[Tensor, " image"]:
-        """Log-determinants of the covariances."""
+        """Log-determinant of the covariance of each image."""
         return self._log_det_and_precision(slice(None))[0]
 
     def _log_det_and_precision(self, rows: Int64[Tensor, " row"] | slice) -> tuple[Tensor, Tensor]:
@@ -141,7 +141,7 @@ class Posteriors:
         return 2 * factor.diagonal(dim1=1, dim2=2).log().sum(dim=1), torch.cholesky_inverse(factor)
 
     def _cholesky_factors(self, rows: Int64[Tensor, " row"] | slice) -> Float64[Tensor, "row latent latent"]:
-        """Returns the Cholesky factors of some images. Computes each factor once."""
+        """Returns the Cholesky factors of the images in `rows`, computing each factor once."""
         assert self.covariance is not None
         if isinstance(rows, slice):
             return _cholesky(self.covariance[rows])
@@ -150,19 +150,20 @@ class Posteriors:
 
 
 def check_std(mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"]) -> None:
-    """Raises an error for posteriors without a density, or with a density too narrow for float64."""
+    """Raises an error if a std is 0, negative, or too small for integration in float64."""
     if mean.shape != std.shape:
-        raise CodesError(f"std has shape {tuple(std.shape)} and mean {tuple(mean.shape)}; give one std for each mean.")
+        raise CodesError(
+            f"std has shape {tuple(std.shape)}; expected {tuple(mean.shape)}, the shape of mean. Pass one std per mean."
+        )
     if std.numel() == 0:
         return
     extent = (mean.abs().amax(dim=0) + std.amax(dim=0)).double()
     narrow = std.double().amin(dim=0) <= _MIN_RELATIVE_STD * extent
     if bool(narrow.any()):
         raise CodesError(
-            f"The std of latents {narrow.nonzero()[:, 0].tolist()} is 0, negative or too small to integrate in some "
-            f"images (the least is {float(std.min()):g}, beside means up to {float(mean.abs().max()):g}), so their "
-            "densities are not defined. Use the quantized estimator, which takes a std of 0; if the means are too "
-            "large by mistake, divide mean and std by a constant."
+            f"The std of latents {narrow.nonzero()[:, 0].tolist()} is 0, negative or too small in some images (minimum "
+            f"{float(std.min()):g}, with means up to {float(mean.abs().max()):g}); expected a std above "
+            f"{_MIN_RELATIVE_STD:g} times the means. Use the quantized estimator, which supports a std of 0."
         )
 
 
@@ -170,9 +171,8 @@ def _cholesky(covariance: Float[Tensor, "image latent latent"]) -> Float64[Tenso
     factor, failed = torch.linalg.cholesky_ex(covariance.double())
     if bool((failed != 0).any()):
         raise CodesError(
-            f"The covariances of {int((failed != 0).sum())} of {len(failed)} images are not positive definite, so "
-            "their densities are not defined. "
-            "Give matrices of full rank, or a std for each latent."
+            f"The covariances of {int((failed != 0).sum())} of {len(failed)} images are singular or indefinite; "
+            "expected positive definite matrices. Pass matrices of full rank, or a std for each latent."
         )
     return factor
 

@@ -1,9 +1,9 @@
-"""Information in quantized latents.
+"""Entropies and mutual information of quantized latents.
 
-Do & Tran, arXiv:1908.09961v4, appendices A.10 and A.14. `quantize` turns posteriors into masses in bins of fixed width
-(`quantize_draws` uses draws if no density is known), `statistics_of_masses` sums masses over the images, and
-`information_of_tables` computes entropies from the sums. The categories of a discrete latent serve as its bins.
-`influences` computes the contribution of each image to the entropies.
+Do & Tran, arXiv:1908.09961v4, appendices A.10 and A.14. `quantize` computes the masses of posteriors in bins of fixed
+width, and `quantize_draws` estimates the masses from draws. `statistics_of_masses` sums the masses over the images, and
+`information_of_tables` computes entropies from the sums. The bins of a discrete latent are its categories. `influences`
+computes the contribution of each image to the entropies.
 """
 
 import math
@@ -30,21 +30,20 @@ from unbraid.information.value_table import ValueTable
 
 Masses = Literal["erf_edge", "erf_renorm", "rectangle"]
 """Method for the mass of a Gaussian in a bin; see `Bins`."""
-
-# Do & Tran's code: below this density at every center, a posterior is taken to lie wholly in the bin of its mean.
+# As in Do & Tran's code: if the density at all centers is below this value, all mass is in the bin of the mean.
 _RECTANGLE_FLOOR = 1e-5
-# Above this many masses (images times latents times bins), they are float32: an entropy moves by less than 1e-6 nats.
-# Sums are float64 throughout.
+# Above this number of masses (images times latents times bins), masses are float32, which changes an entropy by less
+# than 1e-6 nats. Sums are always float64.
 MAX_FLOAT64_MASSES = 20_000_000
-# Images are taken in blocks of about this many masses: 4 MB in float32, which the cache of a processor holds; a GPU
-# wants many at once.
+# Approximate number of masses per block of images: 4 MB in float32, which fits in the cache of a CPU. A GPU is faster
+# with larger blocks.
 _BLOCK_MASSES = {"cpu": 1_000_000, "cuda": 64_000_000}
-# Nor are there more entries than this in their table of factor values: 128 MB and 1 GB.
+# Maximum number of entries in the table of factor values of a block: 128 MB and 1 GB.
 _BLOCK_VALUES = {"cpu": 16_000_000, "cuda": 128_000_000}
-# The sums over images are a table of latents by bins by values, of which a few copies are held: 1 GB each.
+# Maximum number of entries in the table of sums (latents by bins by values): 1 GB for each of a few copies.
 _MAX_SUMS = 128_000_000
 
-# H(v_k), H(z_i, v_k), I(z_i; v_k) and H(z_i | v), averaged over values, of one factor.
+# H(v_k), H(z_i, v_k), I(z_i; v_k) and the mean of H(z_i | v) over values, for one factor.
 _OfFactor = tuple[
     Float64[Tensor, " row"], Float64[Tensor, "row latent"], Float64[Tensor, "row latent"], Float64[Tensor, "row latent"]
 ]
@@ -55,12 +54,12 @@ Quantizer = Callable[[Int64[Tensor, " row"]], Float[Tensor, "row latent bin"]]
 @final
 @dataclass(frozen=True)
 class Bins(Config):
-    """Bins [a, b) of equal width from `low` to `high`. Points outside belong to the first or last bin.
+    """Bins [a, b) of equal width from `low` to `high`. Points outside are in the first or last bin.
 
-    `masses` selects the mass of N(mean, std^2) in each bin. erf_edge: the exact mass, with the tails in the first and
-    the last bin. This is quantization, eq. 15 of Do & Tran: it never adds information. erf_renorm: the tails are
-    dropped, and the rest is scaled to sum to one. rectangle: the density at the center of each bin, scaled, as in their
-    code. The result is closer to the unquantized information if the range holds nearly all mass.
+    `masses` selects the mass of N(mean, std^2) in each bin. "erf_edge" is the exact mass, with the tails in the first
+    and last bin. This is quantization (eq. 15 of Do & Tran), which never increases information. "erf_renorm" drops the
+    tails and scales the remaining mass to one. "rectangle" is the scaled density at the center of each bin, as in the
+    code of Do & Tran. It is closer to the unquantized information if the range contains nearly all mass.
     """
 
     num_bins: int = 100
@@ -71,25 +70,26 @@ class Bins(Config):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.num_bins < 1:
-            raise SpecError(f"Bins: num_bins is {self.num_bins}; expected at least 1 (100 is usual).")
+            raise SpecError(f"Bins: num_bins is {self.num_bins}; expected an integer >= 1. Pass e.g. num_bins=100.")
         if not (self.low < self.high and math.isfinite(self.high - self.low)):
             raise SpecError(
-                f"Bins: the range is [{self.low}, {self.high}]; expected two finite numbers, the smaller first and at "
-                "a finite distance, such as [-4, 4]."
+                f"Bins: low is {self.low} and high is {self.high}; expected finite numbers with low < high and a "
+                "finite difference. Pass e.g. low=-4.0, high=4.0."
             )
 
     def edges(self, device: torch.device | None = None) -> Float64[Tensor, " edge"]:
-        # numpy's linspace: torch's rounds some edges differently, and a mean on an edge would change its bin.
+        # numpy.linspace, because torch.linspace rounds some edges differently, which changes the bin of a mean on an
+        # edge.
         return torch.from_numpy(np.linspace(self.low, self.high, self.num_bins + 1)).to(device)
 
 
 @final
 @dataclass(frozen=True)
 class QuantizedStatistics:
-    """Sums over images, weighted by p(n), that determine the quantized entropies.
+    """Sums over images, weighted by p(n), from which the quantized entropies are computed.
 
-    `joints` has a table for each factor, with the mass of each value in each bin of each latent. The table of a latent
-    sums to the fraction of images in which the factor is known.
+    `joints` has a table for each factor, with the mass of each bin and value for each latent. The table of a latent
+    sums to the fraction of images with a known value.
     """
 
     marginal: Float64[Tensor, "latent bin"]
@@ -103,9 +103,9 @@ def quantize(
     bins: Bins,
     dtype: torch.dtype = torch.float64,
 ) -> Float[Tensor, "image latent bin"]:
-    """Returns Q(s | x), the mass of each posterior in each bin: rows sum to one.
+    """Returns Q(s | x), the mass of each posterior in each bin. Rows sum to one.
 
-    With a std of 0, or too small for the dtype, all mass is in the bin of the mean.
+    If a std is 0 or too small for the dtype, all mass is in the bin of the mean.
     """
     given, mean, std = mean, mean.to(dtype), std.to(dtype)
     exact_edges = bins.edges(mean.device)
@@ -129,21 +129,21 @@ def quantize(
         case _:
             assert_never(bins.masses)
     if bool(lost.any()):
-        # By the mean as it was given: rounded, one on an edge would change its bin.
+        # The given mean, because a rounded mean on an edge might be in another bin.
         masses[lost] = 0
         masses[lost] = masses[lost].scatter_(1, own_bin(given[lost], exact_edges)[:, None], 1.0)
     return masses
 
 
 def quantize_draws(samples: Float[Tensor, "draw image latent"], bins: Bins) -> Float64[Tensor, "image latent bin"]:
-    """Returns Q(s | x) from draws: the fraction of an image's draws in each bin."""
+    """Returns Q(s | x) estimated from draws, the fraction of draws of an image in each bin."""
     draws = own_bin(samples, bins.edges(samples.device)).permute(1, 2, 0)
     masses = torch.zeros(*draws.shape[:2], bins.num_bins, dtype=torch.float64, device=samples.device)
     return masses.scatter_add_(2, draws, torch.ones_like(draws, dtype=torch.float64)) / len(samples)
 
 
 def own_bin(points: Float[Tensor, "*axes"], edges: Float64[Tensor, " edge"]) -> Int64[Tensor, "*axes"]:
-    """Returns the bin [a, b) of each point. Points outside belong to the first or last bin."""
+    """Returns the index of the bin [a, b) of each point. Points outside are in the first or last bin."""
     return (torch.searchsorted(edges, points.double().contiguous(), right=True) - 1).clamp(0, len(edges) - 2)
 
 
@@ -153,10 +153,10 @@ def quantized_statistics(
     """Computes the quantized statistics of Gaussian posteriors."""
     if mean.shape != std.shape or bool((std < 0).any()):
         raise CodesError(
-            f"std has shape {tuple(std.shape)}, mean {tuple(mean.shape)}, and the least std is {float(std.min()):g}. "
-            "Give a std of 0 or more for each mean; of log-variances, exp(log_var / 2)."
+            f"std has shape {tuple(std.shape)} and minimum {float(std.min()):g}; expected the shape "
+            f"{tuple(mean.shape)} of mean and values >= 0. Convert log-variances with exp(log_var / 2)."
         )
-    # Scaling to one makes much of the rounding in a tail, so that needs float64 whatever the size.
+    # Scaling to one amplifies rounding errors in the tails, so "erf_renorm" always uses float64.
     is_small = mean.numel() * bins.num_bins <= MAX_FLOAT64_MASSES or bins.masses == "erf_renorm"
     dtype = torch.float64 if is_small else torch.float32
     return statistics_of_masses(
@@ -167,20 +167,20 @@ def quantized_statistics(
 def statistics_of_masses(
     quantizer: Quantizer, num_latents: int, num_bins: int, values: ValueTable
 ) -> QuantizedStatistics:
-    """Returns Q(s) = sum_n p(n) Q(s | n), Q(s, v_k) = sum_n p(n) Q(s | n) p(v_k | n), and the mean of H(Q(. | x))."""
+    """Computes Q(s) = sum_n p(n) Q(s | n), Q(s, v_k) = sum_n p(n) Q(s | n) p(v_k | n), and the mean of H(Q(. | x))."""
     weights, kind = values.weights, "cpu" if values.weights.device.type == "cpu" else "cuda"
     if num_latents * num_bins * values.num_columns > _MAX_SUMS:
         raise CodesError(
-            f"{num_latents:,} latents by {num_bins:,} bins by {values.num_columns - 1:,} values of factors are a table "
-            f"of {8e-9 * num_latents * num_bins * values.num_columns:.1f} GB; there is room for "
-            f"{8e-9 * _MAX_SUMS:.1f} GB. Take fewer latents or bins, or leave out the factor with the most values."
+            f"{num_latents:,} latents, {num_bins:,} bins and {values.num_columns - 1:,} values of factors need a table "
+            f"of {8e-9 * num_latents * num_bins * values.num_columns:.1f} GB; expected at most "
+            f"{8e-9 * _MAX_SUMS:.1f} GB. Use fewer latents or bins, or omit the factor with the most values."
         )
     joint = torch.zeros(num_latents * num_bins, values.num_columns, dtype=torch.float64, device=weights.device)
     entropy_given_image = joint.new_zeros(num_latents)
     block_size = max(1, min(_BLOCK_MASSES[kind] // (num_latents * num_bins), _BLOCK_VALUES[kind] // values.num_columns))
     for rows in torch.arange(len(weights), device=weights.device).split(block_size):
         masses = quantizer(rows)
-        # Weights of order 1, so that their products with small masses do not leave float32.
+        # Weights are scaled to order 1, so that products with small masses do not underflow in float32.
         columns = (values.columns(rows) * len(weights)).to(masses.dtype)
         joint += masses.flatten(1).T @ columns
         entropy_given_image -= torch.einsum("nls,n->l", torch.xlogy(masses, masses), columns[:, 0])
@@ -194,7 +194,7 @@ def quantized_information(
     values: ValueTable,
     bins: Bins | None = None,
 ) -> LatentInformation:
-    """Returns discrete entropies and mutual information of each quantized latent, in nats."""
+    """Returns the discrete entropies and the mutual information of quantized latents, in nats."""
     statistics = quantized_statistics(mean, std, values, bins or Bins())
     return information_of_tables(statistics.marginal, statistics.joints, statistics.entropy_given_image)
 
@@ -207,7 +207,7 @@ def discrete_statistics(probabilities: Float[Tensor, "image category"], values: 
 def discrete_information(
     probabilities: Sequence[Float[Tensor, "image _category"]], values: ValueTable
 ) -> LatentInformation:
-    """Returns discrete entropies and mutual information of each discrete latent, in nats, exactly."""
+    """Returns the exact entropies and mutual information of discrete latents, in nats."""
     found = [discrete_statistics(table, values) for table in probabilities]
     return joined([information_of_tables(s.marginal, s.joints, s.entropy_given_image) for s in found])
 
@@ -215,14 +215,13 @@ def discrete_information(
 def means_histogram_information(
     mean: Float[Tensor, "image latent"], values: ValueTable, num_bins: int = 20
 ) -> LatentInformation:
-    """Returns discrete information of the means, in `num_bins` bins from the smallest to the largest, in nats.
+    """Returns the information of means in `num_bins` bins between the smallest and the largest mean, in nats.
 
-    Locatello et al., arXiv:1811.12359v4 (20 bins), for comparison with published numbers. The width of posteriors is
-    ignored: a latent with means that differ by a thousandth of its standard deviation fills as many bins as one
-    without noise.
+    Locatello et al., arXiv:1811.12359v4 (20 bins), for comparison with published numbers. The std of posteriors is
+    ignored, so a latent whose means vary much less than its std fills as many bins as a latent without noise.
     """
     if num_bins < 1:
-        raise SpecError(f"means_histogram: num_bins is {num_bins}; expected at least 1 (20 is usual).")
+        raise SpecError(f"means_histogram: num_bins is {num_bins}; expected an integer >= 1. Pass e.g. num_bins=20.")
     bins = histogram_bins(mean, num_bins, values.weights)
     tables = torch.stack([values.grouped_columns(column, num_bins)[0] for column in bins.unbind(1)])
     return information_of_tables(tables[:, :, 0], values.split(tables), tables.new_zeros(len(tables)))
@@ -231,9 +230,9 @@ def means_histogram_information(
 def histogram_bins(
     mean: Float[Tensor, "image latent"], num_bins: int, weights: Float[Tensor, " image"] | None = None
 ) -> Int64[Tensor, "image latent"]:
-    """Returns the bin of each mean, as in `numpy.histogram`: bins [a, b), the last one closed.
+    """Returns the bin of each mean as in `numpy.histogram`, with bins [a, b) and a closed last bin.
 
-    The bins span the means of the images with a weight above 0.
+    The bins cover the means of the images with a weight above 0.
     """
     bins = []
     for column in mean.double().T.contiguous():
@@ -246,12 +245,12 @@ def histogram_bins(
 def _gaussian_masses(
     mean: Float[Tensor, "image latent"], std: Float[Tensor, "image latent"], edges: Float[Tensor, " edge"]
 ) -> Float[Tensor, "image latent bin"]:
-    """Returns the mass of N(mean, std^2) between neighboring edges."""
+    """Returns the mass of N(mean, std^2) between consecutive edges."""
     scaled = (edges - mean[:, :, None]).mul_(math.sqrt(0.5) / std[:, :, None])
     if scaled.dtype == torch.float32:
         below = scaled.erf_()
         return (below[:, :, 1:] - below[:, :, :-1]).mul_(0.5).clamp_(min=0)
-    # The smaller tail at each edge: differences of it keep their digits on both sides of the mean.
+    # The smaller tail at each edge, because differences of small tails are accurate on both sides of the mean.
     tail = 0.5 * torch.erfc(scaled.abs())
     left, right = tail[:, :, :-1], tail[:, :, 1:]
     holds_mean = (scaled[:, :, :-1] < 0) & (scaled[:, :, 1:] >= 0)
@@ -269,14 +268,14 @@ def influences(
     weights: Float64[Tensor, " row"],
     sums: QuantizedStatistics,
 ) -> dict[str, Float64[Tensor, "row ..."]]:
-    """Returns the contributions of some images to the entropies, by field name of `LatentInformation`.
+    """Returns the influence of each image on the entropies, by field name of `LatentInformation`.
 
-    For H = -sum_s Q(s) log Q(s) with Q = sum_n p(n) Q(. | n), a small increase of p(n) changes H by -sum_s Q(s | n) log
-    Q(s) - H, and the other entropies likewise. The mean of these deviations over images is 0. Their spread is
-    the uncertainty of the entropies if the images are an iid sample.
+    For H = -sum_s Q(s) log Q(s) with Q = sum_n p(n) Q(. | n), the derivative of H with respect to p(n) is -sum_s
+    Q(s | n) log Q(s) - H. The mean of these influences over images is 0. Their variance is the sampling variance of the
+    entropies for iid images.
 
-    `masses` is Q(s | n) and `assignments` p(v_k | n), zeros where a factor is not known; `weights` is N p(n).
-    `sums` are over all images. A factor without known values gives NaN.
+    `masses` is Q(s | n), `assignments` is p(v_k | n) with zeros for unknown values, and `weights` is N p(n). `sums` are
+    sums over all images. The result is NaN for a factor without known values.
     """
     masses = masses.double()
     of_factors = [
@@ -304,13 +303,13 @@ def _of_factor(
 ) -> _OfFactor:
     of_values = joint[0].sum(dim=0)
     share = of_values.sum()
-    # What is averaged over the images in which the factor is known is a ratio: its denominator deviates too.
+    # A mean over images with known values is a ratio, so the influence includes that of the denominator.
     known = value.sum(dim=1)
     h_y = value @ -_log(of_values / share) - known * entropy(of_values)
     surprise = torch.einsum("nls,lsv->nlv", masses, -_log(joint / share))
     h_zy = torch.einsum("nlv,nv->nl", surprise, value) - known[:, None] * entropy(joint.flatten(1))
     h_z = (_surprise(masses, joint.sum(dim=2) / share) - entropy(joint.sum(dim=2))) * known[:, None]
-    # H(z | v): the surprise at z, given v, is that at both less that at v.
+    # H(z | v): -log q(z | v) = -log q(z, v) + log p(v).
     occur = occurring_values(of_values)
     of_value = surprise[:, :, occur] + _log(of_values[occur] / share) - entropy(joint.transpose(1, 2)[:, occur])
     given_value = torch.einsum("nlv,nv->nl", of_value, value[:, occur] / of_values[occur]) / occur.sum()
@@ -325,5 +324,5 @@ def _surprise(
 
 
 def _log(table: Float64[Tensor, "*axes"]) -> Float64[Tensor, "*axes"]:
-    # Where a table is 0, so is every mass that would meet its logarithm.
+    # Where a table is 0, the masses that are multiplied by its logarithm are also 0.
     return torch.where(table > 0, table.clamp(min=torch.finfo(torch.float64).tiny).log(), 0.0)

@@ -1,12 +1,12 @@
-"""Densities of the aggregate posterior, the mixture of all images, at draws from it.
+"""Log-densities of the aggregate posterior, the mixture over all images, at its draws.
 
-For each draw z_s one pass over all pairs of a draw and an image computes the sums over images of q(z_i | x_n), of
-q(z | x_n) and of q(z_not_i | x_n), in blocks that fit in the cache, with float64 sums.
+One pass over all pairs of a draw z_s and an image x_n computes the sums over images of q(z_i | x_n), q(z | x_n) and
+q(z_not_i | x_n), in blocks that fit in the cache, with float64 sums.
 
-A term of a joint density is computed relative to the density of the draw's own image, in powers of two (the fastest
-exponentials). So each sum is at least that image's weight: an underflow is negligible, and a draw with an overflow is
-computed again in log space. Above `MAX_FLOAT64_TERMS` terms, the terms are float32, which changes an entropy by less
-than 1e-5 nats.
+A term of a joint density is divided by the density of the image from which the draw is, and computed as a power of two,
+the fastest exponential. Each sum is then at least the weight of this image, so underflows are negligible. Draws with an
+overflow are computed again in log space. Above `MAX_FLOAT64_TERMS` terms, terms are float32, which changes an entropy
+by less than 1e-5 nats.
 """
 
 import math
@@ -23,19 +23,19 @@ from unbraid._internal.progress import Event, emit
 from unbraid.errors import CodesError
 from unbraid.information.posteriors import Draws, Posteriors
 
-# Above this many terms (draws times images times latents), they are float32.
+# Above this number of terms (draws times images times latents), terms are float32.
 MAX_FLOAT64_TERMS = 200_000_000
 
 _LOG_2 = math.log(2)
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
-# A block's terms: 5 MB in float32, which the cache of a processor holds; a GPU wants many at once.
+# Terms per block: 5 MB in float32, which fits in the cache of a CPU. A GPU is faster with larger blocks.
 _BLOCK_TERMS = {"cpu": 1_300_000, "cuda": 40_000_000}
 _IMAGES_PER_BLOCK = {"cpu": 4096, "cuda": 65_536}
-# Powers of two are cut off below: a single density, and a joint one relative to the draw's own. Dividing the second by
-# the first then stays within the numbers of the type, and what N cut-off terms add is below 1e-7.
+# Smallest exponents of two of a single density and of a relative joint density. Their ratio then does not overflow, and
+# N truncated terms contribute less than 1e-7.
 _CUT = {torch.float32: (-70.0, -115.0), torch.float64: (-450.0, -950.0)}
 
-# The plain way is slower and takes smaller blocks: 10 MB for ten latents.
+# The computation in log space is slower and uses smaller blocks: 10 MB for ten latents.
 _DRAWS_IN_LOG_SPACE = 32
 _IMAGES_IN_LOG_SPACE = 2048
 
@@ -43,10 +43,10 @@ _IMAGES_IN_LOG_SPACE = 2048
 @final
 @dataclass(frozen=True)
 class LogDensities:
-    """log q at each draw, in nats: of the mixture of all images, and of the draw's own image.
+    """log q(z) of the aggregate posterior and log q(z | x) of the image of the draw, at each draw, in nats.
 
-    `each` is for single latents, `joint` for all latents, `without` for all but one, and `groups` for the given groups.
-    A discrete latent contributes the logarithm of its probability.
+    `each` is for single latents, `joint` for all latents, `without` for all latents except one, and `groups` for the
+    given groups. A discrete latent contributes the logarithm of its probability.
     """
 
     each: Float64[Tensor, "draw latent"]
@@ -68,15 +68,15 @@ def log_densities(
 ) -> LogDensities:
     """Returns log q(z_i), log q(z), log q(z_not_i) and log q(z_group) at each draw.
 
-    Do & Tran, arXiv:1908.09961v4, appendix A.10. Their code floors densities at 1e-8, which the paper does not mention:
-    -log q(z) is then at most 18.4 nats, less than that of many independent latents. `floor` does the same, for
-    comparison with published numbers: each factor of a product over latents is at least the floor, and so is each
-    density. It requires uncorrelated Gaussian latents.
+    Do & Tran, arXiv:1908.09961v4, appendix A.10. Their code clamps densities to at least 1e-8, which the paper does not
+    mention. -log q(z) is then at most 18.4 nats, less than for many independent latents. `floor` clamps densities and
+    the factors of products over latents in the same way, for comparison with published numbers. It requires
+    uncorrelated Gaussian latents.
     """
     if floor is not None and (posteriors.covariance is not None or posteriors.probabilities):
         raise CodesError(
-            "density_floor is for uncorrelated Gaussian latents, as in Do & Tran's code. Leave it out: without a "
-            "floor all codes are supported."
+            f"density_floor is {floor:g} for correlated or discrete latents; expected uncorrelated Gaussian latents. "
+            "Omit density_floor."
         )
     num_terms = len(draws) * len(posteriors.weights) * posteriors.num_latents
     dtype = dtype or (torch.float64 if num_terms <= MAX_FLOAT64_TERMS else torch.float32)
@@ -95,7 +95,7 @@ def log_densities(
 
 
 def _streams(logs: Float64[Tensor, "stream draw"], num_latents: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Splits the stacked logs into single latents, all latents, all but one, and groups."""
+    """Splits stacked log-densities into single latents, all latents, all latents except one, and groups."""
     each, joint, without, groups = logs.split([num_latents, 1, num_latents, len(logs) - 2 * num_latents - 1])
     return each.T, joint[0], without.T, groups.T
 
@@ -108,19 +108,19 @@ def _by_ratios(
     dtype: torch.dtype,
     floor: float | None,
 ) -> Float64[Tensor, "stream draw"]:
-    """Returns log mixtures from sums of terms relative to the draw's own image. NaN or infinite after an overflow."""
+    """Computes log-densities of mixtures from relative terms. The result is NaN or infinite after an overflow."""
     num_latents, num_draws = posteriors.num_latents, len(draws)
-    # Around the middle of each latent, so that float32 keeps the digits of deviations, wherever the codes lie.
+    # Codes are centered, so that deviations are accurate in float32 for codes far from 0.
     middle = (posteriors.mean.double().amin(dim=0) + posteriors.mean.double().amax(dim=0)) / 2
     blocks = _image_blocks(posteriors, middle, dtype)
     z = (draws.z.double() - middle).to(dtype).T[:, :, None].contiguous()
     constant = own.new_zeros(num_latents)
     constant[: len(z)] = _HALF_LOG_TWO_PI
-    # Relative to the own density: the joint and the groups, not the single densities. All of them without the
-    # Gaussian's constants.
+    # Joint and group densities are relative to the density of the draw's image, single densities are not. All are
+    # without the constants of the Gaussians.
     constants = torch.stack([constant.sum(), *(constant[list(group)].sum() for group in groups)])
     base = ((own[[num_latents, *range(2 * num_latents + 1, len(own))]] + constants[:, None]) / _LOG_2).to(dtype)
-    # In powers of two, and as the powers are, without the Gaussian's constant.
+    # As an exponent of two, without the constant of the Gaussian.
     lowest = None if floor is None else (math.log(floor) + _HALF_LOG_TWO_PI) / _LOG_2
     sums = own.new_zeros(own.shape)
     draws_per_block = max(1, min(_BLOCK_TERMS[_kind(own)] // (num_latents * blocks[0].mean.shape[2]), num_draws))
@@ -136,7 +136,7 @@ def _by_ratios(
     scale = torch.zeros_like(own)
     scale[:num_latents] = -constant[:, None]
     scale[num_latents] = own[num_latents]
-    # All but i = all / i, and the divisor was without its constant.
+    # q(z_not_i) is computed as q(z) / q(z_i), where q(z_i) had no constant.
     scale[num_latents + 1 : 2 * num_latents + 1] = own[num_latents] + constant[:, None]
     scale[2 * num_latents + 1 :] = own[2 * num_latents + 1 :]
     return sums.log() + scale
@@ -152,7 +152,7 @@ def _add_terms(
 ) -> None:
     """Adds a block of images to the sums, in place.
 
-    `powers` (latent, draw, image) are exponents of two, and are overwritten. In products they are clamped to the floor.
+    `powers` (latent, draw, image) are exponents of two. They are clamped to the floor in products, and overwritten.
     """
     num_latents = len(powers)
     _, joint_cut = _CUT[powers.dtype]
@@ -173,23 +173,23 @@ def _add_terms(
 
 
 def _weighted_sum(terms: Tensor, weights: Tensor | float) -> Float64[Tensor, "*axes"]:
-    """Computes weighted sums over the last axis. A scalar weight allows a plain sum in a third of the time."""
+    """Computes weighted sums over the last axis. A plain sum with a scalar weight takes a third of the time."""
     return terms.sum(dim=-1).double() * weights if isinstance(weights, float) else (terms @ weights).double()
 
 
 @final
 @dataclass(frozen=True)
 class _ImageBlock:
-    """A block of images, for log2 of q(z_i | x_n) without Gaussian constants: peak - ((z - mean) scale)^2."""
+    """A block of images. log2 q(z_i | x_n) without Gaussian constants is peak - ((z - mean) scale)^2."""
 
-    mean: Tensor  # latent, 1, image, as the next two
+    mean: Tensor  # mean, scale and peak have the axes latent, 1, image
     scale: Tensor
     peak: Tensor
     tables: tuple[Tensor, ...]  # log2 probability: category, image
     weights: Tensor | float
 
     def powers(self, z: Tensor, categories: Int64[Tensor, "draw discrete_latent"], out: Tensor) -> None:
-        """Writes the powers (latent, draw, image) into `out`."""
+        """Writes the exponents of two (latent, draw, image) to `out`."""
         gaussian = out[: len(z)]
         torch.sub(z, self.mean, out=gaussian)
         gaussian.mul_(self.scale)
@@ -217,7 +217,7 @@ def _image_blocks(posteriors: Posteriors, middle: Float64[Tensor, " latent"], dt
 def _in_log_space(
     posteriors: Posteriors, draws: Draws, groups: Sequence[Sequence[int]], floor: float | None
 ) -> Float64[Tensor, "stream draw"]:
-    """Computes `_by_ratios` in log space, by logaddexp of the log terms."""
+    """Computes the result of `_by_ratios` in log space."""
     log_weights = posteriors.weights.log()
     parts = (
         (_log_terms(posteriors, draws, image[None], groups, floor) + log_weights[image]).logsumexp(dim=2)
@@ -233,7 +233,7 @@ def _log_terms(
     groups: Sequence[Sequence[int]],
     floor: float | None,
 ) -> Float64[Tensor, "stream draw image"]:
-    """Returns log q(. | x_n) of every stream, for each draw and the images of its row (or of a single shared row)."""
+    """Returns log q(. | x_n) of all streams for each draw and the images in its row of `image`, or in a single row."""
     deviation = draws.z.double()[:, None] - posteriors.mean[image].double()
     std = posteriors.std[image].double()
     gaussian = -0.5 * (deviation / std).square() - std.log() - _HALF_LOG_TWO_PI
@@ -251,7 +251,7 @@ def _log_terms(
             - 0.5 * posteriors.log_det[image]
             - gaussian.shape[2] * _HALF_LOG_TWO_PI
         )
-        # z_i given the others is Gaussian with the precision P_ii, and P_ii times its deviation is the pull.
+        # z_i given the other latents is Gaussian with the precision P_ii and the deviation pull_i / P_ii.
         precision = posteriors.precision.diagonal(dim1=1, dim2=2)[image]
         alone = -0.5 * pull.square() / precision + 0.5 * precision.log() - _HALF_LOG_TWO_PI
         given_others = torch.cat([alone, each[:, :, gaussian.shape[2] :]], dim=2)
@@ -268,7 +268,7 @@ def _log_category(
 
 
 def _log_group(posteriors: Posteriors, deviation: Tensor, each: Tensor, image: Tensor, group: Sequence[int]) -> Tensor:
-    """Returns log q(z_group | x_n)."""
+    """Returns the joint log-density log q(z_group | x_n)."""
     if posteriors.covariance is None:
         return each[:, :, list(group)].sum(dim=2)
     gaussian = [i for i in group if i < deviation.shape[2]]

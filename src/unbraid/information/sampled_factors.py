@@ -1,4 +1,4 @@
-"""Information of each latent on each factor, averaged over draws."""
+"""Mutual information of each latent and factor, estimated from draws."""
 
 from collections.abc import Iterator
 from typing import NamedTuple, final
@@ -14,26 +14,26 @@ from unbraid.information.mixture_entropy import mixture_densities
 from unbraid.information.posteriors import Draws, Posteriors
 from unbraid.information.value_table import ValueTable
 
-# A discrete latent's table of values is summed over so many images at a time.
+# Images per block in the sums for discrete latents.
 _ROWS_PER_BLOCK = 32_768
-# Draws are taken in blocks with about this many densities in a table: 128 MB.
+# Approximate number of densities per block of draws: 128 MB.
 _BLOCK_DENSITIES = 16_000_000
 
 
 def sampled_information(
     posteriors: Posteriors, draws: Draws, values: ValueTable
 ) -> tuple[LatentInformation, dict[str, Float64[Tensor, "draw ..."]]]:
-    """Returns entropies of each latent, its information on each factor, in nats, and their deviations by draw.
+    """Estimates entropies and mutual information from draws, in nats, and returns the deviations of the draws.
 
-    H(z_j) = -mean_s log q(z_j^s) and H(z_j, v_k) = -mean_s log q(z_j^s, v_k^s), where v^s is the value in the image
-    that the draw came from and the mixtures are of all images; I(z_j; v_k) = H(z_j) + H(v_k) - H(z_j, v_k). Chen et
-    al., arXiv:1802.04942v5, section 4.1; Do & Tran, arXiv:1908.09961v4, appendix A.10. A factor known in some images
-    only is averaged over the draws from these images. The deviations are named as the fields of `LatentInformation` and
-    average to 0. Their spread is the Monte-Carlo error. H(v_k) and H(z_j | x) are not sampled and have no deviations.
+    H(z_j) = -mean_s log q(z_j^s), H(z_j, v_k) = -mean_s log q(z_j^s, v_k^s) and I(z_j; v_k) = H(z_j) + H(v_k) -
+    H(z_j, v_k), where v^s is the value of the image of draw s and q is the mixture of all images. Chen et al.,
+    arXiv:1802.04942v5, section 4.1; Do & Tran, arXiv:1908.09961v4, appendix A.10. If a factor has missing labels, draws
+    from images with known values are used. The deviations are named as the fields of `LatentInformation`. Their mean is
+    0, and their variance is the Monte Carlo variance. H(v_k) and H(z_j | x) are not sampled and have no deviations.
     """
     if any(assignment.ndim == 2 for assignment in values.assignments):
         raise CodesError(
-            "The sampled estimator takes labels, not soft labels: a draw has one value of each factor. Use Quantized()."
+            "The factors have soft labels; expected one label per image for the sampled estimator. Use Quantized()."
         )
     logs = _logs(posteriors, draws, values)
     masses = values.split(values.value_masses)
@@ -62,7 +62,7 @@ def sampled_information(
 def _mean_over_known(
     terms: Float64[Tensor, "draw latent factor"], known: Bool[Tensor, "draw factor"]
 ) -> tuple[Float64[Tensor, "latent factor"], Float64[Tensor, "draw latent factor"]]:
-    """Returns the mean over draws from images with a known value (NaN without such draws), and the deviations."""
+    """Returns the mean over draws from images with a known value, NaN without such draws, and the deviations."""
     share = known.double().mean(dim=0)
     average = torch.where(known[:, None], terms, 0.0).mean(dim=0) / share
     return average, torch.where(known[:, None], terms - average, 0.0) / share
@@ -71,7 +71,7 @@ def _mean_over_known(
 def _mean_over_values(
     terms: Float64[Tensor, "draw latent factor"], value: Int64[Tensor, "draw factor"]
 ) -> tuple[Float64[Tensor, "latent factor"], Float64[Tensor, "draw latent factor"]]:
-    """Returns the mean over the draws of each value, then over the drawn values without weights, and deviations."""
+    """Returns the unweighted mean over drawn values of the mean over the draws of each value, and the deviations."""
     averages, deviations = [], []
     for term, own in zip(terms.unbind(dim=2), value.unbind(dim=1), strict=True):
         known, place = own >= 0, own.clamp(min=0)
@@ -87,7 +87,7 @@ def _mean_over_values(
 
 @final
 class _Logs(NamedTuple):
-    """Logarithms of densities at draws: `marginal`, `joint`, `factor` over the images in which the factor is known."""
+    """Log-densities at draws. `marginal`, `joint` and `factor` are mixtures of the images with a known value."""
 
     value: Int64[Tensor, "draw factor"]
     latent: Float64[Tensor, "draw latent"]  # q(z_j)
@@ -97,7 +97,7 @@ class _Logs(NamedTuple):
 
 
 def _logs(posteriors: Posteriors, draws: Draws, values: ValueTable) -> _Logs:
-    """Computes the log densities in blocks of draws, because each draw needs a table of densities under every value."""
+    """Computes the log-densities in blocks of draws, because a draw needs a density for each column of `values`."""
     blocks = []
     totals = values.factor_sums(values.value_masses)
     for rows in torch.arange(len(draws), device=draws.image.device).split(
@@ -119,7 +119,7 @@ def _logs(posteriors: Posteriors, draws: Draws, values: ValueTable) -> _Logs:
 def _of_own_value(
     table: Float64[Tensor, "draw column"], own: Int64[Tensor, "draw factor"], values: ValueTable
 ) -> Float64[Tensor, "draw factor"]:
-    """Returns the column of the draw's own value for each factor, or the unused first column if it is unknown."""
+    """Returns for each factor the entry of the draw's value, or the first entry if the value is unknown."""
     parts = [part.gather(1, own[:, k, None].clamp(min=0))[:, 0] for k, part in enumerate(values.split(table))]
     return stacked(parts, table[:, :0])
 
@@ -127,7 +127,7 @@ def _of_own_value(
 def _column_densities(
     posteriors: Posteriors, draws: Draws, values: ValueTable
 ) -> Iterator[Float64[Tensor, "draw column"]]:
-    """Yields for each latent the density (or mass) of every column of the value table at each draw."""
+    """Yields for each latent the density or probability of all columns of the value table at each draw."""
     means, stds = posteriors.mean.double().T.contiguous(), posteriors.std.double().T.contiguous()
     for mean, std, z in zip(means, stds, draws.z.double().T.contiguous(), strict=True):
         yield mixture_densities(mixtures(mean, std, values), z, values.num_columns)

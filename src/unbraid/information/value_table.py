@@ -1,4 +1,4 @@
-"""ValueTable: the labels of all factors, as input of the information estimators."""
+"""Labels of all factors as input of the information estimators."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,25 +11,25 @@ from torch import Tensor
 
 from unbraid.errors import CodesError
 
-# On a CPU rows are added in blocks of so many: they stay in the cache, and are few enough for torch not to share them
-# out among threads. A GPU takes nearly all at once: to start an addition takes it longer than the addition of so few.
+# Rows per block of an addition. On a CPU, blocks fit in the cache and are too small for multithreading in torch. On a
+# GPU, launching an addition takes longer than a small addition, so blocks are large.
 _ROWS_PER_BLOCK = {"cpu": 32_768, "cuda": 1_048_576}
-# On a GPU, additions to the same place wait for each other. There, where there are few groups, each has several places,
-# so that all have this many.
+# On a GPU, additions to the same entry are serialized. With few groups, each group has several copies of its entries,
+# so that there are about this many.
 _NUM_PLACES = {"cpu": 1, "cuda": 4_096}
 
 
 @final
 @dataclass(frozen=True)
 class ValueTable:
-    """Image probabilities p(n) and factor values p(v_k | n) of each image.
+    """Table of the image probabilities p(n) and the factor values p(v_k | n) of all images.
 
-    An entry of `assignments` holds one factor: value indices (-1 where the value is not known), or a probability for
-    each value (a row of zeros if not known). `sizes` is the number of values of each factor, including values that do
-    not occur. `weights` is p(n) and sums to one.
+    `assignments` has an entry for each factor: value indices, with -1 for unknown values, or probabilities of the
+    values, with rows of zeros for unknown values. `sizes` is the number of values of each factor, including values that
+    do not occur. `weights` is p(n) and sums to one.
 
-    Estimators read one wide table with a row per image: p(n) in the first column, then p(n) p(v_k | n), a column for
-    each value of each factor in turn. `columns` computes some of its rows, `grouped_columns` sums of rows.
+    Estimators read a table with a row for each image. The first column is p(n), and the others are p(n) p(v_k | n) for
+    each value of each factor. `columns` computes selected rows, and `grouped_columns` sums of rows.
     """
 
     assignments: tuple[Int[Tensor, " image"] | Float[Tensor, "image _value"], ...]
@@ -44,11 +44,11 @@ class ValueTable:
         weights: Float[Tensor, " image"] | None = None,
         device: torch.device | str | None = None,
     ) -> "ValueTable":
-        """Returns the table. Weights are scaled to sum to one. The default is equal weights."""
+        """Creates a table. Weights are scaled to sum to one; the default is equal weights."""
         if any(len(assignment) != num_images for assignment in assignments):
             raise CodesError(
-                f"The factors label {[len(a) for a in assignments]} images, and there are {num_images}; give one "
-                "label an image."
+                f"The factors have {[len(a) for a in assignments]} labels; expected {num_images}. Pass one label per "
+                "image."
             )
         device = device or (assignments[0].device if assignments else None)
         p = torch.ones(num_images, dtype=torch.float64) if weights is None else weights.double()
@@ -57,7 +57,7 @@ class ValueTable:
         return cls(tuple(a.to(device) for a in assignments), sizes, p / p.sum())
 
     def sample(self, rows: Int[Tensor, " row"], weights: Float64[Tensor, " row"]) -> "ValueTable":
-        """Selects images and replaces their weights. Values that do not occur in them keep their columns."""
+        """Selects images and replaces their weights. Columns of values that no longer occur are kept."""
         return ValueTable(tuple(a[rows] for a in self.assignments), self.sizes, weights / weights.sum())
 
     @property
@@ -66,13 +66,13 @@ class ValueTable:
 
     @cached_property
     def value_masses(self) -> Float64[Tensor, " column"]:
-        """Sums of the columns: 1, then p(v_k) of each value times the fraction of images with a label."""
+        """Sums of the columns: 1, and p(v_k) of each value times the fraction of images with a label."""
         return self.grouped_columns(torch.zeros_like(self.weights, dtype=torch.int64), 1)[0, 0]
 
     def columns(self, rows: Int[Tensor, " row"]) -> Float64[Tensor, "row column"]:
-        """Returns these rows of the table."""
+        """Returns selected rows of the table."""
         p, start = self.weights[rows], 1
-        # One column too many: it takes the rows whose value is not known.
+        # With an additional column for unknown values, which is dropped at the end.
         table = torch.zeros(len(rows), self.num_columns + 1, dtype=torch.float64, device=p.device)
         table[:, 0] = p
         for assignment, size in zip(self.assignments, self.sizes, strict=True):
@@ -90,13 +90,13 @@ class ValueTable:
         num_groups: int,
         scales: Callable[[slice], Sequence[Float64[Tensor, " row"]]] | None = None,
     ) -> Float64[Tensor, "scale group column"]:
-        """Returns sums of the rows of each group of images, each row times its scale.
+        """Returns the sums of the scaled rows of each group of images.
 
-        `scales` returns a list of scales for some rows, and the result has a table for each scale. The default is a
-        single scale of 1.
+        `scales` is a function that returns one or more scales for each of the given rows. The result has a table for
+        each scale. The default is a single scale of 1.
         """
         scales = scales or (lambda rows: (torch.ones_like(self.weights[rows]),))
-        # Without factors, as if there were one that is known nowhere.
+        # Without factors, a factor with only unknown values is used.
         assignments, sizes = (
             self._with_unknown or (torch.zeros_like(self.weights, dtype=torch.int64),),
             self.sizes or (0,),
@@ -117,7 +117,7 @@ class ValueTable:
         return torch.cat([by_factor[0].sum(dim=2, keepdim=True), *(table[:, :, :-1] for table in by_factor)], dim=2)
 
     def split(self, table: Float64[Tensor, "*axes column"]) -> tuple[Float64[Tensor, "*axes _value"], ...]:
-        """Returns the columns of each factor, without the first column."""
+        """Splits the columns by factor, without the first column."""
         return table[..., 1:].split(self.sizes, dim=-1)
 
     def factor_sums(self, table: Float64[Tensor, "*axes column"]) -> Float64[Tensor, "*axes factor"]:
@@ -128,7 +128,7 @@ class ValueTable:
 
     @cached_property
     def _with_unknown(self) -> tuple[Int64[Tensor, " image"] | Float64[Tensor, "image _value"], ...]:
-        """Assignments with an additional value for images in which the factor is not known."""
+        """Assignments with an additional value for images with an unknown value."""
         return tuple(
             torch.cat([a.double(), 1 - a.double().sum(dim=1, keepdim=True)], dim=1)
             if a.ndim == 2
@@ -143,8 +143,8 @@ def _add_rows(
     assignment: Int64[Tensor, " row"] | Float64[Tensor, "row _value"],
     scaled: Sequence[Float64[Tensor, " row"]],
 ) -> None:
-    """Adds scaled rows to one factor's table, in place, at the offset of their group plus their value."""
-    # One scale at a time: torch adds into a vector several times faster than into the rows of a matrix.
+    """Adds scaled rows to the table of one factor, in place, at the offset of their group plus their value."""
+    # One scale at a time, because `index_add_` is several times faster for vectors than for matrices.
     for sums, scale in zip(table, scaled, strict=True):
         if assignment.ndim == 1:
             sums.index_add_(0, places + assignment, scale)

@@ -110,7 +110,7 @@ def test_a_part_with_a_bounded_prior_bounds_all():
 def test_discrete_parts_before_continuous_ones_are_refused():
     with pytest.raises(SpecError, match="ConcreteLatents, GaussianLatents"):
         GroupedLatents((ConcreteLatents(3), GaussianLatents(2)))
-    with pytest.raises(SpecError, match="ConcreteLatents"):
+    with pytest.raises(SpecError, match="GroupedLatents, GaussianLatents"):
         GroupedLatents((STYLE_AND_DIGIT, GaussianLatents(2)))
 
 
